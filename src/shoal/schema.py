@@ -1,0 +1,406 @@
+"""What each column of a table is: its role, its kind, its hierarchy and its weight.
+
+Nothing defaults to published: a column that is given no role is an error, because a forgotten
+column is how a name or a diagnosis slips into a release.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import OptionError, RoleError, did_you_mean
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from shoal.hierarchy import Taxonomy
+
+__all__ = ["Column", "Kind", "Names", "Role", "Schema", "build_schema", "parse_kind", "parse_role"]
+
+
+class Role(StrEnum):
+    """What happens to a column on the way to the release."""
+
+    IDENTIFIER = "identifier"
+    """Names a person; removed from the release."""
+    QUASI_IDENTIFIER = "quasi-identifier"
+    """Could single a person out together with others; generalised."""
+    SENSITIVE = "sensitive"
+    """Kept as it is; privacy models look at it."""
+    INSENSITIVE = "insensitive"
+    """Kept as it is; no model looks at it."""
+    DROP = "drop"
+    """Removed from the release although it identifies nobody."""
+
+
+class Kind(StrEnum):
+    """How the values of a quasi-identifier are generalised."""
+
+    NUMERIC = "numeric"
+    """Numbers, generalised to intervals."""
+    ORDINAL = "ordinal"
+    """Values in a known order, generalised to intervals of that order."""
+    CATEGORICAL = "categorical"
+    """Values of a hierarchy, generalised to a common ancestor."""
+    FLAT = "flat"
+    """Kept or suppressed: a tree of height 1."""
+    SET = "set"
+    """Generalised to the set of the values seen."""
+    DATE = "date"
+    """Calendar days, generalised to intervals."""
+    DATETIME = "datetime"
+    """Points in time, generalised to intervals."""
+
+
+Names = str | Iterable[str]
+"""Column names; a bare string is a list of one."""
+
+_PUBLISHED = frozenset({Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.INSENSITIVE})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """One column of the table.
+
+    Attributes:
+        name: as the table spells it.
+        role: what happens to it.
+        kind: how it is generalised; None for columns that are not quasi-identifiers, and for
+            quasi-identifiers whose kind is still to be inferred from the data.
+        hierarchy: the taxonomy of a categorical column.
+        weight: how much a loss in this column counts, relative to the others.
+        order: the values of an ordinal column from low to high, as canonical labels.
+    """
+
+    name: str
+    role: Role
+    kind: Kind | None = None
+    hierarchy: Taxonomy | None = None
+    weight: float = 1.0
+    order: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in table order."""
+
+    columns: tuple[Column, ...]
+
+    def names(self, role: Role) -> tuple[str, ...]:
+        """Return the names of the columns with this role, in table order."""
+        return tuple(column.name for column in self.columns if column.role is role)
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        """Names of the columns that are generalised."""
+        return self.names(Role.QUASI_IDENTIFIER)
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """Names of the columns that privacy models look at."""
+        return self.names(Role.SENSITIVE)
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """Names of the columns that are removed because they name people."""
+        return self.names(Role.IDENTIFIER)
+
+    @property
+    def insensitive(self) -> tuple[str, ...]:
+        """Names of the columns that are published untouched."""
+        return self.names(Role.INSENSITIVE)
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """Names of the columns that are removed on request."""
+        return self.names(Role.DROP)
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """Names of the columns of the release: all but identifiers and dropped ones."""
+        return tuple(column.name for column in self.columns if column.role in _PUBLISHED)
+
+    def __getitem__(self, name: str) -> Column:
+        """Return the column called ``name``."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        known = (column.name for column in self.columns)
+        message = f"There is no column {name!r} in the table.{did_you_mean(name, known)}"
+        raise RoleError(message)
+
+
+def parse_role(text: str, *, column: str) -> Role:
+    """Return the role called ``text``, or raise a RoleError that lists the roles."""
+    try:
+        return Role(text)
+    except ValueError:
+        known = [role.value for role in Role]
+        message = (
+            f"The role of column {column!r} must be one of {', '.join(known)}, not {text!r}."
+            f"{did_you_mean(str(text), known)}"
+        )
+        raise RoleError(message) from None
+
+
+def parse_kind(text: str, *, column: str) -> Kind | None:
+    """Return the kind called ``text`` (None for ``"infer"``), or raise an OptionError."""
+    if text == "infer":
+        return None
+    try:
+        return Kind(text)
+    except ValueError:
+        known = [*(kind.value for kind in Kind), "infer"]
+        message = (
+            f"The kind of column {column!r} must be one of {', '.join(known)}, not {text!r}."
+            f"{did_you_mean(str(text), known)}"
+        )
+        raise OptionError(message) from None
+
+
+def build_schema(
+    columns: Sequence[str],
+    *,
+    quasi_identifiers: Names,
+    sensitive: Names = (),
+    identifiers: Names = (),
+    insensitive: Names = (),
+    drop: Names = (),
+    hierarchies: Mapping[str, Taxonomy | str | PathLike[str] | Mapping[str, Any] | list[Any]]
+    | None = None,
+    kinds: Mapping[str, str | Kind] | None = None,
+    orders: Mapping[str, Sequence[object]] | None = None,
+    weights: Mapping[str, float] | None = None,
+) -> Schema:
+    """Give every column of a table its role, and every quasi-identifier what it needs.
+
+    Args:
+        columns: the column names of the table, in table order.
+        quasi_identifiers: columns to generalise; at least one.
+        sensitive: columns kept as they are, which privacy models look at.
+        identifiers: columns that name people, removed.
+        insensitive: columns kept as they are.
+        drop: columns removed on request.
+        hierarchies: a Taxonomy, the path of an ARX-style CSV, or a nested dict/list per column;
+            it makes the column categorical whatever its data type.
+        kinds: a kind per column; columns without one are inferred from the data later.
+        orders: the values of ordinal columns, from low to high.
+        weights: how much a loss in a column counts; 1 unless given.
+
+    Raises:
+        RoleError: a column is unknown, occurs twice, has two roles or none, or there is no
+            quasi-identifier.
+        OptionError: a kind, hierarchy, order or weight is wrong or contradicts another.
+    """
+    table = _check_table(columns)
+    given: dict[Role, list[str]] = {
+        Role.QUASI_IDENTIFIER: _as_names(quasi_identifiers, "quasi_identifiers"),
+        Role.SENSITIVE: _as_names(sensitive, "sensitive"),
+        Role.IDENTIFIER: _as_names(identifiers, "identifiers"),
+        Role.INSENSITIVE: _as_names(insensitive, "insensitive"),
+        Role.DROP: _as_names(drop, "drop"),
+    }
+    roles = _assign_roles(table, given)
+    qis = [name for name in table if roles[name] is Role.QUASI_IDENTIFIER]
+    for option, mapping in (
+        ("hierarchies", hierarchies),
+        ("kinds", kinds),
+        ("orders", orders),
+        ("weights", weights),
+    ):
+        _check_keys(option, mapping, table, qis)
+    return Schema(
+        tuple(
+            _quasi_identifier(
+                name,
+                hierarchy=(hierarchies or {}).get(name),
+                kind=(kinds or {}).get(name),
+                order=(orders or {}).get(name),
+                weight=(weights or {}).get(name, 1.0),
+            )
+            if roles[name] is Role.QUASI_IDENTIFIER
+            else Column(name=name, role=roles[name])
+            for name in table
+        )
+    )
+
+
+def _as_names(names: Names, option: str) -> list[str]:
+    if isinstance(names, str):
+        return [names]
+    listed = list(names) if isinstance(names, Iterable) else None
+    if listed is None or not all(isinstance(name, str) for name in listed):
+        message = f"{option} must be a list of column names, not {type(names).__name__}."
+        if listed is not None:
+            message = f"{option} must hold column names as text only; rename the columns first."
+        raise RoleError(message)
+    return listed
+
+
+def _check_table(columns: Sequence[str]) -> list[str]:
+    table = list(columns)
+    if not all(isinstance(name, str) for name in table):
+        message = "Every column name of the table must be text; rename the columns first."
+        raise RoleError(message)
+    twice = [name for name, count in Counter(table).items() if count > 1]
+    if twice:
+        message = f"The table has more than one column called {_quote(twice)}; rename one of them."
+        raise RoleError(message)
+    return table
+
+
+def _assign_roles(table: list[str], given: dict[Role, list[str]]) -> dict[str, Role]:
+    known = set(table)
+    roles: dict[str, Role] = {}
+    for role, names in given.items():
+        for name in names:
+            if name not in known:
+                message = (
+                    f"There is no column {name!r} (given as {role.value}) in the table."
+                    f"{did_you_mean(name, table) or f' It has {_quote(table)}.'}"
+                )
+                raise RoleError(message)
+            if name in roles:
+                message = (
+                    f"Column {name!r} is given twice as {role.value}; name it once."
+                    if roles[name] is role
+                    else f"Column {name!r} is given two roles, {roles[name].value} and "
+                    f"{role.value}; keep one."
+                )
+                raise RoleError(message)
+            roles[name] = role
+    if not given[Role.QUASI_IDENTIFIER]:
+        message = (
+            "There is no quasi-identifier; name the columns that could single a person out, "
+            "with quasi_identifiers=[...] (--qi on the command line)."
+        )
+        raise RoleError(message)
+    without = [name for name in table if name not in roles]
+    if without:
+        example = "[" + ", ".join(repr(name) for name in without) + "]"
+        plural = "s" if len(without) > 1 else ""
+        message = (
+            f"Column{plural} {_quote(without)} {'have' if plural else 'has'} no role; publish as "
+            f"{'they are' if plural else 'it is'} with insensitive={example} or remove with "
+            f"drop={example} (--insensitive or --drop on the command line)."
+        )
+        raise RoleError(message)
+    return roles
+
+
+def _check_keys(
+    option: str, mapping: Mapping[str, Any] | None, table: list[str], qis: list[str]
+) -> None:
+    if mapping is None:
+        return
+    if not isinstance(mapping, Mapping):
+        message = (
+            f"{option} must map column names to values, as in {option}={{{qis[0]!r}: ...}}, "
+            f"not {type(mapping).__name__}."
+        )
+        raise OptionError(message)
+    for name in mapping:
+        if name in qis:
+            continue
+        if name in table:
+            message = f"{option} names column {name!r}, which is not a quasi-identifier."
+            raise OptionError(message)
+        message = (
+            f"{option} names column {str(name)!r}, which is not in the table."
+            f"{did_you_mean(str(name), qis)}"
+        )
+        raise OptionError(message)
+
+
+def _quasi_identifier(
+    name: str,
+    *,
+    hierarchy: Taxonomy | str | PathLike[str] | Mapping[str, Any] | list[Any] | None,
+    kind: str | Kind | None,
+    order: Sequence[object] | None,
+    weight: float,
+) -> Column:
+    parsed = None if kind is None else parse_kind(kind, column=name)
+    if hierarchy is not None:
+        if order is not None:
+            message = f"Column {name!r} is given both a hierarchy and an order; keep one of them."
+            raise OptionError(message)
+        if parsed not in (None, Kind.CATEGORICAL):
+            message = (
+                f"Column {name!r} is given a hierarchy, which makes it categorical, and the kind "
+                f"{parsed.value!r}; keep one of them."
+            )
+            raise OptionError(message)
+        parsed = Kind.CATEGORICAL
+    elif parsed is Kind.CATEGORICAL:
+        message = (
+            f"Column {name!r} is of kind 'categorical' but has no hierarchy; give it one with "
+            f"hierarchies={{{name!r}: ...}}, or make it 'flat'."
+        )
+        raise OptionError(message)
+    if order is not None:
+        if parsed not in (None, Kind.ORDINAL):
+            message = (
+                f"Column {name!r} is given an order, which makes it ordinal, and the kind "
+                f"{parsed.value!r}; keep one of them."
+            )
+            raise OptionError(message)
+        parsed = Kind.ORDINAL
+    return Column(
+        name=name,
+        role=Role.QUASI_IDENTIFIER,
+        kind=parsed,
+        hierarchy=None if hierarchy is None else _load(hierarchy),
+        weight=_check_weight(name, weight),
+        order=None if order is None else _check_order(name, order),
+    )
+
+
+def _load(hierarchy: Any) -> Taxonomy:
+    from shoal.hierarchy import load_hierarchy
+
+    return load_hierarchy(hierarchy)
+
+
+def _check_weight(name: str, weight: float) -> float:
+    try:
+        number = math.nan if isinstance(weight, bool) else float(weight)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not (math.isfinite(number) and number > 0):
+        message = (
+            f"The weight of column {name!r} must be a finite number above 0, not {weight!r}; "
+            "to leave the column out of the release, drop it."
+        )
+        raise OptionError(message)
+    return number
+
+
+def _check_order(name: str, order: Sequence[object]) -> tuple[str, ...]:
+    from shoal.hierarchy.labels import canonical_label
+
+    if isinstance(order, str) or not isinstance(order, Iterable):
+        message = f"The order of column {name!r} must be a list of its values from low to high."
+        raise OptionError(message)
+    labels = tuple(canonical_label(value) for value in order)
+    if not labels:
+        message = f"The order of column {name!r} is empty; list its values from low to high."
+        raise OptionError(message)
+    if len(set(labels)) < len(labels):
+        message = f"The order of column {name!r} lists a value more than once."
+        raise OptionError(message)
+    return labels
+
+
+def _quote(names: Sequence[str]) -> str:
+    shown = [repr(name) for name in names[:20]]
+    if len(names) > len(shown):
+        shown.append(f"{len(names) - len(shown)} more")
+    if len(shown) == 1:
+        return shown[0]
+    return ", ".join(shown[:-1]) + " and " + shown[-1]
