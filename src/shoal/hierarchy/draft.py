@@ -1,0 +1,159 @@
+"""A hierarchy while it is being read: paths go in, a proven tree or one named error comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from shoal.errors import HierarchyError
+
+__all__ = ["Draft", "raise_problems"]
+
+_SHOWN = 5
+
+
+class Draft:
+    """Collects leaf-to-root paths; the label is the identity of a node.
+
+    Attributes:
+        labels: label of every node, in order of first appearance.
+        parents: index of every node's parent, -1 for a node that has none.
+    """
+
+    __slots__ = (
+        "_clashes",
+        "_index",
+        "_inner",
+        "_leaf_place",
+        "_problems",
+        "_tails",
+        "_unit",
+        "labels",
+        "parents",
+    )
+
+    def __init__(self, unit: str = "row") -> None:
+        """Start empty; ``unit`` is the word for a place in messages ("row", "line", "")."""
+        self.labels: list[str] = []
+        self.parents: list[int] = []
+        self._unit = unit
+        self._index: dict[str, int] = {}
+        self._inner: set[int] = set()
+        self._leaf_place: dict[str, int] = {}
+        self._tails: dict[tuple[str, ...], int] = {}
+        self._clashes: dict[tuple[int, int], None] = {}
+        self._problems: list[str] = []
+
+    def add(self, cells: Sequence[str], place: int) -> None:
+        """Add one path from a leaf up to the root; equal neighbours are one node."""
+        if not cells:
+            self._problems.append(f"There is an empty path{self._at(place)}.")
+            return
+        if not all(map(str.strip, cells)):
+            self._problems.append(f"A label is empty{self._at(place)}.")
+            return
+        leaf = cells[0]
+        if leaf in self._leaf_place:
+            self._problems.append(
+                f"Leaf {_quote(leaf)} is listed twice{self._at(self._leaf_place[leaf], place)}."
+            )
+            return
+        self._leaf_place[leaf] = place
+        tail = tuple(upper for lower, upper in pairwise(cells) if upper != lower)
+        node = self._node(leaf)
+        # Most leaves share the rest of their path with a sibling: link it once.
+        above = self._tails.get(tail)
+        if above is None:
+            above = self._climb(tail)
+            self._tails[tail] = above
+        if above >= 0:
+            self._link(node, above)
+
+    def _climb(self, tail: Sequence[str]) -> int:
+        nodes = [self._node(label) for label in tail]
+        for lower, upper in pairwise(nodes):
+            self._link(lower, upper)
+        return nodes[0] if nodes else -1
+
+    def _node(self, label: str) -> int:
+        node = self._index.setdefault(label, len(self.labels))
+        if node == len(self.labels):
+            self.labels.append(label)
+            self.parents.append(-1)
+        return node
+
+    def _link(self, child: int, parent: int) -> None:
+        known = self.parents[child]
+        if known < 0:
+            self.parents[child] = parent
+            self._inner.add(parent)
+        elif known != parent:
+            self._clashes[child, parent] = None
+            self._inner.add(parent)
+
+    def _at(self, *places: int) -> str:
+        if not self._unit:
+            return ""
+        if len(places) == 1:
+            return f" ({self._unit} {places[0]})"
+        return f" ({self._unit}s {' and '.join(map(str, places))})"
+
+    def problems(self, hint: str = "") -> list[str]:
+        """Name everything that keeps the paths from being a tree, one sentence each."""
+        found = list(self._problems)
+        if not self.labels:
+            return found or ["There is no leaf in it."]
+        found += [
+            f"Leaf {_quote(leaf)} is also a node above other leaves{self._at(place)}."
+            for leaf, place in self._leaf_place.items()
+            if self._index[leaf] in self._inner
+        ]
+        found += [
+            f"Node {_quote(self.labels[child])} has two parents, "
+            f"{_quote(self.labels[self.parents[child]])} and {_quote(self.labels[other])}."
+            for child, other in self._clashes
+        ]
+        found += self._cycles()
+        roots = [label for label, up in zip(self.labels, self.parents, strict=True) if up < 0]
+        if len(roots) > 1:
+            some = ", ".join(map(_quote, roots[:3])) + (", …" if len(roots) > 3 else "")
+            found.append(
+                f"There are {len(roots)} roots ({some}) and no common top: "
+                f"end every path with one shared label such as '*'{hint}."
+            )
+        if len(self.labels) == 1 and not found:
+            found.append(
+                "There is no level above its only leaf: end its path with a root like '*'."
+            )
+        return found
+
+    def _cycles(self) -> list[str]:
+        found = []
+        seen_from = [-1] * len(self.parents)
+        for start in range(len(self.parents)):
+            node, path = start, []
+            while node >= 0 and seen_from[node] < 0:
+                seen_from[node] = start
+                path.append(node)
+                node = self.parents[node]
+            # Back at a node of this very walk: the walk from there on is the cycle.
+            if node >= 0 and path and seen_from[node] == start:
+                ring = [_quote(self.labels[step]) for step in path[path.index(node) :]]
+                shown = [*ring[:_SHOWN], "…"] if len(ring) > _SHOWN else ring
+                found.append(f"There is a cycle: {' → '.join([*shown, ring[0]])}.")
+        return found
+
+
+def raise_problems(subject: str, problems: Sequence[str]) -> None:
+    """Raise one HierarchyError that names up to five problems and counts the rest."""
+    if not problems:
+        return
+    count = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
+    rest = len(problems) - _SHOWN
+    more = f" And {rest} more." if rest > 0 else ""
+    msg = f"{subject} has {count}: {' '.join(problems[:_SHOWN])}{more}"
+    raise HierarchyError(msg)
+
+
+def _quote(label: str) -> str:
+    return repr(label if len(label) <= 40 else label[:39] + "…")
