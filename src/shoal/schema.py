@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import OptionError, RoleError, did_you_mean
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from shoal.hierarchy import Taxonomy
 
 __all__ = ["Column", "Kind", "Names", "Role", "Schema", "build_schema", "parse_kind", "parse_role"]
@@ -171,8 +169,7 @@ def build_schema(
     identifiers: Names = (),
     insensitive: Names = (),
     drop: Names = (),
-    hierarchies: Mapping[str, Taxonomy | str | PathLike[str] | Mapping[str, Any] | list[Any]]
-    | None = None,
+    hierarchies: Mapping[str, object] | None = None,
     kinds: Mapping[str, str | Kind] | None = None,
     orders: Mapping[str, Sequence[object]] | None = None,
     weights: Mapping[str, float] | None = None,
@@ -320,12 +317,13 @@ def _check_keys(
 def _quasi_identifier(
     name: str,
     *,
-    hierarchy: Taxonomy | str | PathLike[str] | Mapping[str, Any] | list[Any] | None,
+    hierarchy: object,
     kind: str | Kind | None,
     order: Sequence[object] | None,
     weight: float,
 ) -> Column:
     parsed = None if kind is None else parse_kind(kind, column=name)
+    taxonomy: Taxonomy | None = None
     if hierarchy is not None:
         if order is not None:
             message = f"Column {name!r} is given both a hierarchy and an order; keep one of them."
@@ -336,7 +334,9 @@ def _quasi_identifier(
                 f"{parsed.value!r}; keep one of them."
             )
             raise OptionError(message)
-        parsed = Kind.CATEGORICAL
+        from shoal.hierarchy import load_hierarchy
+
+        parsed, taxonomy = Kind.CATEGORICAL, load_hierarchy(hierarchy)
     elif parsed is Kind.CATEGORICAL:
         message = (
             f"Column {name!r} is of kind 'categorical' but has no hierarchy; give it one with "
@@ -355,16 +355,10 @@ def _quasi_identifier(
         name=name,
         role=Role.QUASI_IDENTIFIER,
         kind=parsed,
-        hierarchy=None if hierarchy is None else _load(hierarchy),
+        hierarchy=taxonomy,
         weight=_check_weight(name, weight),
         order=None if order is None else _check_order(name, order),
     )
-
-
-def _load(hierarchy: Any) -> Taxonomy:
-    from shoal.hierarchy import load_hierarchy
-
-    return load_hierarchy(hierarchy)
 
 
 def _check_weight(name: str, weight: float) -> float:

@@ -1,0 +1,102 @@
+"""Fills in what the user left open: the kind of each quasi-identifier, from its data type."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import DataError, OptionError
+from shoal.schema import Column, Kind, Role, Schema
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    from narwhals.dtypes import DType
+
+__all__ = ["infer_kinds"]
+
+# The kinds that read numbers off the values, and the kind of data they can read them from.
+_NEEDS = {Kind.NUMERIC: "numbers", Kind.DATE: "dates", Kind.DATETIME: "dates with a time"}
+
+
+def infer_kinds(schema: Schema, frame: nw.DataFrame[Any]) -> Schema:
+    """Return the schema with a kind for every quasi-identifier, and an order for ordinal ones.
+
+    Numbers and decimals become numeric, dates ``date``, datetimes ``datetime``, values of an
+    ordered data type ordinal, everything else flat. A kind the user gave stays, after a check
+    that the data can carry it.
+
+    Raises:
+        DataError: a quasi-identifier is nested, binary or of mixed types.
+        OptionError: a given kind does not fit the data, or an order is missing.
+    """
+    dtypes = frame.schema
+    return Schema(
+        tuple(
+            _with_kind(column, dtypes[column.name], frame)
+            if column.role is Role.QUASI_IDENTIFIER
+            else column
+            for column in schema.columns
+        )
+    )
+
+
+def _with_kind(column: Column, dtype: DType, frame: nw.DataFrame[Any]) -> Column:
+    natural, order = _natural_kind(column.name, dtype, frame)
+    if column.kind is None:
+        return replace(column, kind=natural, order=order)
+    if column.kind is Kind.ORDINAL and column.order is None:
+        if order is None:
+            message = (
+                f"Column {column.name!r} is ordinal but has no order; list its values from low "
+                f"to high with orders={{{column.name!r}: [...]}} (order in the job file)."
+            )
+            raise OptionError(message)
+        return replace(column, order=order)
+    needed = _NEEDS.get(column.kind)
+    if needed is not None and natural is not column.kind:
+        message = (
+            f"Column {column.name!r} is given the kind {column.kind.value!r}, which needs "
+            f"{needed}, but its data type is {dtype}; convert it or choose another kind."
+        )
+        raise OptionError(message)
+    return column
+
+
+def _natural_kind(
+    name: str, dtype: DType, frame: nw.DataFrame[Any]
+) -> tuple[Kind, tuple[str, ...] | None]:
+    import narwhals as nw
+
+    if isinstance(dtype, nw.Enum):
+        from shoal.hierarchy.labels import canonical_label
+
+        return Kind.ORDINAL, tuple(canonical_label(value) for value in dtype.categories)
+    if dtype.is_numeric():
+        return Kind.NUMERIC, None
+    if dtype == nw.Date:
+        return Kind.DATE, None
+    if dtype == nw.Datetime:
+        return Kind.DATETIME, None
+    if dtype in {nw.String, nw.Categorical, nw.Boolean}:
+        return Kind.FLAT, None
+    if dtype.is_nested():
+        message = (
+            f"Column {name!r} holds lists or structs, which cannot be generalised; "
+            "split it into plain columns or drop it."
+        )
+    elif dtype == nw.Binary:
+        message = f"Column {name!r} holds binary data, which cannot be generalised; drop it."
+    elif dtype in {nw.Time, nw.Duration}:
+        message = (
+            f"Column {name!r} is of type {dtype}, which cannot be generalised; "
+            "convert it to a number first."
+        )
+    elif frame[name].null_count() == len(frame):
+        # A column without a single value has no type of its own.
+        return Kind.FLAT, None
+    else:
+        message = (
+            f"Column {name!r} holds values of mixed or unknown types (its data type is {dtype}); "
+            "convert it to one type first."
+        )
+    raise DataError(message)
