@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from shoal.hierarchy.builders import (
+    date_hierarchy,
+    frequency_hierarchy,
+    interval_hierarchy,
+    prefix_hierarchy,
+)
 from shoal.hierarchy.checks import check_hierarchy, missing_values, require_cover
 from shoal.hierarchy.labels import canonical_label
 from shoal.hierarchy.load import load_hierarchy
@@ -11,7 +17,11 @@ __all__ = [
     "Taxonomy",
     "canonical_label",
     "check_hierarchy",
+    "date_hierarchy",
+    "frequency_hierarchy",
+    "interval_hierarchy",
     "load_hierarchy",
     "missing_values",
+    "prefix_hierarchy",
     "require_cover",
 ]
