@@ -128,20 +128,32 @@ class Draft:
         return found
 
     def _cycles(self) -> list[str]:
+        """Search depth-first along every edge upwards, also those to a second parent."""
+        ups = [[up] if up >= 0 else [] for up in self.parents]
+        for child, other in self._clashes:
+            ups[child].append(other)
         found = []
-        seen_from = [-1] * len(self.parents)
-        for start in range(len(self.parents)):
-            node, path = start, []
-            while node >= 0 and seen_from[node] < 0:
-                seen_from[node] = start
-                path.append(node)
-                node = self.parents[node]
-            # Back at a node of this very walk: the walk from there on is the cycle.
-            if node >= 0 and path and seen_from[node] == start:
-                ring = [_quote(self.labels[step]) for step in path[path.index(node) :]]
-                shown = [*ring[:_SHOWN], "…"] if len(ring) > _SHOWN else ring
-                found.append(f"There is a cycle: {' → '.join([*shown, ring[0]])}.")
+        entered, left = [False] * len(ups), [False] * len(ups)
+        for start in range(len(ups)):
+            path = [] if entered[start] else [start]
+            while path:
+                node = path[-1]
+                entered[node] = True
+                if not ups[node]:
+                    left[path.pop()] = True
+                    continue
+                up = ups[node].pop()
+                if not entered[up]:
+                    path.append(up)
+                elif not left[up]:
+                    # Still on the path: the way from it to here, and back, is a cycle.
+                    found.append(self._ring(path[path.index(up) :]))
         return found
+
+    def _ring(self, nodes: Sequence[int]) -> str:
+        names = [_quote(self.labels[node]) for node in nodes]
+        shown = [*names[:_SHOWN], "…"] if len(names) > _SHOWN else names
+        return f"There is a cycle: {' → '.join([*shown, names[0]])}."
 
 
 def raise_problems(subject: str, problems: Sequence[str]) -> None:
