@@ -193,7 +193,7 @@ def test_counts_and_fanout_are_validated(counts, fanout, says):
 
 
 def test_repeated_values_are_refused_because_their_counts_would_be_ambiguous():
-    with pytest.raises(HierarchyError, match="1 values are repetitions"):
+    with pytest.raises(HierarchyError, match="1 of 2 values are repetitions"):
         frequency_hierarchy(["a", "a"], [1, 1])
 
 

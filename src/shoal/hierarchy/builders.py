@@ -171,7 +171,8 @@ def frequency_hierarchy(
     """
     labels = _distinct(values)
     if len(labels) != len(values):
-        msg = f"{len(values) - len(labels)} values are repetitions: pass each value once."
+        repeated = len(values) - len(labels)
+        msg = f"{repeated} of {len(values)} values are repetitions: pass each value once."
         raise HierarchyError(msg)
     if len(counts) != len(labels):
         msg = f"counts must hold one number per value, {len(labels)}, but holds {len(counts)}."
