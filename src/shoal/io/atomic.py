@@ -1,0 +1,258 @@
+"""Writes that happen whole or not at all.
+
+Everything is first written to a temporary file beside the target, forced to the disk, and only
+then renamed over it. Whatever goes wrong before the rename (a full disk, Ctrl-C, a crash, a
+kill), the previous file is still there, byte for byte.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from shoal.errors import DataError, OptionError
+
+__all__ = [
+    "AtomicGroup",
+    "atomic_write_bytes",
+    "atomic_write_text",
+    "sha256_of",
+    "write_together",
+]
+
+Content = str | bytes | Callable[[IO[bytes]], object]
+"""What to write: text (as UTF-8), bytes, or a function that writes to an open binary file."""
+
+_CHUNK = 1 << 20
+
+
+@dataclass
+class _Staged:
+    """One output on its way: where it will appear, and the temporary that holds it."""
+
+    shown: str
+    target: Path | None  # None is standard output
+    temporary: Path
+    stream: bool  # copied into the target (a pipe, a device) rather than renamed over it
+    backup: Path | None = None
+    done: bool = False
+
+
+class AtomicGroup:
+    """Several files that appear together or not at all.
+
+    ``add`` writes temporaries; leaving the ``with`` block without an error renames them, one
+    after another. If a rename fails, the files already renamed are put back as they were.
+    Leaving the block with an error removes the temporaries and touches nothing else.
+
+    Standard output (``-``), pipes and devices cannot be renamed over: they receive their bytes
+    last, after every file is in place.
+    """
+
+    def __init__(self) -> None:
+        self._staged: list[_Staged] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if kind is None:
+                self._commit()
+        finally:
+            self._clean()
+
+    def add(self, target: str | PathLike[str], content: Content) -> Path:
+        """Write ``content`` to a temporary that will become ``target``; return the temporary.
+
+        Raises:
+            DataError: the folder is missing, the target is a folder, or the disk is full.
+            OptionError: the group already writes to this target.
+        """
+        shown = os.fspath(target)
+        path = None if shown == "-" else Path(shown)
+        final, stream = (None, True) if path is None else _resolve(path, shown)
+        if any(each.target == final for each in self._staged):
+            message = f"Two outputs would be written to {_name(shown)}; give each its own file."
+            raise OptionError(message)
+        folder = None if stream or final is None else final.parent
+        with _reporting(shown):
+            handle, temporary = tempfile.mkstemp(prefix=".shoal-", suffix=".tmp", dir=folder)
+            staged = _Staged(shown, final, Path(temporary), stream)
+            self._staged.append(staged)
+            with os.fdopen(handle, "wb") as file:
+                _write(file, content)
+                file.flush()
+                os.fsync(file.fileno())
+            if final is not None and not stream:
+                staged.temporary.chmod(_mode_for(final))
+        return staged.temporary
+
+    def _commit(self) -> None:
+        try:
+            for staged in sorted(self._staged, key=lambda each: each.stream):
+                with _reporting(staged.shown):
+                    _publish(staged)
+        except BaseException:
+            for staged in self._staged:
+                _put_back(staged)
+            raise
+
+    def _clean(self) -> None:
+        for staged in self._staged:
+            for path in (staged.temporary, staged.backup):
+                if path is not None:
+                    with contextlib.suppress(OSError):
+                        path.unlink()
+        self._staged.clear()
+
+
+def write_together(outputs: Iterable[tuple[str | PathLike[str], Content]]) -> None:
+    """Write several files so that they appear together or not at all.
+
+    Args:
+        outputs: pairs of a target and its content (text, bytes, or a function that writes to
+            the open file it is given).
+    """
+    with AtomicGroup() as group:
+        for target, content in outputs:
+            group.add(target, content)
+
+
+def atomic_write_text(path: str | PathLike[str], text: str) -> None:
+    """Write UTF-8 text to a file, whole or not at all."""
+    write_together([(path, text)])
+
+
+def atomic_write_bytes(path: str | PathLike[str], data: bytes) -> None:
+    """Write bytes to a file, whole or not at all."""
+    write_together([(path, data)])
+
+
+def sha256_of(path: str | PathLike[str]) -> str:
+    """Return the SHA-256 of a file as 64 hexadecimal digits."""
+    try:
+        with Path(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        message = f"Could not read {_name(os.fspath(path))}: {error.strerror}."
+        raise DataError(message) from None
+
+
+def _resolve(path: Path, shown: str) -> tuple[Path, bool]:
+    """Return the file behind links, and whether it is a pipe or device."""
+    final = path.resolve()
+    try:
+        mode = final.stat().st_mode
+    except FileNotFoundError:
+        if not final.parent.is_dir():
+            message = (
+                f"Could not write {_name(shown)}: the folder {str(path.parent)!r} does not exist."
+            )
+            raise DataError(message) from None
+        return final, False
+    except OSError as error:
+        message = f"Could not write {_name(shown)}: {error.strerror}."
+        raise DataError(message) from None
+    if stat.S_ISDIR(mode):
+        message = f"Could not write {_name(shown)}: it is a folder; name a file in it."
+        raise DataError(message)
+    return final, not stat.S_ISREG(mode)
+
+
+def _write(file: IO[bytes], content: Content) -> None:
+    if callable(content):
+        content(file)
+    else:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+def _mode_for(final: Path) -> int:
+    try:
+        return stat.S_IMODE(final.stat().st_mode)
+    except FileNotFoundError:
+        # What open() would have given a new file; the mask can only be read by setting it.
+        mask = os.umask(0o077)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+def _publish(staged: _Staged) -> None:
+    if staged.stream:
+        with staged.temporary.open("rb") as source:
+            if staged.target is None:
+                _copy(source, sys.stdout.buffer)
+            else:
+                with staged.target.open("wb", buffering=0) as sink:
+                    _copy(source, sink)
+        return
+    if staged.target is None:  # only streams have no path
+        return
+    if staged.target.exists():
+        # A second name for the previous file: the way back if a later rename fails.
+        backup = staged.temporary.with_suffix(".old")
+        with contextlib.suppress(OSError):  # file systems without hard links go without
+            os.link(staged.target, backup)
+            staged.backup = backup
+        staged.done = staged.backup is not None
+        staged.temporary.replace(staged.target)
+    else:
+        staged.done = True
+        staged.temporary.replace(staged.target)
+    _sync_folder(staged.target.parent)
+
+
+def _copy(source: IO[bytes], sink: IO[bytes]) -> None:
+    while chunk := source.read(_CHUNK):
+        view = memoryview(chunk)
+        while view:  # an unbuffered pipe may take less than it is offered
+            view = view[sink.write(view) :]
+    sink.flush()
+
+
+def _put_back(staged: _Staged) -> None:
+    if not staged.done or staged.target is None:
+        return
+    with contextlib.suppress(OSError):
+        if staged.backup is not None:
+            staged.backup.replace(staged.target)
+        elif not staged.temporary.exists():  # it was renamed, so the target is ours to remove
+            staged.target.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    # Without this a power cut may forget the rename; not every system can open folders.
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextlib.contextmanager
+def _reporting(shown: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        message = f"Could not write {_name(shown)}: {error.strerror or 'the write failed'}."
+        raise DataError(message) from error
+
+
+def _name(shown: str) -> str:
+    return "to standard output" if shown == "-" else repr(shown)

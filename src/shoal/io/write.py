@@ -1,0 +1,133 @@
+"""Tables to files, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from os import PathLike
+from typing import IO, TYPE_CHECKING
+
+from shoal.errors import DataError
+from shoal.io.atomic import AtomicGroup
+from shoal.io.compression import compressing
+from shoal.io.formats import Format, check_delimiter, detect_format
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+__all__ = ["stage_table", "write_table"]
+
+_EXCEL_ROWS = 1_048_575  # a sheet has 2^20 rows, one of them the header
+_EXCEL_COLUMNS = 16_384
+_EXCEL_EXACT = 999_999_999_999_999  # Excel keeps 15 digits
+
+
+def write_table(
+    frame: pl.DataFrame,
+    target: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 - the name users know from the command line
+    delimiter: str | None = None,
+) -> None:
+    """Write a table to a file, or to standard output when the target is ``-``.
+
+    The previous file is replaced in one step once the new one is complete; its permissions
+    are kept.
+
+    Args:
+        frame: the table.
+        target: the file; its suffix says the format, as in ``read_table``.
+        format: the format when the suffix does not say it.
+        delimiter: of a CSV; a comma (a tab for TSV) unless given.
+
+    Raises:
+        DataError: the file cannot be written, or the format cannot hold the table.
+        OptionError: the format or the delimiter is none.
+    """
+    with AtomicGroup() as group:
+        stage_table(group, frame, target, format=format, delimiter=delimiter)
+
+
+def stage_table(
+    group: AtomicGroup,
+    frame: pl.DataFrame,
+    target: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 - the name users know from the command line
+    delimiter: str | None = None,
+) -> Path:
+    """Add a table to a group of files that appear together; return its temporary file.
+
+    The temporary holds the very bytes of the target, so it can be hashed for a certificate
+    that appears beside the table.
+    """
+    path = os.fspath(target)
+    found = detect_format(path, format)
+    separator = check_delimiter(delimiter) or ("\t" if found.name == "tsv" else ",")
+    _check_fits(frame, found)
+
+    def write(file: IO[bytes]) -> None:
+        if found.name == "parquet":
+            frame.write_parquet(file)
+        elif found.name == "arrow":
+            frame.write_ipc(file)
+        elif found.name == "xlsx":
+            _write_excel(frame, file)
+        else:
+            with compressing(file, found.compression) as sink:
+                if found.name == "jsonl":
+                    frame.write_ndjson(sink)
+                else:
+                    frame.write_csv(sink, separator=separator)
+
+    import polars as pl
+
+    try:
+        return group.add(target, write)
+    except pl.exceptions.PolarsError:
+        # Its message may show cells.
+        message = f"Could not write {path!r}: the format or the disk does not take the table."
+        raise DataError(message) from None
+
+
+def _check_fits(frame: pl.DataFrame, found: Format) -> None:
+    import polars as pl
+
+    if found.name in {"csv", "tsv", "xlsx"}:
+        flat = "Excel" if found.name == "xlsx" else found.name.upper()
+        for name, dtype in frame.schema.items():
+            if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
+                message = (
+                    f"{flat} cannot hold column {name!r}, which is nested or binary; "
+                    "write Parquet or Arrow instead."
+                )
+                raise DataError(message)
+    if found.name == "xlsx" and (frame.height > _EXCEL_ROWS or frame.width > _EXCEL_COLUMNS):
+        message = (
+            f"An Excel sheet holds {_EXCEL_ROWS:,} rows and {_EXCEL_COLUMNS:,} columns, the "
+            f"table has {frame.height:,} and {frame.width:,}; write CSV or Parquet instead."
+        )
+        raise DataError(message)
+
+
+def _write_excel(frame: pl.DataFrame, file: IO[bytes]) -> None:
+    import polars as pl
+
+    try:
+        import xlsxwriter
+    except ImportError:
+        message = "Writing Excel files needs the package xlsxwriter: pip install 'shoal[excel]'."
+        raise DataError(message) from None
+    # Excel rounds numbers to 15 digits: longer ones are written as text, digit for digit.
+    long = [
+        column.name
+        for column in frame.get_columns()
+        if column.dtype.is_integer()
+        and column.len() > column.null_count()
+        and not column.drop_nulls().is_between(-_EXCEL_EXACT, _EXCEL_EXACT).all()
+    ]
+    # A cell of the release is data, never a formula or a link.
+    options = {"strings_to_formulas": False, "strings_to_urls": False, "nan_inf_to_errors": True}
+    with xlsxwriter.Workbook(file, options) as book:
+        frame.with_columns(pl.col(long).cast(pl.String)).write_excel(book, autofilter=False)
