@@ -6,7 +6,7 @@ SHELL := /bin/sh
 PYTHON ?= $(shell for p in python3.11 python3; do "$$p" -c '' 2>/dev/null && echo "$$p" && break; done)
 VENV := .venv
 PY := $(VENV)/bin/python
-PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip --quiet
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip --quiet --quiet
 WORKERS ?= 2
 
 # The stamps carry a checksum of what was installed and where, so that an unchanged clone never
