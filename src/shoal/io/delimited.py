@@ -90,6 +90,8 @@ def sniff_delimiter(sample: bytes) -> str:
     lines = _unquoted(sample.decode("utf-8", errors="replace")).splitlines()
     # The sample may end in the middle of a record.
     lines = [line for line in (lines[:-1] if len(lines) > 2 else lines) if line.strip()][:200]
+    if not lines:
+        return ","
     best, best_score = ",", (0.0, 0)
     for candidate in _CANDIDATES:
         header, *counts = (line.count(candidate) for line in lines)
@@ -97,7 +99,7 @@ def sniff_delimiter(sample: bytes) -> str:
             even = sum(count == header for count in counts) / max(len(counts), 1)
             if (even, header) > best_score:
                 best, best_score = candidate, (even, header)
-    if best_score == (0.0, 0) and lines:
+    if best_score == (0.0, 0):
         # No row agrees with the header: take what the header itself uses most.
         best = max(_CANDIDATES, key=lines[0].count)
     return best

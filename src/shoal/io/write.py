@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from os import PathLike
 from typing import IO, TYPE_CHECKING
@@ -129,5 +130,8 @@ def _write_excel(frame: pl.DataFrame, file: IO[bytes]) -> None:
     ]
     # A cell of the release is data, never a formula or a link.
     options = {"strings_to_formulas": False, "strings_to_urls": False, "nan_inf_to_errors": True}
-    with xlsxwriter.Workbook(file, options) as book:
+    # In memory first: the package leaves files open when the disk is full.
+    memory = io.BytesIO()
+    with xlsxwriter.Workbook(memory, options | {"in_memory": True}) as book:
         frame.with_columns(pl.col(long).cast(pl.String)).write_excel(book, autofilter=False)
+    file.write(memory.getbuffer())
