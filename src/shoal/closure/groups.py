@@ -1,0 +1,137 @@
+"""Closures of all groups of a partition, per attribute kind, as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shoal.encode import Attribute
+    from shoal.partition import Partition
+
+__all__ = ["Closures", "IntervalClosures", "SetClosures", "TreeClosures", "close", "domain_size"]
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalClosures:
+    """Lowest and highest code of each group.
+
+    A group of missing values only has ``low == high == missing code``; a group that mixes
+    missing with other values is everything.
+    """
+
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    everything: NDArray[np.bool_]
+
+    def n_values(self, attribute: Attribute) -> NDArray[np.int64]:
+        """Number of domain values each closure covers."""
+        count = self.high.astype(np.int64) - self.low + 1
+        return np.where(self.everything, domain_size(attribute), count)
+
+    def single(self) -> NDArray[np.bool_]:
+        """Where a closure is one value (nothing was generalised)."""
+        return (self.low == self.high) & ~self.everything
+
+
+@dataclass(frozen=True, eq=False)
+class TreeClosures:
+    """Taxonomy node of each group; node ``n_nodes`` stands for "all missing"."""
+
+    node: NDArray[np.int32]
+    n_leaves: int
+    n_nodes: int
+
+    def n_values(self, attribute: Attribute) -> NDArray[np.int64]:
+        """Number of leaves each closure covers."""
+        assert attribute.taxonomy is not None
+        count = np.append(attribute.taxonomy.leaf_count.astype(np.int64), 1)
+        count[attribute.taxonomy.root] = domain_size(attribute)
+        return count[self.node]
+
+    def single(self) -> NDArray[np.bool_]:
+        """Where a closure is one value (nothing was generalised)."""
+        return (self.node < self.n_leaves) | (self.node == self.n_nodes)
+
+
+@dataclass(frozen=True, eq=False)
+class SetClosures:
+    """Values seen in each group, as sorted codes ``members[indptr[g]:indptr[g + 1]]``."""
+
+    indptr: NDArray[np.int64]
+    members: NDArray[np.int32]
+    everything: NDArray[np.bool_]
+
+    def n_values(self, attribute: Attribute) -> NDArray[np.int64]:
+        """Number of values each closure holds."""
+        return np.where(self.everything, domain_size(attribute), np.diff(self.indptr))
+
+    def single(self) -> NDArray[np.bool_]:
+        """Where a closure is one value (nothing was generalised)."""
+        return (np.diff(self.indptr) == 1) & ~self.everything
+
+
+Closures = IntervalClosures | TreeClosures | SetClosures
+
+
+def domain_size(attribute: Attribute) -> int:
+    """Number of values in the domain; missing counts as one where it occurs."""
+    return attribute.size + int(attribute.has_missing)
+
+
+def close(attribute: Attribute, partition: Partition) -> Closures:
+    """Return the closure of every group, plus "everything" as the last one.
+
+    Cost: one pass over the rows of the attribute (sorted by group once per partition).
+    """
+    if attribute.algebra == "set":
+        return _close_sets(attribute, partition)
+    codes = attribute.codes[partition.order]
+    if partition.n_groups:
+        starts = partition.starts[:-1]
+        low = np.minimum.reduceat(codes, starts).astype(np.int32)
+        high = np.maximum.reduceat(codes, starts).astype(np.int32)
+    else:
+        low = high = np.empty(0, dtype=np.int32)
+    mixed = (high == attribute.size) & (low < attribute.size)
+    if attribute.algebra == "tree":
+        return _close_trees(attribute, low, high, mixed)
+    last = attribute.size - 1
+    low = np.append(np.where(mixed, 0, low), 0).astype(np.int32)
+    high = np.append(np.where(mixed, last, high), last).astype(np.int32)
+    return IntervalClosures(low, high, np.append(mixed, True))
+
+
+def _close_trees(
+    attribute: Attribute,
+    low: NDArray[np.int32],
+    high: NDArray[np.int32],
+    mixed: NDArray[np.bool_],
+) -> TreeClosures:
+    taxonomy = attribute.taxonomy
+    assert taxonomy is not None
+    known = low < attribute.size
+    node = np.full(low.shape[0], taxonomy.n_nodes, dtype=np.int32)
+    inside = known & ~mixed
+    node[inside] = taxonomy.lca_of_range(low[inside], high[inside])
+    node[mixed] = taxonomy.root
+    return TreeClosures(
+        np.append(node, taxonomy.root).astype(np.int32), taxonomy.n_leaves, taxonomy.n_nodes
+    )
+
+
+def _close_sets(attribute: Attribute, partition: Partition) -> SetClosures:
+    width = attribute.size + 1
+    labels = partition.labels[partition.order].astype(np.int64)
+    pairs = np.unique(labels * width + attribute.codes[partition.order])
+    group, member = np.divmod(pairs, width)
+    count = np.bincount(group, minlength=partition.n_groups)
+    has_missing = np.zeros(partition.n_groups, dtype=bool)
+    has_missing[group[member == attribute.size]] = True
+    everything = has_missing & (count > 1)
+    indptr = np.concatenate(([0], np.cumsum(count), [len(pairs)])).astype(np.int64)
+    return SetClosures(indptr, member.astype(np.int32), np.append(everything, True))

@@ -1,0 +1,299 @@
+"""From a dataframe to narrow integer codes, column by column.
+
+Codes are ``0 … size-1``; a missing value (null, NaN) has the code ``size``. The codes of an
+interval attribute are ranks of the sorted distinct values, those of a tree attribute are leaf
+numbers of its taxonomy (depth first, so that the lowest common ancestor of a set of leaves is the
+one of its smallest and largest code), those of a set attribute are ranks.
+"""
+
+from __future__ import annotations
+
+import decimal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from shoal.errors import DataError, HierarchyError
+from shoal.hierarchy import Taxonomy, canonical_label, require_cover
+from shoal.schema import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from shoal.schema import Column, Schema
+
+__all__ = ["Attribute", "EncodedTable", "Sensitive", "encode", "to_polars"]
+
+Algebra = Literal["interval", "tree", "set"]
+Codes = np.ndarray[Any, np.dtype[np.unsignedinteger[Any]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """One encoded quasi-identifier.
+
+    Attributes:
+        name: column name.
+        algebra: how its values join.
+        kind: kind in the schema.
+        codes: code of each row, narrow unsigned integers.
+        size: number of values in the domain; also the code of missing.
+        has_missing: whether any row of the *whole* table is missing.
+        values: the domain in code order, native (numbers, dates, text), for publishing.
+        positions: interval only: where each value lies on the number line.
+        taxonomy: tree only.
+        counts: occurrences of each code in the whole table (missing last), for MI and PMI.
+        weight: the user's weight, 1 by default.
+    """
+
+    name: str
+    algebra: Algebra
+    kind: Kind
+    codes: Codes
+    size: int
+    has_missing: bool
+    values: Sequence[Any]
+    positions: NDArray[np.float64] | None
+    taxonomy: Taxonomy | None
+    counts: NDArray[np.int64]
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitive:
+    """One encoded sensitive column; a missing value is a value of its own (the last code)."""
+
+    name: str
+    codes: NDArray[np.int32]
+    size: int
+    ordered: bool
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedTable:
+    """The quasi-identifiers and sensitive columns of a table as codes."""
+
+    n_rows: int
+    attributes: tuple[Attribute, ...]
+    sensitive: tuple[Sensitive, ...]
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> EncodedTable:
+        """Return the table of these rows; domains, counts and taxonomies stay those of the whole."""
+        return EncodedTable(
+            len(rows),
+            tuple(replace(a, codes=a.codes[rows]) for a in self.attributes),
+            tuple(replace(s, codes=s.codes[rows]) for s in self.sensitive),
+        )
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Weight of each attribute."""
+        return np.array([a.weight for a in self.attributes])
+
+
+def to_polars(frame: Any) -> pl.DataFrame:
+    """Return any supported dataframe (pandas, polars, pyarrow) as polars, without copying if it can.
+
+    Raises:
+        DataError: the object is no dataframe, or holds a column of mixed Python types.
+    """
+    import narwhals as nw
+    import polars as pl
+
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    if isinstance(frame, pl.LazyFrame):
+        return frame.collect()
+    try:
+        eager = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise DataError(
+            f"The table must be a pandas, polars or pyarrow dataframe, got "
+            f"{type(frame).__name__}; read files with shoal.read_table(path) first."
+        ) from None
+    if len(set(eager.columns)) != len(eager.columns):
+        raise DataError("The table has two columns of the same name; rename one of them.")
+    columns = []
+    for name in eager.columns:
+        try:
+            columns.append(eager.get_column(name).to_polars().alias(name))
+        except Exception:  # each backend has its own errors for object columns of mixed types
+            raise DataError(
+                f"Column {name!r} holds values of mixed types; "
+                "convert it to one type (text, numbers or dates) first."
+            ) from None
+    return pl.DataFrame(columns)
+
+
+def encode(frame: pl.DataFrame, schema: Schema) -> EncodedTable:
+    """Encode the quasi-identifiers and sensitive columns of a polars frame.
+
+    Raises:
+        DataError: a column cannot be used (infinite numbers, nothing but missing values, …).
+        HierarchyError: a hierarchy does not cover its column.
+    """
+    attributes = tuple(
+        _encode_attribute(frame.get_column(name), schema[name]) for name in schema.quasi_identifiers
+    )
+    sensitive = tuple(_encode_sensitive(frame.get_column(name)) for name in schema.sensitive)
+    return EncodedTable(frame.height, attributes, sensitive)
+
+
+def _encode_attribute(series: pl.Series, column: Column) -> Attribute:
+    series = _nan_to_null(series)
+    if series.null_count() == len(series):
+        raise DataError(
+            f"Column {column.name!r} has no value at all; give it the role 'drop' instead."
+        )
+    kind = column.kind
+    taxonomy: Taxonomy | None = None
+    positions: NDArray[np.float64] | None = None
+    values: Sequence[Any]
+    if kind == Kind.CATEGORICAL:
+        taxonomy = column.hierarchy
+        assert taxonomy is not None
+        codes, values = _codes_in_taxonomy(series, taxonomy, column.name)
+        algebra: Algebra = "tree"
+    elif kind == Kind.ORDINAL and column.order is not None:
+        codes, values = _codes_in_order(series, column.order, column.name)
+        positions = np.arange(len(values), dtype=np.float64)
+        algebra = "interval"
+    else:
+        codes, domain = _codes_by_rank(series)
+        values = domain
+        if kind in (Kind.NUMERIC, Kind.DATE, Kind.DATETIME):
+            positions = _positions(domain, column.name)
+            algebra = "interval"
+        elif kind == Kind.ORDINAL:
+            positions = np.arange(len(domain), dtype=np.float64)
+            algebra = "interval"
+        elif kind == Kind.SET:
+            algebra = "set"
+        else:
+            taxonomy = Taxonomy.flat([canonical_label(value) for value in domain.to_list()])
+            algebra = "tree"
+    size = len(values)
+    counts = np.bincount(codes, minlength=size + 1).astype(np.int64)
+    return Attribute(
+        name=column.name,
+        algebra=algebra,
+        kind=kind if kind is not None else Kind.FLAT,
+        codes=codes,
+        size=size,
+        has_missing=bool(counts[size]),
+        values=values,
+        positions=positions,
+        taxonomy=taxonomy,
+        counts=counts,
+        weight=column.weight,
+    )
+
+
+def _encode_sensitive(series: pl.Series) -> Sensitive:
+    series = _nan_to_null(series)
+    codes, domain = _codes_by_rank(series)
+    counts = np.bincount(codes, minlength=len(domain) + 1).astype(np.int64)
+    size = len(domain) + int(counts[-1] > 0)
+    ordered = series.dtype.is_numeric() or series.dtype.is_temporal()
+    return Sensitive(series.name, codes.astype(np.int32), size, ordered, counts[:size])
+
+
+def _nan_to_null(series: pl.Series) -> pl.Series:
+    if series.dtype.is_float():
+        if bool(series.is_infinite().any()):
+            raise DataError(
+                f"Column {series.name!r} holds infinite numbers; "
+                "replace them by missing values or remove those rows."
+            )
+        return series.fill_nan(None)
+    return series
+
+
+def narrow(codes: NDArray[Any], size: int) -> Codes:
+    """Return codes 0 … size in the narrowest unsigned type."""
+    for dtype in (np.uint8, np.uint16):
+        if size <= np.iinfo(dtype).max:
+            return codes.astype(dtype)
+    return codes.astype(np.uint32)
+
+
+def _codes_by_rank(series: pl.Series) -> tuple[Codes, pl.Series]:
+    """Code every value by its rank among the sorted distinct ones."""
+    import polars as pl
+
+    if isinstance(series.dtype, pl.Categorical):
+        series = series.cast(pl.String)
+    if series.dtype == pl.String:
+        domain = series.drop_nulls().unique().sort()
+        physical = series.cast(pl.Enum(domain)).to_physical()
+    else:
+        if series.dtype == pl.Boolean or isinstance(series.dtype, pl.Enum):
+            physical_values = series.to_physical().cast(pl.UInt32)
+        elif series.dtype.is_temporal():
+            physical_values = series.to_physical()
+        else:
+            physical_values = series
+        domain = series.drop_nulls().unique().sort()
+        distinct = physical_values.drop_nulls().unique().sort()
+        physical = _ranks(physical_values, distinct)
+    size = len(domain)
+    return narrow(physical.fill_null(size).to_numpy(), size), domain
+
+
+def _ranks(values: pl.Series, distinct: pl.Series) -> pl.Series:
+    import polars as pl
+
+    ranks = pl.DataFrame({"value": distinct, "rank": pl.int_range(len(distinct), eager=True)})
+    joined = values.to_frame("value").join(ranks, on="value", how="left", maintain_order="left")
+    return joined.get_column("rank")
+
+
+def _recode(series: pl.Series, lookup: NDArray[np.int64], missing: int) -> Codes:
+    """Translate rank codes of the distinct values into other codes; missing keeps its own."""
+    codes, _ = _codes_by_rank(series)
+    return narrow(np.append(lookup, missing)[codes], missing)
+
+
+def _codes_in_taxonomy(
+    series: pl.Series, taxonomy: Taxonomy, name: str
+) -> tuple[Codes, Sequence[str]]:
+    ranks, domain = _codes_by_rank(series)
+    labels = [canonical_label(value) for value in domain.to_list()]
+    require_cover(taxonomy, name, labels)
+    lookup = np.append(taxonomy.leaf_codes(labels), taxonomy.n_leaves)
+    return narrow(lookup[ranks], taxonomy.n_leaves), taxonomy.labels[: taxonomy.n_leaves]
+
+
+def _codes_in_order(
+    series: pl.Series, order: Sequence[str], name: str
+) -> tuple[Codes, Sequence[str]]:
+    ranks, domain = _codes_by_rank(series)
+    place = {label: i for i, label in enumerate(order)}
+    found = [place.get(canonical_label(value), -1) for value in domain.to_list()]
+    unknown = found.count(-1)
+    if unknown:
+        raise HierarchyError(
+            f"The order of column {name!r} leaves out {unknown} of its {len(found)} distinct "
+            "values; list every value from low to high."
+        )
+    return narrow(np.append(found, len(order))[ranks], len(order)), tuple(order)
+
+
+def _positions(domain: pl.Series, name: str) -> NDArray[np.float64]:
+    import polars as pl
+
+    if domain.dtype.is_temporal():
+        return domain.to_physical().cast(pl.Float64).to_numpy()
+    if not domain.dtype.is_numeric():
+        raise DataError(
+            f"Column {name!r} is text and cannot be read as numbers; "
+            "convert it, or give it another kind (flat, categorical, set)."
+        )
+    if isinstance(domain.dtype, pl.Decimal):
+        return np.array([float(decimal.Decimal(v)) for v in domain.to_list()])
+    return domain.cast(pl.Float64).to_numpy()

@@ -1,0 +1,77 @@
+"""One exception tree for everything a user can get wrong.
+
+A message says what is wrong, what was given and what to do, in one sentence; it never shows a
+cell of the input. Column names, file names, options and hierarchy *labels written by the user*
+may appear; values of the data may not.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "AlgorithmError",
+    "DataError",
+    "HierarchyError",
+    "JobError",
+    "OptionError",
+    "PromiseError",
+    "RoleError",
+    "ShoalError",
+    "ShoalWarning",
+    "did_you_mean",
+]
+
+
+class ShoalError(Exception):
+    """Base of every error that Shoal raises on purpose.
+
+    Attributes:
+        exit_status: what the command line returns for it: 2 when the input or an option is
+            wrong, 1 when the promise cannot be or was not met.
+    """
+
+    exit_status = 2
+
+
+class OptionError(ShoalError):
+    """An option or argument is outside what it allows."""
+
+
+class RoleError(ShoalError):
+    """A column is unknown, has no role, or has two."""
+
+
+class DataError(ShoalError):
+    """The table itself cannot be used: empty, ragged, badly encoded, mixed types."""
+
+
+class HierarchyError(ShoalError):
+    """A hierarchy is malformed, or does not cover the data."""
+
+
+class JobError(ShoalError):
+    """A job file cannot be read or contradicts itself."""
+
+
+class AlgorithmError(ShoalError):
+    """The chosen algorithm cannot work on this table (it needs a hierarchy, say)."""
+
+
+class PromiseError(ShoalError):
+    """No release of this table can hold the promise, or a release does not hold it."""
+
+    exit_status = 1
+
+
+class ShoalWarning(UserWarning):
+    """Something the user should know about although the run goes on."""
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """Return `` Did you mean 'x'?`` for the closest known name, or an empty string."""
+    names = [str(name) for name in known]
+    folded = {name.casefold(): name for name in names}
+    close = difflib.get_close_matches(given.casefold(), list(folded), n=1, cutoff=0.6)
+    return f" Did you mean {folded[close[0]]!r}?" if close else ""

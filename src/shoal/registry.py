@@ -1,0 +1,98 @@
+"""Names of algorithms, measures and privacy models, and where their code lives.
+
+A name maps to ``"module:Class"``; nothing is imported until it is asked for. Other packages add
+names through the entry-point groups ``shoal.algorithms``, ``shoal.measures`` and
+``shoal.privacy``; a plug-in cannot replace a built-in name.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import lru_cache
+from typing import Any, Literal
+
+from shoal.errors import OptionError, did_you_mean
+
+__all__ = ["Room", "algorithms", "load", "measures", "names", "privacy_models"]
+
+Room = Literal["algorithms", "measures", "privacy"]
+
+_BUILT_IN: dict[Room, dict[str, str]] = {
+    "algorithms": {
+        "k-member": "shoal.algorithms.k_member:KMember",
+        "mondrian": "shoal.algorithms.mondrian:Mondrian",
+    },
+    "measures": {
+        "ncp": "shoal.measures.ncp:NCP",
+        "il": "shoal.measures.il:TotalIL",
+        "lm": "shoal.measures.lm:LM",
+        "tree": "shoal.measures.tree:Tree",
+        "whd": "shoal.measures.whd:WHD",
+        "whd-height": "shoal.measures.whd:WHDHeight",
+        "suppression": "shoal.measures.suppression:Suppression",
+        "mi": "shoal.measures.mi:MI",
+        "pmi": "shoal.measures.mi:PMI",
+        "pmi-l2": "shoal.measures.pmi_norms:PMIL2",
+        "pmi-max": "shoal.measures.pmi_norms:PMIMax",
+        "wmi": "shoal.measures.mi:WeightedMI",
+        "am": "shoal.measures.am:Ambiguity",
+        "dm": "shoal.measures.dm:Discernibility",
+        "cm": "shoal.measures.cm:Classification",
+        "kl": "shoal.measures.kl:KullbackLeibler",
+        "modification-rate": "shoal.measures.modification_rate:ModificationRate",
+        "distortion-ratio": "shoal.measures.distortion_ratio:DistortionRatio",
+        "entropy-diversity": "shoal.measures.entropy_diversity:EntropyDiversity",
+        "average-class-size": "shoal.measures.average_class_size:AverageClassSize",
+    },
+    "privacy": {
+        "l-diversity": "shoal.privacy.l_diversity:LDiversity",
+        "t-closeness": "shoal.privacy.t_closeness:TCloseness",
+        "alpha-k": "shoal.privacy.alpha_k:AlphaK",
+    },
+}
+_SINGULAR = {"algorithms": "algorithm", "measures": "measure", "privacy": "privacy model"}
+
+
+@lru_cache(maxsize=3)
+def _table(room: Room) -> dict[str, str]:
+    # importlib.metadata is slow to import and only needed when names are looked up
+    from importlib.metadata import entry_points
+
+    table = {point.name: point.value for point in entry_points(group=f"shoal.{room}")}
+    return {**_BUILT_IN[room], **{n: v for n, v in table.items() if n not in _BUILT_IN[room]}}
+
+
+def names(room: Room) -> tuple[str, ...]:
+    """Return all names of a room, built-in ones first."""
+    return tuple(_table(room))
+
+
+def load(room: Room, name: str) -> Any:
+    """Return the class behind a name.
+
+    Raises:
+        OptionError: no such name; says which one was probably meant.
+    """
+    table = _table(room)
+    if name not in table:
+        hint = did_you_mean(str(name), table)
+        raise OptionError(
+            f"Unknown {_SINGULAR[room]} {name!r}.{hint} Known: {', '.join(sorted(table))}."
+        )
+    module, _, attribute = table[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def algorithms() -> tuple[str, ...]:
+    """Return the names of all algorithms."""
+    return names("algorithms")
+
+
+def measures() -> tuple[str, ...]:
+    """Return the names of all measures; those with ``can_minimise`` work as ``measure=``."""
+    return names("measures")
+
+
+def privacy_models() -> tuple[str, ...]:
+    """Return the names of all privacy models beyond k-anonymity."""
+    return names("privacy")
