@@ -121,19 +121,16 @@ def read_job(path: str | PathLike[str]) -> Job:
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        message = f"There is no job file {str(file)!r}."
-        raise JobError(message) from None
+        raise JobError(f"There is no job file {str(file)!r}.") from None
     except UnicodeDecodeError:
         message = f"The job file {str(file)!r} is not UTF-8 text; save it again as UTF-8."
         raise JobError(message) from None
     except OSError as error:
-        message = f"The job file {str(file)!r} cannot be read: {error.strerror}."
-        raise JobError(message) from None
+        raise JobError(f"The job file {str(file)!r} cannot be read: {error.strerror}.") from None
     try:
         tables = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        message = f"The job file {str(file)!r} is not valid TOML: {error}."
-        raise JobError(message) from None
+        raise JobError(f"The job file {str(file)!r} is not valid TOML: {error}.") from None
     return _Reader(file).job(tables)
 
 
@@ -182,8 +179,7 @@ class _Reader:
             parsed_role = parse_role(role, column=name)
             parsed_kind = None if kind is None else parse_kind(kind, column=name)
         except (OptionError, RoleError) as error:
-            message = f"In {self.at(place)}: {error}"
-            raise JobError(message) from None
+            raise JobError(f"In {self.at(place)}: {error}") from None
         weight = self.number(table, "weight", place)
         return JobColumn(
             role=parsed_role,
@@ -253,8 +249,7 @@ class _Reader:
         for key in table:
             if key not in keys:
                 hint = did_you_mean(key, keys) or f" Known keys: {', '.join(keys)}."
-                message = f"Unknown key {key!r} in {self.at(place)}.{hint}"
-                raise JobError(message)
+                raise JobError(f"Unknown key {key!r} in {self.at(place)}.{hint}")
 
     def at(self, place: str) -> str:
         return f"[{place}] of {str(self.file)!r}" if place else repr(str(self.file))

@@ -129,8 +129,7 @@ class Schema:
             if column.name == name:
                 return column
         known = (column.name for column in self.columns)
-        message = f"There is no column {name!r} in the table.{did_you_mean(name, known)}"
-        raise RoleError(message)
+        raise RoleError(f"There is no column {name!r} in the table.{did_you_mean(name, known)}")
 
 
 def parse_role(text: str, *, column: str) -> Role:
@@ -242,8 +241,7 @@ def _as_names(names: Names, option: str) -> list[str]:
 def _check_table(columns: Sequence[str]) -> list[str]:
     table = list(columns)
     if not all(isinstance(name, str) for name in table):
-        message = "Every column name of the table must be text; rename the columns first."
-        raise RoleError(message)
+        raise RoleError("Every column name of the table must be text; rename the columns first.")
     twice = [name for name, count in Counter(table).items() if count > 1]
     if twice:
         message = f"The table has more than one column called {_quote(twice)}; rename one of them."
@@ -305,8 +303,7 @@ def _check_keys(
         if name in qis:
             continue
         if name in table:
-            message = f"{option} names column {name!r}, which is not a quasi-identifier."
-            raise OptionError(message)
+            raise OptionError(f"{option} names column {name!r}, which is not a quasi-identifier.")
         message = (
             f"{option} names column {str(name)!r}, which is not in the table."
             f"{did_you_mean(str(name), qis)}"
@@ -386,8 +383,7 @@ def _check_order(name: str, order: Sequence[object]) -> tuple[str, ...]:
         message = f"The order of column {name!r} is empty; list its values from low to high."
         raise OptionError(message)
     if len(set(labels)) < len(labels):
-        message = f"The order of column {name!r} lists a value more than once."
-        raise OptionError(message)
+        raise OptionError(f"The order of column {name!r} lists a value more than once.")
     return labels
 
 
