@@ -21,8 +21,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(READY) ## Anonymize the embedded census table; results in build/demo
-	@mkdir -p build/demo
-	@cd build/demo && ../../$(PY) -m shoal demo
+	@$(PY) -m shoal demo --out build/demo
 
 test: lint ## Linters, types and all tests
 	$(PY) -m pytest -n $(WORKERS)
