@@ -1,0 +1,99 @@
+"""(α,k)-anonymity: no sensitive value dominates a group."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from shoal.errors import OptionError
+from shoal.privacy.base import (
+    TOLERANCE,
+    PrivacyModel,
+    as_number,
+    check_column_name,
+    most_frequent,
+    n_rows,
+    round_up,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["AlphaK"]
+
+
+@dataclass(frozen=True)
+class AlphaK(PrivacyModel):
+    """In every group, no sensitive value makes up more than a share α of the rows.
+
+    Guarantee: together with k, (α,k)-anonymity in its simple form, for all values of the column
+    alike: who knows the group guesses a sensitive value right with at most α. The k is the
+    run's own. Compared with a tolerance of 1e-9. Monotone under union of groups.
+
+    Attributes:
+        alpha: largest share; above 0 and below 1.
+        column: the sensitive column; all of them if not given.
+
+    References:
+        Wong, Li, Fu and Wang, *(α, k)-Anonymity: An Enhanced k-Anonymity Model for
+        Privacy-Preserving Data Publishing*, §2.
+    """
+
+    name: ClassVar[str] = "alpha-k"
+    title: ClassVar[str] = "a limited share of each sensitive value in every group"
+    citation: ClassVar[str] = "Wong, Li, Fu & Wang 2006"
+    order_free: ClassVar[bool] = True
+
+    alpha: float
+    _: KW_ONLY
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        number = as_number(self.alpha)
+        if number is None or not 0 < number < 1:
+            raise OptionError(
+                f"alpha must be a number above 0 and below 1, but {self.alpha!r} was given."
+            )
+        object.__setattr__(self, "alpha", number)
+        check_column_name(self.column)
+
+    @property
+    def promised(self) -> float:
+        """The α that is promised."""
+        return self.alpha
+
+    @property
+    def label(self) -> str:
+        """The model with its numbers."""
+        return f"(alpha,k)-anonymity with alpha = {self.alpha:g}"
+
+    def describe(self, column: str | None = None) -> str:
+        """Return the promise as a sentence in plain words."""
+        column = column or self.column
+        of = "" if column is None else f" of {column!r}"
+        return (
+            f"In every group, no sensitive value{of} makes up more than {100 * self.alpha:g} % "
+            "of the rows."
+        )
+
+    def per_group(
+        self, histograms: NDArray[np.int64], whole: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the share of the most frequent value of each group."""
+        del whole
+        return most_frequent(histograms) / n_rows(histograms)
+
+    def _holds(self, histograms: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.bool_]:
+        del whole
+        limit = n_rows(histograms) * (self.alpha * (1 + TOLERANCE))
+        return most_frequent(histograms) <= limit
+
+    def possible(self, whole: NDArray[np.int64]) -> str:
+        """Return the α that one group of all rows reaches, as part of a sentence."""
+        share = float(self.per_group(whole[np.newaxis], whole)[0])
+        return (
+            f"its most frequent value makes up {100 * share:.4g} % of the rows, so alpha must be "
+            f"at least {round_up(share)}"
+        )

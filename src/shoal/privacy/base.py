@@ -1,0 +1,268 @@
+"""What a privacy model is: a predicate on the sensitive values of a group."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from shoal.errors import OptionError, PromiseError, did_you_mean
+from shoal.registry import load
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shoal.encode import EncodedTable, Sensitive
+
+__all__ = ["TOLERANCE", "PrivacyModel", "parse_privacy"]
+
+TOLERANCE = 1e-9
+"""Slack of every comparison with a real parameter, so that 1/3 of three rows is no more than 1/3
+whatever the rounding; whole parameters are compared exactly."""
+
+
+class PrivacyModel(ABC):
+    """A promise about the sensitive values of every group, beyond the group's size.
+
+    A model is a frozen dataclass whose fields are its options; ``column`` is one of them. It
+    looks at histograms: how many rows of each group have each value of one sensitive column.
+    A missing value is a value like any other. A group without rows keeps every promise.
+
+    Class attributes:
+        name: what users type.
+        title: one line for lists.
+        citation: paper and section.
+        monotone: whether the union of two groups that keep the promise keeps it.
+        at_least: whether the promised number is a lower bound (otherwise an upper bound).
+        order_free: whether the verdict depends on the counts of a group alone, neither on
+            which value each belongs to nor on the whole table.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    citation: ClassVar[str]
+    monotone: ClassVar[bool] = True
+    at_least: ClassVar[bool] = False
+    order_free: ClassVar[bool] = False
+
+    column: str | None
+
+    @property
+    @abstractmethod
+    def promised(self) -> float:
+        """The number that is promised."""
+
+    @property
+    def label(self) -> str:
+        """The model with its numbers, as in "distinct l-diversity with l = 2"."""
+        return f"{self.name} of {self.promised:g}"
+
+    @abstractmethod
+    def per_group(
+        self, histograms: NDArray[np.int64], whole: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return what each group reaches, in the number that is promised.
+
+        Args:
+            histograms: rows of each group (first axis) with each value (second axis); no group
+                is empty.
+            whole: rows of the whole published table with each value.
+        """
+
+    @abstractmethod
+    def describe(self, column: str | None = None) -> str:
+        """Return the promise as a sentence in plain words."""
+
+    def holds(self, histograms: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which groups keep the promise (the arguments are those of `per_group`)."""
+        filled = n_rows(histograms) > 0
+        result = np.ones(histograms.shape[0], dtype=np.bool_)
+        if filled.any():
+            result[filled] = self._holds(histograms[filled], whole)
+        return result
+
+    def _holds(self, histograms: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.bool_]:
+        reached = self.per_group(histograms, whole)
+        if self.at_least:
+            return reached >= self.promised - TOLERANCE
+        return reached <= self.promised + TOLERANCE
+
+    def measured(self, histograms: NDArray[np.int64], whole: NDArray[np.int64]) -> float:
+        """Return the worst that any group reaches, in the number that is promised.
+
+        Without any group that is the best there is: infinity for a lower bound, else 0.
+        """
+        filled = histograms[n_rows(histograms) > 0]
+        if not filled.shape[0]:
+            return math.inf if self.at_least else 0.0
+        reached = self.per_group(filled, whole)
+        return float(reached.min() if self.at_least else reached.max())
+
+    def check_possible(self, sensitive: Sensitive) -> None:
+        """Raise if not even the whole table as one group keeps the promise.
+
+        Every release is made of parts of the table, and a monotone promise that all parts keep
+        is kept by their union. So this is exact as long as no row is suppressed.
+
+        Raises:
+            PromiseError: says which number would be possible.
+        """
+        whole = sensitive.counts
+        if not self.holds(whole[np.newaxis], whole)[0]:
+            raise PromiseError(
+                f"No release of all rows can keep the promise of {self.label} in column "
+                f"{sensitive.name!r}: {self.possible(whole)}."
+            )
+
+    def possible(self, whole: NDArray[np.int64]) -> str:
+        """Return the number that one group of all rows reaches, as part of a sentence."""
+        best = self.measured(whole[np.newaxis], whole)
+        if self.at_least:
+            return f"it can be at most {round_down(best)}"
+        return f"it can be no less than {round_up(best)}"
+
+    def columns(self, table: EncodedTable) -> tuple[Sensitive, ...]:
+        """Return the sensitive columns the promise is about: all, or the one it names.
+
+        Raises:
+            OptionError: there is no such column, or the model cannot work on it.
+        """
+        if not table.sensitive:
+            raise OptionError(
+                f"The privacy model {self.name!r} looks at a sensitive column and none was given; "
+                "name one with sensitive=[...] (--sensitive on the command line)."
+            )
+        chosen = tuple(s for s in table.sensitive if self.column in (None, s.name))
+        if not chosen:
+            known = [s.name for s in table.sensitive]
+            hint = did_you_mean(str(self.column), known) or f" Sensitive: {', '.join(known)}."
+            raise OptionError(
+                f"The privacy model {self.name!r} names column {self.column!r}, which is not a "
+                f"sensitive column.{hint}"
+            )
+        for sensitive in chosen:
+            self.check_column(sensitive)
+        return chosen
+
+    def check_column(self, sensitive: Sensitive) -> None:
+        """Raise an OptionError if the model cannot work on this column."""
+        del sensitive
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table of a job file for this model."""
+        options = {each.name: getattr(self, each.name) for each in _options(type(self))}
+        return {"model": self.name, **{k: v for k, v in options.items() if v is not None}}
+
+    @staticmethod
+    def from_dict(table: Mapping[str, Any]) -> PrivacyModel:
+        """Build a model from the table of a job file, as ``{"model": "t-closeness", "t": 0.2}``.
+
+        Raises:
+            OptionError: the model is unknown, or an option is unknown, missing or wrong.
+        """
+        options = dict(table)
+        name = options.pop("model", None)
+        if not isinstance(name, str):
+            raise OptionError(
+                "A privacy model needs its name, for example model = 'l-diversity', "
+                f"but {'none' if name is None else repr(name)} was given."
+            )
+        model: type[PrivacyModel] = load("privacy", name)
+        known = {each.name: each for each in _options(model)}
+        for option in options:
+            if option not in known:
+                raise OptionError(
+                    f"The privacy model {name!r} has no option {option!r}."
+                    f"{did_you_mean(str(option), known)} It has {', '.join(known)}."
+                )
+        for option, each in known.items():
+            needed = each.default is MISSING and each.default_factory is MISSING
+            if needed and option not in options:
+                raise OptionError(f"The privacy model {name!r} needs the option {option!r}.")
+        return model(**options)
+
+
+def parse_privacy(models: object) -> tuple[PrivacyModel, ...]:
+    """Return the models of a ``privacy=`` argument: models or their tables, one or several.
+
+    Raises:
+        OptionError: something is neither, or a table is wrong.
+    """
+    if models is None:
+        return ()
+    if isinstance(models, PrivacyModel | Mapping):
+        models = [models]
+    if not isinstance(models, Iterable) or isinstance(models, str):
+        raise _no_model(models)
+    result = []
+    for model in models:
+        if isinstance(model, Mapping):
+            result.append(PrivacyModel.from_dict(model))
+        elif isinstance(model, PrivacyModel):
+            result.append(model)
+        else:
+            raise _no_model(model)
+    return tuple(result)
+
+
+def _no_model(given: object) -> OptionError:
+    return OptionError(
+        "privacy must be a list of privacy models, as in privacy=[shoal.LDiversity(2)], "
+        f"but {given!r} was given."
+    )
+
+
+def _options(model: type[PrivacyModel]) -> tuple[Any, ...]:
+    return fields(model)  # type: ignore[arg-type]  # every model is a dataclass, the base is not
+
+
+def check_choice(option: str, given: object, known: tuple[str, ...]) -> None:
+    """Raise an OptionError unless ``given`` is one of the known words."""
+    if given not in known:
+        hint = did_you_mean(given, known) if isinstance(given, str) else ""
+        raise OptionError(
+            f"{option} must be one of {', '.join(map(repr, known))}, but {given!r} was given.{hint}"
+        )
+
+
+def check_column_name(given: object) -> None:
+    """Raise an OptionError unless ``given`` is a column name or None."""
+    if given is not None and (not isinstance(given, str) or not given):
+        raise OptionError(f"column must be the name of one column, but {given!r} was given.")
+
+
+def as_number(given: object) -> float | None:
+    """Return a finite number as int where it is whole, as float otherwise; None for the rest."""
+    if isinstance(given, bool | np.bool_) or not isinstance(given, numbers.Real):
+        return None
+    number = float(given)
+    if not math.isfinite(number):
+        return None
+    return int(number) if number.is_integer() else number
+
+
+def n_rows(histograms: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of rows of each group."""
+    total: NDArray[np.int64] = histograms.sum(axis=1)
+    return total
+
+
+def most_frequent(histograms: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of rows with the most frequent value of each group."""
+    most: NDArray[np.int64] = histograms.max(axis=1)
+    return most
+
+
+def round_down(number: float) -> str:
+    """Return a number to four decimals, never above itself: a bound that can be asked for."""
+    return f"{math.floor(number * 1e4 + TOLERANCE) / 1e4:g}"
+
+
+def round_up(number: float) -> str:
+    """Return a number to four decimals, never below itself."""
+    return f"{math.ceil(number * 1e4 - TOLERANCE) / 1e4:g}"

@@ -1,0 +1,192 @@
+"""ℓ-diversity in four kinds: no group gives its sensitive values away."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from shoal.errors import OptionError
+from shoal.privacy.base import (
+    TOLERANCE,
+    PrivacyModel,
+    as_number,
+    check_choice,
+    check_column_name,
+    most_frequent,
+    n_rows,
+    round_down,
+    round_up,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["LDiversity"]
+
+Kind = Literal["frequency", "distinct", "entropy", "recursive"]
+_MOST_ROWS = 1 << 31  # of a table; a larger factor changes nothing and could overflow
+_KINDS = ("frequency", "distinct", "entropy", "recursive")
+
+
+@dataclass(frozen=True)
+class LDiversity(PrivacyModel):
+    """Every group has diverse sensitive values, so that being in it does not reveal one.
+
+    Guarantee, with n rows in a group, r_1 ≥ … ≥ r_m of them per value, and p_i = r_i / n:
+
+    - ``frequency``: p_1 ≤ 1/ℓ; who knows the group guesses right with at most 1/ℓ.
+    - ``distinct``: m ≥ ℓ different values.
+    - ``entropy``: −Σ p_i log p_i ≥ log ℓ; as diverse as ℓ equally frequent values.
+    - ``recursive``, (c,ℓ): r_1 < c · (r_ℓ + … + r_m); after ruling out ℓ−2 values the most
+      frequent one still does not dominate.
+
+    A missing sensitive value counts as a value. All kinds are monotone under union of groups.
+
+    Attributes:
+        l: how diverse; a number above 1, whole for ``distinct`` and ``recursive``.
+        kind: which of the four.
+        c: the constant of ``recursive``, above 0.
+        column: the sensitive column; all of them if not given.
+
+    References:
+        Machanavajjhala et al., *l-Diversity: Privacy Beyond k-Anonymity* (distinct, entropy,
+        recursive); Goldberger and Tassa, *Efficient Anonymizations with Enhanced Utility*, §7
+        (frequency, after Wong et al. and Xiao and Tao).
+    """
+
+    name: ClassVar[str] = "l-diversity"
+    title: ClassVar[str] = "diverse sensitive values in every group"
+    citation: ClassVar[str] = "Machanavajjhala et al. 2007; Goldberger & Tassa §7 (frequency)"
+    at_least: ClassVar[bool] = True
+    order_free: ClassVar[bool] = True
+
+    l: float
+    _: KW_ONLY
+    kind: Kind = "frequency"
+    c: float | None = None
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, _KINDS)
+        number = as_number(self.l)
+        if number is None or number <= 1:
+            raise OptionError(f"l must be a number above 1, but {self.l!r} was given.")
+        whole = self.kind in ("distinct", "recursive")
+        if whole and not isinstance(number, int):
+            raise OptionError(
+                f"l must be a whole number for kind={self.kind!r}, but {self.l!r} was given."
+            )
+        object.__setattr__(self, "l", number)
+        if self.kind == "recursive":
+            factor = as_number(self.c)
+            if factor is None or factor <= 0:
+                given = "none" if self.c is None else repr(self.c)
+                raise OptionError(
+                    f"c must be a number above 0 for kind='recursive', but {given} was given."
+                )
+            object.__setattr__(self, "c", factor)
+        elif self.c is not None:
+            raise OptionError(
+                f"c belongs to kind='recursive', but kind={self.kind!r} was given; leave c out."
+            )
+        check_column_name(self.column)
+
+    @property
+    def promised(self) -> float:
+        """The ℓ that is promised."""
+        return self.l
+
+    @property
+    def label(self) -> str:
+        """The model with its numbers."""
+        c = "" if self.c is None else f" and c = {self.c:g}"
+        return f"{self.kind} l-diversity with l = {self.l:g}{c}"
+
+    def describe(self, column: str | None = None) -> str:
+        """Return the promise as a sentence in plain words."""
+        column = column or self.column
+        of = "" if column is None else f" of {column!r}"
+        if self.kind == "frequency":
+            promise = f"no sensitive value{of} makes up more than 1/{self.l:g} of the rows"
+        elif self.kind == "distinct":
+            promise = f"there are at least {self.l:g} different sensitive values{of}"
+        elif self.kind == "entropy":
+            promise = (
+                f"the sensitive values{of} are as uncertain as {self.l:g} equally frequent ones"
+            )
+        else:
+            promise = (
+                f"the most frequent sensitive value{of} has fewer rows than {self.c:g} times all "
+                f"values from the number {self.l:g} in frequency on"
+            )
+        return f"In every group, {promise}."
+
+    def per_group(
+        self, histograms: NDArray[np.int64], whole: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the ℓ of each group; for ``recursive`` the largest ℓ its c allows, or 0."""
+        del whole
+        if self.kind == "distinct":
+            return _count(histograms > 0)
+        if self.kind == "frequency":
+            return n_rows(histograms) / most_frequent(histograms)
+        if self.kind == "entropy":
+            return np.exp(_entropy(histograms))
+        # The tails shrink with ℓ, so the ℓ that hold are 1, 2, … up to the largest.
+        return _count(self._dominated(histograms))
+
+    def _holds(self, histograms: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.bool_]:
+        if self.kind == "frequency":
+            most, rows = most_frequent(histograms), n_rows(histograms)
+            if isinstance(self.l, int):
+                # l may be too large for the array's integers, and then nothing reaches it.
+                return most <= rows // min(self.l, np.iinfo(np.int64).max)
+            return most * self.l <= rows * (1 + TOLERANCE)
+        if self.kind == "entropy":
+            return _entropy(histograms) >= math.log(self.l) - TOLERANCE
+        return self.per_group(histograms, whole) >= self.l
+
+    def _dominated(self, histograms: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return whether r_1 < c · (r_ℓ + … + r_m), for ℓ = 1 … m along the second axis."""
+        ascending = np.sort(histograms, axis=1)
+        most = ascending[:, -1:]
+        tails = np.cumsum(ascending, axis=1)[:, ::-1]
+        assert self.c is not None
+        if isinstance(self.c, int):
+            return most < tails * min(self.c, _MOST_ROWS)
+        # Strict: equality up to rounding does not keep the promise.
+        return most * (1 + TOLERANCE) < tails * self.c
+
+    def possible(self, whole: NDArray[np.int64]) -> str:
+        """Return the ℓ (or c) that one group of all rows reaches, as part of a sentence."""
+        best = float(self.per_group(whole[np.newaxis], whole)[0])
+        if self.kind == "frequency":
+            share = 100 * int(whole.max()) / int(whole.sum())
+            most = round_down(best)
+            return (
+                f"its most frequent value makes up {share:.4g} % of the rows, so l can be at most "
+                f"{most}"
+            )
+        if self.kind == "distinct":
+            return f"it has {best:g} different values, so l can be at most {best:g}"
+        if self.kind == "entropy":
+            return f"its values are no more diverse than l = {round_down(best)}"
+        tail = int(np.sort(whole)[::-1][int(min(self.l, whole.shape[0] + 1)) - 1 :].sum())
+        if tail == 0:
+            return f"it has only {np.count_nonzero(whole)} different values, fewer than l"
+        return f"with l = {self.l:g}, c must be above {round_up(int(whole.max()) / tail)}"
+
+
+def _entropy(histograms: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the entropy of each group in nats: log n − (Σ r log r) / n."""
+    rows = n_rows(histograms)
+    weighted: NDArray[np.float64] = (histograms * np.log(np.maximum(histograms, 1))).sum(axis=1)
+    return np.log(rows) - weighted / rows
+
+
+def _count(where: NDArray[np.bool_]) -> NDArray[np.float64]:
+    counted: NDArray[np.float64] = where.sum(axis=1, dtype=np.float64)
+    return counted
