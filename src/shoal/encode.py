@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import decimal
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -21,12 +21,16 @@ from shoal.schema import Kind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import narwhals as nw
     import polars as pl
     from numpy.typing import NDArray
 
     from shoal.schema import Column, Schema
 
 __all__ = ["Attribute", "EncodedTable", "Sensitive", "encode", "to_polars"]
+
+SUPPRESSED_MARK = "*"
+"""What a fully generalised value of a flat column is called."""
 
 Algebra = Literal["interval", "tree", "set"]
 Codes = np.ndarray[Any, np.dtype[np.unsignedinteger[Any]]]
@@ -83,7 +87,7 @@ class EncodedTable:
     sensitive: tuple[Sensitive, ...]
 
     def take(self, rows: NDArray[np.integer[Any]]) -> EncodedTable:
-        """Return the table of these rows; domains, counts and taxonomies stay those of the whole."""
+        """Return the table of these rows; domains, counts and taxonomies stay as they are."""
         return EncodedTable(
             len(rows),
             tuple(replace(a, codes=a.codes[rows]) for a in self.attributes),
@@ -97,7 +101,7 @@ class EncodedTable:
 
 
 def to_polars(frame: Any) -> pl.DataFrame:
-    """Return any supported dataframe (pandas, polars, pyarrow) as polars, without copying if it can.
+    """Return any supported dataframe (pandas, polars, pyarrow) as polars, copying little.
 
     Raises:
         DataError: the object is no dataframe, or holds a column of mixed Python types.
@@ -111,23 +115,47 @@ def to_polars(frame: Any) -> pl.DataFrame:
         return frame.collect()
     try:
         eager = nw.from_native(frame, eager_only=True)
+    except nw.exceptions.DuplicateError:
+        raise _same_name() from None
     except TypeError:
         raise DataError(
             f"The table must be a pandas, polars or pyarrow dataframe, got "
             f"{type(frame).__name__}; read files with shoal.read_table(path) first."
         ) from None
     if len(set(eager.columns)) != len(eager.columns):
-        raise DataError("The table has two columns of the same name; rename one of them.")
+        raise _same_name()
+    if not all(isinstance(name, str) for name in eager.columns):
+        raise DataError("Every column name of the table must be text; rename the columns first.")
     columns = []
     for name in eager.columns:
         try:
-            columns.append(eager.get_column(name).to_polars().alias(name))
-        except Exception:  # each backend has its own errors for object columns of mixed types
+            columns.append(_column_to_polars(eager.get_column(name)).alias(name))
+        except ImportError:
+            raise DataError(
+                f"Column {name!r} cannot be read without pyarrow; "
+                "install it with: pip install 'shoal[pyarrow]'"
+            ) from None
+        except Exception:  # noqa: BLE001 - each backend has its own errors for mixed types
             raise DataError(
                 f"Column {name!r} holds values of mixed types; "
                 "convert it to one type (text, numbers or dates) first."
             ) from None
     return pl.DataFrame(columns)
+
+
+def _same_name() -> DataError:
+    return DataError("The table has two columns of the same name; rename one of them.")
+
+
+def _column_to_polars(column: nw.Series[Any]) -> pl.Series:
+    """Convert one column; an ordered pandas categorical keeps its order (as an Enum)."""
+    import narwhals as nw
+    import polars as pl
+
+    series = column.to_polars()
+    if isinstance(column.dtype, nw.Enum) and isinstance(series.dtype, pl.Categorical):
+        return series.cast(pl.String).cast(pl.Enum(column.dtype.categories))
+    return series
 
 
 def encode(frame: pl.DataFrame, schema: Schema) -> EncodedTable:
@@ -165,7 +193,7 @@ def _encode_attribute(series: pl.Series, column: Column) -> Attribute:
         algebra = "interval"
     else:
         codes, domain = _codes_by_rank(series)
-        values = domain
+        values = cast("Sequence[Any]", domain)  # a polars Series, which lacks the formal base class
         if kind in (Kind.NUMERIC, Kind.DATE, Kind.DATETIME):
             positions = _positions(domain, column.name)
             algebra = "interval"
@@ -175,7 +203,7 @@ def _encode_attribute(series: pl.Series, column: Column) -> Attribute:
         elif kind == Kind.SET:
             algebra = "set"
         else:
-            taxonomy = Taxonomy.flat([canonical_label(value) for value in domain.to_list()])
+            taxonomy = _flat_tree(domain)
             algebra = "tree"
     size = len(values)
     counts = np.bincount(codes, minlength=size + 1).astype(np.int64)
@@ -194,12 +222,35 @@ def _encode_attribute(series: pl.Series, column: Column) -> Attribute:
     )
 
 
+def _flat_tree(domain: pl.Series) -> Taxonomy:
+    import polars as pl
+
+    labels = [canonical_label(value) for value in domain.to_list()]
+    if len(set(labels)) < len(labels):
+        # Python's datetimes end at microseconds, so nanoseconds need the text polars gives them.
+        labels = domain.cast(pl.String).to_list()
+    if SUPPRESSED_MARK in labels:
+        raise DataError(
+            f"Column {domain.name!r} already holds {SUPPRESSED_MARK!r}, which stands for a "
+            "suppressed value in a release; replace it by a missing value first."
+        )
+    return Taxonomy.flat(labels, root=SUPPRESSED_MARK)
+
+
 def _encode_sensitive(series: pl.Series) -> Sensitive:
+    import polars as pl
+
+    if isinstance(series.dtype, pl.Object):
+        raise DataError(
+            f"Column {series.name!r} holds values of mixed types; "
+            "convert it to one type (text, numbers or dates) first."
+        )
     series = _nan_to_null(series)
     codes, domain = _codes_by_rank(series)
     counts = np.bincount(codes, minlength=len(domain) + 1).astype(np.int64)
     size = len(domain) + int(counts[-1] > 0)
-    ordered = series.dtype.is_numeric() or series.dtype.is_temporal()
+    dtype = series.dtype
+    ordered = dtype.is_numeric() or dtype.is_temporal() or isinstance(dtype, pl.Enum)
     return Sensitive(series.name, codes.astype(np.int32), size, ordered, counts[:size])
 
 
@@ -239,6 +290,9 @@ def _codes_by_rank(series: pl.Series) -> tuple[Codes, pl.Series]:
         else:
             physical_values = series
         domain = series.drop_nulls().unique().sort()
+        if domain.dtype.is_float():
+            # Adding 0 turns -0 into 0, so that one value is published in one way.
+            domain = pl.Series(domain.name, domain.to_numpy() + 0.0)
         distinct = physical_values.drop_nulls().unique().sort()
         physical = _ranks(physical_values, distinct)
     size = len(domain)
@@ -251,12 +305,6 @@ def _ranks(values: pl.Series, distinct: pl.Series) -> pl.Series:
     ranks = pl.DataFrame({"value": distinct, "rank": pl.int_range(len(distinct), eager=True)})
     joined = values.to_frame("value").join(ranks, on="value", how="left", maintain_order="left")
     return joined.get_column("rank")
-
-
-def _recode(series: pl.Series, lookup: NDArray[np.int64], missing: int) -> Codes:
-    """Translate rank codes of the distinct values into other codes; missing keeps its own."""
-    codes, _ = _codes_by_rank(series)
-    return narrow(np.append(lookup, missing)[codes], missing)
 
 
 def _codes_in_taxonomy(

@@ -81,6 +81,8 @@ class Measure(ABC):
         direction: whether less or more is better.
         bounds: lowest and highest possible value (None: unbounded or depends on the table).
         needs_sensitive: whether it looks at a sensitive column.
+        can_minimise: whether algorithms can minimise it.
+        options: names of the arguments of its constructor, which users may set.
     """
 
     name: ClassVar[str]
@@ -90,6 +92,7 @@ class Measure(ABC):
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, None)
     needs_sensitive: ClassVar[bool] = False
     can_minimise: ClassVar[bool] = False
+    options: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def score(self, grouped: Grouped) -> float:
@@ -134,7 +137,8 @@ class CostMeasure(Measure):
         for attribute, closures in zip(grouped.table.attributes, grouped.closures, strict=True):
             cost = self.form(attribute, grouped.target, grouped.table).cost(closures)
             rows = grouped.sizes if cost.ndim == 1 else grouped.histogram
-            total = float(np.sum(rows * cost)) - self.constant(attribute)
+            # No cost is negative; the difference of two long sums may be, by a rounding error.
+            total = max(float(np.sum(rows * cost)) - self.constant(attribute), 0.0)
             result[attribute.name] = total / grouped.table.n_rows if self.per_cell else total
         return result
 

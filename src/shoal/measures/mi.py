@@ -17,20 +17,22 @@ if TYPE_CHECKING:
     from shoal.encode import Attribute, EncodedTable, Sensitive
     from shoal.measures.forms import Form
 
-__all__ = ["MI", "PMI", "WeightedMI", "log_form"]
+__all__ = ["MI", "PMI", "WeightedMI", "information_about_target", "log_form"]
 
 
-def _mass(
-    attribute: Attribute, target: Sensitive | None, table: EncodedTable
-) -> NDArray[np.int64]:
-    """Return rows per code (missing last), then rows per code and sensitive value."""
-    total = attribute.counts[:, None]
+def _mass(attribute: Attribute, target: Sensitive | None, table: EncodedTable) -> NDArray[np.int64]:
+    """Return rows per code (missing last), then rows per code and sensitive value.
+
+    Both are of the rows at hand where a sensitive column is looked at: a share of them can be no
+    more than the whole, also in a table made with `EncodedTable.take`.
+    """
+    del table
     if target is None:
-        return total
+        return attribute.counts[:, None]
     pairs = attribute.codes.astype(np.int64) * target.size + target.codes
     joint = np.bincount(pairs, minlength=(attribute.size + 1) * target.size)
-    del table
-    return np.concatenate((total, joint.reshape(-1, target.size)), axis=1)
+    joint = joint.reshape(-1, target.size).astype(np.int64)
+    return np.concatenate((joint.sum(axis=1, keepdims=True), joint), axis=1)
 
 
 def log_form(
@@ -66,8 +68,8 @@ class MI(CostMeasure):
 
     def constant(self, attribute: Attribute) -> float:
         """Return Σ over rows of log2 (rows that share the value)."""
-        counts = attribute.counts[attribute.counts > 0].astype(np.float64)
-        return float(np.sum(counts * np.log2(counts)))
+        rows = np.bincount(attribute.codes, minlength=attribute.size + 1)
+        return float(np.sum(rows * np.log2(np.maximum(attribute.counts, 1))))
 
 
 class PMI(CostMeasure):
@@ -90,7 +92,7 @@ class WeightedMI(CostMeasure):
     """w · Π_MI + (1 − w) · Π_PMI (Goldberger–Tassa, section 8.4)."""
 
     name = "wmi"
-    title = "w · mi + (1 − w) · pmi"
+    title = "w · mi + (1 - w) · pmi"
     citation = "Goldberger & Tassa 2010, section 8.4"
     needs_sensitive = True
     options: ClassVar[tuple[str, ...]] = ("w",)
@@ -108,8 +110,9 @@ class WeightedMI(CostMeasure):
         return log_form(attribute, target, table, 1.0 - self.w)
 
     def constant(self, attribute: Attribute) -> float:
-        """Return the constant of the MI part."""
-        return self.w * MI().constant(attribute)
+        """Return the constant of the MI part, of the rows at hand as in the table."""
+        rows = np.bincount(attribute.codes)
+        return self.w * float(np.sum(rows * np.log2(np.maximum(rows, 1))))
 
 
 def information_about_target(grouped: Grouped) -> dict[str, float]:

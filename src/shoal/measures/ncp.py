@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -18,8 +18,11 @@ __all__ = ["NCP", "range_share", "share_of_values"]
 
 def range_share(attribute: Attribute) -> LinearForm:
     """(highest − lowest) ÷ domain range for an interval attribute (Byun, Definition 2)."""
-    assert attribute.positions is not None
-    offset = attribute.positions - attribute.positions[0]
+    position = attribute.positions
+    assert position is not None
+    if abs(position[0]) > 1e300 or abs(position[-1]) > 1e300:
+        position = position / 4  # the range of such numbers may exceed the largest float
+    offset = position - position[0]
     width = float(offset[-1])
     return LinearForm(offset / width if width > 0 else np.zeros_like(offset), 1.0)
 
@@ -39,8 +42,8 @@ class NCP(CostMeasure):
 
     name = "ncp"
     title = "mean information loss per cell (normalised certainty penalty)"
-    citation = "Byun et al. 2007, Definition 5, divided by rows × columns"
-    bounds = (0.0, 1.0)
+    citation = "Byun et al. 2007, Definition 5, divided by rows times columns"
+    bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
 
     def form(self, attribute: Attribute, target: Sensitive | None, table: EncodedTable) -> Form:
         """Return the cost table of one attribute."""
