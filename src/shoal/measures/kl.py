@@ -32,7 +32,8 @@ class KullbackLeibler(Measure):
     spread evenly over the box of its closure, in the domain that LM and AM count (distinct values
     of a numeric column, leaves of a tree, missing as one more where it occurs). A suppressed row
     is spread over the whole domain, so p̂ sums to 1 and D is never negative. Every tuple lies in
-    the closure of its own row, so D is finite. Weights play no part.
+    the closure of its own row, so D is finite. Weights play no part. Not monotone: of a table that
+    fills its domain evenly, releasing nothing but the domain loses nothing.
 
     Cost: distinct tuples × groups per column, in blocks; groups that cover nothing of a block
     are left out early. About a second for 45,222 rows in 4,500 groups.
