@@ -1,0 +1,84 @@
+"""Rows in blocks of similar rows, with the closure of each block: what bounds are taken from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shoal.kernels.blocks import close_blocks
+from shoal.kernels.cut import cut_rows
+from shoal.scan import Scanner
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shoal.encode import EncodedTable
+    from shoal.kernels.space import Columns
+
+__all__ = ["BlockedRows", "similar_blocks"]
+
+
+def similar_blocks(
+    table: EncodedTable, max_rows: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cut a table into blocks of at most max_rows similar rows.
+
+    Returns the row numbers in block order, and where each block starts (one entry more than
+    blocks). Deterministic: depends only on the codes and their order.
+    """
+    codes = np.stack([a.codes.astype(np.int32) for a in table.attributes])
+    places, starts = [], [0]
+    for a in table.attributes:
+        if a.positions is None:
+            place = (np.arange(a.size + 1) > 0).astype(np.float64)  # any two values differ by 1
+            place = np.cumsum(np.ones(a.size + 1)) if a.size < 1 else place
+            spread = np.arange(a.size + 1, dtype=np.float64)
+            place = np.minimum(spread, 1.0) + spread * 1e-9
+        else:
+            width = float(a.positions[-1] - a.positions[0]) or 1.0
+            place = np.append((a.positions - a.positions[0]) / width, 2.0)
+        places.append(place * a.weight)
+        starts.append(starts[-1] + len(place))
+    n = table.n_rows
+    order = np.arange(n, dtype=np.int64)
+    widest = max(a.size + 1 for a in table.attributes)
+    ends = np.empty(n + 1, np.int64)
+    depth = np.empty((4 * max(int(np.log2(n + 2)), 1) + n // max(max_rows, 1) + 64, 2), np.int64)
+    n_blocks = cut_rows(
+        codes, np.concatenate(places), np.array(starts, np.int64), max_rows, order,
+        np.empty(widest + 2, np.int64), np.empty(n, np.int64), depth, ends,
+    )
+    return order, np.concatenate(([0], ends[:n_blocks])).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockedRows:
+    """Rows reordered into blocks, and the blocks' closures.
+
+    Attributes:
+        columns: rows in block order (a copy that a search may shrink).
+        ids: original position of each row, which also breaks ties.
+        starts: where each block starts.
+        alive: rows left in each block.
+        blocks: closures of the blocks.
+        longest: rows of the largest block.
+    """
+
+    columns: Columns
+    ids: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    alive: NDArray[np.int64]
+    blocks: Columns
+    longest: int
+
+    @classmethod
+    def cut(cls, table: EncodedTable, scanner: Scanner, max_rows: int) -> BlockedRows:
+        """Cut the rows of a scanner into blocks of similar rows."""
+        order, starts = similar_blocks(table, max_rows)
+        rows = scanner.take(order)
+        blocks = scanner.groups(len(starts) - 1)
+        close_blocks(scanner.space, rows.rows, starts, scanner.query(), blocks)
+        sizes = np.diff(starts)
+        return cls(rows.rows, order, starts, sizes.copy(), blocks, int(sizes.max()))

@@ -1,0 +1,84 @@
+"""Arrays that describe rows, groups and one closure to the kernels.
+
+A closure (of one row or of a group) is, per attribute,
+
+* tree: a code at each depth of the taxonomy, from below the root down to the leaf; depths below
+  the closure's own node hold `MIXED`, the largest number of their type;
+* linear interval: lowest and highest position, already in cost units. Missing lies one full
+  cost beyond the end, and the cost is capped at full: mixing it costs full, alone it costs 0;
+* log interval: lowest and highest code, missing being the last code;
+* set: one bit per value, missing being the last bit.
+
+Rows and groups share this form (`Columns`), so one scan serves "one cluster against all records"
+and "one record against all clusters".
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["MIXED8", "MIXED16", "MIXED32", "Columns", "Query", "Space"]
+
+Array = np.ndarray[Any, Any]
+
+MIXED8 = np.uint8(0xFF)
+MIXED16 = np.uint16(0xFFFF)
+MIXED32 = np.uint32(0xFFFFFFFF)
+
+
+class Columns(NamedTuple):
+    """Closures of many rows or groups, column-major; rows have ``low is high``."""
+
+    lev8: Array  # uint8 [levels, n]
+    lev16: Array  # uint16 [levels, n]
+    lev32: Array  # uint32 [levels, n]
+    low: Array  # cost type [linear intervals, n]
+    high: Array
+    clow: Array  # int32 [log intervals, n]
+    chigh: Array
+    bits: Array  # uint64 [words of all sets, n]
+
+
+class Space(NamedTuple):
+    """What the columns mean and cost. Axis 0 of the cost tables is the sensitive value."""
+
+    tree_first: Array  # int32 [trees + 1]: level columns of each tree
+    width: Array  # uint8 [levels]: 0, 1, 2 for lev8, lev16, lev32
+    row: Array  # int32 [levels]: row in that array
+    cost_start: Array  # int64 [levels]: where a level's costs start
+    level_cost: Array  # int64 [classes, codes of all levels]
+    root_cost: Array  # int64 [classes, trees]
+    full: Array  # cost type [linear intervals]
+    prefix_start: Array  # int64 [log intervals + 1]
+    prefix: Array  # int64 [1 + classes, …] cumulated rows per code
+    log_row: Array  # int32 [log intervals]: row in the tables of logarithms
+    set_first: Array  # int32 [sets + 1]: words of each set
+    set_size: Array  # int32 [sets]: bit of missing
+    mass_start: Array  # int64 [sets]
+    set_mass: Array  # int64 [1 + classes, …] mass of each value
+    set_log: Array  # uint8 [sets]: 1 if the cost is a logarithm
+    set_log_row: Array  # int32 [sets]
+    set_weight: Array  # float64 [sets]: cost of one more value
+    set_full: Array  # int64 [classes, sets]
+    log_cost: Array  # int64 [weights, rows + 1]: scaled log2 of a mass
+    log_part: Array  # int64 [weights, rows + 1]: the same times beta, for the class mass
+
+
+class Query(NamedTuple):
+    """One closure, prepared for scanning: its codes and what leaving each level costs."""
+
+    code8: Array
+    step8: Array  # cost type [classes, levels]
+    code16: Array
+    step16: Array
+    code32: Array
+    step32: Array
+    base: Array  # cost type [classes]: cost of its own tree nodes
+    low: Array
+    high: Array
+    clow: Array
+    chigh: Array
+    bits: Array  # uint64 [words]
+    mass: Array  # int64 [1 + classes, sets]
