@@ -1,0 +1,343 @@
+"""From groups to published cells.
+
+Every row of a group publishes the same cell in a quasi-identifier: what the group's values
+generalise to. Cells are made once per group and gathered, so no cell of a row becomes a Python
+object.
+
+Two different generalisations may read the same: a hierarchy may have a node called ``*``, a set
+``{a, b}`` may be one value that is spelt like that. Groups whose cells are all equal then look
+like one larger group to a reader. That is harmless: a union of groups is at least as large, and
+keeps every monotone privacy model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from shoal.closure import IntervalClosures, SetClosures, TreeClosures, close
+from shoal.errors import OptionError, RoleError, did_you_mean
+from shoal.hierarchy import canonical_label
+from shoal.schema import Kind
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from shoal.encode import Attribute, EncodedTable
+    from shoal.partition import Partition
+    from shoal.schema import Schema
+
+__all__ = ["Style", "published_names", "recode"]
+
+Numeric = Literal["interval", "bounds", "struct", "mean", "median"]
+_INTERVALS = (Kind.NUMERIC, Kind.ORDINAL, Kind.DATE, Kind.DATETIME)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Style:
+    """How generalised cells are written.
+
+    Attributes:
+        numeric: how intervals (numbers, dates, ordered values) are published: ``interval`` as
+            text; ``bounds`` as two columns ``age_low`` and ``age_high`` of the original type;
+            ``struct`` as one column of structs with ``low`` and ``high``; ``mean`` or
+            ``median`` as one number per group, for the kind ``numeric`` only (other intervals
+            stay text). In all but ``interval``, a suppressed cell is missing.
+        interval_format: text of an interval, with ``{low}`` before ``{high}``.
+        wide_interval_format: used for a whole column instead, where the text of a published
+            bound contains what stands between ``{low}`` and ``{high}``: negative numbers and
+            dates are ``[-5 to 3]``, not ``[-5-3]``, which could be read in two ways.
+        suppressed: text of a cell that was generalised to everything, where no hierarchy gives
+            it a name.
+        set_format: text of a set, with ``{values}``.
+        set_separator: text between the values of a set.
+    """
+
+    numeric: Numeric = "interval"
+    interval_format: str = "[{low}-{high}]"
+    wide_interval_format: str = "[{low} to {high}]"
+    suppressed: str = "*"
+    set_format: str = "{{values}}"
+    set_separator: str = ", "
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if not isinstance(getattr(self, each.name), str):
+                raise OptionError(
+                    f"The style's {each.name} must be text, but {getattr(self, each.name)!r} "
+                    "was given."
+                )
+        known = get_args(Numeric)
+        if self.numeric not in known:
+            raise OptionError(
+                f"The style's numeric must be one of {', '.join(map(repr, known))}, but "
+                f"{self.numeric!r} was given.{did_you_mean(self.numeric, known)}"
+            )
+        for option in ("interval_format", "wide_interval_format"):
+            text = getattr(self, option)
+            once = text.count("{low}") == text.count("{high}") == 1
+            if not once or text.index("{high}") - text.index("{low}") <= len("{low}"):
+                raise OptionError(
+                    f"The style's {option} must hold {{low}} once and {{high}} once, in this order "
+                    f"and with something between them, but {text!r} was given."
+                )
+        if self.set_format.count("{values}") != 1:
+            raise OptionError(
+                f"The style's set_format must hold {{values}} once, but {self.set_format!r} "
+                "was given."
+            )
+        if not self.set_separator:
+            raise OptionError("The style's set_separator must not be empty.")
+
+    @classmethod
+    def from_dict(cls, options: Mapping[str, Any]) -> Style:
+        """Build a style from the ``[style]`` table of a job file.
+
+        Raises:
+            OptionError: an option is unknown or wrong.
+        """
+        known = [each.name for each in fields(cls)]
+        for option in options:
+            if option not in known:
+                raise OptionError(
+                    f"The style has no option {option!r}.{did_you_mean(str(option), known)} "
+                    f"It has {', '.join(known)}."
+                )
+        return cls(**options)
+
+
+def recode(
+    frame: pl.DataFrame,
+    schema: Schema,
+    table: EncodedTable,
+    partition: Partition,
+    rng: np.random.Generator | None,
+    style: Style | None = None,
+) -> pl.DataFrame:
+    """Return the published table.
+
+    Columns keep their order. Quasi-identifiers are generalised to what all rows of a group have
+    in common (missing if all of them are missing); sensitive and insensitive columns keep their
+    values and type; identifiers, dropped columns and suppressed rows are left out. There is no
+    index and no row number.
+
+    Args:
+        frame: the original table.
+        schema: the roles and kinds of its columns.
+        table: the same table, encoded.
+        partition: the groups.
+        rng: shuffles the rows, so that their order tells nothing; None keeps the order.
+        style: how generalised cells are written.
+
+    Raises:
+        RoleError: a column of bounds would have the name of another published column.
+
+    Cost: one pass over the rows per column. Deterministic given the generator's state.
+    """
+    import polars as pl
+
+    style = style or Style()
+    assert frame.height == table.n_rows == partition.n_rows
+    rows = np.flatnonzero(partition.labels >= 0)
+    if rng is not None:
+        rows = rng.permutation(rows)
+    groups = pl.Series(partition.labels[rows], dtype=pl.UInt32)
+    row_numbers = pl.Series(rows, dtype=pl.UInt32)
+    attributes = {attribute.name: attribute for attribute in table.attributes}
+    published: list[pl.Series] = []
+    for name, titles in published_names(schema, style).items():
+        if name in attributes:
+            per_group = _publish(attributes[name], partition, style)
+            columns = [cells.gather(groups) for cells in per_group]
+        else:
+            columns = [frame.get_column(name).gather(row_numbers)]
+        published += [cells.alias(title) for title, cells in zip(titles, columns, strict=True)]
+    return pl.DataFrame(published)
+
+
+def published_names(schema: Schema, style: Style) -> dict[str, tuple[str, ...]]:
+    """Return the names under which each published column appears, in order.
+
+    Raises:
+        RoleError: a column of bounds would have the name of another published column.
+    """
+    result: dict[str, tuple[str, ...]] = {name: (name,) for name in schema.published}
+    if style.numeric != "bounds":
+        return result
+    for name in schema.published:
+        if schema[name].kind not in _INTERVALS:
+            continue
+        result[name] = (f"{name}_low", f"{name}_high")
+        for title in result[name]:
+            if title in schema.published:
+                raise RoleError(
+                    f"The bounds of column {name!r} would be published as {title!r}, but there is "
+                    "already a column of that name; rename it or choose another numeric style."
+                )
+    return result
+
+
+def _publish(attribute: Attribute, partition: Partition, style: Style) -> list[pl.Series]:
+    """Return the cell of each group: one column, or two for bounds."""
+    closures = close(attribute, partition)
+    n_groups = partition.n_groups
+    if isinstance(closures, TreeClosures):
+        return [_tree_text(attribute, closures.node[:n_groups], style)]
+    if isinstance(closures, SetClosures):
+        return [_set_text(attribute, closures, n_groups, style)]
+    intervals = IntervalClosures(
+        closures.low[:n_groups], closures.high[:n_groups], closures.everything[:n_groups]
+    )
+    if style.numeric in ("bounds", "struct"):
+        return _typed_bounds(attribute, intervals, style)
+    if style.numeric in ("mean", "median") and attribute.kind is Kind.NUMERIC:
+        return [_centre(attribute, intervals, partition, style)]
+    return [_interval_text(attribute, intervals, style)]
+
+
+def _tree_text(attribute: Attribute, node: NDArray[np.int32], style: Style) -> pl.Series:
+    taxonomy = attribute.taxonomy
+    assert taxonomy is not None
+
+    def label(of: int) -> str | None:
+        if of == taxonomy.n_nodes:
+            return None  # all missing
+        if of == taxonomy.root and attribute.kind is not Kind.CATEGORICAL:
+            return style.suppressed
+        return taxonomy.labels[of]
+
+    distinct, position = np.unique(node, return_inverse=True)
+    return _texts([label(of) for of in distinct.tolist()], position)
+
+
+def _interval_text(attribute: Attribute, closures: IntervalClosures, style: Style) -> pl.Series:
+    import polars as pl
+
+    distinct, position = np.unique([closures.low, closures.high], return_inverse=True)
+    low, high = position.reshape(2, -1)
+    labels = _labels(attribute, distinct)
+    single, everything = low == high, closures.everything
+    before, between, after = _split(style.interval_format)
+    spans = ~single & ~everything
+    bounds = np.unique([low[spans], high[spans]]).tolist()
+    if any(between in (labels[bound] or "") for bound in bounds):
+        before, between, after = _split(style.wide_interval_format)
+    cells = pl.DataFrame(
+        {
+            "low": _texts(labels, low),
+            "high": _texts(labels, high),
+            "single": single,
+            "everything": everything,
+        }
+    )
+    span = pl.concat_str(pl.lit(before), "low", pl.lit(between), "high", pl.lit(after))
+    return cells.select(
+        pl.when("everything")
+        .then(pl.lit(style.suppressed))
+        .when("single")
+        .then("low")
+        .otherwise(span)
+        .alias("text")
+    ).to_series()
+
+
+def _typed_bounds(
+    attribute: Attribute, closures: IntervalClosures, style: Style
+) -> list[pl.Series]:
+    import polars as pl
+
+    if isinstance(attribute.values, pl.Series):
+        values = attribute.values
+    else:
+        values = pl.Series(list(attribute.values), dtype=pl.String)
+    missing = pl.Series(closures.everything | (closures.low == attribute.size))
+    bounds = [
+        values.gather(pl.Series(codes, dtype=pl.UInt32).set(missing, None)).alias(title)
+        for title, codes in (("low", closures.low), ("high", closures.high))
+    ]
+    return bounds if style.numeric == "bounds" else [pl.DataFrame(bounds).to_struct()]
+
+
+def _centre(
+    attribute: Attribute, closures: IntervalClosures, partition: Partition, style: Style
+) -> pl.Series:
+    """Return the mean or median of each group; in numpy, so that the sum has one order."""
+    import polars as pl
+
+    assert attribute.positions is not None
+    missing = closures.everything | (closures.low == attribute.size)
+    places = np.append(attribute.positions, np.nan)
+    first, sizes = partition.starts[:-1], partition.sizes
+    if style.numeric == "mean":
+        values = places[attribute.codes[partition.order]]
+        total = np.add.reduceat(values, first) if partition.n_groups else np.empty(0)
+        centre = total / sizes
+        # Dividing a sum of equal numbers may miss them by a rounding.
+        same = closures.low == closures.high
+        centre[same] = places[closures.low[same]]
+    else:
+        order = np.lexsort((attribute.codes, partition.labels))[partition.n_suppressed :]
+        codes = attribute.codes[order]
+        lower, upper = codes[first + (sizes - 1) // 2], codes[first + sizes // 2]
+        centre = (places[lower] + places[upper]) / 2
+    return pl.Series(centre).set(pl.Series(missing), None)
+
+
+def _set_text(
+    attribute: Attribute, closures: SetClosures, n_groups: int, style: Style
+) -> pl.Series:
+    import polars as pl
+
+    group = np.repeat(np.arange(n_groups), np.diff(closures.indptr[: n_groups + 1]))
+    distinct, position = np.unique(closures.members, return_inverse=True)
+    before, _, after = style.set_format.partition("{values}")
+    joined = (
+        pl.DataFrame({"group": group, "label": _texts(_labels(attribute, distinct), position)})
+        .group_by("group", maintain_order=True)
+        .agg(
+            single=pl.len() == 1,
+            label=pl.col("label").first(),
+            values=pl.col("label").str.join(style.set_separator),
+        )
+        .with_columns(everything=pl.Series(closures.everything[:n_groups]))
+    )
+    return joined.select(
+        pl.when("everything")
+        .then(pl.lit(style.suppressed))
+        .when("single")
+        .then("label")
+        .otherwise(pl.concat_str(pl.lit(before), "values", pl.lit(after)))
+        .alias("text")
+    ).to_series()
+
+
+def _labels(attribute: Attribute, codes: NDArray[np.integer[Any]]) -> list[str | None]:
+    """Return the text of each code of a sorted array; missing has none."""
+    import polars as pl
+
+    known = codes[codes < attribute.size]
+    values = attribute.values
+    if isinstance(values, pl.Series):
+        chosen = values.gather(pl.Series(known, dtype=pl.UInt32))
+        # As numpy numbers, so that a narrow float has its short text.
+        native = list(chosen.to_numpy()) if chosen.dtype == pl.Float32 else chosen.to_list()
+    else:
+        native = [values[code] for code in known.tolist()]
+    labels = [canonical_label(value) for value in native]
+    return [*labels, *[None] * (len(codes) - len(known))]
+
+
+def _texts(labels: list[str | None], position: NDArray[np.integer[Any]]) -> pl.Series:
+    import polars as pl
+
+    return pl.Series(labels, dtype=pl.String).gather(pl.Series(position, dtype=pl.UInt32))
+
+
+def _split(form: str) -> tuple[str, str, str]:
+    before, _, rest = form.partition("{low}")
+    between, _, after = rest.partition("{high}")
+    return before, between, after
