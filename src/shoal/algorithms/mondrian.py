@@ -1,0 +1,138 @@
+"""Mondrian, multidimensional median partitioning (LeFevre, DeWitt, Ramakrishnan: ICDE 2006)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.algorithms.base import Algorithm, Run
+from shoal.errors import OptionError
+from shoal.kernels.median import cut_medians
+from shoal.partition import Partition
+from shoal.privacy.arrays import PrivateArrays
+from shoal.schema import Kind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shoal.encode import Attribute, EncodedTable
+
+__all__ = ["Mondrian"]
+
+SLICE_ROWS = 4_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mondrian(Algorithm):
+    """Cut the widest attribute at its median, again and again, while all parts may stand.
+
+    Width is the share of the domain that a set of rows spans: range for numbers, leaves below the
+    common node for taxonomies, range of the value order for flat columns. Attributes are tried from
+    the widest to the narrowest (ties: in the order given) until one has an allowed cut: both parts
+    have at least k rows and satisfy every privacy model. A strict cut lies at the boundary between
+    two values that is nearest to the median, so equal values stay together; if that cut is not
+    allowed, no other of this attribute is. An attribute with a taxonomy is cut into the children of
+    the common node, and only if all of them may stand. Rows with a missing value are cut off first.
+
+    Guarantee: every group has at least k rows and satisfies the privacy models.
+    Cost: O(n · columns · log n).
+    Determinism: no chance involved, but ``relaxed`` depends on the shuffled row order.
+
+    Args:
+        relaxed: let rows that tie on the median fall on either side (relaxed partitioning).
+    """
+
+    name = "mondrian"
+    title = "multidimensional median partitioning"
+    citation = "LeFevre, DeWitt, Ramakrishnan 2006"
+    respects_privacy = True
+
+    relaxed: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if not isinstance(self.relaxed, bool):
+            raise OptionError(
+                f"relaxed of 'mondrian' must be true or false, got {self.relaxed!r}."
+            )
+
+    def partition(self, table: EncodedTable, run: Run) -> Partition:
+        """Group the rows of a table."""
+        n = table.n_rows
+        shape = _Shape.of(table)
+        private = PrivateArrays.of(table, run.privacy)
+        order = np.arange(n, dtype=np.int64)
+        ends = np.empty(n // run.k + 2, np.int64)
+        widest = max(a.size for a in table.attributes) + 2
+        stack = np.empty((n // run.k + widest + 64, 2), np.int64)
+        stack[0] = 0, n
+        top, n_ends = 0, 0
+        count, spare = np.empty(widest + 1, np.int64), np.empty(n, np.int64)
+        edges = np.empty(widest + 1, np.int64)
+        while top >= 0:
+            done = int(ends[n_ends - 1]) if n_ends else 0
+            run.progress(done, n, "clustering")
+            top, n_ends = cut_medians(
+                *shape.arrays, run.k, self.relaxed, *private.arrays,
+                order, count, spare, private.scratch(), edges, stack, top, SLICE_ROWS,
+                ends, n_ends,
+            )
+        labels = np.empty(n, np.int32)
+        sizes = np.diff(np.concatenate(([0], ends[:n_ends])))
+        labels[order] = np.repeat(np.arange(n_ends, dtype=np.int32), sizes)
+        return Partition(labels, n_ends)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shape:
+    """Codes of the table and what its attributes look like, as the kernel wants it."""
+
+    arrays: tuple[NDArray[Any], ...]
+
+    @classmethod
+    def of(cls, table: EncodedTable) -> _Shape:
+        codes = np.stack([a.codes.astype(np.int32) for a in table.attributes])
+        places = [_place(a) for a in table.attributes]
+        levels, depths, widths = [], [], []
+        for a in table.attributes:
+            if a.taxonomy is not None and a.kind == Kind.CATEGORICAL:
+                table_of_levels = a.taxonomy.levels()
+                missing = np.full((len(table_of_levels), 1), a.taxonomy.n_nodes, np.int32)
+                levels.append(np.concatenate((table_of_levels, missing), axis=1).ravel())
+                depths.append(len(table_of_levels))
+                share = (a.taxonomy.leaf_count - 1) / max(a.taxonomy.n_leaves - 1, 1)
+                widths.append(np.append(share, 0.0))
+            else:
+                levels.append(np.empty(0, np.int32))
+                depths.append(0)
+                widths.append(np.empty(0))
+        return cls(
+            (
+                codes,
+                np.concatenate(places),
+                _starts(places),
+                np.array([a.size for a in table.attributes], np.int64),
+                np.array(depths, np.int64) > 0,
+                np.concatenate(levels).astype(np.int32),
+                _starts(levels),
+                np.array(depths, np.int64),
+                np.concatenate(widths),
+                _starts(widths),
+            )
+        )
+
+
+def _place(attribute: Attribute) -> NDArray[np.float64]:
+    """Return where each code lies between 0 and 1; missing lies beyond everything else."""
+    if attribute.positions is None:
+        place = np.arange(attribute.size) / max(attribute.size - 1, 1)
+    else:
+        offset = attribute.positions - attribute.positions[0]
+        place = offset / (float(offset[-1]) or 1.0)
+    return np.append(place, 2.0)
+
+
+def _starts(parts: list[NDArray[Any]]) -> NDArray[np.int64]:
+    return np.cumsum([0, *(len(part) for part in parts)]).astype(np.int64)

@@ -1,0 +1,81 @@
+"""Privacy models and sensitive columns as the flat arrays that kernels check groups with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.kernels import private
+from shoal.privacy.alpha_k import AlphaK
+from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.t_closeness import TCloseness
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shoal.encode import EncodedTable
+    from shoal.privacy.base import PrivacyModel
+
+__all__ = ["PrivateArrays"]
+
+_L_KINDS = {
+    "frequency": private.FREQUENCY,
+    "distinct": private.DISTINCT,
+    "entropy": private.ENTROPY,
+    "recursive": private.RECURSIVE,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateArrays:
+    """Sensitive codes, whole histograms and models for `kernels.private.group_holds`.
+
+    Attributes:
+        arrays: codes [columns, rows], histogram of all rows, where each column begins in it, kind
+            of each model, and (parameter, c, column) of each model.
+    """
+
+    arrays: tuple[NDArray[Any], ...]
+
+    @classmethod
+    def of(cls, table: EncodedTable, models: Sequence[PrivacyModel]) -> PrivateArrays:
+        """Collect the sensitive columns that the models look at."""
+        kinds, numbers = [], []
+        used = {s.name: i for i, s in enumerate(table.sensitive)}
+        for model in models:
+            for column in model.columns(table):
+                kind, value, c = _numbers(model)
+                kinds.append(kind)
+                numbers.append((value, c, used[column.name]))
+        codes = np.zeros((len(table.sensitive), table.n_rows), np.int32)
+        for i, column in enumerate(table.sensitive):
+            codes[i] = column.codes
+        first = np.cumsum([0, *(s.size for s in table.sensitive)]).astype(np.int64)
+        whole = [np.bincount(s.codes, minlength=s.size) for s in table.sensitive]
+        return cls(
+            (
+                codes,
+                np.concatenate([*whole, np.empty(0)]).astype(np.int64),
+                first,
+                np.array(kinds, np.int64),
+                np.array(numbers, np.float64).reshape(-1, 3),
+            )
+        )
+
+    def scratch(self) -> NDArray[np.int64]:
+        """Return room for the histograms of one group."""
+        return np.zeros(len(self.arrays[1]), np.int64)
+
+
+def _numbers(model: PrivacyModel) -> tuple[int, float, float]:
+    if isinstance(model, LDiversity):
+        return _L_KINDS[model.kind], float(model.l), float(model.c or 0.0)
+    if isinstance(model, TCloseness):
+        kind = private.T_EQUAL if model.distance == "equal" else private.T_ORDERED
+        return kind, float(model.t), 0.0
+    assert isinstance(model, AlphaK)
+    return private.ALPHA, float(model.alpha), 0.0
