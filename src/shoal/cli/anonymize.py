@@ -1,0 +1,223 @@
+"""``shoal anonymize``: from a table to a verified release."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.cli import options as opt
+from shoal.errors import OptionError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.cli.outputs import Outputs
+
+__all__ = ["anonymize"]
+
+_SEARCH = "Search"
+
+
+def anonymize(
+    source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is a stream.")],
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", help="The release; - is a stream.", rich_help_panel="Files"),
+    ] = None,
+    job: opt.JobFile = None,
+    k: opt.K = None,
+    qi: opt.Qi = None,
+    sensitive: opt.SensitiveColumns = None,
+    identifier: opt.Identifier = None,
+    insensitive: opt.Insensitive = None,
+    drop: opt.Drop = None,
+    hierarchy: opt.Hierarchies = None,
+    kind: opt.Kinds = None,
+    order: opt.Orders = None,
+    weight: opt.Weights = None,
+    l_diversity: opt.LDiversity = None,
+    l_kind: opt.LKind = None,
+    l_c: opt.LC = None,
+    t_closeness: opt.TCloseness = None,
+    t_distance: opt.TDistance = None,
+    alpha: opt.Alpha = None,
+    privacy_column: opt.PrivacyColumn = None,
+    max_suppression: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of rows that may be left out.", metavar="SHARE", rich_help_panel="Promises"
+        ),
+    ] = None,
+    algorithm: Annotated[
+        str | None, typer.Option(help="See 'shoal algorithms'.", rich_help_panel=_SEARCH)
+    ] = None,
+    algorithm_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Option of the algorithm; repeat it.",
+            metavar="NAME=VALUE",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(help="What is minimised; see 'shoal measures'.", rich_help_panel=_SEARCH),
+    ] = None,
+    measure_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Option of the measure; repeat it.", metavar="NAME=VALUE", rich_help_panel=_SEARCH
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Repeat a run exactly; keep it secret.", rich_help_panel=_SEARCH),
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="All cores unless given.", rich_help_panel=_SEARCH)
+    ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            help="Missing values: category, suppress or error.", rich_help_panel="Columns"
+        ),
+    ] = None,
+    missing_values: opt.MissingValues = None,
+    delimiter: opt.Delimiter = None,
+    file_format: opt.FileFormat = None,
+    output_format: Annotated[
+        str | None,
+        typer.Option(
+            help="Of the release, where its ending does not say it.",
+            metavar="FORMAT",
+            rich_help_panel="Files",
+        ),
+    ] = None,
+    numeric_output: Annotated[
+        str | None,
+        typer.Option(
+            help="How generalised numbers are published.", metavar="FORM", rich_help_panel="Files"
+        ),
+    ] = None,
+    certificate: Annotated[
+        str | None,
+        typer.Option(
+            help="Also write a certificate (JSON).", metavar="FILE", rich_help_panel="Files"
+        ),
+    ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option(help="Also write a report (HTML).", metavar="FILE", rich_help_panel="Files"),
+    ] = None,
+    no_shuffle: Annotated[
+        bool,
+        typer.Option("--no-shuffle", help="Keep the order of the rows; it may give people away."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything, say what would be done, stop.")
+    ] = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Anonymize a table: nobody in the release stands out from fewer than k.
+
+    Every column needs a role: --qi, --sensitive, --identifier, --insensitive or --drop (or the
+    job file). The release is verified before anything is written.
+    """
+    del debug
+    from shoal.cli.outputs import STREAM, Outputs, format_of_output
+    from shoal.cli.settings import ColumnFlags, PrivacyFlags, RunFlags, load_job, merge, read_input
+
+    base = load_job(job)
+    arguments = merge(
+        base,
+        ColumnFlags(
+            qi=qi,
+            sensitive=sensitive,
+            identifier=identifier,
+            insensitive=insensitive,
+            drop=drop,
+            hierarchy=hierarchy,
+            kind=kind,
+            order=order,
+            weight=weight,
+        ),
+        PrivacyFlags(
+            l_diversity=l_diversity,
+            l_kind=l_kind,
+            l_c=l_c,
+            t_closeness=t_closeness,
+            t_distance=t_distance,
+            alpha=alpha,
+            column=privacy_column,
+        ),
+        RunFlags(
+            k=k,
+            algorithm=algorithm,
+            algorithm_option=algorithm_option,
+            measure=measure,
+            measure_option=measure_option,
+            max_suppression=max_suppression,
+            missing=missing,
+            seed=seed,
+            threads=threads,
+            numeric_output=numeric_output,
+            shuffle=not no_shuffle,
+        ),
+    )
+    if output is None and not dry_run:
+        raise OptionError("Say where the release goes with -o safe.csv (-o - for a stream).")
+    target = STREAM if output is None else output
+    outputs = Outputs(
+        source=source,
+        table=target,
+        certificate=certificate,
+        report=report,
+        format=format_of_output(target, output_format, file_format),
+        delimiter=delimiter,
+    )
+    outputs.check()
+    frame = read_input(
+        source,
+        base,
+        kinds=arguments["kinds"],
+        file_format=file_format,
+        delimiter=delimiter,
+        missing_values=missing_values,
+    )
+    if no_shuffle:
+        typer.echo(
+            "Warning: with --no-shuffle the rows keep the order of the input, which can tell who "
+            "is who; use it for tests only.",
+            err=True,
+        )
+    if dry_run:
+        from shoal.cli.plan import print_plan
+
+        print_plan(frame, arguments, None if output is None else outputs)
+    else:
+        _anonymize(frame, arguments, outputs, quiet=quiet)
+
+
+def _anonymize(
+    frame: pl.DataFrame, arguments: dict[str, Any], outputs: Outputs, *, quiet: bool
+) -> None:
+    import shoal
+    from shoal.cli.outputs import STREAM
+    from shoal.cli.progress import showing_progress
+    from shoal.io import sha256_of
+
+    source = outputs.source
+    digest = None
+    if outputs.certificate is not None and source is not None and source != STREAM:
+        digest = sha256_of(source)
+    with showing_progress(quiet=quiet) as progress:
+        release = shoal.anonymize(frame, progress=progress, **arguments)
+    outputs.write(release, input_sha256=digest)
+    if not quiet:
+        from shoal.cli.summary import print_release
+
+        streams = STREAM in (outputs.table, outputs.certificate, outputs.report)
+        name = "standard input" if source == STREAM else source
+        print_release(release, title=f"Release of {name}", stderr=streams)

@@ -1,0 +1,60 @@
+"""The tree of commands. Nothing heavy is imported here: ``shoal --help`` answers at once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from shoal.cli.anonymize import anonymize
+from shoal.cli.demo import demo
+from shoal.cli.hierarchy import hierarchy
+from shoal.cli.init import init
+from shoal.cli.lists import algorithms, measures, privacy_models
+from shoal.cli.score import score
+from shoal.cli.verify import verify
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="shoal",
+    help="Release tables about people in which nobody stands out from fewer than k.",
+    epilog="Exit status: 0 done, 1 the promise cannot be or was not met, 2 the input or the "
+    "options are wrong, 70 a bug, 130 interrupted, 143 terminated.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"shoal {version('shoal')}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def shoal(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Release tables about people in which nobody stands out from fewer than k."""
+    del version  # the callback has done it
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+app.command()(demo)
+app.command()(init)
+app.command()(anonymize)
+app.command()(verify)
+app.command()(score)
+app.add_typer(hierarchy, name="hierarchy")
+app.command()(algorithms)
+app.command()(measures)
+app.command("privacy-models")(privacy_models)

@@ -1,0 +1,66 @@
+"""``shoal demo``: a whole run on a table that comes with the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli.options import Debug, Quiet
+from shoal.errors import DataError
+
+__all__ = ["demo"]
+
+_CATEGORICAL = ("workclass", "marital_status", "occupation", "race", "sex", "native_country")
+
+
+def demo(
+    out: Annotated[
+        str, typer.Option("--out", help="The folder for the results.", metavar="FOLDER")
+    ] = "shoal-demo",
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Anonymize 45,222 census records with k = 10: table, report, certificate, summary."""
+    del debug
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"Could not make the folder {out!r}: {error.strerror}.") from None
+
+    import shoal
+    from shoal.cli.outputs import Outputs
+    from shoal.cli.progress import showing_progress
+    from shoal.datasets import (
+        ADULT_COLUMNS,
+        ADULT_QUASI_IDENTIFIERS,
+        adult_hierarchies,
+        load_adult,
+    )
+
+    outputs = Outputs(
+        source=None,
+        table=str(folder / "adult_k10.csv"),
+        certificate=str(folder / "certificate.json"),
+        report=str(folder / "report.html"),
+    )
+    outputs.check()
+    kept = {*ADULT_QUASI_IDENTIFIERS, "salary"}
+    with showing_progress(quiet=quiet) as progress:
+        release = shoal.anonymize(
+            load_adult(),
+            k=10,
+            quasi_identifiers=list(ADULT_QUASI_IDENTIFIERS),
+            sensitive=["salary"],
+            drop=[name for name in ADULT_COLUMNS if name not in kept],
+            hierarchies=adult_hierarchies(_CATEGORICAL),
+            progress=progress,
+        )
+    outputs.write(release, input_sha256=None)
+    if not quiet:
+        from shoal.cli.summary import print_release
+
+        print_release(release, title="Adult census, 45,222 people")
+        typer.echo(f"The table, report.html and certificate.json are in {out}.")

@@ -1,0 +1,221 @@
+"""``shoal hierarchy build`` and ``shoal hierarchy check``."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli.options import Debug, Delimiter, FileFormat, MissingValues, parse_names
+from shoal.errors import HierarchyError, OptionError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import polars as pl
+
+    from shoal.hierarchy import Taxonomy
+
+__all__ = ["hierarchy"]
+
+_METHODS = ("interval", "prefix", "date", "frequency", "flat")
+
+hierarchy = typer.Typer(
+    help="Build a hierarchy from the values of a column, or check a file.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@hierarchy.callback(invoke_without_command=True)
+def _group(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@hierarchy.command()
+def build(
+    source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is a stream.")],
+    column: Annotated[str, typer.Option("--column", "-c", help="The column.", metavar="COLUMN")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="The hierarchy file; - is a stream.")
+    ],
+    method: Annotated[
+        str | None,
+        typer.Option(help="interval, prefix, date, frequency or flat; by data type unless given."),
+    ] = None,
+    widths: Annotated[
+        str | None, typer.Option(help="interval: widths, as in 5,10,20.", metavar="NUMBERS")
+    ] = None,
+    origin: Annotated[
+        float | None, typer.Option(help="interval: where intervals begin.", metavar="NUMBER")
+    ] = None,
+    keep: Annotated[
+        str | None, typer.Option(help="prefix: characters kept, as in 3,1.", metavar="NUMBERS")
+    ] = None,
+    mask: Annotated[
+        str | None, typer.Option(help="prefix: what hides a character.", metavar="CHARACTER")
+    ] = None,
+    levels: Annotated[
+        str | None,
+        typer.Option(help="date: some of day,month,quarter,year,decade.", metavar="NAMES"),
+    ] = None,
+    fanout: Annotated[
+        int | None, typer.Option(help="frequency: parts per cut.", metavar="NUMBER")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    file_format: FileFormat = None,
+    delimiter: Delimiter = None,
+    missing_values: MissingValues = None,
+    debug: Debug = False,
+) -> None:
+    """Build a hierarchy file from the values of a column, to edit and to use.
+
+    The file holds the distinct values of the column: treat it like the data.
+    """
+    del debug
+    options: dict[str, object] = {
+        "widths": None if widths is None else _numbers("--widths", widths, float),
+        "origin": origin,
+        "keep": None if keep is None else _numbers("--keep", keep, int),
+        "mask": mask,
+        "levels": None if levels is None else tuple(parse_names([levels])),
+        "fanout": fanout,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    _refuse_to_replace(output, force=force)
+    series = _read_column(source, column, file_format, delimiter, missing_values)
+    tree = _build(series, method, given)
+    text = io.StringIO()
+    tree.to_csv(text)
+    from shoal.cli.run import note_written
+    from shoal.io import atomic_write_text
+
+    atomic_write_text(output, text.getvalue())
+    note_written()
+    typer.echo(f"{output}: {_describe(tree)}.", err=output == "-")
+
+
+@hierarchy.command()
+def check(
+    file: Annotated[str, typer.Argument(metavar="HIERARCHY", help="The hierarchy file.")],
+    data: Annotated[
+        str | None, typer.Option("--data", help="A table it must cover.", metavar="FILE")
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option("--column", "-c", help="The column of that table.")
+    ] = None,
+    list_missing: Annotated[
+        bool,
+        typer.Option(
+            "--list-missing", help="Also print the values of the data that are not in it."
+        ),
+    ] = False,
+    file_format: FileFormat = None,
+    delimiter: Delimiter = None,
+    missing_values: MissingValues = None,
+    debug: Debug = False,
+) -> None:
+    """Check that a hierarchy file is a tree and, with --data, that it covers a column."""
+    del debug
+    if (data is None) is not (column is None):
+        raise OptionError("--data and --column go together; give both or neither.")
+    from shoal.hierarchy import canonical_label, check_hierarchy, load_hierarchy, require_cover
+
+    tree = load_hierarchy(file)
+    typer.echo(f"{file}: {_describe(tree)}.")
+    for note in check_hierarchy(tree):
+        typer.echo(f"Note: {note}")
+    if data is None or column is None:
+        return
+    series = _read_column(data, column, file_format, delimiter, missing_values)
+    labels = [canonical_label(value) for value in series.unique().to_list()]
+    if list_missing:
+        for label in sorted(set(labels).difference(tree.leaf_labels)):
+            typer.echo(label)
+    require_cover(tree, column, labels)
+    typer.echo(f"It covers all {len(labels):,} distinct values of column {column!r}.")
+
+
+def _describe(tree: Taxonomy) -> str:
+    inner = tree.n_nodes - tree.n_leaves
+    return f"{tree.n_leaves:,} leaves, {inner:,} nodes above them, height {tree.tree_height}"
+
+
+def _refuse_to_replace(output: str, *, force: bool) -> None:
+    from pathlib import Path
+
+    if output != "-" and not force and Path(output).exists():
+        raise OptionError(f"{output!r} exists; give another name, or --force to replace it.")
+
+
+def _read_column(
+    source: str,
+    column: str,
+    file_format: str | None,
+    delimiter: str | None,
+    missing_values: str | None,
+) -> pl.Series:
+    """Return the values of a column that are not missing."""
+    from shoal.cli.settings import load_job, missing_texts
+    from shoal.io import read_table
+
+    frame = read_table(
+        source,
+        format=file_format,
+        delimiter=delimiter,
+        missing_values=missing_texts(load_job(None), missing_values),
+        columns=[column],
+    )
+    series = frame.get_column(column).drop_nulls()
+    if series.dtype.is_float():
+        series = series.filter(series.is_finite())
+    if series.is_empty():
+        raise HierarchyError(f"Column {column!r} has no value at all.")
+    return series
+
+
+def _build(series: pl.Series, method: str | None, options: dict[str, object]) -> Taxonomy:
+    from shoal.hierarchy import (
+        Taxonomy,
+        date_hierarchy,
+        frequency_hierarchy,
+        interval_hierarchy,
+        prefix_hierarchy,
+    )
+
+    chosen = _natural_method(series) if method is None else method
+    if chosen not in _METHODS:
+        hint = did_you_mean(chosen, _METHODS)
+        raise OptionError(f"--method must be one of {', '.join(_METHODS)}, not {chosen!r}.{hint}")
+    counted = series.value_counts(name="n rows").sort(series.name)
+    values, counts = (
+        counted.get_column(series.name).to_list(),
+        counted.get_column("n rows").to_list(),
+    )
+    builders: dict[str, tuple[Callable[..., Taxonomy], tuple[str, ...]]] = {
+        "interval": (interval_hierarchy, ("widths", "origin")),
+        "prefix": (prefix_hierarchy, ("keep", "mask")),
+        "date": (date_hierarchy, ("levels",)),
+        "frequency": (frequency_hierarchy, ("fanout",)),
+        "flat": (Taxonomy.flat, ()),
+    }
+    builder, takes = builders[chosen]
+    for name in options:
+        if name not in takes:
+            raise OptionError(f"--{name} does not go with the method {chosen!r}.")
+    return builder(values, *([counts] if chosen == "frequency" else []), **options)
+
+
+def _natural_method(series: pl.Series) -> str:
+    if series.dtype.is_numeric():
+        return "interval"
+    return "date" if series.dtype.is_temporal() else "frequency"
+
+
+def _numbers(option: str, text: str, convert: Callable[[str], float]) -> tuple[float, ...]:
+    try:
+        return tuple(convert(part) for part in parse_names([text]))
+    except ValueError:
+        message = f"{option} must be numbers separated by commas, not {text!r}."
+        raise OptionError(message) from None

@@ -1,0 +1,115 @@
+"""The files of a run: checked before the work begins, written together or not at all."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shoal.errors import DataError, OptionError
+
+if TYPE_CHECKING:
+    from shoal.pipeline import Release
+
+__all__ = ["STREAM", "Outputs", "format_of_output"]
+
+STREAM = "-"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outputs:
+    """Where the release, its certificate and its report go.
+
+    Attributes:
+        source: the input file, whose hash the certificate carries; None if there is no file.
+        table: the published table; ``-`` is standard output.
+        certificate: the certificate, if wanted.
+        report: the HTML report, if wanted.
+        format: of the table, where its ending does not say it.
+        delimiter: of the table, if it is a CSV.
+    """
+
+    source: str | None
+    table: str
+    certificate: str | None = None
+    report: str | None = None
+    format: str | None = None
+    delimiter: str | None = None
+
+    def check(self) -> None:
+        """Find out before the work what would fail after it.
+
+        Raises:
+            OptionError: two outputs, or an output and the input, are the same file.
+            DataError: a folder does not exist, or the table's format is not known.
+        """
+        from shoal.io import detect_format
+
+        detect_format(self.table, self.format)
+        taken: dict[str, str] = {}
+        if self.source not in (None, STREAM):
+            taken[_real(self.source)] = "the input"
+        for name, path in (
+            ("the table", self.table),
+            ("the certificate", self.certificate),
+            ("the report", self.report),
+        ):
+            if path is None:
+                continue
+            real = _real(path)
+            if real in taken:
+                message = f"{name.capitalize()} and {taken[real]} would be the same file, {path!r}."
+                raise OptionError(f"{message} Give each its own.")
+            taken[real] = name
+            folder = Path(path).parent
+            if path != STREAM and not folder.is_dir():
+                message = f"Could not write {path!r}: the folder {str(folder)!r} does not exist."
+                raise DataError(message)
+
+    def write(self, release: Release, input_sha256: str | None) -> None:
+        """Write the files; they appear together or not at all."""
+        import json
+
+        from shoal.cli.run import note_written
+        from shoal.io import AtomicGroup, detect_format, sha256_of, stage_table
+        from shoal.report.certificate import build_certificate
+        from shoal.report.html import render_report
+
+        is_csv = detect_format(self.table, self.format).name == "csv"
+        with AtomicGroup() as group:
+            staged = stage_table(
+                group,
+                release.frame,
+                self.table,
+                format=self.format,
+                delimiter=self.delimiter if is_csv else None,
+            )
+            if self.certificate is not None:
+                certificate = build_certificate(
+                    release, input_sha256=input_sha256, output_sha256=sha256_of(staged)
+                )
+                text = json.dumps(certificate, indent=2, ensure_ascii=False, allow_nan=False)
+                group.add(self.certificate, text + "\n")
+            if self.report is not None:
+                group.add(self.report, render_report(release))
+        note_written()
+
+
+def _real(path: str | None) -> str:
+    return STREAM if path == STREAM else os.path.realpath(path or "")
+
+
+def format_of_output(path: str, wanted: str | None, of_input: str | None) -> str | None:
+    """Return the format of an output: the one wanted, its ending's, else the input's."""
+    if wanted is not None:
+        return wanted
+    if path == STREAM:
+        return of_input
+    from shoal.io import detect_format
+
+    try:
+        detect_format(path)
+    except DataError:
+        return of_input
+    return None

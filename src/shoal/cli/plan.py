@@ -1,0 +1,118 @@
+"""``--dry-run``: everything is checked and said, nothing is searched and nothing is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import OptionError, PromiseError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.cli.outputs import Outputs
+    from shoal.encode import EncodedTable
+    from shoal.schema import Schema
+
+__all__ = ["print_plan"]
+
+_SCHEMA = (
+    "quasi_identifiers",
+    "sensitive",
+    "identifiers",
+    "insensitive",
+    "drop",
+    "hierarchies",
+    "kinds",
+    "orders",
+    "weights",
+)
+
+
+def print_plan(frame: pl.DataFrame, arguments: dict[str, Any], outputs: Outputs | None) -> None:
+    """Check the arguments of ``shoal.anonymize`` against the table, and print the plan.
+
+    Raises:
+        ShoalError: what ``shoal.anonymize`` would raise before its search begins.
+    """
+    import narwhals as nw
+
+    from shoal.encode import encode
+    from shoal.infer import infer_kinds
+    from shoal.schema import build_schema
+
+    options = {name: arguments[name] for name in _SCHEMA}
+    schema = infer_kinds(
+        build_schema(frame.columns, **options), nw.from_native(frame, eager_only=True)
+    )
+    table = encode(frame, schema)
+    promises = _check_promises(arguments, table)
+    search = _check_search(arguments)
+    _show(frame, schema, [*promises, *search], outputs)
+
+
+def _check_promises(arguments: dict[str, Any], table: EncodedTable) -> list[tuple[str, str]]:
+    from shoal.privacy import parse_privacy
+
+    k = arguments["k"]
+    if k < 2:
+        raise OptionError(f"k must be a whole number of at least 2, but {k!r} was given.")
+    if k > table.n_rows:
+        message = (
+            f"k is {k:,} but the table has only {table.n_rows:,} rows, so no group can be that "
+            "large; choose a smaller k."
+        )
+        raise PromiseError(message)
+    lines = [("promise", f"k-anonymity with k = {k}")]
+    for model in parse_privacy(arguments["privacy"]):
+        for column in model.columns(table):
+            if not arguments.get("max_suppression"):
+                model.check_possible(column)
+            lines.append(("promise", f"{model.label} in {column.name!r}"))
+    return lines
+
+
+def _check_search(arguments: dict[str, Any]) -> list[tuple[str, str]]:
+    from shoal import registry
+    from shoal.scores import create_measure
+
+    measure = arguments.get("measure", "ncp")
+    if not create_measure(measure, arguments["measure_options"]).can_minimise:
+        raise OptionError(f"Measure {measure!r} is a score only and cannot be minimised.")
+    algorithm = arguments.get("algorithm", "k-member")
+    registry.load("algorithms", algorithm)
+    return [("algorithm", algorithm), ("minimises", measure)]
+
+
+def _show(
+    frame: pl.DataFrame,
+    schema: Schema,
+    lines: list[tuple[str, str]],
+    outputs: Outputs | None,
+) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    columns = Table("column", "role", "kind", "hierarchy", "weight", box=None, pad_edge=False)
+    for column in schema.columns:
+        tree = column.hierarchy
+        columns.add_row(
+            Text(column.name),
+            column.role.value,
+            column.kind.value if column.kind is not None else "",
+            "" if tree is None else f"{tree.n_leaves:,} leaves, height {tree.tree_height}",
+            "" if column.kind is None else f"{column.weight:g}",
+        )
+    plan = Table(show_header=False, box=None, pad_edge=False)
+    plan.add_row("rows", f"{frame.height:,}")
+    for name, text in lines:
+        plan.add_row(name, Text(text))
+    for name in ("table", "certificate", "report"):
+        path = None if outputs is None else getattr(outputs, name)
+        if path is not None:
+            plan.add_row(f"would write the {name}", Text(path))
+    console.print(columns)
+    console.print()
+    console.print(plan)
+    console.print("\nDry run: the input and the options are fine; nothing was written.")

@@ -1,0 +1,151 @@
+"""From arguments to an exit status; the one place where errors become lines on stderr.
+
+Exit statuses:
+
+- 0: done.
+- 1: the promise cannot be met, or was not met (``PromiseError``, ``shoal verify``).
+- 2: the input or the options are wrong (any other ``ShoalError``, wrong usage).
+- 70: a bug in Shoal (an exception nobody planned for); ``--debug`` shows where.
+- 130 and 143: stopped by Ctrl-C or by a request to terminate (128 + the signal's number).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from types import FrameType
+from typing import NoReturn
+
+from shoal.errors import ShoalError
+
+__all__ = ["BUG", "Stopped", "note_written", "run", "show_traces"]
+
+BUG = 70  # EX_SOFTWARE of sysexits.h
+
+
+class Stopped(BaseException):
+    """Somebody asked the process to stop; unwinds the stack so that nothing is half-written."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class _State:
+    """What the messages at the end of a run depend on."""
+
+    debug = False
+    written = False
+
+
+def show_traces(wanted: bool) -> bool:
+    """Remember the flag ``--debug``; typer calls this as soon as it has seen the flag."""
+    _State.debug = _State.debug or wanted
+    return wanted
+
+
+def note_written() -> None:
+    """Remember that the output is in place, so that a late Ctrl-C does not deny it."""
+    _State.written = True
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit status; never raises and never prints a traceback.
+
+    ``--debug`` shows the traceback of an error before its message.
+    """
+    _State.debug = _State.written = False
+    try:
+        with _stopping():
+            status = _call(arguments)
+            sys.stdout.flush()
+            return status
+    except Stopped as stop:
+        name = "Interrupted" if stop.number == signal.SIGINT else "Terminated"
+        _say(
+            f"{name}; the output is complete."
+            if _State.written
+            else f"{name}; nothing was written."
+        )
+        return 128 + stop.number
+    except BrokenPipeError:
+        # The reader of our output has left, as `head` does. Python would complain again when it
+        # flushes at exit, so what is left goes nowhere.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except ShoalError as error:
+        _trace()
+        _say(f"Error: {error}")
+        return error.exit_status
+    except Exception as error:  # noqa: BLE001 - the last door: a bug becomes one line
+        return _unplanned(error)
+
+
+def _call(arguments: Sequence[str]) -> int:
+    from shoal.cli.app import app
+
+    status = app(args=list(arguments), prog_name="shoal", standalone_mode=False)
+    return status if isinstance(status, int) else 0
+
+
+def _unplanned(error: Exception) -> int:
+    # typer's own errors (wrong usage) know their status; which class they are depends on its
+    # version, so they are told by what they can do.
+    describe = getattr(error, "format_message", None)
+    if describe is not None:
+        context = getattr(error, "ctx", None)
+        command = getattr(context, "command_path", None) or "shoal"
+        text = " ".join(str(describe()).split())
+        end = "" if text.endswith((".", "?")) else "."
+        _say(f"Error: {text}{end}\nTry '{command} --help'.")
+        return 2
+    _trace()
+    if isinstance(error, MemoryError):
+        _say("Error: the table does not fit into the memory of this machine.")
+        return 2
+    # Not the message: an exception of another library may show a cell of the input.
+    hint = "" if _State.debug else " Run again with --debug for the details, and please report it."
+    _say(f"Error: Shoal failed unexpectedly ({type(error).__name__}).{hint}")
+    return BUG
+
+
+def _trace() -> None:
+    if _State.debug:
+        import traceback
+
+        traceback.print_exc()
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        print(text, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
+
+
+@contextlib.contextmanager
+def _stopping() -> Iterator[None]:
+    """Turn Ctrl-C and requests to terminate into ``Stopped`` while the block runs."""
+
+    def stop(number: int, frame: FrameType | None) -> NoReturn:
+        del frame
+        # One is enough: a second one must not interrupt the cleaning up.
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)
+        raise Stopped(number)
+
+    before: dict[int, object] = {}
+    try:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            before[each] = signal.getsignal(each)
+            signal.signal(each, stop)
+    except ValueError:  # not the main thread: whoever started us looks after signals
+        before.clear()
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:
+                signal.signal(number, handler)  # type: ignore[arg-type]  # as getsignal gave it

@@ -1,0 +1,101 @@
+"""``shoal score``: how much detail a published file has lost."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from shoal.cli import options as opt
+
+__all__ = ["score"]
+
+
+def score(
+    original: Annotated[str, typer.Argument(metavar="DATA", help="The table before.")],
+    published: Annotated[str, typer.Argument(metavar="RELEASE", help="The published table.")],
+    job: opt.JobFile = None,
+    qi: opt.Qi = None,
+    sensitive: opt.SensitiveColumns = None,
+    hierarchy: opt.Hierarchies = None,
+    kind: opt.Kinds = None,
+    order: opt.Orders = None,
+    weight: opt.Weights = None,
+    measures: Annotated[
+        str | None,
+        typer.Option(help="As in ncp,lm,kl; the common ones unless given.", metavar="NAMES"),
+    ] = None,
+    measure_option: Annotated[
+        list[str] | None,
+        typer.Option(help="Option of a measure; repeat it.", metavar="NAME=VALUE"),
+    ] = None,
+    missing_values: opt.MissingValues = None,
+    delimiter: opt.Delimiter = None,
+    file_format: opt.FileFormat = None,
+    debug: opt.Debug = False,
+) -> None:
+    """Score a published table against the one it was made from.
+
+    The rows of a release are shuffled, so its groups are read from the published cells. Rows
+    that are not published count as fully generalised.
+    """
+    del debug
+    from shoal.cli.settings import (
+        ColumnFlags,
+        build_style,
+        load_job,
+        merge_columns,
+        parse_options,
+        read_input,
+    )
+
+    base = load_job(job)
+    columns = merge_columns(
+        base,
+        ColumnFlags(
+            qi=qi, sensitive=sensitive, hierarchy=hierarchy, kind=kind, order=order, weight=weight
+        ),
+    )
+    tables = [
+        read_input(
+            path,
+            base,
+            kinds=columns["kinds"],
+            file_format=file_format,
+            delimiter=delimiter,
+            missing_values=missing_values,
+        )
+        for path in (original, published)
+    ]
+    names = None if measures is None else opt.parse_names([measures])
+    before, after = tables
+
+    import narwhals as nw
+
+    from shoal.infer import infer_kinds
+    from shoal.report.published import score_published
+    from shoal.schema import build_schema
+
+    # Columns that were removed or kept as they are play no part in the scores.
+    used = [*columns["quasi_identifiers"], *columns["sensitive"]]
+    rest = [name for name in before.columns if name not in used]
+    schema = build_schema(
+        before.columns, **columns | {"identifiers": [], "insensitive": [], "drop": rest}
+    )
+    scores = score_published(
+        before,
+        after,
+        infer_kinds(schema, nw.from_native(before, eager_only=True)),
+        measures=names,
+        also=[] if base.measure is None else [base.measure],
+        measure_options=parse_options(
+            "--measure-option",
+            measure_option,
+            # The job's options belong to the measure it minimises.
+            base.measure_options if names is None or base.measure in names else {},
+        ),
+        style=build_style(base.style),
+    )
+    from shoal.cli.summary import print_scores
+
+    print_scores(scores, title=f"{published}, made from {original}")

@@ -1,0 +1,159 @@
+"""What a data officer sees at the end of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from shoal.pipeline import Release
+    from shoal.scores import Scores
+    from shoal.verify import Verification
+
+__all__ = ["print_release", "print_scores", "print_verification"]
+
+_BAR = 20
+
+
+def print_release(release: Release, *, title: str, stderr: bool = False) -> None:
+    """Print the summary of a release."""
+    from rich.markup import escape
+
+    console = _console(stderr=stderr)
+    facts = _grid(title)
+    verification = release.verification
+    share = release.n_suppressed / release.n_rows
+    facts.add_row("Rows published", f"{release.n_published:,} of {release.n_rows:,}")
+    facts.add_row("Rows suppressed", f"{release.n_suppressed:,} ({share:.2%})")
+    facts.add_row("Groups", f"{verification.n_groups:,}")
+    _add_risk(facts, verification)
+    for measure in ("ncp", release.parameters.get("measure", "ncp")):
+        if measure == "ncp":
+            facts.add_row("Information lost (ncp)", f"{release.scores['ncp']:.1%} of the detail")
+        elif measure in release.scores:
+            facts.add_row(f"Minimised ({measure})", f"{release.scores[measure]:.6g}")
+    console.print(facts)
+    console.print()
+    console.print(_losses(release.scores.by_column.get("ncp", {})))
+    console.print()
+    _print_checks(console, verification)
+    console.print(f"\n{_meaning(verification, len(release.schema.quasi_identifiers))}")
+    for warning in release.warnings:
+        console.print(f"[yellow]Warning:[/] {escape(warning)}", soft_wrap=True)
+
+
+def print_verification(verification: Verification, *, title: str, n_columns: int) -> None:
+    """Print what a published table keeps of its promises."""
+    console = _console()
+    facts = _grid(title)
+    facts.add_row("Rows", f"{verification.n_rows:,}")
+    facts.add_row("Groups", f"{verification.n_groups:,}")
+    _add_risk(facts, verification)
+    if not verification.holds:
+        facts.add_row(
+            "Breaking a promise",
+            f"{verification.violating_rows:,} rows in {verification.violating_groups:,} groups",
+        )
+    console.print(facts)
+    console.print()
+    _print_checks(console, verification)
+    console.print(f"\n{_meaning(verification, n_columns)}")
+
+
+def print_scores(scores: Scores, *, title: str) -> None:
+    """Print every measure, and those that are sums over columns by column."""
+    from rich.table import Table
+
+    from shoal import registry
+
+    console = _console()
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("measure", style="bold", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("what", style="dim")
+    for name, value in scores.items():
+        found = registry.load("measures", name)
+        better = "" if found.direction == "lower" else " (higher is better)"
+        table.add_row(name, f"{value:.6g}", found.title + better)
+    console.print(table)
+    console.print()
+    console.print(_losses(scores.by_column.get("ncp", {})))
+
+
+def _console(*, stderr: bool = False) -> Console:
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False)
+
+
+def _grid(title: str) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(
+        title=Text(title, style="bold"),
+        title_justify="left",
+        show_header=False,
+        box=None,
+        pad_edge=False,
+    )
+    grid.add_column(no_wrap=True)
+    grid.add_column(style="bold")
+    return grid
+
+
+def _add_risk(facts: Table, verification: Verification) -> None:
+    facts.add_row("Smallest group", f"{verification.smallest_group:,} rows")
+    facts.add_row(
+        "Highest re-identification risk",
+        f"1 in {verification.smallest_group:,} ({verification.highest_risk:.2%})",
+    )
+
+
+def _losses(columns: Mapping[str, float]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        title="Detail lost per column (0 % exact, 100 % suppressed)",
+        title_justify="left",
+        show_header=False,
+        box=None,
+        pad_edge=False,
+    )
+    table.add_column()
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(style="cyan", no_wrap=True)
+    for name, loss in columns.items():
+        table.add_row(Text(name), f"{loss:.1%}", "█" * round(loss * _BAR))
+    return table
+
+
+def _print_checks(console: Console, verification: Verification) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("promise", "promised", "measured", "", box=None, pad_edge=False)
+    for check in verification.checks:
+        verdict = Text("holds", "green") if check.holds else Text("BROKEN", "bold red")
+        table.add_row(Text(check.name), f"{check.promised:.6g}", f"{check.measured:.6g}", verdict)
+    console.print(table)
+
+
+def _meaning(verification: Verification, n_columns: int) -> str:
+    smallest = verification.smallest_group
+    columns = "the quasi-identifier" if n_columns == 1 else f"the {n_columns} quasi-identifiers"
+    if smallest == 1:
+        return f"At least one person stands alone in {columns}: do not publish this table."
+    sentence = (
+        f"Everybody in this table looks the same as at least {smallest - 1:,} others in {columns}: "
+        f"who knows them all about a person finds that person's row with a chance of at most "
+        f"{verification.highest_risk:.2%}."
+    )
+    if verification.holds:
+        return sentence
+    return f"{sentence} That is not what was promised: do not publish this table."

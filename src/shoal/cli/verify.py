@@ -1,0 +1,94 @@
+"""``shoal verify``: does a published file keep its promises?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from shoal.cli import options as opt
+from shoal.errors import OptionError
+
+__all__ = ["verify"]
+
+
+def verify(
+    published: Annotated[
+        str, typer.Argument(metavar="RELEASE", help="The published table; - is a stream.")
+    ],
+    job: opt.JobFile = None,
+    k: opt.K = None,
+    qi: opt.Qi = None,
+    sensitive: opt.SensitiveColumns = None,
+    l_diversity: opt.LDiversity = None,
+    l_kind: opt.LKind = None,
+    l_c: opt.LC = None,
+    t_closeness: opt.TCloseness = None,
+    t_distance: opt.TDistance = None,
+    alpha: opt.Alpha = None,
+    privacy_column: opt.PrivacyColumn = None,
+    missing_values: opt.MissingValues = None,
+    delimiter: opt.Delimiter = None,
+    file_format: opt.FileFormat = None,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Check a published table against its promises, from the file alone.
+
+    Exit status: 0 every promise holds, 1 one does not, 2 it could not be checked.
+    """
+    del debug
+    from shoal.cli.settings import (
+        ColumnFlags,
+        PrivacyFlags,
+        load_job,
+        merge_columns,
+        merge_privacy,
+        read_input,
+    )
+
+    base = load_job(job)
+    columns = merge_columns(base, ColumnFlags(qi=qi, sensitive=sensitive))
+    privacy = merge_privacy(
+        base,
+        PrivacyFlags(
+            l_diversity=l_diversity,
+            l_kind=l_kind,
+            l_c=l_c,
+            t_closeness=t_closeness,
+            t_distance=t_distance,
+            alpha=alpha,
+            column=privacy_column,
+        ),
+    )
+    size = base.k if k is None else k
+    if size is None:
+        raise OptionError("k is not given: say what was promised, with --k 10 or a job file.")
+    frame = read_input(
+        published,
+        base,
+        kinds={},
+        file_format=file_format,
+        delimiter=delimiter,
+        missing_values=missing_values,
+    )
+    from shoal.verify import verify_table
+
+    found = verify_table(
+        frame,
+        k=size,
+        quasi_identifiers=columns["quasi_identifiers"],
+        sensitive=columns["sensitive"],
+        privacy=privacy,
+    )
+    if not quiet:
+        from shoal.cli.summary import print_verification
+
+        name = "standard input" if published == "-" else published
+        print_verification(
+            found,
+            title=f"{name}: every promise holds" if found.holds else f"{name}: DOES NOT HOLD",
+            n_columns=len(columns["quasi_identifiers"]),
+        )
+    if not found.holds:
+        raise typer.Exit(1)

@@ -1,0 +1,110 @@
+"""The certificate of a release: what was promised, what was measured, with which versions.
+
+It can be shown to anybody who may see the release: it holds no cell of the table, and not the
+seed, which would tell how the rows were shuffled.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shoal.pipeline import Release
+
+__all__ = ["SCHEMA_VERSION", "build_certificate"]
+
+SCHEMA_VERSION = 1
+"""Grows when a key changes its meaning or disappears; new keys may appear without."""
+
+_PACKAGES = ("shoal", "numpy", "numba", "polars")
+# Values of a column would be cells of the table; the seed would undo the shuffling.
+_NEVER = frozenset({"seed", "orders", "hierarchies"})
+
+
+def build_certificate(
+    release: Release, input_sha256: str | None = None, output_sha256: str | None = None
+) -> dict[str, Any]:
+    """Return the certificate as plain values, ready for JSON.
+
+    Args:
+        release: a finished release.
+        input_sha256: hash of the input file, if there is one.
+        output_sha256: hash of the published file, if there is one.
+    """
+    verification = release.verification
+    certificate = {
+        "schema_version": SCHEMA_VERSION,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {"python": platform.python_version()} | _versions(),
+        "input": {"sha256": input_sha256, "rows": release.n_rows},
+        "output": {
+            "sha256": output_sha256,
+            "rows": release.n_published,
+            "suppressed_rows": release.n_suppressed,
+        },
+        "columns": [
+            {
+                "name": column.name,
+                "role": column.role.value,
+                "kind": None if column.kind is None else column.kind.value,
+                "weight": column.weight,
+                "hierarchy_height": (
+                    None if column.hierarchy is None else column.hierarchy.tree_height
+                ),
+            }
+            for column in release.schema.columns
+        ],
+        "parameters": {"k": release.k}
+        | {name: value for name, value in release.parameters.items() if name not in _NEVER},
+        "holds": verification.holds,
+        "promises": [
+            {
+                "name": check.name,
+                "promised": check.promised,
+                "measured": check.measured,
+                "holds": check.holds,
+            }
+            for check in verification.checks
+        ],
+        "risk": {
+            "groups": verification.n_groups,
+            "smallest_group": verification.smallest_group,
+            "highest_reidentification_risk": verification.highest_risk,
+        },
+        **release.scores.to_dict(),
+        "warnings": list(release.warnings),
+        "seconds": round(release.seconds, 3),
+    }
+    plain = _plain(certificate)
+    assert isinstance(plain, dict)
+    return plain
+
+
+def _versions() -> dict[str, str | None]:
+    found: dict[str, str | None] = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:  # a source tree that is not installed
+            found[package] = None
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Return only what JSON has: numbers of numpy become Python's, infinity becomes null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(each) for each in value]
+    if hasattr(value, "item") and not isinstance(value, (str, bytes)):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return str(value)

@@ -1,0 +1,259 @@
+"""Scores of a release from the published table alone, with the original as the yardstick.
+
+The rows of a release are shuffled and their groups are private, so the groups are taken to be
+the equivalence classes of the published table: the rows with the same cells. What a class
+generalises to is read back from its cells, and the measures' own cost tables do the rest. Rows
+of the original that are not published count as fully generalised.
+
+Every measure that is a sum over cells agrees with ``release.scores``. Measures of the groups
+themselves (``dm``, ``average-class-size``, ``cm``, ``entropy-diversity``) agree unless two groups
+happen to publish the same cells: nobody can tell such groups apart in the file, so they are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.encode import encode
+from shoal.errors import DataError, OptionError, did_you_mean
+from shoal.hierarchy import canonical_label
+from shoal.measures.base import Grouped, pick_target
+from shoal.partition import Partition
+from shoal.recode import Style
+from shoal.registry import load
+from shoal.report.cells import CellReader
+from shoal.schema import Kind
+from shoal.scores import Scores, create_measure, default_measures
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from shoal.closure import Closures
+    from shoal.encode import Attribute, EncodedTable, Sensitive
+    from shoal.measures.base import Measure
+    from shoal.schema import Schema
+
+__all__ = ["PublishedGroups", "read_groups", "score_published"]
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedGroups(Grouped):
+    """The classes of a published table, as measures look at them.
+
+    ``table`` is the original; the rows of ``partition`` are the published ones followed by the
+    suppressed ones, in no relation to the rows of the original.
+
+    Attributes:
+        cells: closures of all classes, per attribute, "everything" last.
+        target_counts: rows of each class (suppressed rows last) and value of the target.
+    """
+
+    cells: tuple[Closures, ...] = field(kw_only=True)
+    target_counts: NDArray[np.int64] | None = field(kw_only=True, default=None)
+
+    @cached_property
+    def closures(self) -> tuple[Closures, ...]:
+        """Closures read from the published cells."""
+        return self.cells
+
+    @cached_property
+    def histogram(self) -> NDArray[np.int64]:
+        """Rows of each class (suppressed rows last) and value of the target column."""
+        self.require_target()
+        assert self.target_counts is not None
+        return self.target_counts
+
+
+def score_published(
+    original: pl.DataFrame,
+    published: pl.DataFrame,
+    schema: Schema,
+    *,
+    measures: Sequence[str] | None = None,
+    also: Sequence[str] = (),
+    measure_options: Mapping[str, Any] | None = None,
+    style: Style | None = None,
+) -> Scores:
+    """Score a published table against the table it was made from.
+
+    Args:
+        original: the table before.
+        published: the release: its quasi-identifiers hold generalised cells.
+        schema: roles and kinds of the original's columns.
+        measures: names of measures; those that cost little unless given.
+        also: names of measures besides those that cost little.
+        measure_options: options of these measures; ``column`` names the sensitive column.
+        style: how the release writes generalised cells; the default style unless given.
+
+    Raises:
+        DataError: the published table cannot be a release of the original, or its style does
+            not tell what a cell stands for.
+        OptionError: a measure or an option is unknown.
+    """
+    _check_style(schema, style)
+    table = encode(original, schema)
+    options = dict(measure_options or {})
+    asked = (*default_measures(table), *also) if measures is None else measures
+    created = _create(dict.fromkeys(asked), options)
+    groups = read_groups(
+        original,
+        published,
+        table,
+        target=pick_target(table, options),
+        style=style,
+    )
+    values: dict[str, float] = {}
+    by_column: dict[str, Mapping[str, float]] = {}
+    for name, measure in created.items():
+        if measure.needs_sensitive:
+            groups.require_target()
+        values[name] = measure.score(groups)
+        columns = measure.by_column(groups)
+        if columns is not None:
+            by_column[name] = columns
+    return Scores(values, by_column)
+
+
+def _check_style(schema: Schema, style: Style | None) -> None:
+    form = "interval" if style is None else style.numeric
+    kinds = {schema[name].kind for name in schema.quasi_identifiers}
+    if form in ("mean", "median") and Kind.NUMERIC in kinds:
+        message = (
+            f"Numbers published as {form} do not tell how far they were generalised, so such a "
+            "release cannot be scored; use the scores of the run (--certificate)."
+        )
+        raise DataError(message)
+
+
+def _create(names: Iterable[str], options: Mapping[str, Any]) -> dict[str, Measure]:
+    """Return the measures, each with those of the options that it takes."""
+    takes = {name: load("measures", name).options for name in names}
+    known = {"column", *(option for each in takes.values() for option in each)}
+    for option in options:
+        if option not in known:
+            message = (
+                f"None of the measures takes the option {option!r}.{did_you_mean(option, known)}"
+            )
+            raise OptionError(message)
+    return {
+        name: create_measure(name, {key: options[key] for key in each if key in options})
+        for name, each in takes.items()
+    }
+
+
+def read_groups(
+    original: pl.DataFrame,
+    published: pl.DataFrame,
+    table: EncodedTable,
+    *,
+    target: Sensitive | None = None,
+    style: Style | None = None,
+) -> PublishedGroups:
+    """Return the classes of a published table and what their cells stand for."""
+    n_suppressed = table.n_rows - published.height
+    if n_suppressed < 0:
+        message = (
+            f"The release has {published.height:,} rows but the original only {table.n_rows:,}; "
+            "it cannot have been made from it."
+        )
+        raise DataError(message)
+    columns = [_cells_of(attribute, published) for attribute in table.attributes]
+    classes = np.zeros(published.height, dtype=np.int64)
+    for cells, codes in columns:
+        _, classes = np.unique(classes * (len(cells) + 1) + codes, return_inverse=True)
+    first = np.unique(classes, return_index=True)[1]
+    closures = tuple(
+        CellReader(attribute, style or Style()).closures(cells, codes[first])
+        for attribute, (cells, codes) in zip(table.attributes, columns, strict=True)
+    )
+    labels = np.concatenate((classes, np.full(n_suppressed, -1))).astype(np.int32)
+    partition = Partition(labels, len(first))
+    counts = None
+    if target is not None:
+        counts = _target_counts(original, published, target, classes, len(first))
+    return PublishedGroups(table, partition, target, cells=closures, target_counts=counts)
+
+
+def _cells_of(
+    attribute: Attribute, published: pl.DataFrame
+) -> tuple[list[object], NDArray[np.int64]]:
+    """Return the distinct cells of a column, and which of them each row holds."""
+    name = attribute.name
+    low, high = f"{name}_low", f"{name}_high"
+    if name in published.columns:
+        series = published.get_column(name)
+        if series.dtype.is_nested():
+            ends = series.struct.unnest().select("low", "high")
+            return _distinct_pairs(ends)
+        return _distinct(series)
+    if low in published.columns and high in published.columns:
+        return _distinct_pairs(published.select(low, high))
+    message = f"The release has no column {name!r}.{did_you_mean(name, published.columns)}"
+    raise OptionError(message)
+
+
+def _distinct(series: pl.Series) -> tuple[list[object], NDArray[np.int64]]:
+    distinct = series.unique()
+    numbered = distinct.to_frame("cell").with_row_index("code")
+    codes = series.to_frame("cell").join(
+        numbered, on="cell", how="left", nulls_equal=True, maintain_order="left"
+    )
+    return distinct.to_list(), codes.get_column("code").to_numpy().astype(np.int64)
+
+
+def _distinct_pairs(ends: pl.DataFrame) -> tuple[list[object], NDArray[np.int64]]:
+    distinct = ends.unique()
+    codes = ends.join(
+        distinct.with_row_index("code"),
+        on=ends.columns,
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+    return list(distinct.iter_rows()), codes.get_column("code").to_numpy().astype(np.int64)
+
+
+def _target_counts(
+    original: pl.DataFrame,
+    published: pl.DataFrame,
+    target: Sensitive,
+    classes: NDArray[np.int64],
+    n_classes: int,
+) -> NDArray[np.int64]:
+    """Count the target's values per class; what the original has more is suppressed."""
+    if target.name not in published.columns:
+        message = (
+            f"The release has no column {target.name!r}."
+            f"{did_you_mean(target.name, published.columns)}"
+        )
+        raise OptionError(message)
+    place: dict[str | None, int] = {}
+    cells, which = _distinct(original.get_column(target.name))
+    first = np.unique(which, return_index=True)[1]
+    for code, row in enumerate(first.tolist()):
+        place[_label(cells[code])] = int(target.codes[row])
+    cells, which = _distinct(published.get_column(target.name))
+    translated = np.array([place.get(_label(cell), -1) for cell in cells])
+    codes = translated[which]
+    counts = np.bincount(
+        classes * target.size + np.maximum(codes, 0), minlength=n_classes * target.size
+    )
+    rest = target.counts - np.bincount(np.maximum(codes, 0), minlength=target.size)
+    if (codes < 0).any() or (rest < 0).any():
+        message = (
+            f"Column {target.name!r} of the release holds values more often than the original "
+            "does; the two files are not from the same data."
+        )
+        raise DataError(message)
+    return np.vstack((counts.reshape(n_classes, target.size), rest))
+
+
+def _label(value: object) -> str | None:
+    # NaN is missing, as everywhere.
+    return None if value is None or value != value else canonical_label(value)  # noqa: PLR0124
