@@ -205,13 +205,7 @@ def _groups_of_equal_rows(
     keys = [f"q{number}" for number in range(table.width)]
     cells = table.rename(dict(zip(table.columns, keys, strict=True)))
     cells = cells.with_columns(pl.selectors.float().fill_nan(None))
-    try:
-        found = cells.with_row_index("row").group_by(keys).agg("row")
-    except pl.exceptions.PolarsError:
-        names = ", ".join(map(repr, table.columns))
-        raise DataError(
-            f"The cells of {names} cannot be compared; publish text, numbers, dates or structs."
-        ) from None
+    found = cells.with_row_index("row").group_by(keys).agg("row")
     if ordered:
         found = found.sort(keys, nulls_last=True)
     rows = found.get_column("row")

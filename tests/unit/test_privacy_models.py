@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -247,6 +248,37 @@ def test_the_number_that_is_called_possible_is_possible():
         TCloseness(0, distance="ordered"),
     ):
         model.check_possible(adult)
+
+
+@dataclass(frozen=True)
+class FewestRows(PrivacyModel):
+    """A model as a plug-in would write it: every value that occurs has enough rows."""
+
+    name = "fewest-rows"
+    at_least = True
+
+    rows: int
+    column: str | None = None
+
+    @property
+    def promised(self):
+        return self.rows
+
+    def describe(self, column=None):
+        return "In every group, no value is rare."
+
+    def per_group(self, histograms, whole):
+        return np.where(histograms > 0, histograms, histograms.max() + 1).min(axis=1).astype(float)
+
+
+def test_a_plug_in_needs_no_more_than_a_number_per_group():
+    model = FewestRows(3)
+    histograms = counts([3, 4], [2, 5], [0, 0])
+    assert model.holds(histograms, histograms.sum(axis=0)).tolist() == [True, False, True]
+    assert model.measured(histograms, histograms.sum(axis=0)) == 2
+    model.check_possible(sensitive(3, 9))
+    with pytest.raises(PromiseError, match="fewest-rows of 3 in column 'illness': .* at most 2"):
+        model.check_possible(sensitive(2, 9))
 
 
 # -- options -----------------------------------------------------------------------------------
