@@ -218,10 +218,12 @@ def _groups_of_equal_rows(
 def _sensitive(series: pl.Series) -> Sensitive:
     """Code the values of a sensitive column, in their order where they have one."""
     import numpy as np
+    import polars as pl
 
     from shoal.encode import Sensitive
 
-    ordered = series.dtype.is_numeric() or series.dtype.is_temporal()
+    dtype = series.dtype
+    ordered = dtype.is_numeric() or dtype.is_temporal() or isinstance(dtype, pl.Enum)
     codes, counts = _groups_of_equal_rows(series.to_frame(), ordered=ordered)
     return Sensitive(series.name, codes.astype(np.int32), len(counts), ordered, counts)
 

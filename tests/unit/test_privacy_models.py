@@ -277,7 +277,7 @@ def test_a_plug_in_needs_no_more_than_a_number_per_group():
     assert model.holds(histograms, histograms.sum(axis=0)).tolist() == [True, False, True]
     assert model.measured(histograms, histograms.sum(axis=0)) == 2
     model.check_possible(sensitive(3, 9))
-    with pytest.raises(PromiseError, match="fewest-rows of 3 in column 'illness': .* at most 2"):
+    with pytest.raises(PromiseError, match=r"fewest-rows of 3 in column 'illness': .* at most 2"):
         model.check_possible(sensitive(2, 9))
 
 
@@ -345,7 +345,7 @@ def test_a_model_without_any_sensitive_column_says_how_to_name_one():
 def test_the_ordered_distance_needs_an_ordered_column():
     both = table(sensitive(1), sensitive(3, name="income", ordered=True))
     model = TCloseness(0.2, distance="ordered")
-    with pytest.raises(OptionError, match="needs numbers or dates, and column 'illness'"):
+    with pytest.raises(OptionError, match=r"needs numbers, dates .* column 'illness'"):
         model.columns(both)
     assert TCloseness(0.2, distance="ordered", column="income").columns(both)
     assert TCloseness(0.2).columns(both)

@@ -95,6 +95,15 @@ def test_a_missing_sensitive_value_is_a_value():
     assert verify_table(frame, k=2, quasi_identifiers="a", sensitive="s", privacy=privacy)
 
 
+def test_the_order_of_an_ordered_category_is_that_of_its_type():
+    # In alphabetical order "mid" would be the last value, at a distance of 1/2.
+    grades = pl.Series(["low", "high", "mid"], dtype=pl.Enum(["low", "mid", "high"]))
+    frame = pl.DataFrame({"a": ["x", "x", "y"], "s": grades})
+    model = TCloseness(0.5, distance="ordered")
+    result = verify_table(frame, k=2, quasi_identifiers="a", sensitive="s", privacy=model)
+    assert result.checks[1].measured == pytest.approx(1 / 3)
+
+
 def test_bounds_are_found_under_the_name_of_their_column():
     frame = pl.DataFrame({"age_low": [1, 1, 1, 1], "age_high": [2, 2, 3, 3]})
     assert verify_table(frame, k=2, quasi_identifiers=["age"]).n_groups == 2
@@ -166,7 +175,7 @@ def test_a_model_without_a_sensitive_column_says_so(published):
         verify_table(published, k=2, quasi_identifiers="age", privacy=LDiversity(2))
     with pytest.raises(OptionError, match="list of privacy models"):
         verify_table(published, k=2, quasi_identifiers="age", privacy="l-diversity")
-    with pytest.raises(OptionError, match="needs numbers or dates"):
+    with pytest.raises(OptionError, match="needs numbers, dates or ordered"):
         verify_table(
             published,
             k=2,

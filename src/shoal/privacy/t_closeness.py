@@ -36,7 +36,7 @@ class TCloseness(PrivacyModel):
 
     Attributes:
         t: largest distance; at least 0 and below 1.
-        distance: which of the two; ``ordered`` needs numbers or dates.
+        distance: which of the two; ``ordered`` needs numbers, dates or ordered categories.
         column: the sensitive column; all of them if not given.
 
     References:
@@ -102,7 +102,7 @@ class TCloseness(PrivacyModel):
         """Raise an OptionError if the distance needs an order that the column does not have."""
         if self.distance == "ordered" and not sensitive.ordered:
             raise OptionError(
-                f"t-closeness with distance='ordered' needs numbers or dates, and column "
-                f"{sensitive.name!r} holds neither; use distance='equal', or name another column "
-                "with column=..."
+                "t-closeness with distance='ordered' needs numbers, dates or ordered categories, "
+                f"and column {sensitive.name!r} holds none of them; use distance='equal', or name "
+                "another column with column=..."
             )
