@@ -205,7 +205,7 @@ def _anonymize(
 ) -> None:
     import shoal
     from shoal.cli.outputs import STREAM
-    from shoal.cli.progress import showing_progress
+    from shoal.progress import showing_progress
     from shoal.io import sha256_of
 
     source = outputs.source

@@ -32,7 +32,7 @@ def demo(
 
     import shoal
     from shoal.cli.outputs import Outputs
-    from shoal.cli.progress import showing_progress
+    from shoal.progress import showing_progress
     from shoal.datasets import (
         ADULT_COLUMNS,
         ADULT_QUASI_IDENTIFIERS,

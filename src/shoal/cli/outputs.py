@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from shoal.errors import DataError, OptionError
 
 if TYPE_CHECKING:
-    from shoal.pipeline import Release
+    from shoal.release import Release
 
 __all__ = ["STREAM", "Outputs", "format_of_output"]
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["print_plan"]
 
+_FILES = ("table", "certificate", "report")
 _SCHEMA = (
     "quasi_identifiers",
     "sensitive",
@@ -72,14 +73,14 @@ def _check_promises(arguments: dict[str, Any], table: EncodedTable) -> list[tupl
 
 
 def _check_search(arguments: dict[str, Any]) -> list[tuple[str, str]]:
-    from shoal import registry
+    from shoal.algorithms.base import create_algorithm
     from shoal.scores import create_measure
 
     measure = arguments.get("measure", "ncp")
     if not create_measure(measure, arguments["measure_options"]).can_minimise:
         raise OptionError(f"Measure {measure!r} is a score only and cannot be minimised.")
     algorithm = arguments.get("algorithm", "k-member")
-    registry.load("algorithms", algorithm)
+    create_algorithm(algorithm, arguments["algorithm_options"])
     return [("algorithm", algorithm), ("minimises", measure)]
 
 
@@ -98,21 +99,21 @@ def _show(
     for column in schema.columns:
         tree = column.hierarchy
         columns.add_row(
-            Text(column.name),
+            Text(column.name, overflow="fold"),
             column.role.value,
             column.kind.value if column.kind is not None else "",
             "" if tree is None else f"{tree.n_leaves:,} leaves, height {tree.tree_height}",
             "" if column.kind is None else f"{column.weight:g}",
         )
-    plan = Table(show_header=False, box=None, pad_edge=False)
-    plan.add_row("rows", f"{frame.height:,}")
-    for name, text in lines:
-        plan.add_row(name, Text(text))
-    for name in ("table", "certificate", "report"):
-        path = None if outputs is None else getattr(outputs, name)
-        if path is not None:
-            plan.add_row(f"would write the {name}", Text(path))
     console.print(columns)
     console.print()
-    console.print(plan)
+    paths = {} if outputs is None else vars(outputs)
+    facts = [
+        ("rows", f"{frame.height:,}"),
+        *lines,
+        *((f"would write the {name}", paths[name]) for name in _FILES if paths.get(name)),
+    ]
+    for name, text in facts:
+        # A path may look like markup, and must not be cut.
+        console.print(f"{name:<28}{text}", markup=False, soft_wrap=True)
     console.print("\nDry run: the input and the options are fine; nothing was written.")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from shoal.pipeline import Release
+    from shoal.release import Release
     from shoal.scores import Scores
     from shoal.verify import Verification
 
@@ -24,21 +24,20 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     from rich.markup import escape
 
     console = _console(stderr=stderr)
-    facts = _grid(title)
     verification = release.verification
+    facts = _grid()
     share = release.n_suppressed / release.n_rows
     facts.add_row("Rows published", f"{release.n_published:,} of {release.n_rows:,}")
     facts.add_row("Rows suppressed", f"{release.n_suppressed:,} ({share:.2%})")
     facts.add_row("Groups", f"{verification.n_groups:,}")
     _add_risk(facts, verification)
-    for measure in ("ncp", release.parameters.get("measure", "ncp")):
-        if measure == "ncp":
-            facts.add_row("Information lost (ncp)", f"{release.scores['ncp']:.1%} of the detail")
-        elif measure in release.scores:
-            facts.add_row(f"Minimised ({measure})", f"{release.scores[measure]:.6g}")
+    facts.add_row("Detail lost (ncp)", f"{release.scores['ncp']:.1%}")
+    measure = release.parameters.get("measure", "ncp")
+    if measure != "ncp" and measure in release.scores:
+        facts.add_row(f"Minimised ({measure})", f"{release.scores[measure]:.6g}")
+    _print_title(console, title)
     console.print(facts)
-    console.print()
-    console.print(_losses(release.scores.by_column.get("ncp", {})))
+    _print_losses(console, release.scores.by_column.get("ncp", {}))
     console.print()
     _print_checks(console, verification)
     console.print(f"\n{_meaning(verification, len(release.schema.quasi_identifiers))}")
@@ -49,7 +48,8 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
 def print_verification(verification: Verification, *, title: str, n_columns: int) -> None:
     """Print what a published table keeps of its promises."""
     console = _console()
-    facts = _grid(title)
+    _print_title(console, title)
+    facts = _grid()
     facts.add_row("Rows", f"{verification.n_rows:,}")
     facts.add_row("Groups", f"{verification.n_groups:,}")
     _add_risk(facts, verification)
@@ -71,7 +71,8 @@ def print_scores(scores: Scores, *, title: str) -> None:
     from shoal import registry
 
     console = _console()
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    _print_title(console, title)
+    table = Table(box=None, pad_edge=False)
     table.add_column("measure", style="bold", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("what", style="dim")
@@ -80,8 +81,7 @@ def print_scores(scores: Scores, *, title: str) -> None:
         better = "" if found.direction == "lower" else " (higher is better)"
         table.add_row(name, f"{value:.6g}", found.title + better)
     console.print(table)
-    console.print()
-    console.print(_losses(scores.by_column.get("ncp", {})))
+    _print_losses(console, scores.by_column.get("ncp", {}))
 
 
 def _console(*, stderr: bool = False) -> Console:
@@ -90,17 +90,15 @@ def _console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False)
 
 
-def _grid(title: str) -> Table:
-    from rich.table import Table
-    from rich.text import Text
+def _print_title(console: Console, title: str) -> None:
+    # A file name may look like markup, and must not be cut.
+    console.print(title, style="bold", markup=False, soft_wrap=True)
 
-    grid = Table(
-        title=Text(title, style="bold"),
-        title_justify="left",
-        show_header=False,
-        box=None,
-        pad_edge=False,
-    )
+
+def _grid() -> Table:
+    from rich.table import Table
+
+    grid = Table(show_header=False, box=None, pad_edge=False)
     grid.add_column(no_wrap=True)
     grid.add_column(style="bold")
     return grid
@@ -114,23 +112,21 @@ def _add_risk(facts: Table, verification: Verification) -> None:
     )
 
 
-def _losses(columns: Mapping[str, float]) -> Table:
+def _print_losses(console: Console, columns: Mapping[str, float]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(
-        title="Detail lost per column (0 % exact, 100 % suppressed)",
-        title_justify="left",
-        show_header=False,
-        box=None,
-        pad_edge=False,
-    )
-    table.add_column()
+    if not columns:
+        return
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(overflow="fold")
     table.add_column(justify="right", no_wrap=True)
     table.add_column(style="cyan", no_wrap=True)
+    block = "█" if console.encoding.startswith("utf") else "#"
     for name, loss in columns.items():
-        table.add_row(Text(name), f"{loss:.1%}", "█" * round(loss * _BAR))
-    return table
+        table.add_row(Text(name), f"{loss:.1%}", block * round(loss * _BAR))
+    console.print("\nDetail lost per column (0 % is exact, 100 % is suppressed)", style="bold")
+    console.print(table)
 
 
 def _print_checks(console: Console, verification: Verification) -> None:
@@ -149,8 +145,9 @@ def _meaning(verification: Verification, n_columns: int) -> str:
     columns = "the quasi-identifier" if n_columns == 1 else f"the {n_columns} quasi-identifiers"
     if smallest == 1:
         return f"At least one person stands alone in {columns}: do not publish this table."
+    others = "1 other" if smallest == 2 else f"{smallest - 1:,} others"
     sentence = (
-        f"Everybody in this table looks the same as at least {smallest - 1:,} others in {columns}: "
+        f"Everybody in this table looks the same as at least {others} in {columns}: "
         f"who knows them all about a person finds that person's row with a chance of at most "
         f"{verification.highest_risk:.2%}."
     )

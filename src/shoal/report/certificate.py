@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal.pipeline import Release
+    from shoal.release import Release
 
 __all__ = ["SCHEMA_VERSION", "build_certificate"]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from shoal.report.svg import bars, histogram
 
 if TYPE_CHECKING:
-    from shoal.pipeline import Release
+    from shoal.release import Release
 
 __all__ = ["render_report", "write_report"]
 
@@ -69,13 +69,13 @@ def render_report(release: Release) -> str:
 def _verdict(release: Release) -> str:
     found = release.verification
     word = "Every promise holds" if found.holds else "A promise does not hold"
-    others = max(found.smallest_group - 1, 0)
+    others = "1 other" if found.smallest_group == 2 else f"{found.smallest_group - 1:,} others"
     n_columns = len(release.schema.quasi_identifiers)
     columns = "the quasi-identifier" if n_columns == 1 else f"the {n_columns} quasi-identifiers"
     return (
         "<h1>Report of a release</h1>\n"
         f'<div class="verdict{"" if found.holds else " broken"}"><strong>{word}.</strong> '
-        f"Everybody in this table looks the same as at least {others:,} others in {columns}. "
+        f"Everybody in this table looks the same as at least {others} in {columns}. "
         "Who knows all of them about a person finds that person's row with a chance of at most "
         f"{found.highest_risk:.2%}.</div>"
     )
