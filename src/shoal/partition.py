@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -24,10 +24,17 @@ class Partition:
     """Group label of every row: 0 … n_groups-1 without gaps, or `SUPPRESSED`.
 
     Use `Partition.from_labels` for labels that may have gaps.
+
+    Attributes:
+        labels: group of every row.
+        n_groups: number of groups.
+        recoded: for full-domain recoding, the taxonomy node that each group publishes in a column
+            (by name) where it is coarser than what the group's own values need.
     """
 
     labels: NDArray[np.int32]
     n_groups: int
+    recoded: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
 
     @classmethod
     def from_labels(cls, labels: ArrayLike) -> Partition:

@@ -205,8 +205,8 @@ def _anonymize(
 ) -> None:
     import shoal
     from shoal.cli.outputs import STREAM
-    from shoal.progress import showing_progress
     from shoal.io import sha256_of
+    from shoal.progress import showing_progress
 
     source = outputs.source
     digest = None

@@ -32,13 +32,13 @@ def demo(
 
     import shoal
     from shoal.cli.outputs import Outputs
-    from shoal.progress import showing_progress
     from shoal.datasets import (
         ADULT_COLUMNS,
         ADULT_QUASI_IDENTIFIERS,
         adult_hierarchies,
         load_adult,
     )
+    from shoal.progress import showing_progress
 
     outputs = Outputs(
         source=None,

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from shoal.cli.outputs import Outputs
     from shoal.encode import EncodedTable
+    from shoal.pipeline import Request
     from shoal.schema import Schema
 
 __all__ = ["print_plan"]
@@ -39,49 +40,42 @@ def print_plan(frame: pl.DataFrame, arguments: dict[str, Any], outputs: Outputs 
 
     from shoal.encode import encode
     from shoal.infer import infer_kinds
+    from shoal.pipeline import Request
+    from shoal.privacy import parse_privacy
     from shoal.schema import build_schema
 
-    options = {name: arguments[name] for name in _SCHEMA}
-    schema = infer_kinds(
-        build_schema(frame.columns, **options), nw.from_native(frame, eager_only=True)
-    )
-    table = encode(frame, schema)
-    promises = _check_promises(arguments, table)
-    search = _check_search(arguments)
+    options = {name: value for name, value in arguments.items() if name not in _SCHEMA}
+    request = Request(**options | {"privacy": parse_privacy(arguments["privacy"])})
+    schema = build_schema(frame.columns, **{name: arguments[name] for name in _SCHEMA})
+    search = _check_search(request)
+    schema = infer_kinds(schema, nw.from_native(frame, eager_only=True))
+    promises = _check_promises(request, encode(frame, schema))
     _show(frame, schema, [*promises, *search], outputs)
 
 
-def _check_promises(arguments: dict[str, Any], table: EncodedTable) -> list[tuple[str, str]]:
-    from shoal.privacy import parse_privacy
-
-    k = arguments["k"]
-    if k < 2:
-        raise OptionError(f"k must be a whole number of at least 2, but {k!r} was given.")
-    if k > table.n_rows:
+def _check_promises(request: Request, table: EncodedTable) -> list[tuple[str, str]]:
+    if request.k > table.n_rows:
         message = (
-            f"k is {k:,} but the table has only {table.n_rows:,} rows, so no group can be that "
-            "large; choose a smaller k."
+            f"k is {request.k:,} but the table has only {table.n_rows:,} rows, so no group can "
+            "be that large; choose a smaller k."
         )
         raise PromiseError(message)
-    lines = [("promise", f"k-anonymity with k = {k}")]
-    for model in parse_privacy(arguments["privacy"]):
+    lines = [("promise", f"k-anonymity with k = {request.k}")]
+    for model in request.privacy:
         for column in model.columns(table):
-            if not arguments.get("max_suppression"):
-                model.check_possible(column)
+            model.check_possible(column)
             lines.append(("promise", f"{model.label} in {column.name!r}"))
     return lines
 
 
-def _check_search(arguments: dict[str, Any]) -> list[tuple[str, str]]:
+def _check_search(request: Request) -> list[tuple[str, str]]:
     from shoal.algorithms.base import create_algorithm
     from shoal.scores import create_measure
 
-    measure = arguments.get("measure", "ncp")
-    if not create_measure(measure, arguments["measure_options"]).can_minimise:
-        raise OptionError(f"Measure {measure!r} is a score only and cannot be minimised.")
-    algorithm = arguments.get("algorithm", "k-member")
-    create_algorithm(algorithm, arguments["algorithm_options"])
-    return [("algorithm", algorithm), ("minimises", measure)]
+    if not create_measure(request.measure, request.measure_options).can_minimise:
+        raise OptionError(f"Measure {request.measure!r} is a score and cannot be minimised.")
+    create_algorithm(request.algorithm, request.algorithm_options)
+    return [("algorithm", request.algorithm), ("minimises", request.measure)]
 
 
 def _show(

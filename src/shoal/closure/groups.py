@@ -88,6 +88,11 @@ def close(attribute: Attribute, partition: Partition) -> Closures:
 
     Cost: one pass over the rows of the attribute (sorted by group once per partition).
     """
+    if attribute.name in partition.recoded:
+        taxonomy = attribute.taxonomy
+        assert taxonomy is not None
+        node = np.append(partition.recoded[attribute.name], taxonomy.root).astype(np.int32)
+        return TreeClosures(node, taxonomy.n_leaves, taxonomy.n_nodes)
     if attribute.algebra == "set":
         return _close_sets(attribute, partition)
     codes = attribute.codes[partition.order]

@@ -1,0 +1,119 @@
+"""Shoal: publish tables about people so that nobody can be singled out.
+
+Names are imported when they are first used, so that ``import shoal`` stays fast.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shoal import datasets as datasets
+    from shoal.api import anonymize, score, verify
+    from shoal.errors import (
+        AlgorithmError,
+        DataError,
+        HierarchyError,
+        JobError,
+        OptionError,
+        PromiseError,
+        RoleError,
+        ShoalError,
+        ShoalWarning,
+    )
+    from shoal.hierarchy import (
+        Taxonomy,
+        date_hierarchy,
+        frequency_hierarchy,
+        interval_hierarchy,
+        prefix_hierarchy,
+    )
+    from shoal.io import read_table, write_table
+    from shoal.privacy import AlphaK, LDiversity, TCloseness
+    from shoal.recode import Style
+    from shoal.registry import algorithms, measures, privacy_models
+    from shoal.release import Release
+    from shoal.scores import Scores
+    from shoal.verify import Verification
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "AlgorithmError": "errors",
+    "AlphaK": "privacy",
+    "DataError": "errors",
+    "HierarchyError": "errors",
+    "JobError": "errors",
+    "LDiversity": "privacy",
+    "OptionError": "errors",
+    "PromiseError": "errors",
+    "Release": "release",
+    "RoleError": "errors",
+    "Scores": "scores",
+    "ShoalError": "errors",
+    "ShoalWarning": "errors",
+    "Style": "recode",
+    "TCloseness": "privacy",
+    "Taxonomy": "hierarchy",
+    "Verification": "verify",
+    "algorithms": "registry",
+    "anonymize": "api",
+    "date_hierarchy": "hierarchy",
+    "frequency_hierarchy": "hierarchy",
+    "interval_hierarchy": "hierarchy",
+    "measures": "registry",
+    "prefix_hierarchy": "hierarchy",
+    "privacy_models": "registry",
+    "read_table": "io",
+    "score": "api",
+    "verify": "api",
+    "write_table": "io",
+}
+
+__all__ = [
+    "AlgorithmError",
+    "AlphaK",
+    "DataError",
+    "HierarchyError",
+    "JobError",
+    "LDiversity",
+    "OptionError",
+    "PromiseError",
+    "Release",
+    "RoleError",
+    "Scores",
+    "ShoalError",
+    "ShoalWarning",
+    "Style",
+    "TCloseness",
+    "Taxonomy",
+    "Verification",
+    "algorithms",
+    "anonymize",
+    "datasets",
+    "date_hierarchy",
+    "frequency_hierarchy",
+    "interval_hierarchy",
+    "measures",
+    "prefix_hierarchy",
+    "privacy_models",
+    "read_table",
+    "score",
+    "verify",
+    "write_table",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "datasets":
+        return importlib.import_module("shoal.datasets")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'shoal' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"shoal.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

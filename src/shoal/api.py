@@ -1,0 +1,247 @@
+"""What users call: `anonymize`, `verify`, `score`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+
+from shoal.encode import encode, to_polars
+from shoal.errors import OptionError
+from shoal.infer import infer_kinds
+from shoal.partition import Partition
+from shoal.pipeline import Request, run_pipeline
+from shoal.privacy import parse_privacy
+from shoal.recode import Style
+from shoal.release import Release
+from shoal.schema import build_schema
+from shoal.scores import default_measures, score_table
+from shoal.verify import Verification, verify_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import polars as pl
+
+    from shoal.scores import Scores
+
+__all__ = ["anonymize", "score", "verify"]
+
+Names = "str | Iterable[str]"
+
+
+def anonymize(
+    frame: Any,
+    k: int,
+    *,
+    quasi_identifiers: str | Iterable[str],
+    sensitive: str | Iterable[str] = (),
+    identifiers: str | Iterable[str] = (),
+    insensitive: str | Iterable[str] = (),
+    drop: str | Iterable[str] = (),
+    hierarchies: Mapping[str, Any] | None = None,
+    kinds: Mapping[str, Any] | None = None,
+    orders: Mapping[str, Sequence[Any]] | None = None,
+    algorithm: str = "k-member",
+    algorithm_options: Mapping[str, Any] | None = None,
+    measure: str = "ncp",
+    measure_options: Mapping[str, Any] | None = None,
+    privacy: Any = (),
+    weights: Mapping[str, float] | None = None,
+    max_suppression: float = 0.0,
+    missing: str = "category",
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: bool | Callable[[int, int, str], None] = False,
+    shuffle: bool = True,
+    style: Style | Mapping[str, Any] | None = None,
+) -> Release:
+    """Return a release of the table in which nobody stands out from fewer than k.
+
+    Args:
+        frame: pandas, polars or pyarrow; the release has the same type.
+        k: smallest allowed group, at least 2.
+        quasi_identifiers: columns that could single a person out together; they are generalised.
+        sensitive: columns that are kept as they are and that privacy models look at.
+        identifiers: columns that name a person; removed.
+        insensitive: columns that are kept as they are.
+        drop: columns that are removed.
+        hierarchies: per column a `Taxonomy`, the path of an ARX-style CSV, or nested dict/list.
+        kinds: per column numeric, ordinal, categorical, flat, set, date or datetime, where the
+            type of the column does not say it.
+        orders: values of ordinal columns, from low to high.
+        algorithm: a name of `shoal.algorithms()`.
+        algorithm_options: options of that algorithm.
+        measure: what is minimised; a cost measure of `shoal.measures()`.
+        measure_options: options of that measure, e.g. ``{"w": 0.5}``.
+        privacy: promises beyond k, e.g. ``[shoal.LDiversity(2), shoal.TCloseness(0.3)]``.
+        weights: how much the loss of a column counts, 1 by default.
+        max_suppression: share of rows that may be left out as outliers.
+        missing: "category" (missing is a value of its own), "suppress" (rows with a missing
+            quasi-identifier are left out) or "error".
+        seed: makes the run reproducible; keep it secret, it tells how rows were shuffled.
+        threads: how many threads may be used (never changes the result); all cores by default.
+        progress: True for a bar, or a function of (done, total, what).
+        shuffle: False keeps the order of the input, which may tell who is who.
+        style: how generalised cells are written; a `shoal.Style` or its options.
+
+    Raises:
+        ShoalError: with one sentence on what is wrong and what to do. `PromiseError` if no
+            release can keep the promise.
+    """
+    if not isinstance(style, Style):
+        style = Style() if style is None else Style.from_dict(style)
+    request = Request(
+        k=k,
+        algorithm=algorithm,
+        algorithm_options=_mapping(algorithm_options, "algorithm_options"),
+        measure=measure,
+        measure_options=_mapping(measure_options, "measure_options"),
+        privacy=parse_privacy(privacy),
+        max_suppression=max_suppression,
+        missing=missing,
+        seed=seed,
+        threads=threads,
+        shuffle=shuffle,
+        style=style,
+    )
+    table = to_polars(frame)
+    schema = build_schema(
+        table.columns,
+        quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive,
+        identifiers=identifiers,
+        insensitive=insensitive,
+        drop=drop,
+        hierarchies=hierarchies,
+        kinds=kinds,
+        orders=orders,
+        weights=weights,
+    )
+    from shoal.progress import watching
+
+    with watching(progress) as report:
+        result = run_pipeline(table, schema, _with_progress(request, report))
+    return Release(
+        frame=_back(result.published, frame),
+        groups=result.partition.labels.astype(np.int64),
+        scores=result.scores,
+        verification=result.verification,
+        k=int(k),
+        n_rows=table.height,
+        n_groups=result.partition.n_groups,
+        n_suppressed=result.partition.n_suppressed,
+        parameters=request.parameters()
+        | {"weights": {c.name: c.weight for c in result.schema.columns if c.weight != 1.0}},
+        schema=result.schema,
+        warnings=result.warnings,
+        seconds=result.seconds,
+    )
+
+
+def verify(
+    frame: Any,
+    k: int,
+    *,
+    quasi_identifiers: str | Iterable[str],
+    sensitive: str | Iterable[str] = (),
+    privacy: Any = (),
+) -> Verification:
+    """Check a published table against its promises, from that table alone.
+
+    The result is true if everything holds; it carries what was measured, never a cell.
+    """
+    return verify_table(
+        frame, k=k, quasi_identifiers=quasi_identifiers, sensitive=sensitive, privacy=privacy
+    )
+
+
+def score(
+    frame: Any,
+    groups: Any,
+    *,
+    quasi_identifiers: str | Iterable[str],
+    sensitive: str | Iterable[str] = (),
+    hierarchies: Mapping[str, Any] | None = None,
+    kinds: Mapping[str, Any] | None = None,
+    orders: Mapping[str, Sequence[Any]] | None = None,
+    weights: Mapping[str, float] | None = None,
+    measures: str | Sequence[str] | None = None,
+    measure_options: Mapping[str, Any] | None = None,
+) -> Scores:
+    """Score any grouping of a table, also one made elsewhere.
+
+    Args:
+        frame: the *original* table.
+        groups: one label per row; negative means suppressed.
+        quasi_identifiers: the columns that the groups generalise.
+        sensitive: columns that class-aware measures look at (the first, unless
+            ``measure_options={"column": …}``).
+        hierarchies: as in `anonymize`.
+        kinds: as in `anonymize`.
+        orders: as in `anonymize`.
+        weights: as in `anonymize`.
+        measures: names of `shoal.measures()`; the usual ones if not given.
+        measure_options: options of the measures.
+    """
+    table = to_polars(frame)
+    named = {*_names(quasi_identifiers), *_names(sensitive)}
+    schema = build_schema(
+        table.columns,
+        quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive,
+        drop=[name for name in table.columns if name not in named],
+        hierarchies=hierarchies,
+        kinds=kinds,
+        orders=orders,
+        weights=weights,
+    )
+    encoded = encode(table, infer_kinds(schema, nw.from_native(table)))
+    labels = np.asarray(groups)
+    if labels.ndim != 1 or len(labels) != table.height or labels.dtype.kind not in "iu":
+        raise OptionError(
+            f"groups must hold one whole number per row of the table ({table.height} rows); "
+            "negative ones mean suppressed."
+        )
+    names = default_measures(encoded) if measures is None else measures
+    return score_table(
+        encoded,
+        Partition.from_labels(labels),
+        [names] if isinstance(names, str) else names,
+        measure_options=measure_options,
+    )
+
+
+def _names(given: str | Iterable[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _mapping(given: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
+    if given is None:
+        return {}
+    try:
+        return dict(given)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name} must be a mapping of option names to values.") from None
+
+
+def _with_progress(request: Request, report: Callable[[int, int, str], None]) -> Request:
+    from dataclasses import replace
+
+    return replace(request, progress=report)
+
+
+def _back(published: pl.DataFrame, like: Any) -> Any:
+    """Return the published table in the type that came in."""
+
+    import polars as pl
+
+    if isinstance(like, pl.DataFrame | pl.LazyFrame):
+        return published
+    native = nw.from_native(like, eager_only=True)
+    if native.implementation.is_pandas():
+        return published.to_pandas()
+    if native.implementation.is_pyarrow():
+        return published.to_arrow()
+    return nw.from_native(published).to_dict(as_series=False)

@@ -1,0 +1,128 @@
+"""Make any partition satisfy k and any monotone privacy model, by least-cost merging.
+
+All models are monotone: a union of groups that hold holds too, so merging a violating group with
+others ends, at the latest with one group of all rows (which `check_possible` has tested before).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shoal.errors import PromiseError
+from shoal.kernels.merge import close_groups, merge_groups, nearest_group
+from shoal.partition import Partition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from shoal.encode import EncodedTable
+    from shoal.privacy import PrivacyModel
+    from shoal.scan import Scanner
+
+__all__ = ["GroupState", "enforce", "violations"]
+
+
+class GroupState:
+    """Closures, histograms and costs of the groups of a partition, which may be merged."""
+
+    def __init__(self, scanner: Scanner, partition: Partition) -> None:
+        """Compute the state of every group."""
+        self.scanner = scanner
+        self.n_groups = partition.n_groups
+        self.groups = scanner.groups(self.n_groups)
+        self.hists = np.zeros((scanner.n_classes, self.n_groups), np.int64)
+        self.costs = np.zeros(self.n_groups, np.int64)
+        self.alive = np.ones(self.n_groups, np.bool_)
+        self.query = scanner.query()
+        self.spare = np.empty(self.n_groups, scanner.dtype)
+        self.out = np.empty(self.n_groups, np.int64)
+        self.into = np.arange(self.n_groups)
+        close_groups(
+            scanner.space, scanner.rows, partition.order, partition.starts, scanner.classes,
+            self.query, self.groups, self.hists, self.costs,
+        )
+
+    def nearest(self, g: int) -> int:
+        """Return the group whose union with g costs least more, −1 if there is no other."""
+        best: int = nearest_group(
+            self.scanner.space, self.groups, self.hists, self.costs, self.alive, g,
+            self.n_groups, self.query, self.spare, self.out,
+        )
+        return best
+
+    def merge(self, g: int, h: int) -> None:
+        """Merge group h into group g."""
+        merge_groups(
+            self.scanner.space, self.groups, self.hists, self.costs, self.alive, g, h, self.query
+        )
+        self.into[h] = g
+
+    def roots(self) -> NDArray[np.int64]:
+        """Return the group that each original group ended up in."""
+        into = self.into
+        while True:
+            further = into[into]
+            if np.array_equal(further, into):
+                return into
+            into = further
+
+
+def violations(
+    table: EncodedTable, partition: Partition, k: int, privacy: Sequence[PrivacyModel]
+) -> NDArray[np.bool_]:
+    """Return which groups break k or a privacy model."""
+    from shoal.privacy.histograms import judge
+
+    bad = partition.sizes < k
+    kept = partition.labels >= 0
+    labels = partition.labels[kept]
+    for model in privacy:
+        for column in model.columns(table):
+            verdict = judge(model, labels, partition.n_groups, column.codes[kept], column.size)
+            bad |= ~verdict.holds
+    return bad
+
+
+def enforce(
+    table: EncodedTable,
+    partition: Partition,
+    scanner: Scanner,
+    k: int,
+    privacy: Sequence[PrivacyModel],
+    progress: Callable[[int, int, str], None],
+) -> Partition:
+    """Merge violating groups with their cheapest partner until all hold.
+
+    In rounds: each violating group, in order, merges with the group whose union costs least more
+    (unless an earlier merge of the round changed it); then all groups are judged again.
+    Deterministic; the number of groups at least halves among the violating ones in each round.
+
+    Raises:
+        PromiseError: not even one group of all rows holds.
+    """
+    while True:
+        bad = violations(table, partition, k, privacy)
+        if not bad.any():
+            return partition
+        if partition.n_groups == 1:
+            raise PromiseError(
+                "The promise cannot be kept even with all published rows in one group; "
+                "lower k or the privacy models' demands."
+            )
+        state = GroupState(scanner, partition)
+        touched = np.zeros(partition.n_groups, np.bool_)
+        worklist = np.flatnonzero(bad)
+        for done, g in enumerate(worklist):
+            if done % 256 == 0:
+                progress(done, len(worklist), "enforcing privacy")
+            if touched[g]:
+                continue
+            h = state.nearest(int(g))
+            state.merge(int(g), h)
+            touched[g] = touched[h] = True
+        labels = np.append(state.roots(), -1)[partition.labels]
+        partition = Partition.from_labels(labels)

@@ -1,0 +1,285 @@
+"""The line from a table to a verified release, read from top to bottom."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+
+from shoal.algorithms.base import Algorithm, Run, create_algorithm, no_progress
+from shoal.encode import encode
+from shoal.enforce import enforce
+from shoal.errors import DataError, OptionError, PromiseError, ShoalWarning
+from shoal.infer import infer_kinds
+from shoal.measures.base import CostMeasure, CostModel, pick_target
+from shoal.partition import SUPPRESSED, Partition
+from shoal.recode import Style, recode
+from shoal.scan import Scanner
+from shoal.scores import Scores, create_measure, default_measures, score_table
+from shoal.suppress import find_outliers
+from shoal.verify import Verification, verify_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from shoal.encode import EncodedTable
+    from shoal.privacy import PrivacyModel
+    from shoal.schema import Schema
+
+__all__ = ["MISSING_MODES", "Request", "Result", "run_pipeline"]
+
+MISSING_MODES = ("category", "suppress", "error")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Everything a run is asked to do, checked as far as it can be without the data.
+
+    Raises:
+        OptionError: an option is out of range.
+    """
+
+    k: int
+    algorithm: str = "k-member"
+    algorithm_options: Mapping[str, Any] = field(default_factory=dict)
+    measure: str = "ncp"
+    measure_options: Mapping[str, Any] = field(default_factory=dict)
+    privacy: tuple[PrivacyModel, ...] = ()
+    max_suppression: float = 0.0
+    missing: str = "category"
+    seed: int | None = None
+    threads: int | None = None
+    shuffle: bool = True
+    style: Style = field(default_factory=Style)
+    progress: Callable[[int, int, str], None] = no_progress
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 2:
+            raise OptionError(f"k must be a whole number of at least 2, got {self.k!r}.")
+        share = self.max_suppression
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
+            raise OptionError(
+                f"max_suppression must be a share of rows of at least 0 and below 1, got {share!r}."
+            )
+        if self.missing not in MISSING_MODES:
+            raise OptionError(
+                f"missing must be one of {', '.join(MISSING_MODES)}, got {self.missing!r}."
+            )
+        for name, least in (("threads", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least
+            ):
+                raise OptionError(
+                    f"{name} must be a whole number of at least {least}, got {value!r}."
+                )
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what was asked for, in plain values; never the seed."""
+        return {
+            "k": int(self.k),
+            "algorithm": self.algorithm,
+            "algorithm_options": dict(self.algorithm_options),
+            "measure": self.measure,
+            "measure_options": dict(self.measure_options),
+            "privacy": [model.to_dict() for model in self.privacy],
+            "max_suppression": float(self.max_suppression),
+            "missing": self.missing,
+            "shuffle": self.shuffle,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What the line produces."""
+
+    published: pl.DataFrame
+    partition: Partition
+    scores: Scores
+    verification: Verification
+    schema: Schema
+    warnings: tuple[str, ...]
+    seconds: float
+
+
+def run_pipeline(frame: pl.DataFrame, schema: Schema, request: Request) -> Result:
+    """Take a table to a verified release.
+
+    Raises:
+        ShoalError: the input or an option is wrong, or the promise cannot be kept.
+    """
+    began = time.perf_counter()
+    measure = create_measure(request.measure, request.measure_options)
+    if not isinstance(measure, CostMeasure):
+        raise OptionError(
+            f"Measure {request.measure!r} is a score and cannot be minimised; "
+            "choose one such as 'ncp', 'lm' or 'mi'."
+        )
+    algorithm = create_algorithm(request.algorithm, request.algorithm_options)
+    if frame.height == 0:
+        raise DataError("The table has no rows; there is nothing to anonymize.")
+    _check_rows(frame.height, request.k)
+    rng = np.random.default_rng(request.seed)
+
+    request.progress(0, frame.height, "encoding")
+    schema = infer_kinds(schema, nw.from_native(frame))
+    table = encode(frame, schema)
+    kept = _rows_to_publish(table, request)
+    _check_possible(table, kept, request)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ShoalWarning)
+        partition = _cluster(table, kept, algorithm, measure, request, rng)
+
+    request.progress(0, frame.height, "publishing")
+    published = recode(
+        frame, schema, table, partition, rng if request.shuffle else None, request.style
+    )
+    request.progress(0, frame.height, "verifying")
+    verification = _verify(published, schema, request)
+    scores = _score(table, partition, request)
+    request.progress(frame.height, frame.height, "done")
+    notes = tuple(dict.fromkeys(str(w.message) for w in caught))
+    for w in caught:
+        if not issubclass(w.category, ShoalWarning):
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    return Result(
+        published, partition, scores, verification, schema, notes, time.perf_counter() - began
+    )
+
+
+def _check_rows(n_rows: int, k: int) -> None:
+    if n_rows < k:
+        raise PromiseError(
+            f"The table has {n_rows} rows, fewer than k = {k}, so no k-anonymous release exists; "
+            "lower k or add rows."
+        )
+
+
+def _rows_to_publish(table: EncodedTable, request: Request) -> NDArray[np.int64]:
+    """Return the rows that take part, by the way missing values are to be treated."""
+    missing = np.zeros(table.n_rows, np.bool_)
+    for attribute in table.attributes:
+        if attribute.has_missing:
+            missing |= attribute.codes == attribute.size
+    if not missing.any() or request.missing == "category":
+        return np.arange(table.n_rows)
+    if request.missing == "error":
+        names = [repr(a.name) for a in table.attributes if a.has_missing]
+        raise DataError(
+            f"{int(missing.sum())} rows have a missing quasi-identifier (in {', '.join(names)}) "
+            "and missing='error' was asked for; fill them or use missing='category'."
+        )
+    rows = np.flatnonzero(~missing)
+    _check_rows(len(rows), request.k)
+    return rows
+
+
+def _check_possible(table: EncodedTable, kept: NDArray[np.int64], request: Request) -> None:
+    part = table if len(kept) == table.n_rows else table.take(kept)
+    for model in request.privacy:
+        for column in model.columns(part):
+            model.check_possible(column)
+
+
+def _cluster(
+    table: EncodedTable,
+    kept: NDArray[np.int64],
+    algorithm: Algorithm,
+    measure: CostMeasure,
+    request: Request,
+    rng: np.random.Generator,
+) -> Partition:
+    """Group the kept rows, in an order of the run's own, and translate the labels back."""
+    order = rng.permutation(kept)
+    shuffled = table.take(order)
+    target = pick_target(shuffled, request.measure_options)
+    model = CostModel.bind(measure, shuffled, target)
+    scanner = Scanner.build(shuffled, model)
+    run = Run(
+        k=int(request.k),
+        model=model,
+        scanner=scanner,
+        rng=rng,
+        privacy=request.privacy,
+        threads=request.threads or os.cpu_count() or 1,
+        progress=request.progress,
+    )
+    partition = _group(shuffled, algorithm, run)
+    allowed = int(request.max_suppression * table.n_rows)
+    if allowed:
+        partition = _suppress_outliers(shuffled, partition, algorithm, run, allowed)
+    labels = np.full(table.n_rows, SUPPRESSED, np.int32)
+    labels[order] = partition.labels
+    return Partition(labels, partition.n_groups, partition.recoded)
+
+
+def _group(table: EncodedTable, algorithm: Algorithm, run: Run) -> Partition:
+    partition = algorithm.partition(table, run)
+    if run.privacy and not algorithm.respects_privacy:
+        partition = enforce(table, partition, run.scanner, run.k, run.privacy, run.progress)
+    return partition
+
+
+def _suppress_outliers(
+    table: EncodedTable, partition: Partition, algorithm: Algorithm, run: Run, allowed: int
+) -> Partition:
+    """Leave out the worst outliers, group the others anew, and keep whichever loses less."""
+    room = min(allowed - partition.n_suppressed, table.n_rows - run.k)
+    outliers = find_outliers(run.scanner, partition, room) if room > 0 else np.empty(0, np.int64)
+    if not len(outliers):
+        return partition
+    keep = np.ones(table.n_rows, np.bool_)
+    keep[outliers] = False
+    rows = np.flatnonzero(keep)
+    part = table.take(rows)
+    try:
+        for model in run.privacy:
+            for column in model.columns(part):
+                model.check_possible(column)
+        again = Run(
+            run.k, run.model, run.scanner.take(rows), run.rng, run.privacy, run.threads,
+            run.progress,
+        )
+        regrouped = _group(part, algorithm, again)
+    except PromiseError:
+        return partition  # without these rows the promise is out of reach
+    labels = np.full(table.n_rows, SUPPRESSED, np.int32)
+    labels[rows] = regrouped.labels
+    fewer = Partition(labels, regrouped.n_groups, regrouped.recoded)
+    measure = run.model.measure
+    before, after = (
+        score_table(table, p, [measure.name], target=run.model.target)[measure.name]
+        for p in (partition, fewer)
+    )
+    return fewer if after < before and fewer.n_suppressed <= allowed else partition
+
+
+def _verify(published: pl.DataFrame, schema: Schema, request: Request) -> Verification:
+    verification = verify_table(
+        published,
+        k=int(request.k),
+        quasi_identifiers=schema.quasi_identifiers,
+        sensitive=schema.sensitive,
+        privacy=request.privacy,
+    )
+    if not verification.holds:
+        raise PromiseError(
+            "The release does not keep its promise, so it is not written: "
+            + " ".join(check.sentence for check in verification.checks if not check.holds)
+        )
+    return verification
+
+
+def _score(table: EncodedTable, partition: Partition, request: Request) -> Scores:
+    names = dict.fromkeys((request.measure, *default_measures(table)))
+    return score_table(table, partition, tuple(names), measure_options=request.measure_options)

@@ -1,0 +1,77 @@
+"""`Release`: the published table and everything known about how it was made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import os
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from shoal.schema import Schema
+    from shoal.scores import Scores
+    from shoal.verify import Verification
+
+__all__ = ["Release"]
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A verified release.
+
+    Attributes:
+        frame: the published table, of the type that came in.
+        groups: group of each *input* row, −1 if suppressed. Private: never publish it.
+        scores: what was lost, by measure; ``scores.by_column`` breaks it down.
+        verification: the promises, checked again from the published table alone.
+        k: the promised size of the smallest group.
+        n_rows: rows of the input.
+        n_groups: number of groups.
+        n_suppressed: rows of the input that are not published.
+        parameters: everything that was asked for, never the seed.
+        schema: roles and kinds of the columns.
+        warnings: what the user should know although the run went on.
+        seconds: how long the run took.
+    """
+
+    frame: Any
+    groups: NDArray[np.int64]
+    scores: Scores
+    verification: Verification
+    k: int
+    n_rows: int
+    n_groups: int
+    n_suppressed: int
+    parameters: dict[str, Any]
+    schema: Schema
+    warnings: tuple[str, ...]
+    seconds: float
+
+    @property
+    def n_published(self) -> int:
+        """Rows of the published table."""
+        return self.n_rows - self.n_suppressed
+
+    def certificate(
+        self, *, input_sha256: str | None = None, output_sha256: str | None = None
+    ) -> dict[str, Any]:
+        """Return what was promised and measured, ready for JSON; no cell value, no seed."""
+        from shoal.report.certificate import build_certificate
+
+        return build_certificate(self, input_sha256, output_sha256)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a self-contained HTML page about the release."""
+        from shoal.report.html import write_report
+
+        write_report(self, path)
+
+    def __repr__(self) -> str:
+        """Return one line without any cell."""
+        return (
+            f"<Release k={self.k}: {self.n_published} rows in {self.n_groups} groups, "
+            f"{self.n_suppressed} suppressed, ncp {self.scores['ncp']:.4f}>"
+        )
