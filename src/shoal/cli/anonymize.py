@@ -204,6 +204,7 @@ def _anonymize(
     frame: pl.DataFrame, arguments: dict[str, Any], outputs: Outputs, *, quiet: bool
 ) -> None:
     import shoal
+    from shoal.cli.compiling import tell_if_compiling
     from shoal.cli.outputs import STREAM
     from shoal.io import sha256_of
     from shoal.progress import showing_progress
@@ -213,6 +214,7 @@ def _anonymize(
     if outputs.certificate is not None and source is not None and source != STREAM:
         digest = sha256_of(source)
     with showing_progress(quiet=quiet) as progress:
+        tell_if_compiling(progress)
         release = shoal.anonymize(frame, progress=progress, **arguments)
     outputs.write(release, input_sha256=digest)
     if not quiet:

@@ -31,6 +31,7 @@ def demo(
         raise DataError(f"Could not make the folder {out!r}: {error.strerror}.") from None
 
     import shoal
+    from shoal.cli.compiling import tell_if_compiling
     from shoal.cli.outputs import Outputs
     from shoal.datasets import (
         ADULT_COLUMNS,
@@ -49,6 +50,7 @@ def demo(
     outputs.check()
     kept = {*ADULT_QUASI_IDENTIFIERS, "salary"}
     with showing_progress(quiet=quiet) as progress:
+        tell_if_compiling(progress)
         release = shoal.anonymize(
             load_adult(),
             k=10,

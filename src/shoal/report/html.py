@@ -129,11 +129,21 @@ def _groups(release: Release) -> str:
 
 
 def _size_bins(release: Release) -> list[tuple[str, int]]:
+    """Count the groups that a reader of the table can tell apart, by size."""
     import numpy as np
 
-    groups = np.asarray(release.groups)
-    sizes = np.bincount(groups[groups >= 0])
-    sizes = sizes[sizes > 0]
+    from shoal.encode import to_polars
+
+    frame = to_polars(release.frame)
+    published = [
+        column
+        for name in release.schema.quasi_identifiers
+        for column in (name, f"{name}_low", f"{name}_high")
+        if column in frame.columns
+    ]
+    sizes = (
+        frame.select(published).group_by(published).len("n rows").get_column("n rows").to_numpy()
+    )
     if not sizes.size:
         return []
     low, high = int(sizes.min()), int(sizes.max())
