@@ -20,6 +20,8 @@ Room = Literal["algorithms", "measures", "privacy"]
 _BUILT_IN: dict[Room, dict[str, str]] = {
     "algorithms": {
         "k-member": "shoal.algorithms.k_member:KMember",
+        "sequential": "shoal.algorithms.sequential:Sequential",
+        "agglomerative": "shoal.algorithms.agglomerative:Agglomerative",
         "mondrian": "shoal.algorithms.mondrian:Mondrian",
     },
     "measures": {

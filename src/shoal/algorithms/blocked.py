@@ -32,10 +32,9 @@ def similar_blocks(
     places, starts = [], [0]
     for a in table.attributes:
         if a.positions is None:
-            place = (np.arange(a.size + 1) > 0).astype(np.float64)  # any two values differ by 1
-            place = np.cumsum(np.ones(a.size + 1)) if a.size < 1 else place
-            spread = np.arange(a.size + 1, dtype=np.float64)
-            place = np.minimum(spread, 1.0) + spread * 1e-9
+            # any two values of a tree or set are about as far apart as can be
+            rank = np.arange(a.size + 1, dtype=np.float64)
+            place = rank
         else:
             width = float(a.positions[-1] - a.positions[0]) or 1.0
             place = np.append((a.positions - a.positions[0]) / width, 2.0)
@@ -79,6 +78,6 @@ class BlockedRows:
         order, starts = similar_blocks(table, max_rows)
         rows = scanner.take(order)
         blocks = scanner.groups(len(starts) - 1)
-        close_blocks(scanner.space, rows.rows, starts, scanner.query(), blocks)
+        close_blocks(rows.rows, starts, scanner.query(), blocks)
         sizes = np.diff(starts)
         return cls(rows.rows, order, starts, sizes.copy(), blocks, int(sizes.max()))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from shoal.kernels.jit import helper, kernel
-from shoal.kernels.scan import absorb, load_query, own_cost, store_query
+from shoal.kernels.scan import join_codes, load_codes, own_cost, store_query
 from shoal.kernels.space import MIXED8, MIXED16, MIXED32
 
 ZERO = np.int64(0)
@@ -21,12 +21,12 @@ __all__ = ["bound_scan", "close_blocks", "drop_row"]
 
 
 @kernel
-def close_blocks(space: Any, cols: Any, starts: Any, query: Any, blocks: Any) -> None:
+def close_blocks(cols: Any, starts: Any, query: Any, blocks: Any) -> None:
     """Write the closure of each block of rows; the query is scratch space."""
     for b in range(starts.shape[0] - 1):
-        load_query(space, cols, starts[b], query)
+        load_codes(cols, starts[b], query)
         for i in range(starts[b] + 1, starts[b + 1]):
-            absorb(space, cols, query, i)
+            join_codes(cols, query, i)
         store_query(blocks, b, query)
 
 

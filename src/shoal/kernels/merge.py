@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 
 from shoal.kernels.jit import helper, kernel
-from shoal.kernels.scan import absorb, join_scan, load_query, own_cost, store_query
+from shoal.kernels.scan import (
+    absorb,
+    join_codes,
+    join_scan,
+    load_codes,
+    load_query,
+    own_cost,
+    prepare,
+    store_query,
+)
 
 ZERO = np.int64(0)
 
@@ -31,9 +40,10 @@ def close_groups(
     """Write closure, histogram and total cost of each group of rows order[starts[g]:starts[g+1]]."""
     hists[:] = 0
     for g in range(starts.shape[0] - 1):
-        load_query(space, cols, order[starts[g]], query)
+        load_codes(cols, order[starts[g]], query)
         for p in range(starts[g] + 1, starts[g + 1]):
-            absorb(space, cols, query, order[p])
+            join_codes(cols, query, order[p])
+        prepare(space, query)
         for p in range(starts[g], starts[g + 1]):
             hists[classes[order[p]], g] += 1
         store_query(groups, g, query)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from shoal.kernels.jit import kernel
-from shoal.kernels.scan import absorb, load_query, own_cost
+from shoal.kernels.scan import join_codes, load_codes, own_cost, prepare
 
 __all__ = ["marginal_costs"]
 
@@ -27,10 +27,11 @@ def marginal_costs(
                 out[row] = costs[g]
                 continue
             first = low if p != low else low + 1
-            load_query(space, cols, order[first], query)
+            load_codes(cols, order[first], query)
             for q in range(first + 1, high):
                 if q != p:
-                    absorb(space, cols, query, order[q])
+                    join_codes(cols, query, order[q])
+            prepare(space, query)
             rest = np.int64(0)
             for y in range(hists.shape[0]):
                 own = 1 if classes[row] == y else 0

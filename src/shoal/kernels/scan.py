@@ -21,19 +21,22 @@ from shoal.kernels.space import MIXED8, MIXED16, MIXED32
 
 __all__ = [
     "absorb",
+    "join_codes",
     "join_one",
     "join_scan",
+    "load_codes",
     "load_query",
     "own_cost",
+    "prepare",
     "store_query",
 ]
 
 BLOCK = 4096
 
 
-@kernel
-def load_query(space: Any, cols: Any, i: int, query: Any) -> None:
-    """Set the query to the closure of row or group i."""
+@helper
+def load_codes(cols: Any, i: int, query: Any) -> None:
+    """Copy the codes of row or group i into the query; `prepare` must follow."""
     for j in range(cols.lev8.shape[0]):
         query.code8[j] = cols.lev8[j, i]
     for j in range(cols.lev16.shape[0]):
@@ -48,11 +51,17 @@ def load_query(space: Any, cols: Any, i: int, query: Any) -> None:
         query.chigh[j] = cols.chigh[j, i]
     for j in range(cols.bits.shape[0]):
         query.bits[j] = cols.bits[j, i]
-    _prepare(space, query)
+
+
+@kernel
+def load_query(space: Any, cols: Any, i: int, query: Any) -> None:
+    """Set the query to the closure of row or group i."""
+    load_codes(cols, i, query)
+    prepare(space, query)
 
 
 @helper
-def _prepare(space: Any, query: Any) -> None:
+def prepare(space: Any, query: Any) -> None:
     """Compute steps, base and set masses from the query's codes."""
     for y in range(query.base.shape[0]):
         base = 0
@@ -281,8 +290,8 @@ def own_cost(space: Any, query: Any, y: int) -> int:
 
 
 @helper
-def absorb(space: Any, cols: Any, query: Any, i: int) -> None:
-    """Join row or group i into the query."""
+def join_codes(cols: Any, query: Any, i: int) -> None:
+    """Join the codes of row or group i into the query; `prepare` must follow."""
     for j in range(cols.lev8.shape[0]):
         if query.code8[j] != cols.lev8[j, i]:
             query.code8[j] = MIXED8
@@ -300,7 +309,13 @@ def absorb(space: Any, cols: Any, query: Any, i: int) -> None:
         query.chigh[j] = max(query.chigh[j], cols.chigh[j, i])
     for j in range(cols.bits.shape[0]):
         query.bits[j] |= cols.bits[j, i]
-    _prepare(space, query)
+
+
+@helper
+def absorb(space: Any, cols: Any, query: Any, i: int) -> None:
+    """Join row or group i into the query."""
+    join_codes(cols, query, i)
+    prepare(space, query)
 
 
 @helper

@@ -45,17 +45,19 @@ class PrivateArrays:
     def of(cls, table: EncodedTable, models: Sequence[PrivacyModel]) -> PrivateArrays:
         """Collect the sensitive columns that the models look at."""
         kinds, numbers = [], []
-        used = {s.name: i for i, s in enumerate(table.sensitive)}
+        names = {column.name for model in models for column in model.columns(table)}
+        sensitive = [column for column in table.sensitive if column.name in names]
+        used = {column.name: i for i, column in enumerate(sensitive)}
         for model in models:
             for column in model.columns(table):
                 kind, value, c = _numbers(model)
                 kinds.append(kind)
                 numbers.append((value, c, used[column.name]))
-        codes = np.zeros((len(table.sensitive), table.n_rows), np.int32)
-        for i, column in enumerate(table.sensitive):
+        codes = np.zeros((len(sensitive), table.n_rows), np.int32)
+        for i, column in enumerate(sensitive):
             codes[i] = column.codes
-        first = np.cumsum([0, *(s.size for s in table.sensitive)]).astype(np.int64)
-        whole = [np.bincount(s.codes, minlength=s.size) for s in table.sensitive]
+        first = np.cumsum([0, *(s.size for s in sensitive)]).astype(np.int64)
+        whole = [np.bincount(s.codes, minlength=s.size) for s in sensitive]
         return cls(
             (
                 codes,
