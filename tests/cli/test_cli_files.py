@@ -125,16 +125,16 @@ def test_a_full_disk_leaves_the_previous_files(shoal_process, tmp_path):
         "--report", folder / "report.html",
         "--certificate", folder / "certificate.json",
     ]  # fmt: skip
-    command = ["anonymize", source, *outputs, "--k", 3, *ROLES]
+    command = ["anonymize", source, *outputs, "--k", 3, "--quiet", *ROLES]
     # The first run also compiles, so that the second one writes nothing but its outputs.
-    assert shoal_process(*command, "--algorithm", "k-member").status == 0
+    assert shoal_process(*command).status == 0
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert set(before) == {"safe.csv", "report.html", "certificate.json"}
 
     def no_room():
         resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 
-    outcome = shoal_process(*command, "--algorithm", "k-member", preexec_fn=no_room)
+    outcome = shoal_process(*command, preexec_fn=no_room)
     assert outcome.status == 2
     assert outcome.err.startswith("Error: Could not write")
     assert len(outcome.err.splitlines()) == 1
@@ -143,8 +143,8 @@ def test_a_full_disk_leaves_the_previous_files(shoal_process, tmp_path):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_full_device_is_one_line(shoal_process, table):
-    command = ["anonymize", table, "-o", "/dev/full", "--output-format", "csv", "--k", 3, *ROLES]
-    outcome = shoal_process(*command)
+    command = ["anonymize", table, "-o", "/dev/full", "--output-format", "csv", "--quiet"]
+    outcome = shoal_process(*command, "--k", 3, *ROLES)
     assert outcome.status == 2
     assert outcome.err == "Error: Could not write '/dev/full': No space left on device.\n"
 
@@ -154,7 +154,9 @@ def test_a_report_that_cannot_be_written_takes_the_table_with_it(
 ):
     blocked = tmp_path / "report.html"
     blocked.mkdir()
-    outcome = shoal_runs("anonymize", table, "-o", previous, "--report", blocked, "--k", 3, *ROLES)
+    outcome = shoal_runs(
+        "anonymize", table, "-o", previous, "--report", blocked, "--k", 3, "--quiet", *ROLES
+    )
     refused(outcome, 2, "is a folder")
 
 

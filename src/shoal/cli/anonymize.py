@@ -97,7 +97,9 @@ def anonymize(
     numeric_output: Annotated[
         str | None,
         typer.Option(
-            help="How generalised numbers are published.", metavar="FORM", rich_help_panel="Files"
+            help="Generalised numbers: interval, bounds, struct, mean or median.",
+            metavar="FORM",
+            rich_help_panel="Files",
         ),
     ] = None,
     certificate: Annotated[

@@ -65,7 +65,7 @@ Kinds = Annotated[
     list[str] | None,
     _columns(
         "--kind",
-        text="numeric, ordinal, flat, set, date or datetime; repeat it.",
+        text="numeric, ordinal, categorical, flat, set, date or datetime; repeat it.",
         metavar="COLUMN=KIND",
     ),
 ]

@@ -124,7 +124,8 @@ def _groups(release: Release) -> str:
     return (
         "<h2>How large the groups are</h2>\n"
         f"{histogram(_size_bins(release), title='Number of groups by size')}\n"
-        '<p class="note">Number of groups (above the bars) by the rows they hold (below).</p>'
+        '<p class="note">Number of groups (above the bars) by the rows they hold (below; '
+        "a bar begins with the size it names).</p>"
     )
 
 
@@ -138,8 +139,7 @@ def _size_bins(release: Release) -> list[tuple[str, int]]:
     published = [
         column
         for name in release.schema.quasi_identifiers
-        for column in (name, f"{name}_low", f"{name}_high")
-        if column in frame.columns
+        for column in ([name] if name in frame.columns else [f"{name}_low", f"{name}_high"])
     ]
     sizes = (
         frame.select(published).group_by(published).len("n rows").get_column("n rows").to_numpy()
@@ -149,12 +149,7 @@ def _size_bins(release: Release) -> list[tuple[str, int]]:
     low, high = int(sizes.min()), int(sizes.max())
     width = max(1, -(-(high - low + 1) // _MOST_BARS))
     counts = np.bincount((sizes - low) // width)
-    bins = []
-    for number, count in enumerate(counts.tolist()):
-        first = low + number * width
-        last = min(first + width - 1, high)
-        bins.append((f"{first:,}" if first == last else f"{first:,} to {last:,}", count))
-    return bins
+    return [(f"{low + number * width:,}", count) for number, count in enumerate(counts.tolist())]
 
 
 def _measures(release: Release) -> str:
