@@ -1,0 +1,296 @@
+"""Every kernel equals a plain twin on random small inputs, with narrow and with wide costs."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from brute import charge, closure_cost, make_run, row_cost, small_tables
+from numba import njit
+
+from shoal import scan
+from shoal.algorithms.blocked import BlockedRows, similar_blocks
+from shoal.enforce import GroupState
+from shoal.kernels.blocks import bound_scan
+from shoal.kernels.outliers import marginal_costs
+from shoal.kernels.private import group_holds
+from shoal.kernels.scan import absorb, join_one, join_scan, load_query, own_cost, store_query
+from shoal.partition import Partition
+from shoal.privacy import AlphaK, LDiversity, TCloseness
+from shoal.privacy.arrays import _numbers
+
+ZERO = np.int64(0)
+MEASURES = ("ncp", "lm", "suppression", "mi", "pmi", "wmi")
+
+
+# Helpers have no entry point from Python, so the tests call them through these.
+@njit
+def close_rows(space, cols, rows, query):
+    load_query(space, cols, rows[0], query)
+    for i in rows[1:]:
+        absorb(space, cols, query, i)
+
+
+@njit
+def join_each(space, cols, query, y, start, stop, scanned, one):
+    join_scan(space, cols, query, y, start, stop, scanned)
+    for i in range(start, stop):
+        one[i - start] = join_one(space, cols, query, y, i)
+    return own_cost(space, query, y)
+
+
+@njit
+def bounds(space, blocks, query, low, high):
+    bound_scan(space, blocks, query, low)
+    join_scan(space, blocks, query, ZERO, ZERO, high.shape[0], high)
+
+
+@njit
+def store(groups, g, query):
+    store_query(groups, g, query)
+
+
+@njit
+def judge(hist, whole, first, kinds, numbers):
+    return group_holds(hist, whole, first, kinds, numbers)
+
+
+@pytest.fixture(params=["narrow", "wide"])
+def width(request, monkeypatch):
+    """Costs of two bytes where they fit, or of four bytes in any case."""
+    if request.param == "wide":
+        monkeypatch.setattr(scan, "NARROW_LIMIT", 0)
+    return request.param
+
+
+def runs(seed, measure, width, count=12):
+    """Yield tables with a run, and see to it that both widths are what they say."""
+    widths = set()
+    for table in small_tables(seed, count=count, max_rows=24):
+        run = make_run(table, measure, 2, 0)
+        widths.add(run.scanner.dtype.name)
+        yield table, run
+    assert width == "narrow" or widths == {"int32"}
+    assert width == "wide" or measure in ("mi", "pmi", "wmi") or "uint16" in widths
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_scans_charge_the_closure_of_cluster_and_row(measure, width):
+    rng = np.random.default_rng(1)
+    for table, run in runs(31, measure, width):
+        scanner, n = run.scanner, table.n_rows
+        cluster = rng.choice(n, int(rng.integers(1, 6)), replace=False)
+        query = scanner.query()
+        close_rows(scanner.space, scanner.rows, cluster, query)
+        start, stop = sorted(rng.choice(n + 1, 2, replace=False).tolist())
+        joined = [
+            closure_cost(table, scanner, run.model, [*cluster, i]) for i in range(start, stop)
+        ]
+        for y in range(scanner.n_classes):
+            scanned, one = np.empty(stop - start, scanner.dtype), np.empty(stop - start, np.int64)
+            own = join_each(scanner.space, scanner.rows, query, y, start, stop, scanned, one)
+            expected = [cost[y] for cost in joined]
+            # a class that is not in the closure is never charged, and may cost anything
+            present = [
+                hist_of(scanner, [*cluster, i])[y] > 0 or measure in ("ncp", "lm", "suppression")
+                for i in range(start, stop)
+            ]
+            assert [int(c) for c, p in zip(scanned, present, strict=True) if p] == [
+                c for c, p in zip(expected, present, strict=True) if p
+            ]
+            assert scanned.tolist() == one.tolist()
+            if hist_of(scanner, cluster)[y] > 0:
+                assert own == closure_cost(table, scanner, run.model, cluster)[y]
+
+
+def hist_of(scanner, rows):
+    return np.bincount(scanner.classes[list(rows)], minlength=scanner.n_classes)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_groups_join_like_the_rows_they_hold(measure, width):
+    rng = np.random.default_rng(2)
+    for table, run in runs(32, measure, width):
+        scanner = run.scanner
+        partition = Partition.from_labels(rng.integers(0, 5, table.n_rows))
+        rows = [partition.rows_of(g).tolist() for g in range(partition.n_groups)]
+        cost = [row_cost(table, scanner, run.model, group) for group in rows]
+        state = GroupState(scanner, partition)
+        assert state.costs.tolist() == cost
+        assert state.hists.T.tolist() == [hist_of(scanner, group).tolist() for group in rows]
+        for g, group in enumerate(rows):
+            rise = [
+                (row_cost(table, scanner, run.model, group + other) - cost[g] - cost[h], h)
+                for h, other in enumerate(rows)
+                if h != g
+            ]
+            assert state.nearest(g) == (min(rise)[1] if rise else -1)
+        if len(rows) > 1:
+            state.merge(0, 1)
+            assert state.costs[0] == row_cost(table, scanner, run.model, rows[0] + rows[1])
+            assert state.alive.tolist() == [True, False, *[True] * (len(rows) - 2)]
+            assert state.roots().tolist() == [0, 0, *range(2, len(rows))]
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_the_marginal_cost_of_a_row_is_what_its_group_saves_without_it(measure, width):
+    rng = np.random.default_rng(3)
+    for table, run in runs(33, measure, width):
+        scanner = run.scanner
+        partition = Partition.from_labels(rng.integers(-1, 6, table.n_rows))
+        state = GroupState(scanner, partition)
+        found = np.zeros(table.n_rows, np.int64)
+        marginal_costs(
+            scanner.space,
+            scanner.rows,
+            partition.order,
+            partition.starts,
+            scanner.classes,
+            state.hists,
+            state.costs,
+            scanner.query(),
+            found,
+        )
+        for g in range(partition.n_groups):
+            rows = partition.rows_of(g).tolist()
+            whole = row_cost(table, scanner, run.model, rows)
+            for row in rows:
+                rest = [other for other in rows if other != row]
+                without = row_cost(table, scanner, run.model, rest) if rest else 0
+                assert found[row] == whole - without
+
+
+@pytest.mark.parametrize("measure", ["ncp", "lm", "suppression", "mi"])
+@pytest.mark.parametrize("max_rows", [1, 3, 8])
+def test_bounds_of_a_block_hold_for_each_of_its_rows(measure, width, max_rows):
+    rng = np.random.default_rng(4)
+    tight = 0
+    for table, run in runs(34, measure, width):
+        scanner = run.scanner
+        blocked = BlockedRows.cut(table, scanner, max_rows)
+        n_blocks = len(blocked.alive)
+        cluster = rng.choice(table.n_rows, int(rng.integers(1, 5)), replace=False)
+        query = scanner.query()
+        close_rows(scanner.space, scanner.rows, cluster, query)
+        low, high = np.empty(n_blocks, np.int64), np.empty(n_blocks, scanner.dtype)
+        bounds(scanner.space, blocked.blocks, query, low, high)
+        for b in range(n_blocks):
+            rows = blocked.ids[blocked.starts[b] : blocked.starts[b + 1]].tolist()
+            costs = [closure_cost(table, scanner, run.model, [*cluster, row])[0] for row in rows]
+            assert low[b] <= min(costs)
+            assert high[b] >= max(costs)
+            tight += low[b] == min(costs)
+    assert tight > 0
+
+
+def test_a_stored_closure_is_loaded_back():
+    for table, run in runs(35, "ncp", "narrow"):
+        scanner = run.scanner
+        query, again = scanner.query(), scanner.query()
+        close_rows(scanner.space, scanner.rows, np.arange(table.n_rows), query)
+        groups = scanner.groups(2)
+        store(groups, 1, query)
+        load_query(scanner.space, groups, 1, again)
+        for before, after in zip(query, again, strict=True):
+            assert before.tolist() == after.tolist()
+
+
+@pytest.mark.parametrize("max_rows", [1, 2, 7, 64])
+def test_blocks_are_cut_between_codes_nearest_to_the_middle(max_rows):
+    for table in small_tables(36, count=30):
+        order, starts = similar_blocks(table, max_rows)
+        assert sorted(order.tolist()) == list(range(table.n_rows))
+        expected = plain_blocks(table, list(range(table.n_rows)), max_rows)
+        found = [order[a:b].tolist() for a, b in pairwise(starts)]
+        assert found == expected
+
+
+def plain_blocks(table, rows, max_rows):
+    if len(rows) <= max_rows:
+        return [rows]
+    best = max(
+        range(len(table.attributes)),
+        key=lambda j: (spread(table.attributes[j], rows), -table.attributes[j].size, -j),
+    )
+    attribute = table.attributes[best]
+    edge = len(rows) // 2
+    if spread(attribute, rows) > 0:
+        rows = sorted(rows, key=lambda row: int(attribute.codes[row]))
+        codes = [int(attribute.codes[row]) for row in rows]
+        edges = [i for i in range(1, len(rows)) if codes[i] != codes[i - 1]]
+        edge = min(edges, key=lambda i: (abs(i - len(rows) // 2), i))
+    return plain_blocks(table, rows[:edge], max_rows) + plain_blocks(table, rows[edge:], max_rows)
+
+
+def spread(attribute, rows):
+    """How far apart the values of some rows lie, as `similar_blocks` places them."""
+    codes = [int(attribute.codes[row]) for row in rows]
+    if attribute.positions is None:
+        return (max(codes) - min(codes)) * attribute.weight
+    first, last = attribute.positions[0], attribute.positions[-1]
+    place = [*((attribute.positions - first) / (last - first or 1.0)), 2.0]
+    return place[max(codes)] * attribute.weight - place[min(codes)] * attribute.weight
+
+
+MODELS = (
+    LDiversity(1.5), LDiversity(2), LDiversity(3), LDiversity(2, kind="distinct"),
+    LDiversity(4, kind="distinct"), LDiversity(1.7, kind="entropy"), LDiversity(3, kind="entropy"),
+    LDiversity(2, kind="recursive", c=1), LDiversity(2, kind="recursive", c=0.7),
+    LDiversity(3, kind="recursive", c=2.5), LDiversity(6, kind="recursive", c=4),
+    TCloseness(0.0), TCloseness(0.25), TCloseness(0.5), TCloseness(0.25, distance="ordered"),
+    TCloseness(0.1, distance="ordered"), AlphaK(0.5), AlphaK(1 / 3), AlphaK(0.9),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.label)
+def test_the_kernel_judges_groups_like_the_privacy_model(model):
+    rng = np.random.default_rng(5)
+    verdicts = set()
+    for _ in range(400):
+        m = int(rng.integers(1, 6))
+        # some values do not occur at all, as after rows with a missing value were left out
+        whole = rng.integers(0, 9, m) * rng.integers(0, 2, m)
+        hist = np.array([rng.integers(0, count + 1) for count in whole], np.int64)
+        if rng.random() < 0.1:
+            hist = whole
+        expected = bool(model.holds(hist[np.newaxis], whole)[0])
+        kind, value, c = _numbers(model)
+        found = judge(
+            hist,
+            whole.astype(np.int64),
+            np.array([0, m]),
+            np.array([kind]),
+            np.array([[value, c, 0.0]]),
+        )
+        assert found == expected, (hist, whole)
+        verdicts.add(expected)
+    assert verdicts == {True, False}
+
+
+def test_the_kernel_judges_every_model_on_its_own_column():
+    rng = np.random.default_rng(6)
+    models = (LDiversity(2, kind="distinct"), AlphaK(0.6), TCloseness(0.4))
+    for _ in range(300):
+        whole = rng.integers(1, 9, 7)
+        hist = np.array([rng.integers(0, count + 1) for count in whole], np.int64)
+        column = rng.integers(0, 2, 3)
+        part = [slice(0, 3), slice(3, 7)]
+        expected = all(
+            model.holds(hist[np.newaxis, part[s]], whole[part[s]])[0]
+            for model, s in zip(models, column, strict=True)
+        )
+        kinds, numbers = zip(*((k, (v, c)) for k, v, c in map(_numbers, models)), strict=True)
+        numbers = np.column_stack([np.array(numbers), column])
+        found = judge(hist, whole, np.array([0, 3, 7]), np.array(kinds), numbers)
+        assert found == expected
+
+
+def test_rows_pay_by_their_own_sensitive_value():
+    for table, run in runs(37, "pmi", "narrow", count=5):
+        rows = list(range(table.n_rows))
+        cost = closure_cost(table, run.scanner, run.model, rows)
+        hist = hist_of(run.scanner, rows)
+        assert charge(run.scanner, cost, rows) == sum(
+            int(h) * c for h, c in zip(hist, cost, strict=True)
+        )
