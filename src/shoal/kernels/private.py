@@ -30,23 +30,41 @@ TOLERANCE = 1e-9
 
 
 @helper
-def _recursive_holds(hist: Any, a: int, b: int, size: int, l: float, c: float) -> bool:
+def _recursive_holds(hist: Any, a: int, b: int, l: float, c: float) -> bool:
     """r_1 < c · (r_l + … + r_m), with the counts r in falling order."""
     top = 0
     for v in range(a, b):
         top = max(top, hist[v])
-    skip = int(math.ceil(l - TOLERANCE)) - 1
+    skip = math.ceil(l - TOLERANCE) - 1
     counts = np.sort(hist[a:b])[::-1]
     tail = 0
     for v in range(min(skip, b - a), b - a):
         tail += counts[v]
-    return top < c * tail - TOLERANCE
+    return top * (1.0 + TOLERANCE) < c * tail
 
 
 @helper
-def group_holds(
-    hist: Any, whole: Any, first: Any, kinds: Any, numbers: Any
-) -> bool:
+def _distance(hist: Any, whole: Any, a: int, b: int, size: int, ordered: bool) -> float:
+    """Earth mover's distance from the whole, over the values that occur in the whole."""
+    n = 0
+    present = 0
+    for v in range(a, b):
+        n += whole[v]
+        present += 1 if whole[v] > 0 else 0
+    distance = 0.0
+    running = 0.0
+    for v in range(a, b):
+        if whole[v] == 0:
+            continue  # a value that no row has is no step of the order
+        gap = hist[v] / size - whole[v] / n
+        running += gap
+        distance += abs(running) if ordered else abs(gap)
+    # the last running sum is 0; a single value leaves nothing to differ
+    return distance / max(present - 1, 1) if ordered else distance / 2.0
+
+
+@helper
+def group_holds(hist: Any, whole: Any, first: Any, kinds: Any, numbers: Any) -> bool:
     """Return whether a group with these histograms satisfies every model."""
     for m in range(kinds.shape[0]):
         kind = kinds[m]
@@ -64,40 +82,22 @@ def group_holds(
         if size == 0:
             continue
         if kind == FREQUENCY:
-            if most * value > size * (1.0 + TOLERANCE):
-                return False
+            holds = most * value <= size * (1.0 + TOLERANCE)
         elif kind == ALPHA:
-            if most > value * size * (1.0 + TOLERANCE):
-                return False
+            holds = most <= value * size * (1.0 + TOLERANCE)
         elif kind == DISTINCT:
-            if distinct + TOLERANCE < value:
-                return False
+            holds = distinct + TOLERANCE >= value
         elif kind == ENTROPY:
             entropy = 0.0
             for v in range(a, b):
                 if hist[v] > 0:
                     p = hist[v] / size
                     entropy -= p * math.log(p)
-            if entropy + TOLERANCE < math.log(value):
-                return False
+            holds = entropy + TOLERANCE >= math.log(value)
         elif kind == RECURSIVE:
-            if not _recursive_holds(hist, a, b, size, value, numbers[m, 1]):
-                return False
+            holds = _recursive_holds(hist, a, b, value, numbers[m, 1])
         else:
-            n = 0
-            for v in range(a, b):
-                n += whole[v]
-            distance = 0.0
-            running = 0.0
-            for v in range(a, b):
-                gap = hist[v] / size - whole[v] / n
-                running += gap
-                distance += abs(gap) if kind == T_EQUAL else abs(running)
-            if kind == T_EQUAL:
-                distance /= 2.0
-            else:
-                # the last running sum is 0; a single value leaves nothing to differ
-                distance /= max(b - a - 1, 1)
-            if distance > value + TOLERANCE:
-                return False
+            holds = _distance(hist, whole, a, b, size, kind == T_ORDERED) <= value + TOLERANCE
+        if not holds:
+            return False
     return True
