@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -16,7 +16,7 @@ from shoal.encode import encode
 from shoal.enforce import enforce
 from shoal.errors import DataError, OptionError, PromiseError, ShoalWarning
 from shoal.infer import infer_kinds
-from shoal.measures.base import CostMeasure, CostModel, pick_target
+from shoal.measures.base import CostMeasure, CostModel, Grouped, pick_target
 from shoal.partition import SUPPRESSED, Partition
 from shoal.recode import Style, recode
 from shoal.scan import Scanner
@@ -186,9 +186,16 @@ def _rows_to_publish(table: EncodedTable, request: Request) -> NDArray[np.int64]
 
 def _check_possible(table: EncodedTable, kept: NDArray[np.int64], request: Request) -> None:
     part = table if len(kept) == table.n_rows else table.take(kept)
-    for model in request.privacy:
+    _check_promises(part, request.privacy)
+
+
+def _check_promises(part: EncodedTable, privacy: tuple[PrivacyModel, ...]) -> None:
+    """Raise if not even one group of these rows keeps the promises."""
+    for model in privacy:
         for column in model.columns(part):
-            model.check_possible(column)
+            # a part of a table carries the counts of the whole table
+            counts = np.bincount(column.codes, minlength=column.size).astype(np.int64)
+            model.check_possible(replace(column, counts=counts))
 
 
 def _cluster(
@@ -225,7 +232,7 @@ def _cluster(
 
 def _group(table: EncodedTable, algorithm: Algorithm, run: Run) -> Partition:
     partition = algorithm.partition(table, run)
-    if run.privacy and not algorithm.respects_privacy:
+    if run.privacy:  # finds nothing to do where the algorithm has respected the models
         partition = enforce(table, partition, run.scanner, run.k, run.privacy, run.progress)
     return partition
 
@@ -243,11 +250,14 @@ def _suppress_outliers(
     rows = np.flatnonzero(keep)
     part = table.take(rows)
     try:
-        for model in run.privacy:
-            for column in model.columns(part):
-                model.check_possible(column)
+        _check_promises(part, run.privacy)
         again = Run(
-            run.k, run.model, run.scanner.take(rows), run.rng, run.privacy, run.threads,
+            run.k,
+            run.model,
+            run.scanner.take(rows),
+            run.rng,
+            run.privacy,
+            run.threads,
             run.progress,
         )
         regrouped = _group(part, algorithm, again)
@@ -256,10 +266,8 @@ def _suppress_outliers(
     labels = np.full(table.n_rows, SUPPRESSED, np.int32)
     labels[rows] = regrouped.labels
     fewer = Partition(labels, regrouped.n_groups, regrouped.recoded)
-    measure = run.model.measure
     before, after = (
-        score_table(table, p, [measure.name], target=run.model.target)[measure.name]
-        for p in (partition, fewer)
+        run.model.measure.score(Grouped(table, p, run.model.target)) for p in (partition, fewer)
     )
     return fewer if after < before and fewer.n_suppressed <= allowed else partition
 

@@ -43,12 +43,17 @@ class PrivateArrays:
 
     @classmethod
     def of(cls, table: EncodedTable, models: Sequence[PrivacyModel]) -> PrivateArrays:
-        """Collect the sensitive columns that the models look at."""
+        """Collect the sensitive columns and the models that kernels know.
+
+        A model of a plug-in is not among them: `enforce` sees to it after the clustering.
+        """
         kinds, numbers = [], []
         names = {column.name for model in models for column in model.columns(table)}
         sensitive = [column for column in table.sensitive if column.name in names]
         used = {column.name: i for i, column in enumerate(sensitive)}
         for model in models:
+            if not isinstance(model, LDiversity | TCloseness | AlphaK):
+                continue
             for column in model.columns(table):
                 kind, value, c = _numbers(model)
                 kinds.append(kind)
