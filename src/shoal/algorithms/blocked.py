@@ -9,13 +9,13 @@ import numpy as np
 
 from shoal.kernels.blocks import close_blocks
 from shoal.kernels.cut import cut_rows
-from shoal.scan import Scanner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.encode import EncodedTable
     from shoal.kernels.space import Columns
+    from shoal.scan import Scanner
 
 __all__ = ["BlockedRows", "similar_blocks"]
 
@@ -44,10 +44,19 @@ def similar_blocks(
     order = np.arange(n, dtype=np.int64)
     widest = max(a.size + 1 for a in table.attributes)
     ends = np.empty(n + 1, np.int64)
-    depth = np.empty((4 * max(int(np.log2(n + 2)), 1) + n // max(max_rows, 1) + 64, 2), np.int64)
+    # what is put aside: the halves of each cut, and for skewed columns two small rests of each
+    most = 2 * len(table.attributes) + 2 * int(np.log2(n + 2)) + n // max(max_rows, 1) + 64
+    depth = np.empty((min(most, n + 2), 2), np.int64)
     n_blocks = cut_rows(
-        codes, np.concatenate(places), np.array(starts, np.int64), max_rows, order,
-        np.empty(widest + 2, np.int64), np.empty(n, np.int64), depth, ends,
+        codes,
+        np.concatenate(places),
+        np.array(starts, np.int64),
+        max_rows,
+        order,
+        np.empty(widest + 2, np.int64),
+        np.empty(n, np.int64),
+        depth,
+        ends,
     )
     return order, np.concatenate(([0], ends[:n_blocks])).astype(np.int64)
 
