@@ -44,9 +44,7 @@ def similar_blocks(
     order = np.arange(n, dtype=np.int64)
     widest = max(a.size + 1 for a in table.attributes)
     ends = np.empty(n + 1, np.int64)
-    # what is put aside: the halves of each cut, and for skewed columns two small rests of each
-    most = 2 * len(table.attributes) + 2 * int(np.log2(n + 2)) + n // max(max_rows, 1) + 64
-    depth = np.empty((min(most, n + 2), 2), np.int64)
+    depth = np.empty((n + 2, 2), np.int64)  # parts put aside are never more than rows
     n_blocks = cut_rows(
         codes,
         np.concatenate(places),
