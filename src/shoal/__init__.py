@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+# Rooms that are also something to call: `shoal.verify(...)` (see callable_module.py).
+_ROOMS = ("algorithms", "datasets", "measures", "verify")
 _HOMES = {
     "AlgorithmError": "errors",
     "AlphaK": "privacy",
@@ -57,17 +59,14 @@ _HOMES = {
     "TCloseness": "privacy",
     "Taxonomy": "hierarchy",
     "Verification": "verify",
-    "algorithms": "registry",
     "anonymize": "api",
     "date_hierarchy": "hierarchy",
     "frequency_hierarchy": "hierarchy",
     "interval_hierarchy": "hierarchy",
-    "measures": "registry",
     "prefix_hierarchy": "hierarchy",
     "privacy_models": "registry",
     "read_table": "io",
     "score": "api",
-    "verify": "api",
     "write_table": "io",
 }
 
@@ -106,8 +105,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "datasets":
-        return importlib.import_module("shoal.datasets")
+    if name in _ROOMS:
+        return importlib.import_module(f"shoal.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'shoal' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"shoal.{_HOMES[name]}"), name)

@@ -10,6 +10,7 @@ import operator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from shoal.callable_module import make_callable
 from shoal.errors import DataError, OptionError, RoleError, did_you_mean
 
 if TYPE_CHECKING:
@@ -278,3 +279,6 @@ def _check_k(k: object) -> int:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+make_callable(__name__, "shoal.api", "verify")

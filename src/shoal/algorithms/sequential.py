@@ -13,7 +13,7 @@ from shoal.algorithms.agglomerative import unify_small_clusters
 from shoal.algorithms.base import Algorithm, Run
 from shoal.enforce import GroupState, enforce, violations
 from shoal.errors import OptionError, ShoalWarning
-from shoal.kernels.sequential import link_members, sequential_pass
+from shoal.kernels.sequential import link_members, list_recent, sequential_pass
 from shoal.partition import Partition
 from shoal.privacy import LDiversity
 from shoal.privacy.arrays import PrivateArrays
@@ -174,14 +174,17 @@ class _Moves:
         self.private = PrivateArrays.of(table, run.privacy)
         self.values = private_values(table, run) if run.privacy else None
         self.partition = initial
-        n = table.n_rows
+        n, g = table.n_rows, initial.n_groups
         self.after, self.before = np.empty(n, np.int64), np.empty(n, np.int64)
+        self.seen, self.floor = np.full(n, -2, np.int64), np.zeros(n, np.int64)
+        self.gains = np.zeros(n, np.int64)
+        self.changed = np.ones(g, np.bool_)  # clusters that changed in the last pass
 
     def until_stable(self, limit: float, max_passes: int) -> Partition:
         """Steps 2 to 10."""
         for number in range(max_passes):
             moved = self._pass(number)
-            self.partition = self._split_large(self.partition, limit)
+            self._split_large(limit)
             if not moved:
                 break
         return self.partition
@@ -196,35 +199,46 @@ class _Moves:
         link_members(label, head, self.after, self.before, size)
         phist = self._histograms()
         rest = scanner.query()
+        recent, recent_ids = scanner.groups(g), np.empty(g, np.int64)
+        slot, n_recent = np.empty(g, np.int64), np.zeros(1, np.int64)
+        ids = np.arange(g)
+        list_recent(
+            scanner.space, state.groups, state.query, self.changed, recent, recent_ids, slot,
+            n_recent,
+        )
         step = max(1, SLICE_JOINS // max(g, 1))
         moved = 0
         for start in range(0, n, step):
             run.progress(start, n, f"pass {number + 1}")
             moved += sequential_pass(
                 scanner.space, scanner.rows, scanner.classes, label, head, self.after, self.before,
-                size, state.groups, state.hists, state.costs, g,
+                size, state.groups, state.hists, state.costs, ids,
                 *self.private.arrays, phist, self.private.scratch(),
                 start, min(n, start + step), state.query, rest, state.spare, state.out,
+                number, self.seen, self.floor, self.gains, recent, recent_ids, slot, n_recent, self.changed,
             )
-        self.partition = Partition.from_labels(label)
+        # dissolved clusters leave gaps: renumber the others in order
+        number_of = np.full(g, -1, np.int64)
+        alive = np.flatnonzero(size)
+        number_of[alive] = np.arange(len(alive))
+        self.changed = self.changed[alive]
+        self.partition = Partition(number_of[label].astype(np.int32), len(alive))
         return moved
 
     def _histograms(self) -> NDArray[np.int64]:
         codes, whole, first = self.private.arrays[:3]
         phist = np.zeros((self.partition.n_groups if self.run.privacy else 1, len(whole)), np.int64)
-        if self.run.privacy:
-            for s, column in enumerate(codes):
-                np.add.at(phist, (self.partition.labels, first[s] + column), 1)
+        for s, column in enumerate(codes):
+            np.add.at(phist, (self.partition.labels, first[s] + column), 1)
         return phist
 
-    def _split_large(self, partition: Partition, limit: float) -> Partition:
+    def _split_large(self, limit: float) -> None:
         """Step 9: split every cluster above the limit into two random halves."""
-        large = np.flatnonzero(partition.sizes > limit)
-        if not len(large):
-            return partition
+        partition = self.partition
         labels = partition.labels.copy()
         n_groups = partition.n_groups
-        for g in large:
+        split = []
+        for g in np.flatnonzero(partition.sizes > limit):
             rows = partition.rows_of(int(g))
             if self.values is None:
                 away = self.run.rng.permutation(rows)[: len(rows) // 2]
@@ -235,5 +249,8 @@ class _Moves:
                     continue
                 away = rows[half == 1]
             labels[away] = n_groups
+            split += [int(g), n_groups]
             n_groups += 1
-        return Partition(labels, n_groups)
+        self.changed = np.append(self.changed, np.ones(n_groups - partition.n_groups, np.bool_))
+        self.changed[split] = True  # both halves are new to every record
+        self.partition = Partition(labels, n_groups)

@@ -1,4 +1,9 @@
-"""Sequential clustering: each record looks for the group where it costs least."""
+"""Sequential clustering: each record looks for the group where it costs least.
+
+A record remembers the least cost of joining any other group, and when it looked. Groups that have
+not changed since cannot offer less, so as long as that is no gain, only the groups that changed
+are looked at again: after a few passes these are few. The moves are the same as with full scans.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +26,7 @@ from shoal.kernels.scan import (
 
 ZERO = np.int64(0)
 
-__all__ = ["link_members", "sequential_pass"]
+__all__ = ["link_members", "list_recent", "sequential_pass"]
 
 
 @kernel
@@ -74,6 +79,20 @@ def _close_without(space: Any, cols: Any, i: int, g: int, head: Any, after: Any,
 
 
 @helper
+def _rest_cost(
+    space: Any, cols: Any, classes: Any, i: int, g: int, head: Any, after: Any, hists: Any,
+    query: Any,
+) -> int:
+    """Return what group g would cost without row i; the query becomes its closure."""
+    _close_without(space, cols, i, g, head, after, query)
+    rest = np.int64(0)
+    for y in range(hists.shape[0]):
+        own = 1 if classes[i] == y else 0
+        rest += (hists[y, g] - own) * own_cost(space, query, y)
+    return rest
+
+
+@helper
 def _stays_private(
     phist: Any, g: int, i: int, sign: int, private: Any, whole: Any, first: Any, kinds: Any,
     numbers: Any, scratch: Any,
@@ -86,61 +105,133 @@ def _stays_private(
     return group_holds(scratch, whole, first, kinds, numbers)
 
 
+@helper
+def _scan_groups(
+    space: Any, classes: Any, i: int, columns: Any, ids: Any, hists: Any, costs: Any, stop: int,
+    query: Any, spare: Any, out: Any,
+) -> None:
+    """Write the rise of the cost of groups ids[:stop], whose closures are ``columns``, with row i."""
+    for r in range(stop):
+        out[r] = -costs[ids[r]]
+    for y in range(hists.shape[0]):
+        own = 1 if classes[i] == y else 0
+        join_scan(space, columns, query, y, ZERO, stop, spare)
+        for r in range(stop):
+            out[r] += (hists[y, ids[r]] + own) * np.int64(spare[r])
+
+
+@helper
+def _note_change(
+    g: int, query: Any, recent: Any, recent_ids: Any, slot: Any, n_recent: Any, changed: Any
+) -> None:
+    """Keep the new closure of group g (the query) among the recently changed ones."""
+    changed[g] = True
+    if slot[g] < 0:
+        slot[g] = n_recent[0]
+        recent_ids[n_recent[0]] = g
+        n_recent[0] += 1
+    store_query(recent, slot[g], query)
+
+
+@kernel
+def list_recent(
+    space: Any, groups: Any, query: Any, changed: Any, recent: Any, recent_ids: Any, slot: Any,
+    n_recent: Any,
+) -> None:
+    """Begin a pass: collect the groups that changed in the last one."""
+    slot[:] = -1
+    n_recent[0] = 0
+    for g in range(changed.shape[0]):
+        if changed[g]:
+            load_query(space, groups, g, query)
+            _note_change(g, query, recent, recent_ids, slot, n_recent, changed)
+            changed[g] = False
+
+
 @kernel
 def sequential_pass(
     space: Any, cols: Any, classes: Any, label: Any, head: Any, after: Any, before: Any, size: Any,
-    groups: Any, hists: Any, costs: Any, n_groups: int,
+    groups: Any, hists: Any, costs: Any, ids: Any,
     private: Any, whole: Any, first: Any, kinds: Any, numbers: Any, phist: Any, scratch: Any,
     start: int, stop: int, query: Any, rest_query: Any, spare: Any, out: Any,
+    now: int, seen: Any, floor: Any, gains: Any, recent: Any, recent_ids: Any, slot: Any, n_recent: Any,
+    changed: Any,
 ) -> int:
     """Steps 2 to 8 of Algorithm 1 (4 to 13 of Algorithm 2) for rows start..stop.
 
     Returns how many rows moved. Groups that lose their last row keep their number with size 0.
+    This is pass ``now``; row i looked last in pass ``seen`` and found ``floor`` as the least rise
+    of another group and ``gains`` as what its own group would save.
+    ``recent`` holds the closures of all groups that changed in the last pass or in this one.
     """
+    n_groups = size.shape[0]
     n_classes = hists.shape[0]
     moved = 0
+    none = np.int64(1) << 62
     for i in range(start, stop):
         j = label[i]
         alone = size[j] == 1
-        rest = np.int64(0)
-        if not alone:
-            if kinds.shape[0] > 0 and not _stays_private(
+        looked_before = seen[i] == now - 1
+        # nothing to do if neither the row's own group nor any other changed since it looked
+        settled = looked_before and slot[j] < 0 and floor[i] >= gains[i]
+        if settled and n_recent[0] == 0:
+            seen[i] = now
+            continue
+        if kinds.shape[0] > 0 and not alone:
+            if not _stays_private(
                 phist, j, i, -1, private, whole, first, kinds, numbers, scratch
             ):
                 continue
-            _close_without(space, cols, i, j, head, after, rest_query)
-            for y in range(n_classes):
-                own = 1 if classes[i] == y else 0
-                rest += (hists[y, j] - own) * own_cost(space, rest_query, y)
-            if n_classes == 1 and rest == costs[j]:
-                continue  # joining never pays back: nothing to gain by leaving
+        if alone:
+            gains[i] = none
+        elif not (looked_before and slot[j] < 0):
+            gains[i] = costs[j] - _rest_cost(
+                space, cols, classes, i, j, head, after, hists, rest_query
+            )
+        gain = gains[i]
+        if n_classes == 1 and gain == 0:
+            floor[i] = 0
+            seen[i] = now
+            continue  # joining never pays back: nothing to gain by leaving
         load_query(space, cols, i, query)
-        for h in range(n_groups):
-            out[h] = -costs[h]
-        for y in range(n_classes):
-            own = 1 if classes[i] == y else 0
-            join_scan(space, groups, query, y, ZERO, n_groups, spare)
-            for h in range(n_groups):
-                out[h] += (hists[y, h] + own) * np.int64(spare[h])
+        partly = looked_before and floor[i] >= gain and 2 * n_recent[0] < n_groups
+        looked = recent_ids if partly else ids
+        n_looked = n_recent[0] if partly else n_groups
+        columns = recent if partly else groups
+        _scan_groups(
+            space, classes, i, columns, looked, hists, costs, n_looked, query, spare, out
+        )
         best = np.int64(-1)
-        out[j] = np.int64(1) << 62
+        least = none
+        n_tries = 0
         while True:
             best = np.int64(-1)
-            least = np.int64(1) << 61
-            for h in range(n_groups):
-                if out[h] < least and size[h] > 0:
-                    least = out[h]
-                    best = h
-            if best < 0 or (not alone and rest - costs[j] + least >= 0):
+            least = none
+            at = np.int64(-1)
+            for r in range(n_looked):
+                if out[r] <= least:
+                    h = looked[r]
+                    if h != j and size[h] > 0 and (out[r] < least or h < best):
+                        least = out[r]
+                        best = h
+                        at = r
+            if n_tries == 0:
+                floor[i] = min(floor[i], least) if partly else least
+                seen[i] = now
+            n_tries += 1
+            if best < 0 or least >= gain:
                 best = np.int64(-1)
                 break
             if kinds.shape[0] == 0 or _stays_private(
                 phist, best, i, 1, private, whole, first, kinds, numbers, scratch
             ):
                 break
-            out[best] = np.int64(1) << 62  # the next best that may take the row
+            out[at] = none + 1  # the next best that may take the row
         if best < 0:
             continue
+        rest = np.int64(0)
+        if not alone:
+            rest = _rest_cost(space, cols, classes, i, j, head, after, hists, rest_query)
         _unlink(i, j, head, after, before)
         _link(i, best, head, after, before)
         label[i] = best
@@ -153,10 +244,12 @@ def sequential_pass(
             phist[best, first[s] + private[s, i]] += 1
         if not alone:
             store_query(groups, j, rest_query)
+            _note_change(j, rest_query, recent, recent_ids, slot, n_recent, changed)
         costs[j] = rest
         costs[best] += least
         load_query(space, groups, best, query)
         absorb(space, cols, query, i)
         store_query(groups, best, query)
+        _note_change(best, query, recent, recent_ids, slot, n_recent, changed)
         moved += 1
     return moved
