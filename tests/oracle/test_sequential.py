@@ -1,0 +1,255 @@
+"""Sequential and agglomerative clustering against plain twins written from the paper."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from itertools import combinations
+
+import numpy as np
+import pytest
+from brute import MEASURES, as_groups, make_run, row_cost, small_tables
+
+import shoal
+from shoal.algorithms.agglomerative import Agglomerative
+from shoal.algorithms.base import Run
+from shoal.algorithms.sequential import Sequential, diverse_split, private_values, start_clusters
+from shoal.encode import EncodedTable
+from shoal.errors import OptionError, ShoalWarning
+from shoal.partition import Partition
+from shoal.privacy import AlphaK, LDiversity, TCloseness
+
+
+class Twin:
+    """Algorithm 1 of Goldberger and Tassa, record by record, with sets of rows."""
+
+    def __init__(self, table: EncodedTable, run: Run) -> None:
+        self.table, self.run = table, run
+        self.cache: dict[frozenset[int], int] = {}
+
+    def cost(self, rows: set[int]) -> int:
+        if not rows:
+            return 0
+        key = frozenset(rows)
+        if key not in self.cache:
+            self.cache[key] = row_cost(self.table, self.run.scanner, self.run.model, sorted(rows))
+        return self.cache[key]
+
+    def holds(self, rows: set[int]) -> bool:
+        if not rows:
+            return True
+        for model in self.run.privacy:
+            for column in model.columns(self.table):
+                part = np.bincount(column.codes[sorted(rows)], minlength=column.size)
+                whole = np.bincount(column.codes, minlength=column.size)
+                if not model.holds(part[None].astype(np.int64), whole.astype(np.int64))[0]:
+                    return False
+        return True
+
+    def unify(self, clusters: list[set[int]]) -> list[set[int]]:
+        """Steps 11 to 14."""
+        k = self.run.k
+        slots: list[set[int] | None] = list(clusters)
+
+        def small() -> list[int]:
+            return [g for g, c in enumerate(slots) if c is not None and len(c) < k]
+
+        while len(small()) > 1:
+            # dist(A, B), then the lowest numbers
+            _, a, b = min(
+                (self.cost(slots[a] | slots[b]) - self.cost(slots[a]) - self.cost(slots[b]), a, b)
+                for a, b in combinations(small(), 2)
+            )
+            slots[a] = slots[a] | slots[b]
+            slots[b] = None
+        left = [c for c in slots if c is not None]
+        for g, cluster in enumerate(left):
+            if len(cluster) < k and len(left) > 1:
+                _, h = min(
+                    (self.cost(cluster | c) - self.cost(c), h)
+                    for h, c in enumerate(left)
+                    if h != g
+                )
+                left[h] = left[h] | cluster
+                del left[g]
+                break
+        return left
+
+    def sequential(self, alpha: float, omega: float) -> list[set[int]]:
+        run, n = self.run, self.table.n_rows
+        k0 = max(1, round(alpha * run.k))
+        if k0 == 1 and not run.privacy:
+            return self.unify([{i} for i in range(n)])
+        start = start_clusters(self.table, run, max(1, n // k0))
+        if start is None:
+            return [set(range(n))]
+        clusters = [set(start.rows_of(g).tolist()) for g in range(start.n_groups)]
+        for _ in range(100):
+            moved = False
+            for i in range(n):
+                j = next(g for g, c in enumerate(clusters) if i in c)
+                rest = clusters[j] - {i}
+                if not self.holds(rest):
+                    continue
+                options = [
+                    (self.cost(c | {i}) - self.cost(c), h)
+                    for h, c in enumerate(clusters)
+                    if h != j and c and self.holds(c | {i})
+                ]
+                if not options:
+                    continue
+                rise, h = min(options)
+                if not rest or self.cost(rest) - self.cost(clusters[j]) + rise < 0:
+                    clusters[j] = rest
+                    clusters[h] = clusters[h] | {i}
+                    moved = True
+            clusters = self.split([c for c in clusters if c], omega * run.k)
+            if not moved:
+                break
+        return self.unify(clusters)
+
+    def split(self, clusters: list[set[int]], limit: float) -> list[set[int]]:
+        """Step 9: random halves, or Algorithm 3 with two parts where privacy models hold."""
+        result = list(clusters)
+        for g, cluster in enumerate(clusters):
+            if len(cluster) <= limit:
+                continue
+            rows = np.array(sorted(cluster))
+            if not self.run.privacy:
+                away = set(self.run.rng.permutation(rows)[: len(rows) // 2].tolist())
+            else:
+                values = private_values(self.table, self.run)
+                half = diverse_split(values, rows, 2, self.run.rng)
+                away = set(rows[half == 1].tolist())
+                if not (self.holds(away) and self.holds(cluster - away)):
+                    continue
+            result[g] = cluster - away
+            result.append(away)
+        return result
+
+
+def _sets(clusters: list[set[int]]) -> set[frozenset[int]]:
+    return {frozenset(cluster) for cluster in clusters}
+
+
+@pytest.mark.parametrize("measure", [*MEASURES, "suppression"])
+def test_sequential_equals_its_plain_twin(measure: str) -> None:
+    for number, table in enumerate(small_tables(seed=11, count=20, max_rows=26)):
+        k = 2 + number % 4
+        fast = Sequential().partition(table, make_run(table, measure, k, seed=number))
+        run = make_run(table, measure, k, seed=number)
+        assert as_groups(fast) == _sets(Twin(table, run).sequential(0.5, 1.5))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LDiversity(1.5),
+        LDiversity(2, kind="distinct"),
+        LDiversity(1.8, kind="entropy"),
+        LDiversity(2, kind="recursive", c=3.0),
+        TCloseness(0.4),
+        AlphaK(0.7),
+    ],
+    ids=lambda model: model.label,
+)
+def test_sequential_with_a_privacy_model_equals_its_plain_twin(model: shoal.LDiversity) -> None:
+    compared = 0
+    for number, table in enumerate(small_tables(seed=12, count=14, max_rows=30)):
+        column = table.sensitive[0]
+        if not model.holds(column.counts[None], column.counts)[0]:
+            continue
+        k = 4 + number % 3
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ShoalWarning)
+            run = make_run(table, "ncp", k, seed=number, privacy=(model,))
+            fast = Sequential().partition(table, run)
+            twin_run = make_run(table, "ncp", k, seed=number, privacy=(model,))
+            slow = Twin(table, twin_run).sequential(0.5, 1.5)
+        assert as_groups(fast) == _sets(slow)
+        compared += 1
+    assert compared >= 8
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_agglomerative_equals_its_plain_twin(measure: str) -> None:
+    for number, table in enumerate(small_tables(seed=13, count=20, max_rows=22)):
+        k = 2 + number % 4
+        run = make_run(table, measure, k, seed=number)
+        fast = Agglomerative().partition(table, run)
+        slow = Twin(table, run).unify([{i} for i in range(table.n_rows)])
+        assert as_groups(fast) == _sets(slow)
+
+
+def test_sequential_with_single_records_as_start_is_agglomerative() -> None:
+    for number, table in enumerate(small_tables(seed=14, count=20)):
+        k = 2 + number % 5
+        one = Sequential(alpha=1e-9).partition(table, make_run(table, "lm", k, seed=number))
+        other = Agglomerative().partition(table, make_run(table, "lm", k, seed=number))
+        assert as_groups(one) == as_groups(other)
+
+
+def test_restarts_never_make_the_result_worse() -> None:
+    for number, table in enumerate(small_tables(seed=15, count=10)):
+        costs = []
+        for restarts in (1, 4):
+            run = make_run(table, "ncp", 4, seed=number)
+            found = Sequential(restarts=restarts).partition(table, run)
+            groups = [sorted(rows) for rows in as_groups(found)]
+            costs.append(sum(row_cost(table, run.scanner, run.model, g) for g in groups))
+        assert costs[1] <= costs[0]
+
+
+def test_the_diverse_split_gives_every_part_its_share_of_each_value() -> None:
+    rng = np.random.default_rng(5)
+    values = rng.choice(4, size=203, p=[0.6, 0.3, 0.05, 0.05]).astype(np.int64)
+    for t in (2, 7, 30):
+        labels = diverse_split(values, np.arange(203), t, rng)
+        for value in range(4):
+            share = np.bincount(labels[values == value], minlength=t)
+            count = int((values == value).sum())
+            assert set(share) <= {count // t, math.ceil(count / t)}
+            assert share.sum() == count
+
+
+def test_diversity_above_that_of_the_start_clusters_gives_one_group_and_a_warning() -> None:
+    frame = {"age": list(range(30)), "sick": ["yes"] * 20 + ["no"] * 10}
+    import polars as pl
+
+    release = shoal.anonymize(
+        pl.DataFrame(frame), 4, quasi_identifiers="age", sensitive="sick",
+        algorithm="sequential", privacy=[LDiversity(1.5)], seed=3,
+    )
+    assert release.n_groups == 1
+    assert "all rows into one group" in release.warnings[0]
+
+
+def test_adult_has_the_published_diversity() -> None:
+    adult = shoal.datasets.load_adult()
+    for column, published in (("salary", 1.3295), ("education", 3.06)):
+        most = adult.get_column(column).value_counts().get_column("count").max()
+        assert adult.height / most == pytest.approx(published, abs=0.005)
+        with pytest.raises(shoal.PromiseError, match="at most"):
+            shoal.anonymize(
+                adult, 50, quasi_identifiers=["age", "sex"], sensitive=[column],
+                drop=[c for c in adult.columns if c not in ("age", "sex", column)],
+                algorithm="sequential", privacy=[LDiversity(published + 0.01)],
+            )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"alpha": 0}, {"alpha": True}, {"omega": 1.0}, {"omega": 2.5}, {"restarts": 0},
+     {"max_passes": 1.5}, {"alpha": float("nan")}],
+)
+def test_options_out_of_range_are_refused(options: dict[str, object]) -> None:
+    with pytest.raises(OptionError, match="sequential"):
+        Sequential(**options)  # type: ignore[arg-type]
+
+
+def test_every_cluster_of_agglomerative_holds_at_least_k_records() -> None:
+    for table in small_tables(seed=16, count=10):
+        run = make_run(table, "ncp", 3, seed=0)
+        partition = Agglomerative().partition(table, run)
+        assert isinstance(partition, Partition)
+        assert partition.sizes.min() >= 3
