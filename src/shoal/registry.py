@@ -23,6 +23,8 @@ _BUILT_IN: dict[Room, dict[str, str]] = {
         "sequential": "shoal.algorithms.sequential:Sequential",
         "agglomerative": "shoal.algorithms.agglomerative:Agglomerative",
         "mondrian": "shoal.algorithms.mondrian:Mondrian",
+        "oka": "shoal.algorithms.oka:OKA",
+        "kaca": "shoal.algorithms.kaca:KACA",
     },
     "measures": {
         "ncp": "shoal.measures.ncp:NCP",

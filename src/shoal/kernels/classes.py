@@ -1,0 +1,148 @@
+"""Equivalence classes that are generalised until none is small (the loop of KACA)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shoal.kernels.jit import helper, kernel
+from shoal.kernels.merge import group_cost
+from shoal.kernels.scan import absorb, join_scan, load_query, store_query
+
+ZERO = np.int64(0)
+
+__all__ = ["generalise_small_classes"]
+
+
+@helper
+def _closest_class(
+    space: Any, groups: Any, hists: Any, costs: Any, sizes: Any, c: int, k: int,
+    query: Any, spare: Any, out: Any,
+) -> np.int64:
+    """Return the class closest to c by Definitions 10 and 11; ties go to the lowest index.
+
+    The rise of a class is what its members (or a stub of them) pay more for the common
+    generalisation. A stub's rise is its share of the whole class's, rounded down.
+    """
+    n = sizes.shape[0]
+    n_values = hists.shape[0]
+    own = sizes[c]
+    best = np.int64(-1)
+    least = np.int64(1 << 62)
+    if n_values == 1:
+        join_scan(space, groups, query, ZERO, ZERO, n, spare)
+        before = costs[c] // own
+        for h in range(n):
+            # the rise of c alone bounds the distance from below and rules out nearly all classes
+            cost = np.int64(spare[h])
+            if own * (cost - before) >= least or sizes[h] == 0 or h == c:
+                continue
+            joining = sizes[h] if own + sizes[h] < 2 * k else k - own
+            distance = own * (cost - before) + joining * (cost - costs[h] // sizes[h])
+            if distance < least:
+                least = distance
+                best = np.int64(h)
+        return best
+    for h in range(n):
+        out[0, h] = -costs[c]
+        out[1, h] = -costs[h]
+    for y in range(n_values):
+        join_scan(space, groups, query, y, ZERO, n, spare)
+        for h in range(n):
+            out[0, h] += hists[y, c] * np.int64(spare[h])
+            out[1, h] += hists[y, h] * np.int64(spare[h])
+    for h in range(n):
+        if sizes[h] == 0 or h == c:
+            continue
+        distance = out[0, h] + out[1, h]
+        if own + sizes[h] >= 2 * k:
+            distance = out[0, h] + (k - own) * out[1, h] // sizes[h]
+        if distance < least:
+            least = distance
+            best = np.int64(h)
+    return best
+
+
+@helper
+def _split_stub(
+    head: Any, tail: Any, following: Any, h: int, size: int, n_stub: int, uniforms: Any, at: int,
+    scratch: Any,
+) -> None:
+    """Move n_stub random members of class h to scratch[:n_stub]; the others stay in h."""
+    row = head[h]
+    for i in range(size):
+        scratch[i] = row
+        row = following[row]
+    for i in range(n_stub):
+        j = i + np.int64(uniforms[at + i] * (size - i))
+        scratch[i], scratch[j] = scratch[j], scratch[i]
+    head[h] = scratch[n_stub]
+    for i in range(n_stub, size - 1):
+        following[scratch[i]] = scratch[i + 1]
+    tail[h] = scratch[size - 1]
+    for i in range(n_stub - 1):
+        following[scratch[i]] = scratch[i + 1]
+
+
+@helper
+def _forget(small: Any, place: Any, n_small: int, c: int) -> int:
+    """Take class c from the list of small classes; the last one moves to its place."""
+    last = small[n_small - 1]
+    small[place[c]] = last
+    place[last] = place[c]
+    place[c] = -1
+    return n_small - 1
+
+
+@kernel
+def generalise_small_classes(
+    space: Any, groups: Any, hists: Any, costs: Any, sizes: Any, head: Any, tail: Any,
+    following: Any, classes: Any, small: Any, place: Any, n_small: int, max_dead: int, k: int,
+    uniforms: Any, used: Any, query: Any, spare: Any, out: Any, scratch: Any,
+) -> int:
+    """Generalise random small classes with their closest class; return how many are still small.
+
+    Stops early when max_dead classes have been used up or the random numbers may not suffice for
+    another turn; ``used[0]`` says how many were needed. Members of a class are the rows head,
+    following[head], … tail. ``small`` lists the classes below k, ``place`` says where each stands
+    there (−1: not at all). Every turn leaves fewer small classes.
+    """
+    at = 0
+    dead = 0
+    while n_small > 0 and dead < max_dead and at + k <= uniforms.shape[0]:
+        c = small[np.int64(uniforms[at] * n_small)]
+        at += 1
+        load_query(space, groups, c, query)
+        h = _closest_class(space, groups, hists, costs, sizes, c, k, query, spare, out)
+        absorb(space, groups, query, h)
+        store_query(groups, c, query)
+        joining = sizes[h]
+        if sizes[c] + sizes[h] >= 2 * k:
+            joining = k - sizes[c]
+            _split_stub(head, tail, following, h, sizes[h], joining, uniforms, at, scratch)
+            at += joining
+            following[tail[c]] = scratch[0]
+            tail[c] = scratch[joining - 1]
+            for i in range(joining):
+                hists[classes[scratch[i]], c] += 1
+                hists[classes[scratch[i]], h] -= 1
+        else:
+            following[tail[c]] = head[h]
+            tail[c] = tail[h]
+            for y in range(hists.shape[0]):
+                hists[y, c] += hists[y, h]
+                hists[y, h] = 0
+        costs[c] = group_cost(space, query, hists, c)
+        sizes[c] += joining
+        sizes[h] -= joining
+        if sizes[h] == 0:
+            dead += 1
+        load_query(space, groups, h, query)
+        costs[h] = group_cost(space, query, hists, h)
+        if place[h] >= 0:  # a class that gives a stub is large and stays so
+            n_small = _forget(small, place, n_small, h)
+        if sizes[c] >= k:
+            n_small = _forget(small, place, n_small, c)
+    used[0] = at
+    return n_small
