@@ -23,6 +23,7 @@ _BUILT_IN: dict[Room, dict[str, str]] = {
         "sequential": "shoal.algorithms.sequential:Sequential",
         "agglomerative": "shoal.algorithms.agglomerative:Agglomerative",
         "mondrian": "shoal.algorithms.mondrian:Mondrian",
+        "hilbert": "shoal.algorithms.hilbert:Hilbert",
         "oka": "shoal.algorithms.oka:OKA",
         "kaca": "shoal.algorithms.kaca:KACA",
     },
