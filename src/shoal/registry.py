@@ -24,6 +24,7 @@ _BUILT_IN: dict[Room, dict[str, str]] = {
         "agglomerative": "shoal.algorithms.agglomerative:Agglomerative",
         "mondrian": "shoal.algorithms.mondrian:Mondrian",
         "hilbert": "shoal.algorithms.hilbert:Hilbert",
+        "incognito": "shoal.algorithms.incognito:Incognito",
         "oka": "shoal.algorithms.oka:OKA",
         "kaca": "shoal.algorithms.kaca:KACA",
     },
