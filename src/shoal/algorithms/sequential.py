@@ -199,12 +199,14 @@ class _Moves:
         link_members(label, head, self.after, self.before, size)
         phist = self._histograms()
         rest = scanner.query()
-        recent, recent_ids = scanner.groups(g), np.empty(g, np.int64)
-        slot, n_recent = np.empty(g, np.int64), np.zeros(1, np.int64)
+        recent = (
+            scanner.groups(g), np.empty_like(state.hists), np.empty_like(state.costs),
+            np.empty(g, np.int64), np.empty(g, np.int64), np.zeros(1, np.int64),
+        )
         ids = np.arange(g)
         list_recent(
-            scanner.space, state.groups, state.query, self.changed, recent, recent_ids, slot,
-            n_recent,
+            scanner.space, state.groups, state.hists, state.costs, state.query, self.changed,
+            *recent,
         )
         step = max(1, SLICE_JOINS // max(g, 1))
         moved = 0
@@ -215,7 +217,7 @@ class _Moves:
                 size, state.groups, state.hists, state.costs, ids,
                 *self.private.arrays, phist, self.private.scratch(),
                 start, min(n, start + step), state.query, rest, state.spare, state.out,
-                number, self.seen, self.floor, self.gains, recent, recent_ids, slot, n_recent, self.changed,
+                number, self.seen, self.floor, self.gains, *recent, self.changed,
             )
         # dissolved clusters leave gaps: renumber the others in order
         number_of = np.full(g, -1, np.int64)

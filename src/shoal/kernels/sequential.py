@@ -107,36 +107,43 @@ def _stays_private(
 
 @helper
 def _scan_groups(
-    space: Any, classes: Any, i: int, columns: Any, ids: Any, hists: Any, costs: Any, stop: int,
+    space: Any, classes: Any, i: int, columns: Any, hists: Any, costs: Any, stop: int,
     query: Any, spare: Any, out: Any,
 ) -> None:
-    """Write the rise of the cost of groups ids[:stop], whose closures are ``columns``, with row i."""
-    for r in range(stop):
-        out[r] = -costs[ids[r]]
+    """Write the rise of the cost of each of the first groups if row i (the query) joined it."""
     for y in range(hists.shape[0]):
         own = 1 if classes[i] == y else 0
         join_scan(space, columns, query, y, ZERO, stop, spare)
-        for r in range(stop):
-            out[r] += (hists[y, ids[r]] + own) * np.int64(spare[r])
+        counts = hists[y]
+        if y == 0:
+            for h in range(stop):
+                out[h] = (counts[h] + own) * np.int64(spare[h]) - costs[h]
+        else:
+            for h in range(stop):
+                out[h] += (counts[h] + own) * np.int64(spare[h])
 
 
 @helper
 def _note_change(
-    g: int, query: Any, recent: Any, recent_ids: Any, slot: Any, n_recent: Any, changed: Any
+    g: int, query: Any, hists: Any, cost: int, recent: Any, recent_hists: Any, recent_costs: Any,
+    recent_ids: Any, slot: Any, n_recent: Any, changed: Any,
 ) -> None:
-    """Keep the new closure of group g (the query) among the recently changed ones."""
+    """Keep the new state of group g, whose closure is the query, among the recently changed."""
     changed[g] = True
     if slot[g] < 0:
         slot[g] = n_recent[0]
         recent_ids[n_recent[0]] = g
         n_recent[0] += 1
     store_query(recent, slot[g], query)
+    for y in range(hists.shape[0]):
+        recent_hists[y, slot[g]] = hists[y, g]
+    recent_costs[slot[g]] = cost
 
 
 @kernel
 def list_recent(
-    space: Any, groups: Any, query: Any, changed: Any, recent: Any, recent_ids: Any, slot: Any,
-    n_recent: Any,
+    space: Any, groups: Any, hists: Any, costs: Any, query: Any, changed: Any, recent: Any,
+    recent_hists: Any, recent_costs: Any, recent_ids: Any, slot: Any, n_recent: Any,
 ) -> None:
     """Begin a pass: collect the groups that changed in the last one."""
     slot[:] = -1
@@ -144,7 +151,10 @@ def list_recent(
     for g in range(changed.shape[0]):
         if changed[g]:
             load_query(space, groups, g, query)
-            _note_change(g, query, recent, recent_ids, slot, n_recent, changed)
+            _note_change(
+                g, query, hists, costs[g], recent, recent_hists, recent_costs, recent_ids, slot,
+                n_recent, changed,
+            )
             changed[g] = False
 
 
@@ -154,8 +164,8 @@ def sequential_pass(
     groups: Any, hists: Any, costs: Any, ids: Any,
     private: Any, whole: Any, first: Any, kinds: Any, numbers: Any, phist: Any, scratch: Any,
     start: int, stop: int, query: Any, rest_query: Any, spare: Any, out: Any,
-    now: int, seen: Any, floor: Any, gains: Any, recent: Any, recent_ids: Any, slot: Any, n_recent: Any,
-    changed: Any,
+    now: int, seen: Any, floor: Any, gains: Any, recent: Any, recent_hists: Any, recent_costs: Any,
+    recent_ids: Any, slot: Any, n_recent: Any, changed: Any,
 ) -> int:
     """Steps 2 to 8 of Algorithm 1 (4 to 13 of Algorithm 2) for rows start..stop.
 
@@ -197,9 +207,9 @@ def sequential_pass(
         partly = looked_before and floor[i] >= gain and 2 * n_recent[0] < n_groups
         looked = recent_ids if partly else ids
         n_looked = n_recent[0] if partly else n_groups
-        columns = recent if partly else groups
         _scan_groups(
-            space, classes, i, columns, looked, hists, costs, n_looked, query, spare, out
+            space, classes, i, recent if partly else groups, recent_hists if partly else hists,
+            recent_costs if partly else costs, n_looked, query, spare, out,
         )
         best = np.int64(-1)
         least = none
@@ -244,12 +254,18 @@ def sequential_pass(
             phist[best, first[s] + private[s, i]] += 1
         if not alone:
             store_query(groups, j, rest_query)
-            _note_change(j, rest_query, recent, recent_ids, slot, n_recent, changed)
+            _note_change(
+                j, rest_query, hists, rest, recent, recent_hists, recent_costs, recent_ids, slot,
+                n_recent, changed,
+            )
         costs[j] = rest
         costs[best] += least
         load_query(space, groups, best, query)
         absorb(space, cols, query, i)
         store_query(groups, best, query)
-        _note_change(best, query, recent, recent_ids, slot, n_recent, changed)
+        _note_change(
+            best, query, hists, costs[best], recent, recent_hists, recent_costs, recent_ids, slot,
+            n_recent, changed,
+        )
         moved += 1
     return moved
