@@ -124,7 +124,9 @@ def anonymize(
     with watching(progress) as report:
         result = run_pipeline(table, schema, _with_progress(request, report))
     return Release(
-        frame=_back(result.published, frame),
+        frame=_back(
+            result.published, frame, [*result.schema.sensitive, *result.schema.insensitive]
+        ),
         groups=result.partition.labels.astype(np.int64),
         scores=result.scores,
         verification=result.verification,
@@ -232,16 +234,49 @@ def _with_progress(request: Request, report: Callable[[int, int, str], None]) ->
     return replace(request, progress=report)
 
 
-def _back(published: pl.DataFrame, like: Any) -> Any:
-    """Return the published table in the type that came in."""
-
+def _back(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
+    """Return the published table in the type that came in; kept columns keep their data type."""
     import polars as pl
 
     if isinstance(like, pl.DataFrame | pl.LazyFrame):
         return published
     native = nw.from_native(like, eager_only=True)
     if native.implementation.is_pandas():
-        return published.to_pandas()
+        return _to_pandas(published, like, kept)
     if native.implementation.is_pyarrow():
-        return published.to_arrow()
+        return _to_arrow(published, like, kept)
     return nw.from_native(published).to_dict(as_series=False)
+
+
+def _to_pandas(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
+    frame = published.to_pandas()
+    for name in kept:
+        dtype, cells = like[name].dtype, published.get_column(name)
+        if frame[name].dtype == dtype:
+            continue
+        if hasattr(dtype, "__from_arrow__"):  # nullable types, which would turn into floats
+            import pyarrow as pa
+
+            frame[name] = dtype.__from_arrow__(pa.chunked_array([cells.to_arrow()]))
+        elif isinstance(dtype, np.dtype) and dtype.kind == "O":
+            # a Series keeps Python objects as they are; an array would be taken for text
+            frame[name] = type(like[name])(cells.to_list(), dtype=object)
+        else:
+            frame[name] = frame[name].astype(dtype)
+    return frame
+
+
+def _to_arrow(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
+    import pyarrow as pa
+
+    table = published.to_arrow()
+    for name in kept:
+        wanted = like.schema.field(name).type
+        place = table.schema.get_field_index(name)
+        cells = table.column(place)
+        if cells.type == wanted:
+            continue
+        if pa.types.is_dictionary(cells.type):
+            cells = cells.cast(cells.type.value_type)
+        table = table.set_column(place, pa.field(name, wanted), cells.cast(wanted))
+    return table
