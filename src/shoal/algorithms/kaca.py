@@ -149,10 +149,11 @@ def generalise_closest(
     place[small[:n_small]] = np.arange(n_small)
     out = np.empty((2, n if scanner.n_classes > 1 else 0), np.int64)
     used = np.zeros(1, np.int64)
+    longest = max(int(classes.sizes.max()), 2 * k)  # classes grow to 2k - 1 before they are split
     left: int = generalise_small_classes(
         scanner.space, classes.tuples, classes.hists, classes.costs, classes.sizes, classes.head,
         classes.tail, classes.following, scanner.classes, small, place, n_small,
         min(turns, max(1, n // DEAD_SHARE)), k, chance, used, scanner.query(),
-        np.empty(n, scanner.dtype), out, np.empty(int(classes.sizes.max()), np.int64),
+        np.empty(n, scanner.dtype), out, np.empty(longest, np.int64),
     )
     return left, chance[used[0] :]
