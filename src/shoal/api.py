@@ -137,6 +137,7 @@ def anonymize(
         parameters=request.parameters()
         | {"weights": {c.name: c.weight for c in result.schema.columns if c.weight != 1.0}},
         schema=result.schema,
+        facts=result.facts,
         warnings=result.warnings,
         seconds=result.seconds,
     )

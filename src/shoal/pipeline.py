@@ -15,6 +15,7 @@ from shoal.algorithms.base import Algorithm, Run, create_algorithm, no_progress
 from shoal.encode import encode
 from shoal.enforce import enforce
 from shoal.errors import DataError, OptionError, PromiseError, ShoalWarning
+from shoal.facts import Facts, gather_facts
 from shoal.infer import infer_kinds
 from shoal.measures.base import CostMeasure, CostModel, Grouped, pick_target
 from shoal.partition import SUPPRESSED, Partition
@@ -107,6 +108,7 @@ class Result:
     scores: Scores
     verification: Verification
     schema: Schema
+    facts: Facts
     warnings: tuple[str, ...]
     seconds: float
 
@@ -147,13 +149,21 @@ def run_pipeline(frame: pl.DataFrame, schema: Schema, request: Request) -> Resul
     request.progress(0, frame.height, "verifying")
     verification = _verify(published, schema, request)
     scores = _score(table, partition, request)
+    facts = gather_facts(table, partition, published, k=int(request.k), style=request.style)
     request.progress(frame.height, frame.height, "done")
     notes = tuple(dict.fromkeys(str(w.message) for w in caught))
     for w in caught:
         if not issubclass(w.category, ShoalWarning):
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     return Result(
-        published, partition, scores, verification, schema, notes, time.perf_counter() - began
+        published=published,
+        partition=partition,
+        scores=scores,
+        verification=verification,
+        schema=schema,
+        facts=facts,
+        warnings=notes,
+        seconds=time.perf_counter() - began,
     )
 
 
@@ -212,6 +222,7 @@ def _cluster(
     target = pick_target(shuffled, request.measure_options)
     model = CostModel.bind(measure, shuffled, target)
     scanner = Scanner.build(shuffled, model)
+    allowed = int(request.max_suppression * table.n_rows)
     run = Run(
         k=int(request.k),
         model=model,
@@ -220,11 +231,18 @@ def _cluster(
         privacy=request.privacy,
         threads=request.threads or os.cpu_count() or 1,
         progress=request.progress,
+        max_suppressed=allowed if request.max_suppression > 0 else None,
     )
     partition = _group(shuffled, algorithm, run)
-    allowed = int(request.max_suppression * table.n_rows)
     if allowed:
         partition = _suppress_outliers(shuffled, partition, algorithm, run, allowed)
+    elif partition.n_suppressed and run.max_suppressed is None:
+        warnings.warn(
+            f"Algorithm {algorithm.name!r} leaves out {partition.n_suppressed} of "
+            f"{table.n_rows} rows, as published; a max_suppression above 0 limits that.",
+            ShoalWarning,
+            stacklevel=2,
+        )
     labels = np.full(table.n_rows, SUPPRESSED, np.int32)
     labels[order] = partition.labels
     return Partition(labels, partition.n_groups, partition.recoded)
@@ -259,6 +277,7 @@ def _suppress_outliers(
             run.privacy,
             run.threads,
             run.progress,
+            allowed - len(outliers),
         )
         regrouped = _group(part, algorithm, again)
     except PromiseError:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from shoal.facts import Facts
     from shoal.schema import Schema
     from shoal.scores import Scores
     from shoal.verify import Verification
@@ -33,6 +34,7 @@ class Release:
         n_suppressed: rows of the input that are not published.
         parameters: everything that was asked for, never the seed.
         schema: roles and kinds of the columns.
+        facts: aggregates for the report, told in published labels only.
         warnings: what the user should know although the run went on.
         seconds: how long the run took.
     """
@@ -47,6 +49,7 @@ class Release:
     n_suppressed: int
     parameters: dict[str, Any]
     schema: Schema
+    facts: Facts
     warnings: tuple[str, ...]
     seconds: float
 

@@ -1,0 +1,223 @@
+"""`Facts`: counts and shares of a run, taken while the original table is at hand.
+
+The release does not keep the original, and the report needs a few things about it. Facts hold
+these and nothing else: aggregates over rows, and labels that are part of a published cell (the
+rules are in `shoal.facts.bars`). No value that is not published, and nothing about one row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.closure import IntervalClosures, SetClosures, TreeClosures
+from shoal.facts.bars import Bar, compare_bars
+from shoal.measures.base import Grouped
+from shoal.measures.ncp import NCP
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from shoal.closure import Closures
+    from shoal.encode import Attribute, EncodedTable
+    from shoal.partition import Partition
+    from shoal.recode import Style
+
+__all__ = ["ColumnFacts", "Facts", "gather_facts"]
+
+MOST_BUCKETS = 10
+_WIDTHS: tuple[tuple[float, str], ...] = (
+    (0.05, "up to 5 % of the range"),
+    (0.1, "5 to 10 %"),
+    (0.25, "10 to 25 %"),
+    (0.5, "25 to 50 %"),
+    (np.inf, "more than half of the range"),
+)
+_SET_SIZES: tuple[tuple[float, str], ...] = (
+    (2, "one of 2 values"),
+    (5, "one of 3 to 5"),
+    (10, "one of 6 to 10"),
+    (np.inf, "one of more than 10"),
+)
+_EXACT, _NOTHING = "exact", "not told any more"
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What became of one quasi-identifier; shares are of the published rows.
+
+    Attributes:
+        name: the column.
+        kind: its kind.
+        loss: mean loss per published cell, 0 (exact) to 1 (nothing told).
+        kept: share of cells that are as they were.
+        generalised: share of cells that were made coarser.
+        suppressed: share of cells that tell nothing any more.
+        spread: how much coarser, from exact to nothing: (what, share).
+        bars: distribution before and after, in published labels.
+    """
+
+    name: str
+    kind: str
+    loss: float
+    kept: float
+    generalised: float
+    suppressed: float
+    spread: tuple[tuple[str, float], ...]
+    bars: tuple[Bar, ...]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Aggregates of a run.
+
+    Attributes:
+        columns: the quasi-identifiers, in the order of the table.
+        tuple_sizes: of the *input*: how many rows share all quasi-identifiers, as
+            (rows, how many such tuples).
+        heat: per column, the mean loss in each bucket of groups; buckets hold about equally
+            many rows and run from the groups that lost least to those that lost most.
+        bucket_rows: published rows of each bucket.
+    """
+
+    columns: tuple[ColumnFacts, ...]
+    tuple_sizes: tuple[tuple[int, int], ...]
+    heat: tuple[tuple[float, ...], ...]
+    bucket_rows: tuple[int, ...]
+
+
+def gather_facts(
+    table: EncodedTable, partition: Partition, published: pl.DataFrame, *, k: int, style: Style
+) -> Facts:
+    """Return the facts of a run.
+
+    Cost: a few passes over each column and one sort of the rows, small beside any search.
+    """
+    grouped = Grouped(table, partition)
+    sizes = partition.sizes
+    losses = np.empty((len(table.attributes), partition.n_groups))
+    columns = []
+    for number, (attribute, closures) in enumerate(
+        zip(table.attributes, grouped.closures, strict=True)
+    ):
+        form = NCP().form(attribute, None, table)
+        losses[number] = form.cost(closures)[: partition.n_groups]
+        columns.append(
+            _column(attribute, closures, partition, losses[number], published, k=k, style=style)
+        )
+    heat, rows = _heat(losses, sizes, table.weights)
+    return Facts(tuple(columns), _tuple_sizes(table), heat, rows)
+
+
+def _column(
+    attribute: Attribute,
+    closures: Closures,
+    partition: Partition,
+    loss: Floats,
+    published: pl.DataFrame,
+    *,
+    k: int,
+    style: Style,
+) -> ColumnFacts:
+    sizes, n_groups = partition.sizes, partition.n_groups
+    n_rows = max(int(sizes.sum()), 1)
+    exact = closures.single()[:n_groups]
+    if isinstance(closures, TreeClosures):
+        assert attribute.taxonomy is not None
+        nothing = ~exact & (closures.node[:n_groups] == attribute.taxonomy.root)
+    else:
+        nothing = closures.everything[:n_groups]
+    suppressed, kept = (float(sizes[mask].sum()) / n_rows for mask in (nothing, exact))
+    before = attribute.counts
+    if partition.n_suppressed:
+        before = np.bincount(
+            attribute.codes[partition.labels >= 0], minlength=attribute.size + 1
+        ).astype(np.int64)
+    return ColumnFacts(
+        name=attribute.name,
+        kind=attribute.kind.value,
+        loss=float(np.sum(loss * sizes)) / n_rows,
+        kept=kept,
+        generalised=max(1.0 - kept - suppressed, 0.0),
+        suppressed=suppressed,
+        spread=_spread(attribute, closures, sizes, loss, exact, nothing),
+        bars=compare_bars(
+            attribute, closures, sizes, before, k=k, style=style, published=published
+        ),
+    )
+
+
+def _spread(
+    attribute: Attribute,
+    closures: Closures,
+    sizes: NDArray[np.int64],
+    loss: Floats,
+    exact: NDArray[np.bool_],
+    nothing: NDArray[np.bool_],
+) -> tuple[tuple[str, float], ...]:
+    """Return how coarse the cells became: (what, share of the published rows)."""
+    between = ~exact & ~nothing
+    rows: Floats = sizes.astype(np.float64) / max(int(sizes.sum()), 1)
+    steps: list[tuple[str, NDArray[np.bool_]]] = [(_EXACT, exact)]
+    if isinstance(closures, TreeClosures):
+        assert attribute.taxonomy is not None
+        height = np.append(attribute.taxonomy.height, 0)[closures.node[: len(sizes)]]
+        for level in range(1, attribute.taxonomy.tree_height):
+            plural = "" if level == 1 else "s"
+            steps.append((f"{level} level{plural} coarser", between & (height == level)))
+    else:
+        amount, limits = loss, _WIDTHS
+        if isinstance(closures, SetClosures):
+            amount = np.diff(closures.indptr)[: len(sizes)].astype(np.float64)
+            limits = _SET_SIZES
+        assert isinstance(closures, IntervalClosures | SetClosures)
+        low = -np.inf
+        for high, what in limits:
+            steps.append((what, between & (amount > low) & (amount <= high)))
+            low = high
+    steps.append((_NOTHING, nothing))
+    return tuple((what, float(rows[mask].sum())) for what, mask in steps)
+
+
+def _heat(
+    losses: Floats, sizes: NDArray[np.int64], weights: Floats
+) -> tuple[tuple[tuple[float, ...], ...], tuple[int, ...]]:
+    """Return the mean loss of each column in buckets of groups, by how much they lost."""
+    n_groups = len(sizes)
+    if not n_groups:
+        return tuple(() for _ in losses), ()
+    order = np.argsort(weights @ losses, kind="stable")
+    middle = np.cumsum(sizes[order]) - sizes[order] / 2
+    n_buckets = min(MOST_BUCKETS, n_groups)
+    bucket = np.minimum((middle * n_buckets / sizes.sum()).astype(np.int64), n_buckets - 1)
+    rows = np.bincount(bucket, weights=sizes[order], minlength=n_buckets)
+    used = rows > 0
+    heat = tuple(
+        tuple(
+            (np.bincount(bucket, weights=(loss * sizes)[order], minlength=n_buckets)[used])
+            / rows[used]
+        )
+        for loss in losses
+    )
+    plain = tuple(tuple(round(float(value), 4) for value in column) for column in heat)
+    return plain, tuple(int(count) for count in rows[used])
+
+
+def _tuple_sizes(table: EncodedTable) -> tuple[tuple[int, int], ...]:
+    """Count the rows of the input that agree in every quasi-identifier."""
+    key = np.zeros(table.n_rows, dtype=np.int64)
+    width = 1
+    for attribute in table.attributes:
+        if width > (1 << 62) // (attribute.size + 1):  # number the tuples so far anew
+            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+            width = int(key.max()) + 1
+        key = key * (attribute.size + 1) + attribute.codes
+        width *= attribute.size + 1
+    per_tuple = np.unique(key, return_counts=True)[1]
+    sizes, numbers = np.unique(per_tuple, return_counts=True)
+    return tuple(zip(sizes.tolist(), numbers.tolist(), strict=True))
