@@ -27,6 +27,7 @@ _BUILT_IN: dict[Room, dict[str, str]] = {
         "incognito": "shoal.algorithms.incognito:Incognito",
         "oka": "shoal.algorithms.oka:OKA",
         "kaca": "shoal.algorithms.kaca:KACA",
+        "loukides-shao": "shoal.algorithms.loukides_shao:LoukidesShao",
     },
     "measures": {
         "ncp": "shoal.measures.ncp:NCP",

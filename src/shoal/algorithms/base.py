@@ -44,6 +44,8 @@ class Run:
             clustering; `enforce` does it afterwards for all others).
         threads: how many threads may be used; never changes the result.
         progress: called between slices of work with (done, total, what); Ctrl-C works there.
+        max_suppressed: how many rows an algorithm that leaves rows out on its own may suppress
+            (None: as many as it does as published).
     """
 
     k: int
@@ -53,6 +55,7 @@ class Run:
     privacy: tuple[PrivacyModel, ...] = ()
     threads: int = 1
     progress: Callable[[int, int, str], None] = no_progress
+    max_suppressed: int | None = None
 
 
 class Algorithm(ABC):
