@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["mark_missing", "type_columns"]
+__all__ = ["as_integer", "mark_missing", "type_column", "type_columns"]
 
 # No leading zero, and an exponent only with a point or a sign: 12E4 may be a code.
 _FLOAT = (
@@ -53,13 +53,14 @@ def type_columns(
     import polars as pl
 
     return frame.with_columns(
-        _typed(column, numbers=numbers, lenient=column.name in numeric)
+        type_column(column, numbers=numbers, lenient=column.name in numeric)
         for column in frame.get_columns()
         if column.dtype == pl.String
     )
 
 
-def _typed(column: pl.Series, *, numbers: bool, lenient: bool) -> pl.Series:
+def type_column(column: pl.Series, *, numbers: bool = True, lenient: bool = False) -> pl.Series:
+    """Return a text column typed where that loses nothing, and as it is elsewhere."""
     first_at = column.is_not_null().arg_max()
     first = None if first_at is None else column[first_at]
     if first is None:
@@ -67,7 +68,7 @@ def _typed(column: pl.Series, *, numbers: bool, lenient: bool) -> pl.Series:
     typed = None
     # One look at the first value spares text columns the attempts on millions of others.
     if numbers and re.fullmatch(_FLOAT, first):
-        typed = _as_integer(column)
+        typed = as_integer(column)
         if typed is None:
             typed = _as_float(column, lenient=lenient)
     elif _DATE.fullmatch(first):
@@ -77,7 +78,8 @@ def _typed(column: pl.Series, *, numbers: bool, lenient: bool) -> pl.Series:
     return column if typed is None else typed
 
 
-def _as_integer(column: pl.Series) -> pl.Series | None:
+def as_integer(column: pl.Series) -> pl.Series | None:
+    """Return a text column as whole numbers, or None where that would lose what the text says."""
     import polars as pl
 
     values = column.cast(pl.Int64, strict=False)
