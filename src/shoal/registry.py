@@ -28,6 +28,7 @@ _BUILT_IN: dict[Room, dict[str, str]] = {
         "oka": "shoal.algorithms.oka:OKA",
         "kaca": "shoal.algorithms.kaca:KACA",
         "loukides-shao": "shoal.algorithms.loukides_shao:LoukidesShao",
+        "chiu-tsai": "shoal.algorithms.chiu_tsai:ChiuTsai",
     },
     "measures": {
         "ncp": "shoal.measures.ncp:NCP",
