@@ -175,7 +175,8 @@ def central_values(attribute: Attribute, form: Form, members: Partition) -> NDAr
     if isinstance(form, LogForm) and attribute.algebra == "interval":
         ranked = attribute.codes[np.lexsort((attribute.codes, members.labels))].astype(np.int64)
         middle = members.starts[:-1] + (members.sizes - 1) // 2
-        return np.take(ranked, np.minimum(middle, len(ranked) - 1))
+        found: NDArray[np.int64] = ranked[np.minimum(middle, len(ranked) - 1)]
+        return found
     return _most_frequent(attribute, members)
 
 
