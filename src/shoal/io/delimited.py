@@ -6,11 +6,11 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Callable, Collection
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, did_you_mean
 from shoal.io.columns import ColumnBuilder
-from shoal.io.records import Pieces, check_utf8, scan_records
+from shoal.io.records import Pieces, Readable, check_utf8, scan_records
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,7 +27,7 @@ Columns = Collection[str] | Callable[[list[str]], Collection[str]] | None
 
 
 def parse_delimited(
-    source: bytes | IO[bytes],
+    source: bytes | Readable,
     *,
     name: str,
     delimiter: str | None,
@@ -35,7 +35,7 @@ def parse_delimited(
     columns: Columns = None,
     numeric: Collection[str] = (),
     coded: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> pl.DataFrame:
     """Return the table in a delimited text file, which is read piece by piece.
 
@@ -47,7 +47,7 @@ def parse_delimited(
         columns: the columns to keep, or a function that picks them from those of the header.
         numeric: columns in which 1.5 and 1.50 are the same number.
         coded: whether text columns stay codes (see `shoal.coded`).
-        progress: told the bytes and the rows read so far.
+        progress: told the rows read so far.
 
     Raises:
         DataError: the file is empty, not UTF-8, has no rows, a ragged row, a stray quotation
@@ -94,7 +94,7 @@ def parse_delimited(
         stream.skip(len(body))
         stream.usual()
         if progress is not None:
-            progress(stream.offset, n_records)
+            progress(n_records)
     if n_records == n_blank:
         message = f"{name} has a header but no rows."
         raise DataError(message)

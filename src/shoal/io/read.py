@@ -5,23 +5,26 @@ from __future__ import annotations
 import io
 import json
 import os
-import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import DataError, did_you_mean
+from shoal.coded import code_text, new_code_type, repeats_itself
+from shoal.errors import DataError
 from shoal.io.celltypes import mark_missing, type_columns
-from shoal.io.compression import compression_of, decompress
-from shoal.io.delimited import check_utf8, parse_delimited
+from shoal.io.delimited import Columns, parse_delimited, pick_columns
 from shoal.io.formats import Format, check_delimiter, detect_format
+from shoal.io.records import check_utf8
+from shoal.io.source import Source, open_source
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["read_table"]
+
+_SAMPLE_ROWS = 50_000
 
 
 def read_table(
@@ -30,8 +33,10 @@ def read_table(
     format: str | None = None,  # noqa: A002 - the name users know from the command line
     delimiter: str | None = None,
     missing_values: Sequence[str] = ("",),
-    columns: Sequence[str] | None = None,
+    columns: Columns = None,
     numeric: Collection[str] = (),
+    coded: bool = False,
+    progress: Callable[[int, int, str], None] | None = None,
 ) -> pl.DataFrame:
     """Read a table from a file, or from standard input when the source is ``-``.
 
@@ -41,9 +46,12 @@ def read_table(
         format: the format when the suffix does not say it.
         delimiter: of a CSV; found among comma, semicolon, tab and pipe when not given.
         missing_values: texts that stand for a missing value in text formats and Excel.
-        columns: the columns to keep; all unless given.
+        columns: the columns to keep, or a function that picks them from all names before any
+            row is read; all unless given.
         numeric: columns of a CSV in which 1.5 and 1.50 are the same number; in other columns
             texts that differ stay different.
+        coded: whether text columns stay codes, which take less memory (see `shoal.coded`).
+        progress: a function of (rows read, rows in all or 0, what), called now and then.
 
     Raises:
         DataError: the file cannot be read as a table with at least one row.
@@ -54,42 +62,78 @@ def read_table(
     separator = "\t" if delimiter is None and found.name == "tsv" else check_delimiter(delimiter)
     name = "Standard input" if path == "-" else repr(path)
     markers = (missing_values,) if isinstance(missing_values, str) else tuple(missing_values)
-    data = _bytes_of(path, name)
-    if found.is_text:
-        compression = found.compression or compression_of(data)
-        if compression is not None:
-            data = decompress(data, compression, name=name)
-    if not data:
-        message = f"{name} is empty."
-        raise DataError(message)
-    if found.name in {"csv", "tsv"}:
-        frame = parse_delimited(
-            data, name=name, delimiter=separator, missing_values=markers, numeric=numeric
-        )
-    elif found.name == "jsonl":
-        frame = _read_json_lines(data, name, markers)
-    elif found.name == "xlsx":
-        frame = _read_excel(data, name, markers)
-    else:
-        frame = _read_binary(data, name, found)
+    with open_source(path, name, found.compression if found.is_text else None) as stream:
+        if found.name in {"csv", "tsv"}:
+            return parse_delimited(
+                stream,
+                name=name,
+                delimiter=separator,
+                missing_values=markers,
+                columns=columns,
+                numeric=numeric,
+                coded=coded,
+                progress=_rows_read(stream, progress),
+            )
+        if found.name == "parquet" and path != "-" and stream.size:
+            frame = _read_parquet(path, name, columns, coded=coded)
+        else:
+            frame = _read_whole(stream, name, found, markers)
     if frame.height == 0 or frame.width == 0:
         message = f"{name} has no rows."
         raise DataError(message)
-    return frame if columns is None else _select(frame, columns, name)
+    if columns is not None:
+        frame = frame.select(pick_columns(frame.columns, columns, name=name))
+    if coded:
+        frame = frame.with_columns(
+            code_text(column) for column in frame.get_columns() if repeats_itself(column)
+        )
+    return frame
 
 
-def _bytes_of(path: str, name: str) -> bytes:
-    if path == "-":
-        return sys.stdin.buffer.read()
+def _rows_read(
+    stream: Source, progress: Callable[[int, int, str], None] | None
+) -> Callable[[int], None] | None:
+    """Return a function of the rows read so far, which guesses how many there will be."""
+    if progress is None:
+        return None
+
+    def report(n_rows: int) -> None:
+        share = stream.share()
+        progress(n_rows, max(n_rows, int(n_rows / share)) if share else 0, "reading")
+
+    return report
+
+
+def _read_parquet(path: str, name: str, columns: Columns, *, coded: bool) -> pl.DataFrame:
+    import polars as pl
+
     try:
-        return Path(path).read_bytes()
-    except FileNotFoundError:
-        message = f"There is no file {name}."
-    except IsADirectoryError:
-        message = f"{name} is a folder; name a file in it."
-    except OSError as error:
-        message = f"{name} cannot be read: {error.strerror}."
-    raise DataError(message)
+        table = pl.scan_parquet(Path(path), glob=False)
+        names = table.collect_schema().names()
+    except _unreadable():
+        raise _damaged(name, "parquet") from None
+    table = table.select(pick_columns(names, columns, name=name))
+    try:
+        if coded:
+            start = table.head(_SAMPLE_ROWS).collect()
+            texts = [c.name for c in start if c.dtype == pl.String and repeats_itself(c)]
+            # Cell by cell on the way in: the whole text is never in memory.
+            table = table.with_columns(pl.col(each).cast(new_code_type()) for each in texts)
+        return table.collect(engine="streaming")
+    except _unreadable():
+        raise _damaged(name, "parquet") from None
+
+
+def _read_whole(stream: Source, name: str, found: Format, markers: tuple[str, ...]) -> pl.DataFrame:
+    data = stream.read()
+    if not data:
+        message = f"{name} is empty."
+        raise DataError(message)
+    if found.name == "jsonl":
+        return _read_json_lines(data, name, markers)
+    if found.name == "xlsx":
+        return _read_excel(data, name, markers)
+    return _read_binary(data, name, found)
 
 
 def _read_binary(data: bytes, name: str, found: Format) -> pl.DataFrame:
@@ -103,13 +147,23 @@ def _read_binary(data: bytes, name: str, found: Format) -> pl.DataFrame:
     for reader in readers[found.name]:
         try:
             return reader(io.BytesIO(data))
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
+        except _unreadable():
             continue
-    message = (
-        f"{name} is not a readable {found.name.capitalize()} file; "
+    raise _damaged(name, found.name)
+
+
+def _unreadable() -> tuple[type[BaseException], ...]:
+    """Return what polars raises for a damaged file."""
+    import polars as pl
+
+    return (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
+
+
+def _damaged(name: str, format_name: str) -> DataError:
+    return DataError(
+        f"{name} is not a readable {format_name.capitalize()} file; "
         "it is damaged or in another format."
     )
-    raise DataError(message)
 
 
 def _read_excel(data: bytes, name: str, markers: tuple[str, ...]) -> pl.DataFrame:
@@ -195,12 +249,3 @@ def _without_markers(frame: pl.DataFrame, markers: tuple[str, ...]) -> pl.DataFr
         else:
             columns.append(column)
     return pl.DataFrame(columns)
-
-
-def _select(frame: pl.DataFrame, columns: Sequence[str], name: str) -> pl.DataFrame:
-    wanted = [columns] if isinstance(columns, str) else list(columns)
-    for each in wanted:
-        if each not in frame.columns:
-            message = f"{name} has no column {each!r}.{did_you_mean(each, frame.columns)}"
-            raise DataError(message)
-    return frame.select(wanted)

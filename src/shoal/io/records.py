@@ -7,7 +7,7 @@ deserves better. So one pass over the bytes checks every record before polars pa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from shoal.errors import DataError
 
@@ -15,10 +15,17 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Piece", "Pieces", "Scan", "check_utf8", "scan_records"]
+__all__ = ["Piece", "Pieces", "Readable", "Scan", "check_utf8", "scan_records"]
 
 _UTF8_CHUNK = 1 << 24
 _QUOTE, _NEWLINE, _RETURN = 34, 10, 13
+
+
+class Readable(Protocol):
+    """What pieces are read from."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return up to this many bytes, none only at the end."""
 
 
 class Piece(NamedTuple):
@@ -35,7 +42,7 @@ class Pieces:
         offset: bytes of the file that are done with.
     """
 
-    def __init__(self, file: IO[bytes], size: int) -> None:
+    def __init__(self, file: Readable, size: int) -> None:
         self._file = file
         self._size = self._usual = size
         self._buffer = b""
