@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
+from shoal.coded import code_text
 from shoal.errors import DataError, HierarchyError
 from shoal.hierarchy import Taxonomy, canonical_label, require_cover
 from shoal.schema import Kind
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 
     from shoal.schema import Column, Schema
 
-__all__ = ["Attribute", "EncodedTable", "Sensitive", "encode", "to_polars"]
+__all__ = ["Attribute", "EncodedTable", "Owned", "Sensitive", "encode", "to_polars"]
+
+_SHORT_SPAN = 1 << 22
+"""Whole numbers that lie this close together are ranked by looking them up."""
 
 SUPPRESSED_MARK = "*"
 """What a fully generalised value of a flat column is called."""
@@ -100,6 +104,22 @@ class EncodedTable:
         return np.array([a.weight for a in self.attributes])
 
 
+@dataclass(frozen=True, eq=False)
+class Owned:
+    """A table that nobody but the run needs, as one that was just read from a file.
+
+    Its quasi-identifiers are forgotten once they are encoded, its text may be codes (see
+    `shoal.coded`), and so may the published text.
+
+    Attributes:
+        frame: the columns that are needed.
+        columns: names of all columns of the table, those that were not read included.
+    """
+
+    frame: pl.DataFrame
+    columns: tuple[str, ...]
+
+
 def to_polars(frame: Any) -> pl.DataFrame:
     """Return any supported dataframe (pandas, polars, pyarrow) as polars, copying little.
 
@@ -109,6 +129,7 @@ def to_polars(frame: Any) -> pl.DataFrame:
     import narwhals as nw
     import polars as pl
 
+    frame = frame.frame if isinstance(frame, Owned) else frame
     if isinstance(frame, pl.DataFrame):
         return frame
     if isinstance(frame, pl.LazyFrame):
@@ -277,26 +298,57 @@ def _codes_by_rank(series: pl.Series) -> tuple[Codes, pl.Series]:
     """Code every value by its rank among the sorted distinct ones."""
     import polars as pl
 
-    if isinstance(series.dtype, pl.Categorical):
-        series = series.cast(pl.String)
-    if series.dtype == pl.String:
-        domain = series.drop_nulls().unique().sort()
-        physical = series.cast(pl.Enum(domain)).to_physical()
+    if series.dtype == pl.String or isinstance(series.dtype, pl.Categorical):
+        return _codes_of_text(series)
+    if series.dtype == pl.Boolean or isinstance(series.dtype, pl.Enum):
+        values = series.to_physical().cast(pl.UInt32)
+    elif series.dtype.is_temporal():
+        values = series.to_physical()
     else:
-        if series.dtype == pl.Boolean or isinstance(series.dtype, pl.Enum):
-            physical_values = series.to_physical().cast(pl.UInt32)
-        elif series.dtype.is_temporal():
-            physical_values = series.to_physical()
-        else:
-            physical_values = series
-        domain = series.drop_nulls().unique().sort()
-        if domain.dtype.is_float():
-            # Adding 0 turns -0 into 0, so that one value is published in one way.
-            domain = pl.Series(domain.name, domain.to_numpy() + 0.0)
-        distinct = physical_values.drop_nulls().unique().sort()
-        physical = _ranks(physical_values, distinct)
+        values = series
+    domain = series.drop_nulls().unique().sort()
+    if domain.dtype.is_float():
+        # Adding 0 turns -0 into 0, so that one value is published in one way.
+        domain = pl.Series(domain.name, domain.to_numpy() + 0.0)
+    distinct = values.drop_nulls().unique().sort()
     size = len(domain)
-    return narrow(physical.fill_null(size).to_numpy(), size), domain
+    if size and _lie_close(distinct):
+        if distinct.dtype.is_signed_integer():  # differences of narrow ones may not fit
+            distinct, values = distinct.cast(pl.Int64), values.cast(pl.Int64)
+        offsets = [(each - distinct[0]).cast(pl.UInt32) for each in (values, distinct)]
+        return _look_up(offsets[0], offsets[1].to_numpy()), domain
+    return narrow(_ranks(values, distinct).fill_null(size).to_numpy(), size), domain
+
+
+def _lie_close(distinct: pl.Series) -> bool:
+    """Return whether sorted numbers are whole and span so little that a table can hold them."""
+    import polars as pl
+
+    known = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
+    return distinct.dtype in known and bool(distinct[-1] - distinct[0] < _SHORT_SPAN)
+
+
+def _codes_of_text(series: pl.Series) -> tuple[Codes, pl.Series]:
+    """Code text by its rank; all but the distinct texts are handled as numbers."""
+    import polars as pl
+
+    coded = code_text(series)
+    texts = pl.DataFrame({"code": coded.unique().drop_nulls()}).select(
+        pl.col("code").to_physical(), text=pl.col("code").cast(pl.String)
+    )
+    texts = texts.sort("text")
+    codes = _look_up(coded.to_physical().cast(pl.UInt32), texts.get_column("code").to_numpy())
+    return codes, texts.get_column("text").alias(series.name)
+
+
+def _look_up(values: pl.Series, ranked: NDArray[Any]) -> Codes:
+    """Replace four-byte numbers by their place in ``ranked``, null by the number of places."""
+    size = len(ranked)
+    places = ranked.astype(np.int64)
+    table = narrow(np.full(int(places.max(initial=-1)) + 2, size), size)
+    table[places] = np.arange(size, dtype=table.dtype)
+    codes: Codes = table[values.fill_null(len(table) - 1).to_numpy()]
+    return codes
 
 
 def _ranks(values: pl.Series, distinct: pl.Series) -> pl.Series:
