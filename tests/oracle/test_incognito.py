@@ -135,12 +135,6 @@ class Brute:
         return min(self.minimal(), key=lambda node: (self.loss(node), sum(node), node))
 
 
-def allow(run, n_rows):
-    """The same run, with so many rows that may be left out."""
-    object.__setattr__(run, "max_suppressed", n_rows)
-    return run
-
-
 def is_below(low, high):
     return all(a <= b for a, b in zip(low, high, strict=True))
 
@@ -189,7 +183,7 @@ def test_minimal_nodes_and_the_chosen_one_are_those_of_the_whole_lattice(measure
 def test_rows_in_small_groups_may_be_left_out(measure, allowed):
     left_out = 0
     for number, (frame, table) in enumerate(tree_tables(seed=12, count=20)):
-        run = allow(make_run(table, measure, k=2 + number % 4, seed=0), allowed)
+        run = make_run(table, measure, k=2 + number % 4, seed=0, max_suppressed=allowed)
         _, partition = check(frame, table, run, allowed)
         assert partition.n_suppressed <= allowed
         left_out += partition.n_suppressed
@@ -213,7 +207,9 @@ def test_privacy_models_are_part_of_the_search(model, allowed):
         whole = table.sensitive[0].counts
         if not model.holds(whole[None], whole)[0]:
             continue
-        run = allow(make_run(table, "ncp", k=2 + number % 2, seed=0, privacy=(model,)), allowed)
+        run = make_run(
+            table, "ncp", k=2 + number % 2, seed=0, privacy=(model,), max_suppressed=allowed
+        )
         check(frame, table, run, allowed)
         tried += 1
     assert tried > 5

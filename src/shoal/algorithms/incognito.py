@@ -148,8 +148,15 @@ class Lattice:
             [self._start[j][level] for j, level in zip(subset, node, strict=True)], np.int64
         )
         n = roll_up(
-            source.tuples, source.counts, np.array(columns, np.int64), self._lookup, start,
-            slots[: 1 << (2 * m - 1).bit_length()], merged, sums, group,
+            source.tuples,
+            source.counts,
+            np.array(columns, np.int64),
+            self._lookup,
+            start,
+            slots[: 1 << (2 * m - 1).bit_length()],
+            merged,
+            sums,
+            group,
         )
         return Frequencies(merged[:n], sums[:n]), group[:m]
 
@@ -161,7 +168,7 @@ class Search:
         self.lattice = lattice
         self.run = run
         self.k = run.k
-        self.allowed = min(getattr(run, "max_suppressed", None) or 0, table.n_rows - 1)
+        self.allowed = min(run.max_suppressed or 0, table.n_rows - 1)
         self.promises = [(m, column) for m in run.privacy for column in m.columns(table)]
         self.monotone = self.allowed == 0 and all(m.monotone for m in run.privacy)
         self.everything = tuple(range(len(lattice.heights)))
@@ -233,9 +240,7 @@ class Search:
                     continue
                 room -= frequencies.tuples.nbytes + frequencies.counts.nbytes
                 if room >= 0:
-                    kept[node] = Frequencies(
-                        frequencies.tuples.copy(), frequencies.counts.copy()
-                    )
+                    kept[node] = Frequencies(frequencies.tuples.copy(), frequencies.counts.copy())
         return above, found
 
     def _is_anonymous(self, frequencies: Frequencies) -> bool:
@@ -304,9 +309,7 @@ class Search:
         return Partition(number[labels], len(published), recoded)
 
 
-def _smallest_source(
-    node: Node, below: dict[Node, Frequencies], root: Frequencies
-) -> Frequencies:
+def _smallest_source(node: Node, below: dict[Node, Frequencies], root: Frequencies) -> Frequencies:
     """Return the shortest frequency set that a node can be rolled up from."""
     best = root
     for axis, level in enumerate(node):
