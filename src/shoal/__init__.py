@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from shoal.io import read_table, write_table
     from shoal.privacy import AlphaK, LDiversity, TCloseness
+    from shoal.profile import Suggestion, suggest_job
     from shoal.recode import Style
     from shoal.registry import algorithms, measures, privacy_models
     from shoal.release import Release
@@ -56,6 +57,7 @@ _HOMES = {
     "ShoalError": "errors",
     "ShoalWarning": "errors",
     "Style": "recode",
+    "Suggestion": "profile",
     "TCloseness": "privacy",
     "Taxonomy": "hierarchy",
     "Verification": "verify",
@@ -67,6 +69,7 @@ _HOMES = {
     "privacy_models": "registry",
     "read_table": "io",
     "score": "api",
+    "suggest_job": "profile",
     "write_table": "io",
 }
 
@@ -85,6 +88,7 @@ __all__ = [
     "ShoalError",
     "ShoalWarning",
     "Style",
+    "Suggestion",
     "TCloseness",
     "Taxonomy",
     "Verification",
@@ -99,6 +103,7 @@ __all__ = [
     "privacy_models",
     "read_table",
     "score",
+    "suggest_job",
     "verify",
     "write_table",
 ]

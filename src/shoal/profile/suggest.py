@@ -1,0 +1,316 @@
+"""From a table to a suggested job: all guesses together, ready to write, edit and run."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shlex
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import OptionError
+from shoal.job import Job, JobColumn, format_job
+from shoal.profile.guess import Guess, guess_column
+from shoal.schema import Kind, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+__all__ = ["Suggestion", "suggest_job"]
+
+_ROLE_OPTIONS = {
+    Role.QUASI_IDENTIFIER: "quasi_identifiers",
+    Role.SENSITIVE: "sensitive",
+    Role.IDENTIFIER: "identifiers",
+    Role.INSENSITIVE: "insensitive",
+    Role.DROP: "drop",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Suggestion:
+    """A job that looks right for a table, and why. Nobody but its owner knows the data: check it.
+
+    Attributes:
+        columns: a guess per column, in table order.
+        k: a first k for a table of this size.
+        missing_values: texts that stand for a missing value, the empty one first; None if the
+            table came as a dataframe.
+        notes: what the person who checks it should know.
+    """
+
+    columns: tuple[Guess, ...]
+    k: int
+    missing_values: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Guess:
+        """Return the guess for one column."""
+        for guess in self.columns:
+            if guess.name == name:
+                return guess
+        raise KeyError(name)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the keyword arguments for ``shoal.anonymize(frame, **arguments)``."""
+        options: dict[str, Any] = {option: [] for option in _ROLE_OPTIONS.values()}
+        kinds, orders, hierarchies = {}, {}, {}
+        for guess in self.columns:
+            options[_ROLE_OPTIONS[guess.role]].append(guess.name)
+            if guess.role is Role.QUASI_IDENTIFIER:
+                if guess.uses_hierarchy:
+                    hierarchies[guess.name] = guess.hierarchy
+                elif guess.kind is not None:
+                    kinds[guess.name] = guess.kind.value
+                if guess.order is not None:
+                    orders[guess.name] = guess.order
+        return {
+            "k": self.k,
+            **options,
+            "kinds": kinds,
+            "orders": orders,
+            "hierarchies": hierarchies,
+        }
+
+    def replaced(self, guess: Guess) -> Suggestion:
+        """Return the suggestion with another guess for one column."""
+        columns = tuple(guess if each.name == guess.name else each for each in self.columns)
+        return replace(self, columns=columns)
+
+    def write(
+        self,
+        path: str | PathLike[str] = "job.toml",
+        *,
+        source: str = "DATA",
+        force: bool = False,
+    ) -> list[Path]:
+        """Write the job file and its hierarchies, all or nothing; return what was written.
+
+        Hierarchies go to a folder beside the job file, ``job-hierarchies/`` for ``job.toml``.
+        They hold the distinct values of their columns: treat them like the data.
+
+        Args:
+            path: the job file.
+            source: the table, for the command that the job file shows.
+            force: replace files that exist.
+
+        Raises:
+            OptionError: a file exists.
+            DataError: a file cannot be written.
+        """
+        from shoal.io import AtomicGroup
+
+        target = Path(path)
+        files = self._hierarchy_files(target)
+        existing = [p for p in (target, *files.values()) if p.exists()]
+        if existing and not force:
+            raise OptionError(
+                f"{os.fspath(existing[0])!r} exists; give another name, or --force (force=True) "
+                "to replace it."
+            )
+        job, comments = self._job(target, files, source)
+        if files:
+            next(iter(files.values())).parent.mkdir(exist_ok=True)
+        with AtomicGroup() as group:
+            for guess in self.columns:
+                if guess.name in files and guess.hierarchy is not None:
+                    text = io.StringIO()
+                    guess.hierarchy.to_csv(text)
+                    group.add(files[guess.name], text.getvalue())
+            group.add(target, format_job(job, comments, folder=target.parent))
+        return [target, *files.values()]
+
+    def _hierarchy_files(self, target: Path) -> dict[str, Path]:
+        folder = target.with_name(f"{target.stem}-hierarchies")
+        files: dict[str, Path] = {}
+        taken: set[str] = set()
+        for guess in self.columns:
+            if guess.hierarchy is None:
+                continue
+            stem = re.sub(r"[^\w.-]+", "_", guess.name).strip("._") or "column"
+            name, number = stem, 2
+            while name.casefold() in taken:
+                name, number = f"{stem}_{number}", number + 1
+            taken.add(name.casefold())
+            files[guess.name] = folder / f"{name}.csv"
+        return files
+
+    def _job(
+        self, target: Path, files: Mapping[str, Path], source: str
+    ) -> tuple[Job, dict[str, str]]:
+        columns: dict[str, JobColumn] = {}
+        comments = {"": self._header(target, source), "k": _K_COMMENT}
+        if self.missing_values is not None:
+            comments["missing_values"] = "What stands for a missing value in the file."
+        for guess in self.columns:
+            is_quasi = guess.role is Role.QUASI_IDENTIFIER
+            file = files.get(guess.name)
+            columns[guess.name] = JobColumn(
+                role=guess.role,
+                kind=guess.kind if is_quasi else None,
+                hierarchy=file if guess.uses_hierarchy else None,
+                order=guess.order if is_quasi else None,
+            )
+            comments[f"columns.{guess.name}"] = _comment(guess, file)
+        job = Job(
+            k=self.k,
+            algorithm="k-member",
+            measure="ncp",
+            missing_values=self.missing_values,
+            columns=columns,
+        )
+        return job, comments
+
+    def _header(self, target: Path, source: str) -> str:
+        names = shlex.quote(source), shlex.quote(str(target))
+        lines = [
+            f"A job for {source}, guessed by 'shoal init'. Nobody but you knows the data: check",
+            "every role below. Then run:",
+            f"  shoal anonymize {names[0]} -o safe.csv --job {names[1]}",
+            "Roles: identifier (removed), quasi-identifier (generalised), sensitive and",
+            "insensitive (published as they are), drop (removed).",
+        ]
+        sensitive = [each.name for each in self.columns if each.role is Role.SENSITIVE]
+        if sensitive:
+            lines += [
+                "k-anonymity does not stop a group from sharing one sensitive value. To promise at",
+                "least two different values in every group, add:",
+                '  [[privacy]]\n  model = "l-diversity"\n  l = 2\n  kind = "distinct"',
+                f"  column = {_toml_text(sensitive[0])}",
+            ]
+        lines += [f"Note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+
+_K_COMMENT = (
+    "Nobody stands out from fewer than k people. At least 2; 5 to 20 is common, more where the\n"
+    "release is public or the data is delicate. 'shoal compare' shows what each k costs."
+)
+
+
+def suggest_job(
+    data: Any,
+    *,
+    missing_values: Sequence[str] | None = None,
+    format: str | None = None,  # noqa: A002 - the name users know from the command line
+    delimiter: str | None = None,
+) -> Suggestion:
+    """Look at a table and suggest a job: roles, kinds, hierarchies, missing values and k.
+
+    Nothing is run and nothing is written. The guesses err on the side of caution: what is not
+    recognised is generalised, and no reason shows a cell.
+
+    Args:
+        data: a pandas, polars or pyarrow dataframe, or the path of a file.
+        missing_values: texts of the file that stand for a missing value; found out if not given.
+        format: of the file, where its ending does not say it.
+        delimiter: of a CSV; found out if not given.
+
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"age": [31, 47, 47, 52], "diagnosis": ["flu", "flu", "gout", "flu"]})
+    >>> [(guess.name, str(guess.role)) for guess in suggest_job(table).columns]
+    [('age', 'quasi-identifier'), ('diagnosis', 'sensitive')]
+    """
+    from shoal.encode import to_polars
+    from shoal.profile.markers import apply_markers, find_markers
+
+    notes: list[str] = []
+    markers: tuple[str, ...] | None = None
+    if isinstance(data, str | PathLike):
+        from shoal.io import read_table
+
+        given = ("",) if missing_values is None else tuple(missing_values)
+        frame = read_table(data, format=format, delimiter=delimiter, missing_values=given)
+        found = find_markers(frame) if missing_values is None else ()
+        if found or missing_values is not None:
+            markers = tuple(dict.fromkeys(("", *given, *found)))
+        frame = apply_markers(frame, found, numeric=_loose_numbers(frame, found))
+    else:
+        frame = to_polars(data)
+        if find_markers(frame):
+            notes.append("some columns hold texts such as '?' or 'NA'; make them null first.")
+    guesses = _without_twins(frame, [guess_column(column) for column in frame.get_columns()])
+    if not any(guess.role is Role.QUASI_IDENTIFIER for guess in guesses):
+        notes.append("no column looks like a quasi-identifier; choose at least one.")
+    return Suggestion(
+        columns=tuple(guesses),
+        k=min(10, max(2, frame.height // 10)),
+        missing_values=markers,
+        notes=tuple(notes),
+    )
+
+
+def _loose_numbers(frame: pl.DataFrame, markers: Sequence[str]) -> list[str]:
+    """Return the text columns that are numbers once 1.5 and 1.50 are the same.
+
+    Codes such as 250.10 beside 250.1 are left alone where the name speaks of a code.
+    """
+    from shoal.profile.markers import apply_markers
+    from shoal.profile.names import topics_of
+
+    codes = {"diagnosis", "treatment", "key", "postcode", "number of a person"}
+    names = [name for name in frame.columns if not codes & {*topics_of(name)}]
+    plain = apply_markers(frame, markers)
+    loose = apply_markers(frame, markers, numeric=names)
+    return [name for name in names if plain.schema[name] != loose.schema[name]]
+
+
+def _without_twins(frame: pl.DataFrame, guesses: list[Guess]) -> list[Guess]:
+    """Drop a quasi-identifier that says in words what a number (or an earlier one) says."""
+    quasi = [guess for guess in guesses if guess.role is Role.QUASI_IDENTIFIER]
+    sizes = {guess.name: frame.get_column(guess.name).n_unique() for guess in quasi}
+    dropped: dict[str, str] = {}
+    for place, first in enumerate(quasi):
+        for second in quasi[place + 1 :]:
+            n_values = sizes[first.name]
+            if {first.name, second.name} & dropped.keys() or sizes[second.name] != n_values:
+                continue
+            # Few values, or every pair of almost unique columns would be twins.
+            if not 2 < n_values <= frame.height / 2:
+                continue
+            if frame.select(first.name, second.name).n_unique() == n_values:
+                worse, better = first, second
+                if first.kind is Kind.NUMERIC or second.kind is not Kind.NUMERIC:
+                    worse, better = second, first
+                dropped[worse.name] = better.name
+    return [
+        Guess(
+            name=guess.name,
+            role=Role.DROP,
+            why=f"Says the same as {dropped[guess.name]!r}, one to one: keeping both would count "
+            "it twice.",
+        )
+        if guess.name in dropped
+        else guess
+        for guess in guesses
+    ]
+
+
+def _comment(guess: Guess, file: Path | None) -> str:
+    lines = [guess.why]
+    if guess.role is Role.QUASI_IDENTIFIER and guess.how:
+        lines.append(guess.how)
+    if file is not None and not guess.uses_hierarchy:
+        shown = _toml_text(f"{file.parent.name}/{file.name}")
+        lines.append(
+            f"For fixed steps instead, replace the kind by: hierarchy = {shown}"
+            if guess.role is Role.QUASI_IDENTIFIER
+            else f"If others may know it, make it a quasi-identifier with: hierarchy = {shown}"
+        )
+    elif guess.role is Role.SENSITIVE and guess.order is not None:
+        lines.append(
+            'If others may know it, make it a quasi-identifier with kind = "ordinal" and its\n'
+            "order = [...] from low to high."
+        )
+    return "\n".join(lines)
+
+
+def _toml_text(text: str) -> str:
+    # The quoting of JSON is that of TOML for every text a file name can be.
+    return json.dumps(text, ensure_ascii=False)

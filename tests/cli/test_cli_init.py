@@ -1,0 +1,91 @@
+"""`shoal init` writes a job that runs unchanged; on a terminal it asks."""
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+import profile_samples
+import shoal
+from shoal.job import read_job
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("hospital", "customers", "survey"):
+        text = getattr(profile_samples, name)()
+        (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["hospital", "customers", "survey", "adult"])
+def test_the_written_job_runs_unchanged(shoal_runs, folder, name):
+    if name == "adult":
+        # a slice: the job is the same, and the run is short
+        frame = shoal.datasets.load_adult("keep").head(2000).fill_null("?")
+        frame.write_csv(folder / "adult.csv")
+    outcome = shoal_runs("init", f"{name}.csv")
+    assert outcome.status == 0, outcome.err
+    assert "job.toml" in outcome.out
+    outcome = shoal_runs("anonymize", f"{name}.csv", "-o", "safe.csv", "--job", "job.toml")
+    assert outcome.status == 0, outcome.err
+    job = read_job("job.toml")
+    quasi = [column for column, what in job.columns.items() if what.role == "quasi-identifier"]
+    removed = {c for c, what in job.columns.items() if what.role in ("identifier", "drop")}
+    published = shoal.read_table("safe.csv")
+    assert shoal.verify(published, job.k, quasi_identifiers=quasi).holds
+    assert not removed & set(published.columns)
+
+
+def test_init_runs_nothing_by_itself_and_says_that_hierarchies_are_data(shoal_runs, folder):
+    before = set(folder.iterdir())
+    outcome = shoal_runs("init", "customers.csv", "--yes")
+    assert {path.name for path in set(folder.iterdir()) - before} == {"job.toml", "job-hierarchies"}
+    assert "treat them like the data" in outcome.out
+    assert "CityA" not in outcome.out + outcome.err
+    assert "example.org" not in (folder / "job.toml").read_text(encoding="utf-8")
+
+
+def test_init_never_replaces_a_hierarchy_unless_forced(shoal_runs, folder):
+    assert shoal_runs("init", "customers.csv").status == 0
+    (folder / "job.toml").unlink()
+    outcome = shoal_runs("init", "customers.csv")
+    assert outcome.status == 2
+    assert "--force" in outcome.err
+    assert not (folder / "job.toml").exists()
+    assert shoal_runs("init", "customers.csv", "--force").status == 0
+
+
+def test_given_missing_values_are_taken_as_they_are(shoal_runs, folder):
+    assert shoal_runs("init", "hospital.csv", "--missing-values", "?").status == 0
+    assert read_job("job.toml").missing_values == ("", "?")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of Unix")
+def test_on_a_terminal_every_guess_is_a_question(folder, environment):
+    (folder / "small.csv").write_text(
+        "age,diagnosis\n" + "".join(f"{20 + n},d{n % 3}\n" for n in range(40)), encoding="utf-8"
+    )
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "shoal", "init", "small.csv"]
+    process = subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, close_fds=True
+    )
+    os.close(theirs)
+    os.write(ours, b"\nnonsense\nq\n7\n")  # age as guessed, a wrong answer, then a role, then k
+    shown = b""
+    try:
+        while chunk := os.read(ours, 4096):
+            shown += chunk
+    except OSError:  # Linux says so when the other side has closed
+        pass
+    finally:
+        os.close(ours)
+    assert process.wait(timeout=60) == 0, shown.decode()
+    job = read_job("job.toml")
+    assert job.k == 7
+    assert [column.role.value for column in job.columns.values()] == ["quasi-identifier"] * 2
+    assert b"whole word" in shown
