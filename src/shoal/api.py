@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from shoal.encode import encode, to_polars
+from shoal.encode import Owned, encode, to_polars
 from shoal.errors import OptionError
 from shoal.infer import infer_kinds
 from shoal.partition import Partition
@@ -107,8 +107,10 @@ def anonymize(
         style=style,
     )
     table = to_polars(frame)
+    own = isinstance(frame, Owned)
+    n_rows = table.height
     schema = build_schema(
-        table.columns,
+        frame.columns if own else table.columns,
         quasi_identifiers=quasi_identifiers,
         sensitive=sensitive,
         identifiers=identifiers,
@@ -122,7 +124,7 @@ def anonymize(
     from shoal.progress import watching
 
     with watching(progress) as report:
-        result = run_pipeline(table, schema, _with_progress(request, report))
+        result = run_pipeline(table, schema, _with_progress(request, report), own=own)
     return Release(
         frame=_back(
             result.published, frame, [*result.schema.sensitive, *result.schema.insensitive]
@@ -131,7 +133,7 @@ def anonymize(
         scores=result.scores,
         verification=result.verification,
         k=int(k),
-        n_rows=table.height,
+        n_rows=n_rows,
         n_groups=result.partition.n_groups,
         n_suppressed=result.partition.n_suppressed,
         parameters=request.parameters()
@@ -239,7 +241,7 @@ def _back(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
     """Return the published table in the type that came in; kept columns keep their data type."""
     import polars as pl
 
-    if isinstance(like, pl.DataFrame | pl.LazyFrame):
+    if isinstance(like, pl.DataFrame | pl.LazyFrame | Owned):
         return published
     native = nw.from_native(like, eager_only=True)
     if native.implementation.is_pandas():

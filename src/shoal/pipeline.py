@@ -113,8 +113,17 @@ class Result:
     seconds: float
 
 
-def run_pipeline(frame: pl.DataFrame, schema: Schema, request: Request) -> Result:
+def run_pipeline(
+    frame: pl.DataFrame, schema: Schema, request: Request, *, own: bool = False
+) -> Result:
     """Take a table to a verified release.
+
+    Args:
+        frame: the table.
+        schema: what its columns are.
+        request: what to do.
+        own: whether the frame is the run's own: columns are taken out of it once they are not
+            needed any more, and published text stays codes (see `shoal.coded`).
 
     Raises:
         ShoalError: the input or an option is wrong, or the promise cannot be kept.
@@ -129,12 +138,16 @@ def run_pipeline(frame: pl.DataFrame, schema: Schema, request: Request) -> Resul
     algorithm = create_algorithm(request.algorithm, request.algorithm_options)
     if frame.height == 0:
         raise DataError("The table has no rows; there is nothing to anonymize.")
-    _check_rows(frame.height, request.k)
+    n_rows = frame.height
+    _check_rows(n_rows, request.k)
     rng = np.random.default_rng(request.seed)
 
-    request.progress(0, frame.height, "encoding")
+    request.progress(0, n_rows, "encoding")
     schema = infer_kinds(schema, nw.from_native(frame))
     table = encode(frame, schema)
+    if own:
+        for name in schema.quasi_identifiers:
+            frame.drop_in_place(name)
     kept = _rows_to_publish(table, request)
     _check_possible(table, kept, request)
 
@@ -142,15 +155,16 @@ def run_pipeline(frame: pl.DataFrame, schema: Schema, request: Request) -> Resul
         warnings.simplefilter("always", ShoalWarning)
         partition = _cluster(table, kept, algorithm, measure, request, rng)
 
-    request.progress(0, frame.height, "publishing")
+    request.progress(0, n_rows, "publishing")
     published = recode(
-        frame, schema, table, partition, rng if request.shuffle else None, request.style
+        frame, schema, table, partition, rng if request.shuffle else None, request.style, coded=own
     )
-    request.progress(0, frame.height, "verifying")
+    request.progress(0, n_rows, "verifying")
     verification = _verify(published, schema, request)
+    request.progress(0, n_rows, "scoring")
     scores = _score(table, partition, request)
     facts = gather_facts(table, partition, published, k=int(request.k), style=request.style)
-    request.progress(frame.height, frame.height, "done")
+    request.progress(n_rows, n_rows, "done")
     notes = tuple(dict.fromkeys(str(w.message) for w in caught))
     for w in caught:
         if not issubclass(w.category, ShoalWarning):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from shoal.closure import IntervalClosures, SetClosures, TreeClosures, close
+from shoal.coded import code_text
 from shoal.errors import OptionError, RoleError, did_you_mean
 from shoal.hierarchy import canonical_label
 from shoal.schema import Kind
@@ -117,6 +118,8 @@ def recode(
     partition: Partition,
     rng: np.random.Generator | None,
     style: Style | None = None,
+    *,
+    coded: bool = False,
 ) -> pl.DataFrame:
     """Return the published table.
 
@@ -126,12 +129,13 @@ def recode(
     index and no row number.
 
     Args:
-        frame: the original table.
+        frame: the original table; its quasi-identifiers are not looked at.
         schema: the roles and kinds of its columns.
         table: the same table, encoded.
         partition: the groups.
         rng: shuffles the rows, so that their order tells nothing; None keeps the order.
         style: how generalised cells are written.
+        coded: whether generalised text stays codes (see `shoal.coded`).
 
     Raises:
         RoleError: a column of bounds would have the name of another published column.
@@ -141,7 +145,8 @@ def recode(
     import polars as pl
 
     style = style or Style()
-    assert frame.height == table.n_rows == partition.n_rows
+    assert table.n_rows == partition.n_rows
+    assert not frame.width or frame.height == table.n_rows
     rows = np.flatnonzero(partition.labels >= 0)
     if rng is not None:
         rows = rng.permutation(rows)
@@ -152,6 +157,8 @@ def recode(
     for name, titles in published_names(schema, style).items():
         if name in attributes:
             per_group = _publish(attributes[name], partition, style)
+            if coded:
+                per_group = [code_text(cells) for cells in per_group]
             columns = [cells.gather(groups) for cells in per_group]
         else:
             columns = [frame.get_column(name).gather(row_numbers)]

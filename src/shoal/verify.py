@@ -135,11 +135,14 @@ def verify_table(
     if table.height == 0:
         raise DataError("The table has no rows, so there is nothing to verify.")
 
-    groups, sizes = _groups_of_equal_rows(table.select(keys))
+    packed = _packed([table.get_column(name) for name in keys])
+    sizes = _sizes(packed)
     violated = sizes < size
     smallest = int(sizes.min())
     checks = [_check_group_size(size, smallest)]
     if models:
+        groups, sizes = _numbered(packed)
+        violated = sizes < size
         columns = tuple(_sensitive(table.get_column(name)) for name in sensitive_names)
         encoded = EncodedTable(table.height, (), columns)
         for model in models:
@@ -195,25 +198,62 @@ def _check_model(
     return check, verdict.holds
 
 
-def _groups_of_equal_rows(
-    table: pl.DataFrame, *, ordered: bool = False
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the group of each row and the size of each group; sorted by value if asked."""
+def _packed(columns: list[pl.Series]) -> NDArray[np.int64]:
+    """Return one number per row, equal for rows whose cells are all equal."""
+    import numpy as np
+
+    packed, width = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for column in columns:
+        codes, n_codes = _codes(column)
+        if width > (1 << 62) // n_codes:  # number the combinations so far anew
+            packed, sizes = _numbered(packed)
+            width = len(sizes)
+        packed *= n_codes
+        packed += codes
+        width *= n_codes
+    return packed
+
+
+def _codes(column: pl.Series) -> tuple[NDArray[np.integer[Any]], int]:
+    """Return a number per cell, equal for equal cells, and a bound; missing is one more value."""
+    import polars as pl
+
+    dtype = column.dtype
+    if dtype == pl.String:
+        column = column.cast(pl.Categorical(pl.Categories.random()))
+    if isinstance(column.dtype, pl.Categorical | pl.Enum) or dtype == pl.Boolean:
+        codes = column.to_physical().cast(pl.UInt32)
+    elif dtype.is_nested() or dtype == pl.Binary:
+        found = column.to_frame("cell").with_row_index("row").group_by("cell").agg("row")
+        numbered = found.select("row").with_row_index("code").explode("row").sort("row")
+        codes = numbered.get_column("code")
+    else:
+        codes = _without_nan(column).rank("dense")
+    known = codes.drop_nulls().to_numpy()
+    bound = int(known.max()) + 2 if known.size else 1
+    return codes.fill_null(bound - 1).to_numpy(), bound
+
+
+def _without_nan(column: pl.Series) -> pl.Series:
+    # Adding 0 turns -0 into 0: a reader sees one number.
+    return column.fill_nan(None) + 0.0 if column.dtype.is_float() else column
+
+
+def _sizes(packed: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many rows each number has, in no order."""
     import numpy as np
     import polars as pl
 
-    # Own names, since a published column may have any.
-    keys = [f"q{number}" for number in range(table.width)]
-    cells = table.rename(dict(zip(table.columns, keys, strict=True)))
-    cells = cells.with_columns(pl.selectors.float().fill_nan(None))
-    found = cells.with_row_index("row").group_by(keys).agg("row")
-    if ordered:
-        found = found.sort(keys, nulls_last=True)
-    rows = found.get_column("row")
-    sizes = rows.list.len().to_numpy().astype(np.int64)
-    groups = np.empty(table.height, dtype=np.int64)
-    groups[rows.explode().to_numpy()] = np.repeat(np.arange(len(sizes)), sizes)
-    return groups, sizes
+    counted = pl.DataFrame({"packed": packed}).group_by("packed").len("rows")
+    return counted.get_column("rows").to_numpy().astype(np.int64)
+
+
+def _numbered(packed: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the group of each row, 0 …, ordered by number, and the size of each group."""
+    import numpy as np
+
+    _, groups, sizes = np.unique(packed, return_inverse=True, return_counts=True)
+    return groups.astype(np.int64, copy=False), sizes.astype(np.int64, copy=False)
 
 
 def _sensitive(series: pl.Series) -> Sensitive:
@@ -225,8 +265,10 @@ def _sensitive(series: pl.Series) -> Sensitive:
 
     dtype = series.dtype
     ordered = dtype.is_numeric() or dtype.is_temporal() or isinstance(dtype, pl.Enum)
-    codes, counts = _groups_of_equal_rows(series.to_frame(), ordered=ordered)
-    return Sensitive(series.name, codes.astype(np.int32), len(counts), ordered, counts)
+    # Codes of a column of an ordered type ascend with its values, and missing comes last.
+    codes, _ = _codes(series)
+    groups, counts = _numbered(codes.astype(np.int64))
+    return Sensitive(series.name, groups.astype(np.int32), len(counts), ordered, counts)
 
 
 def _published_as(table: pl.DataFrame, name: str) -> list[str]:

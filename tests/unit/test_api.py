@@ -283,5 +283,5 @@ def test_progress_reports_the_stages_in_order():
     told = []
     anonymize(progress=lambda done, total, what: told.append(what))
     assert list(dict.fromkeys(told)) == [
-        "encoding", "clustering", "publishing", "verifying", "done",
+        "encoding", "clustering", "publishing", "verifying", "scoring", "done",
     ]  # fmt: skip
