@@ -112,8 +112,14 @@ def release(**options):
     frame = load_adult()[:2000]
     names = list(ADULT_QUASI_IDENTIFIERS)
     return shoal.anonymize(
-        frame[[*names, "salary"]], k=5, quasi_identifiers=names, sensitive=["salary"], seed=3,
-        algorithm="loukides-shao", algorithm_options={"threshold": 0.2}, **options,
+        frame[[*names, "salary"]],
+        k=5,
+        quasi_identifiers=names,
+        sensitive=["salary"],
+        seed=3,
+        algorithm="loukides-shao",
+        algorithm_options={"threshold": 0.2},
+        **options,
     )
 
 
@@ -132,6 +138,12 @@ def test_a_run_without_a_limit_says_how_many_rows_it_left_out():
         result = release()
     notes = [str(w.message) for w in caught] + list(getattr(result, "warnings", ()))
     assert any("leaves out" in note and "max_suppression" in note for note in notes)
+
+
+def test_the_usual_threshold_rises_until_half_of_the_rows_are_kept():
+    for number, table in enumerate(small_tables(54, count=30)):
+        found = LoukidesShao().partition(table, make_run(table, "ncp", 5, number))
+        assert 2 * found.n_suppressed <= table.n_rows
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan"), True, "0.2"])

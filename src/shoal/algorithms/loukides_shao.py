@@ -25,6 +25,7 @@ __all__ = ["LoukidesShao"]
 
 BLOCK_ROWS = 256
 SLICE_SEEDS = 500
+USUAL_THRESHOLDS = (0.3, 0.5, 0.7, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +50,9 @@ class LoukidesShao(Algorithm):
 
     Args:
         threshold: loss per cell, between 0 and 1, that no cluster may exceed. The higher, the fewer
-            rows are deleted and the more the others are generalised.
+            rows are deleted and the more the others are generalised. Lin and Wei call a proper
+            value difficult to decide; by default it is the first of 0.3, 0.5, 0.7 and 1 with which
+            at least half of the rows are kept.
 
     Raises:
         PromiseError: every cluster would be deleted.
@@ -60,12 +63,12 @@ class LoukidesShao(Algorithm):
     citation = "Loukides, Shao 2007"
     may_suppress = True
 
-    threshold: float = 0.3
+    threshold: float | None = None
 
     def __post_init__(self) -> None:
         """Check the options."""
         limit = self.threshold
-        if (
+        if limit is not None and (
             isinstance(limit, bool)
             or not isinstance(limit, int | float)
             or not math.isfinite(limit)
@@ -77,11 +80,15 @@ class LoukidesShao(Algorithm):
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table; deleted rows are suppressed."""
-        growth = _Growth(table, run)
-        growth.grow_clusters(float(self.threshold))
+        tries = USUAL_THRESHOLDS if self.threshold is None else (float(self.threshold),)
+        for threshold in tries:
+            growth = _Growth(table, run)
+            growth.grow_clusters(threshold)
+            if 2 * growth.n_deleted <= table.n_rows:
+                break
         if not growth.n_clusters:
             raise PromiseError(
-                f"No cluster reaches k = {run.k} rows within threshold {self.threshold}, so every "
+                f"No cluster reaches k = {run.k} rows within threshold {threshold}, so every "
                 "row would be deleted; raise the threshold of 'loukides-shao' or lower k."
             )
         growth.keep_within_allowance(run.max_suppressed)
@@ -100,6 +107,11 @@ class _Growth:
         self.costs = np.zeros(most, np.int64)
         self.n_clusters = 0
 
+    @property
+    def n_deleted(self) -> int:
+        """How many rows are in clusters that stayed below k."""
+        return int(np.count_nonzero(self.label == DELETED))
+
     def grow_clusters(self, threshold: float) -> None:
         """Build one cluster after the other around the next random record that is still free."""
         scanner, n = self.scanner, self.table.n_rows
@@ -109,18 +121,36 @@ class _Growth:
         block_of[rows.ids] = np.repeat(np.arange(n_blocks), rows.alive)
         seeds = self.run.rng.permutation(n)
         scratch = (
-            scanner.query(), np.empty(scanner.n_classes, np.int64),
-            np.empty(scanner.n_classes, np.int64), np.empty(n_blocks, np.int64),
-            np.empty(n_blocks, np.int64), np.empty(rows.longest, scanner.dtype),
-            np.empty(rows.longest, np.int64), np.empty(n, np.int64),
+            scanner.query(),
+            np.empty(scanner.n_classes, np.int64),
+            np.empty(scanner.n_classes, np.int64),
+            np.empty(n_blocks, np.int64),
+            np.empty(n_blocks, np.int64),
+            np.empty(rows.longest, scanner.dtype),
+            np.empty(rows.longest, np.int64),
+            np.empty(n, np.int64),
         )
         for first in range(0, n, SLICE_SEEDS):
             self.run.progress(n - int(rows.alive.sum()), n, "clustering")
             self.n_clusters = grow_to_threshold(
-                scanner.space, rows.columns, rows.blocks, rows.starts, rows.alive, rows.ids,
-                block_of, scanner.classes, seeds[first : first + SLICE_SEEDS],
-                everything_cost(scanner), threshold, self.run.k, self.n_clusters,
-                self.groups, self.hists, self.costs, self.label, *scratch,
+                scanner.space,
+                rows.columns,
+                rows.blocks,
+                rows.starts,
+                rows.alive,
+                rows.ids,
+                block_of,
+                scanner.classes,
+                seeds[first : first + SLICE_SEEDS],
+                everything_cost(scanner),
+                threshold,
+                self.run.k,
+                self.n_clusters,
+                self.groups,
+                self.hists,
+                self.costs,
+                self.label,
+                *scratch,
             )
 
     def keep_within_allowance(self, allowed: int | None) -> None:
@@ -138,8 +168,18 @@ class _Growth:
     def _join(self, rows: NDArray[Any], *, join: bool) -> NDArray[np.int64]:
         scanner, rise = self.scanner, np.empty(len(rows), np.int64)
         join_cheapest(
-            scanner.space, scanner.rows, rows, scanner.classes, join, self.groups, self.hists,
-            self.costs, scanner.query(), np.empty(self.n_clusters, scanner.dtype),
-            np.empty(self.n_clusters, np.int64), self.label, rise,
+            scanner.space,
+            scanner.rows,
+            rows,
+            scanner.classes,
+            join,
+            self.groups,
+            self.hists,
+            self.costs,
+            scanner.query(),
+            np.empty(self.n_clusters, scanner.dtype),
+            np.empty(self.n_clusters, np.int64),
+            self.label,
+            rise,
         )
         return rise
