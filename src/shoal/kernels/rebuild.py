@@ -1,0 +1,307 @@
+"""Local search on groups, continued: open new groups, and take groups apart to build better ones.
+
+A closure costs its rows the same however many they are, so a new group pays if its closure is
+cheaper than what its rows pay now, and if the groups they leave can spare them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shoal.kernels.jit import helper, kernel
+from shoal.kernels.private import group_holds
+from shoal.kernels.refine import NONE, best_group, close_group, put_in, take_out
+from shoal.kernels.scan import absorb, join_scan, load_query, store_query
+
+ZERO = np.int64(0)
+N_BUCKETS = 1024
+
+__all__ = ["rebuild_groups"]
+
+
+@helper
+def _set_worth(groups: Any, g: int, k: int, worth: Any) -> None:
+    """Note what each row of group g pays: what a new group can save (0: it cannot be spared)."""
+    pays = groups.costs[g] // groups.size[g] if groups.size[g] > k else np.int64(0)
+    p = groups.head[g]
+    while p >= 0:
+        worth[p] = pays
+        p = groups.after[p]
+
+
+@helper
+def _nearest_rows(
+    distance: Any, worth: Any, wanted: int, seed: int, buckets: Any, chosen: Any
+) -> int:
+    """List about ``wanted`` rows nearest to the seed that would gain by joining it alone."""
+    n_rows = worth.shape[0]
+    most = np.int64(1)
+    for i in range(n_rows):
+        most = max(most, np.int64(distance[i]))
+    shift = 0
+    while (most >> shift) >= N_BUCKETS:
+        shift += 1
+    buckets[:] = 0
+    for i in range(n_rows):
+        if worth[i] > distance[i]:
+            buckets[np.int64(distance[i]) >> shift] += 1
+    last = 0
+    count = buckets[0]
+    while count < wanted and last < N_BUCKETS - 1:
+        last += 1
+        count += buckets[last]
+    n = 0
+    for i in range(n_rows):
+        if worth[i] > distance[i] and (np.int64(distance[i]) >> shift) <= last and i != seed:
+            if n >= chosen.shape[0]:
+                break
+            chosen[n] = i
+            n += 1
+    return n
+
+
+@helper
+def _gather(rows: Any, chosen: Any, n: int, near: Any) -> None:
+    """Copy the chosen rows side by side, so that they can be scanned at full speed."""
+    for j in range(rows.lev8.shape[0]):
+        for p in range(n):
+            near.lev8[j, p] = rows.lev8[j, chosen[p]]
+    for j in range(rows.lev16.shape[0]):
+        for p in range(n):
+            near.lev16[j, p] = rows.lev16[j, chosen[p]]
+    for j in range(rows.lev32.shape[0]):
+        for p in range(n):
+            near.lev32[j, p] = rows.lev32[j, chosen[p]]
+    for j in range(rows.low.shape[0]):
+        for p in range(n):
+            near.low[j, p] = rows.low[j, chosen[p]]
+            near.high[j, p] = rows.high[j, chosen[p]]
+    for j in range(rows.clow.shape[0]):
+        for p in range(n):
+            near.clow[j, p] = rows.clow[j, chosen[p]]
+            near.chigh[j, p] = rows.chigh[j, chosen[p]]
+    for j in range(rows.bits.shape[0]):
+        for p in range(n):
+            near.bits[j, p] = rows.bits[j, chosen[p]]
+
+
+@helper
+def _grow(
+    space: Any, rows: Any, groups: Any, k: int, own: int, seed: int, query: Any, worth: Any,
+    chosen: Any, n_near: int, near: Any, spare: Any, used: Any, joined: Any, quota: Any,
+) -> tuple[int, int]:
+    """Grow a group from the seed (the query): always the cheapest row, as long as it gains.
+
+    Groups other than ``own`` only give what they have above k. Returns how many of ``joined`` are
+    best and what they gain over ``worth`` together. Ties go to the row listed first.
+    """
+    _gather(rows, chosen, n_near, near)
+    for p in range(n_near):
+        used[p] = False
+    total = worth[seed]
+    joined[0] = seed
+    n_joined = 1
+    quota[groups.label[seed]] += 1
+    best_net = -NONE
+    best_n = 0
+    while True:
+        join_scan(space, near, query, ZERO, ZERO, n_near, spare)
+        best = np.int64(-1)
+        least = NONE
+        for p in range(n_near):
+            if np.int64(spare[p]) < least and not used[p]:
+                i = chosen[p]
+                h = groups.label[i]
+                if worth[i] <= spare[p] or (h != own and groups.size[h] - quota[h] <= k):
+                    used[p] = True
+                    continue
+                least = np.int64(spare[p])
+                best = p
+        if best < 0:
+            break
+        used[best] = True
+        i = chosen[best]
+        absorb(space, rows, query, i)
+        joined[n_joined] = i
+        n_joined += 1
+        quota[groups.label[i]] += 1
+        total += worth[i]
+        if n_joined >= k:
+            net = total - n_joined * least
+            if net > best_net:
+                best_net = net
+                best_n = n_joined
+    for m in range(n_joined):
+        quota[groups.label[joined[m]]] = 0
+    return best_n, best_net
+
+
+@helper
+def _holds(groups: Any, rules: Any, g: int) -> bool:
+    if rules.kinds.shape[0] == 0 or groups.size[g] == 0:
+        return True
+    return group_holds(groups.phist[g], rules.whole, rules.first, rules.kinds, rules.numbers)
+
+
+@helper
+def _place_rest(
+    space: Any, rows: Any, classes: Any, groups: Any, rules: Any, g: int, members: Any, n: int,
+    budget: int, n_groups: int, query: Any, spare: Any, out: Any, scratch: Any, joined: Any,
+    origin: Any, n_moved: int,
+) -> tuple[int, int]:
+    """Put the rows that group g still has where they cost least, all together within budget.
+
+    Returns the number of rows moved so far (as a negative number if the budget did not do) and
+    what is left of the budget.
+    """
+    groups.size[g] = -groups.size[g]  # not a place to go to
+    worked = True
+    for m in range(n):
+        i = members[m]
+        if groups.label[i] != g:
+            continue
+        best, rise = best_group(
+            space, rows, classes, groups, rules, i, g, n_groups, budget, query, spare, out, scratch
+        )
+        if best < 0:
+            worked = False
+            break
+        groups.size[g] = -groups.size[g]
+        take_out(groups, rules, classes, i)
+        groups.size[g] = -groups.size[g]
+        put_in(groups, rules, classes, i, best)
+        groups.costs[best] += rise
+        load_query(space, groups.columns, best, query)
+        absorb(space, rows, query, i)
+        store_query(groups.columns, best, query)
+        joined[n_moved] = i
+        origin[n_moved] = g
+        n_moved += 1
+        budget -= rise
+    groups.size[g] = -groups.size[g]
+    return (n_moved if worked else -n_moved), budget
+
+
+@kernel
+def rebuild_groups(
+    space: Any, rows: Any, classes: Any, groups: Any, rules: Any, seeds: Any, apart: bool,
+    start: int, stop: int, k: int, n_groups: int, reach: int, query: Any, spare: Any, out: Any,
+    scratch: Any, distance: Any, worth: Any, buckets: Any, chosen: Any, near: Any, used: Any,
+    joined: Any, quota: Any, members: Any, origin: Any,
+) -> int:
+    """Build a new group around each of the rows seeds[start:stop], if that lowers the cost.
+
+    The new group takes rows that other groups can spare. With ``apart`` the seed's own group is
+    dissolved: its rows may all join, and the rest go where they cost least; without, it must have
+    rows to spare itself. Class-free costs only. Returns the saving.
+    """
+    saved = np.int64(0)
+    free = ZERO
+    for g in range(n_groups):
+        if groups.size[g] > 0:
+            _set_worth(groups, g, k, worth)
+    for t in range(start, stop):
+        seed = seeds[t]
+        g = np.int64(groups.label[seed])
+        if groups.costs[g] == 0 or (not apart and groups.size[g] <= k):
+            continue
+        while free < n_groups and groups.size[free] > 0:
+            free += 1
+        if free >= n_groups:
+            break
+        n = 0
+        elsewhere = np.int64(0)
+        if apart:
+            p = groups.head[g]
+            while p >= 0:
+                members[n] = p
+                n += 1
+                best, rise = best_group(
+                    space, rows, classes, groups, rules, p, g, n_groups, NONE, query, spare, out,
+                    scratch,
+                )
+                worth[p] = min(rise, NONE >> 24)
+                elsewhere += worth[p]
+                p = groups.after[p]
+        load_query(space, rows, seed, query)
+        join_scan(space, rows, query, ZERO, ZERO, worth.shape[0], distance)
+        n_near = _nearest_rows(distance, worth, reach, seed, buckets, chosen)
+        n_new = 0
+        net = np.int64(0)
+        if n_near >= k - 1:
+            n_new, net = _grow(
+                space, rows, groups, k, g if apart else np.int64(-1), seed, query, worth, chosen,
+                n_near, near, spare, used, joined, quota,
+            )
+        pays = n_new >= k and (
+            elsewhere - net < groups.costs[g] if apart else net > 0
+        )
+        if not pays:
+            if apart:
+                _set_worth(groups, g, k, worth)
+            continue
+        # carry it out, and back again if the estimate was too good
+        before = groups.costs[g]
+        quota[g] = 1
+        for m in range(n_new):
+            h = groups.label[joined[m]]
+            origin[m] = h
+            if quota[h] == 0:
+                quota[h] = 1
+                before += groups.costs[h]
+        for m in range(n_new):
+            take_out(groups, rules, classes, joined[m])
+            put_in(groups, rules, classes, joined[m], free)
+        close_group(space, rows, groups, free, query)
+        after = groups.costs[free]
+        fine = _holds(groups, rules, free)
+        quota[g] = 1 if not apart else 0
+        for m in range(n_new):
+            h = origin[m]
+            if quota[h] == 1:
+                quota[h] = 0
+                close_group(space, rows, groups, h, query)
+                after += groups.costs[h]
+                fine = fine and _holds(groups, rules, h)
+        quota[g] = 0
+        n_moved = np.int64(n_new)
+        if apart and fine:
+            n_moved, left = _place_rest(
+                space, rows, classes, groups, rules, g, members, n, before - after, n_groups,
+                query, spare, out, scratch, joined, origin, n_moved,
+            )
+            fine = n_moved > 0
+            n_moved = abs(n_moved)
+            after = before - left
+        if fine and after < before:
+            saved += before - after
+            if apart:
+                groups.costs[g] = 0
+            _set_worth(groups, free, k, worth)
+            for m in range(n_moved):
+                h = origin[m] if m < n_new else np.int64(groups.label[joined[m]])
+                if groups.size[h] > 0:
+                    _set_worth(groups, h, k, worth)
+            continue
+        for m in range(n_moved - 1, -1, -1):
+            i = joined[m]
+            h = np.int64(groups.label[i])
+            take_out(groups, rules, classes, i)
+            put_in(groups, rules, classes, i, origin[m])
+            if m >= n_new:
+                close_group(space, rows, groups, h, query)
+                _set_worth(groups, h, k, worth)
+        groups.costs[free] = 0
+        for m in range(n_new):
+            h = origin[m]
+            if quota[h] == 0:
+                quota[h] = 1
+                close_group(space, rows, groups, h, query)
+                _set_worth(groups, h, k, worth)
+        for m in range(n_new):
+            quota[origin[m]] = 0
+        close_group(space, rows, groups, g, query)
+        _set_worth(groups, g, k, worth)
+    return saved

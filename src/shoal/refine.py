@@ -1,0 +1,235 @@
+"""Refinement: lower the cost of any partition while keeping k and every privacy model.
+
+A closure costs each of its rows the same however many there are, so this is a choice of closures:
+every row wants the cheapest one that covers it, and every closure needs k rows. Sweeps of four moves,
+each made only if it lowers the total cost:
+
+* relocate a row out of a group larger than k into the group where it costs least;
+* dissolve a group into the groups where its rows cost least;
+* open a new group around a row, from rows that other groups can spare;
+* take a group apart and build a better one around one of its rows (moves, swaps, splits and
+  chains of moves are special cases).
+
+The total cost falls with every move, so sweeps end; the state after any sweep is a valid partition.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shoal.enforce import GroupState
+from shoal.kernels.rebuild import N_BUCKETS, rebuild_groups
+from shoal.kernels.refine import Groups, Rules, dissolve_groups, relocate_rows
+from shoal.kernels.sequential import link_members
+from shoal.partition import Partition
+from shoal.privacy.arrays import PrivateArrays
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from shoal.encode import EncodedTable
+    from shoal.privacy import PrivacyModel
+    from shoal.scan import Scanner
+
+__all__ = ["Effort", "refine_partition"]
+
+SLICE_WORK = 20_000_000
+MIN_GAIN = 2e-4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """How hard to try.
+
+    Attributes:
+        sweeps: at most this many sweeps.
+        rebuild: whether groups are taken apart (the dearest move).
+        reach: rows looked at around a seed, as a multiple of k.
+        seconds: stop after this many seconds (then the result depends on the machine's speed).
+        min_gain: stop when a sweep lowers the cost by less than this share.
+    """
+
+    sweeps: int = 8
+    rebuild: bool = True
+    reach: int = 8
+    seconds: float | None = None
+    min_gain: float = MIN_GAIN
+
+
+EFFORTS = {
+    "fast": Effort(sweeps=2, rebuild=False, min_gain=0.01),
+    "balanced": Effort(sweeps=8, min_gain=0.003),
+    "best": Effort(sweeps=60, reach=16, min_gain=5e-5),
+}
+
+
+def refine_partition(
+    table: EncodedTable,
+    partition: Partition,
+    scanner: Scanner,
+    k: int,
+    privacy: Sequence[PrivacyModel],
+    effort: Effort,
+    rng: np.random.Generator,
+    progress: Callable[[int, int, str], None],
+) -> Partition:
+    """Return a partition of the same rows that costs no more; suppressed rows stay so.
+
+    Deterministic given the generator, unless ``effort.seconds`` is set. On Ctrl-C the best so far is
+    lost only if nobody catches KeyboardInterrupt: it propagates between slices of work.
+    """
+    kept = np.flatnonzero(partition.labels >= 0)
+    if partition.n_groups < 2 or not len(kept):
+        return partition
+    if len(kept) < table.n_rows:
+        inner = refine_partition(
+            table.take(kept), Partition(partition.labels[kept], partition.n_groups),
+            scanner.take(kept), k, privacy, effort, rng, progress,
+        )
+        labels = partition.labels.copy()
+        labels[kept] = inner.labels
+        return Partition(labels, inner.n_groups)
+    return _Search(table, partition, scanner, k, privacy, effort, rng, progress).run()
+
+
+class _Search:
+    """The state of one search and the scratch arrays of its moves."""
+
+    def __init__(
+        self,
+        table: EncodedTable,
+        partition: Partition,
+        scanner: Scanner,
+        k: int,
+        privacy: Sequence[PrivacyModel],
+        effort: Effort,
+        rng: np.random.Generator,
+        progress: Callable[[int, int, str], None],
+    ) -> None:
+        self.k, self.scanner, self.effort, self.rng = k, scanner, effort, rng
+        self.progress = progress
+        self.n = n = table.n_rows
+        # room for groups that are opened before others are dissolved
+        self.capacity = partition.n_groups + max(16, partition.n_groups // 4)
+        private = PrivateArrays.of(table, privacy)
+        self.rules = Rules(*private.arrays)
+        self.groups = _state(scanner, partition, self.capacity, self.rules)
+        self.scratch = private.scratch()
+        self.query = scanner.query()
+        self.spare = np.empty(max(self.capacity, n), scanner.dtype)
+        self.out = np.empty(self.capacity, np.int64)
+        self.members = np.empty(n, np.int64)
+        reach = effort.reach * k
+        most = min(n, max(4 * reach, 64))
+        self.rebuild_scratch = (
+            np.empty(n, scanner.dtype), np.zeros(n, np.int64), np.zeros(N_BUCKETS, np.int64),
+            np.empty(most, np.int64), scanner.groups(most), np.empty(most, np.bool_),
+            np.empty(n + 1, np.int64), np.zeros(self.capacity, np.int64), self.members,
+            np.empty(n + 1, np.int64),
+        )
+
+    def run(self) -> Partition:
+        """Sweep until nothing much is gained."""
+        began = time.monotonic()
+        limit = self.effort.seconds
+        for sweep in range(self.effort.sweeps):
+            before = self._cost()
+            self._sweep(sweep)
+            late = limit is not None and time.monotonic() - began > limit
+            if late or before - self._cost() <= self.effort.min_gain * before:
+                break
+        return Partition.from_labels(self.groups.label)
+
+    def _cost(self) -> int:
+        return int(self.groups.costs.sum())
+
+    def _sweep(self, number: int) -> None:
+        self._relocate(number)
+        self._dissolve(number)
+        # costs per sensitive value are not "per row of a closure": only the first two moves apply
+        if self.scanner.n_classes == 1:
+            self._rebuild(self._seeds(self._dearest_first(self.k), number), False, number)
+            if self.effort.rebuild:
+                self._rebuild(self._seeds(self._dearest_first(0), number), True, number)
+
+    def _dearest_first(self, more_than: int) -> NDArray[np.int64]:
+        """Return the groups of more than this many rows, the dearest per row first."""
+        size, costs = self.groups.size, self.groups.costs
+        chosen = np.flatnonzero((size > more_than) & (costs > 0))
+        return chosen[np.argsort(-(costs[chosen] / size[chosen]), kind="stable")]
+
+    def _seeds(self, order: NDArray[np.int64], number: int) -> NDArray[np.int64]:
+        """Return one row of each group: in every sweep another."""
+        pick = self.rng.random(len(order))
+        seeds = np.empty(len(order), np.int64)
+        label, size = self.groups.label, self.groups.size
+        rows = np.argsort(label, kind="stable")
+        starts = np.cumsum(np.bincount(label, minlength=self.capacity)) - size
+        seeds[:] = rows[starts[order] + (pick * size[order]).astype(np.int64)]
+        del number
+        return seeds
+
+    def _slices(self, count: int, per_item: int, what: str) -> list[tuple[int, int]]:
+        step = max(1, SLICE_WORK // max(per_item, 1))
+        self.what = what
+        return [(at, min(count, at + step)) for at in range(0, count, step)]
+
+    def _relocate(self, number: int) -> None:
+        order = self.rng.permutation(self.n)
+        for start, stop in self._slices(self.n, self.capacity, "relocating"):
+            self.progress(start, self.n, f"refining, sweep {number + 1}")
+            relocate_rows(
+                *self._base(), order, start, stop, self.k, self.capacity, self.query, self.spare,
+                self.out, self.scratch,
+            )
+
+    def _dissolve(self, number: int) -> None:
+        order = self._dearest_first(0)
+        for start, stop in self._slices(len(order), self.capacity * self.k, "dissolving"):
+            self.progress(start, len(order), f"refining, sweep {number + 1}")
+            dissolve_groups(
+                *self._base(), order, start, stop, self.capacity, self.query, self.spare,
+                self.out, self.scratch, self.members,
+            )
+
+    def _rebuild(self, seeds: NDArray[np.int64], apart: bool, number: int) -> None:
+        work = self.capacity * self.k + 4 * self.n
+        for start, stop in self._slices(len(seeds), work, "rebuilding"):
+            self.progress(start, len(seeds), f"refining, sweep {number + 1}")
+            rebuild_groups(
+                *self._base(), seeds, apart, start, stop, self.k, self.capacity,
+                self.effort.reach * self.k, self.query, self.spare, self.out, self.scratch,
+                *self.rebuild_scratch,
+            )
+
+    def _base(self) -> tuple[object, ...]:
+        scanner = self.scanner
+        return scanner.space, scanner.rows, scanner.classes, self.groups, self.rules
+
+
+def _state(scanner: Scanner, partition: Partition, capacity: int, rules: Rules) -> Groups:
+    state = GroupState(scanner, partition)
+    used = partition.n_groups
+    columns = scanner.groups(capacity)
+    for target, source in zip(columns, state.groups, strict=True):
+        target[:] = 0
+        target[:, :used] = source
+    hists = np.zeros((scanner.n_classes, capacity), np.int64)
+    hists[:, :used] = state.hists
+    costs = np.zeros(capacity, np.int64)
+    costs[:used] = state.costs
+    n = scanner.n_rows
+    label = partition.labels.copy()
+    head, size = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
+    after, before = np.empty(n, np.int64), np.empty(n, np.int64)
+    link_members(label, head, after, before, size)
+    phist = np.zeros((capacity if len(rules.kinds) else 1, len(rules.whole)), np.int64)
+    for s, codes in enumerate(rules.private):
+        np.add.at(phist, (label, rules.first[s] + codes), 1)
+    return Groups(label, head, after, before, size, columns, hists, costs, phist)
