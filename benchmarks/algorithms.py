@@ -66,18 +66,23 @@ def report(rows: list[dict[str, object]]) -> str:
     lines = [
         "# How fast, how large, how good: every algorithm",
         "",
-        f"Adult, 45,222 rows, eight quasi-identifiers, k = 10, measure ncp; {card['cores']} cores, "
-        f"Python {card['python']}, numba {card['numba']}, commit {card['commit']}. Seconds are the "
-        "best of three runs of the whole call (encode to score), compiling left out. Growth is the "
-        "exponent b of time = a · rows^b between 10,000 and 40,000 rows. Memory is the peak of the "
-        "process and, beside it, what the runs added to what Python, the libraries and the table "
-        "hold. Algorithms marked * ran with taxonomies (Incognito and KACA generalise along them), "
-        "the others with flat categories, so losses compare only within a kind.",
+        (
+            "Adult, 45,222 rows, eight quasi-identifiers, k = 10, measure ncp; "
+            f"{card['cores']} cores, Python {card['python']}, numba {card['numba']}, commit "
+            f"{card['commit']}. Seconds are the best of three runs of the whole call (encode to "
+            "score), compiling left out. Growth is the exponent b of time = a · rows^b between "
+            "10,000 and 40,000 rows. Memory is the peak of the process and, beside it, what the "
+            "runs added to what Python, the libraries and the table hold. Algorithms marked * ran "
+            "with taxonomies (Incognito and KACA generalise along them), the others with flat "
+            "categories, so losses compare only within a kind."
+        ),
         "",
         "Made by `python -m benchmarks.algorithms`.",
         "",
-        "| algorithm | 10,000 | 20,000 | 40,000 | 45,222 rows | growth | peak MiB | added MiB "
-        "| ncp | lm | suppressed rows |",
+        (
+            "| algorithm | 10,000 | 20,000 | 40,000 | 45,222 rows | growth | peak MiB | added MiB "
+            "| ncp | lm | suppressed rows |"
+        ),
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
@@ -106,7 +111,9 @@ def main() -> None:
     for name in arguments.names or shoal.algorithms():
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.algorithms", "--one", name],
-            capture_output=True, text=True, check=False,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode:
             print(f"{name}: failed: {done.stderr.strip().splitlines()[-1]}", flush=True)

@@ -21,18 +21,21 @@ RESULTS = Path(__file__).parent.parent / "docs" / "results"
 def machine() -> dict[str, Any]:
     """Return what a reader needs to judge a time: versions, cores, commit."""
     import numba
-    import numpy
-    import polars
+    import numpy as np
+    import polars as pl
 
     commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607 - whichever git is at hand
+        capture_output=True,
+        text=True,
+        check=False,
     ).stdout.strip()
     return {
         "commit": commit,
         "python": platform.python_version(),
-        "numpy": numpy.__version__,
+        "numpy": np.__version__,
         "numba": numba.__version__,
-        "polars": polars.__version__,
+        "polars": pl.__version__,
         "cores": os.cpu_count(),
         "processor": platform.machine(),
     }

@@ -1,0 +1,1 @@
+"""Scripts that measure; a package only so that they can share code."""

@@ -42,15 +42,30 @@ class GroupState:
         self.out = np.empty(self.n_groups, np.int64)
         self.into = np.arange(self.n_groups)
         close_groups(
-            scanner.space, scanner.rows, partition.order, partition.starts, scanner.classes,
-            self.query, self.groups, self.hists, self.costs,
+            scanner.space,
+            scanner.rows,
+            partition.order,
+            partition.starts,
+            scanner.classes,
+            self.query,
+            self.groups,
+            self.hists,
+            self.costs,
         )
 
     def nearest(self, g: int) -> int:
         """Return the group whose union with g costs least more, −1 if there is no other."""
         best: int = nearest_group(
-            self.scanner.space, self.groups, self.hists, self.costs, self.alive, g,
-            self.n_groups, self.query, self.spare, self.out,
+            self.scanner.space,
+            self.groups,
+            self.hists,
+            self.costs,
+            self.alive,
+            g,
+            self.n_groups,
+            self.query,
+            self.spare,
+            self.out,
         )
         return best
 

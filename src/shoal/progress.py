@@ -92,7 +92,7 @@ def _bar() -> Iterator[Report]:
 
 
 @contextmanager
-def watching(progress: bool | Report) -> Iterator[Report]:
+def watching(progress: bool | Report) -> Iterator[Report]:  # noqa: FBT001 - the only one
     """Give the function behind ``progress=``: True shows it, False does not, or the user's own.
 
     Raises:

@@ -71,7 +71,8 @@ class Scanner:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of costs: two bytes where they fit, otherwise four."""
-        return self.space.full.dtype
+        dtype: np.dtype[Any] = self.space.full.dtype
+        return dtype
 
     def groups(self, n_groups: int) -> Columns:
         """Return uninitialised columns for the closures of n_groups groups."""
@@ -169,7 +170,7 @@ class _Builder:
     def build(self) -> Scanner:
         pairs = list(zip(self.table.attributes, self.model.forms, strict=True))
         costs = [w * _entries(f) for w, (_, f) in zip(self.model.weights, pairs, strict=True)]
-        self.scale, dtype = _choose_scale(costs, self._has_logs(), self._reach(pairs))
+        self.scale, dtype = _choose_scale(costs, self._reach(pairs), has_logs=self._has_logs())
         for weight, (attribute, form) in zip(self.model.weights, pairs, strict=True):
             self._add(attribute, form, float(weight) * self.scale)
         return self._finish(dtype)
@@ -348,7 +349,7 @@ def _entries(form: Form) -> NDArray[np.float64]:
 
 
 def _choose_scale(
-    costs: Sequence[NDArray[np.float64]], has_logs: bool, reach: float
+    costs: Sequence[NDArray[np.float64]], reach: float, *, has_logs: bool
 ) -> tuple[float, type[np.generic]]:
     """Return units per cost and the type that holds them, exact where that is possible."""
     total = float(sum(np.max(np.abs(c)) for c in costs)) or 1.0

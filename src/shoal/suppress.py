@@ -21,7 +21,7 @@ __all__ = ["everything_cost", "find_outliers"]
 def everything_cost(scanner: Scanner) -> NDArray[np.int64]:
     """Return what a fully generalised row costs, per sensitive value, in integer units."""
     space = scanner.space
-    cost = space.root_cost.sum(axis=1).astype(np.int64)
+    cost: NDArray[np.int64] = space.root_cost.sum(axis=1).astype(np.int64)
     cost += int(space.full.astype(np.int64).sum())
     cost += space.set_full.sum(axis=1)
     for e, row in enumerate(space.log_row):
@@ -42,8 +42,15 @@ def find_outliers(scanner: Scanner, partition: Partition, at_most: int) -> NDArr
     state = GroupState(scanner, partition)
     gain = np.zeros(scanner.n_rows, np.int64)
     marginal_costs(
-        scanner.space, scanner.rows, partition.order, partition.starts, scanner.classes,
-        state.hists, state.costs, scanner.query(), gain,
+        scanner.space,
+        scanner.rows,
+        partition.order,
+        partition.starts,
+        scanner.classes,
+        state.hists,
+        state.costs,
+        scanner.query(),
+        gain,
     )
     gain -= everything_cost(scanner)[scanner.classes]
     ranked = np.lexsort((np.arange(scanner.n_rows), -gain))[:at_most]

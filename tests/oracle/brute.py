@@ -97,9 +97,7 @@ def make_run(table: EncodedTable, measure: str, k: int, seed: int, **options: An
     return Run(k=k, model=model, scanner=scanner, rng=np.random.default_rng(seed), **options)
 
 
-def row_cost(
-    table: EncodedTable, scanner: Scanner, model: CostModel, rows: Sequence[int]
-) -> int:
+def row_cost(table: EncodedTable, scanner: Scanner, model: CostModel, rows: Sequence[int]) -> int:
     """Return the total integer cost of one cluster: Σ_y hist_y · cost_y of its closure."""
     return charge(scanner, closure_cost(table, scanner, model, rows), rows)
 
@@ -113,9 +111,7 @@ def closure_cost(
     table: EncodedTable, scanner: Scanner, model: CostModel, rows: Sequence[int]
 ) -> list[int]:
     """Return the cost per member of the closure of these rows, per sensitive value."""
-    parts = [
-        attribute_cost(table, scanner, model, j, rows) for j in range(len(table.attributes))
-    ]
+    parts = [attribute_cost(table, scanner, model, j, rows) for j in range(len(table.attributes))]
     return [sum(part[y] for part in parts) for y in range(scanner.n_classes)]
 
 
@@ -173,6 +169,4 @@ def _log_cost(
 
 def as_groups(partition: Partition) -> set[frozenset[int]]:
     """Return the groups of a partition as sets of rows (suppressed rows are in none)."""
-    return {
-        frozenset(partition.rows_of(g).tolist()) for g in range(partition.n_groups)
-    }
+    return {frozenset(partition.rows_of(g).tolist()) for g in range(partition.n_groups)}

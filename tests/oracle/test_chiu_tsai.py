@@ -29,9 +29,7 @@ def assign(table, run, model, centres):
     def distance(row, g):
         y = int(run.scanner.classes[row])
         pair = [row, n + g]
-        return sum(
-            attribute_cost(both, scanner, model, j, pair)[y] for j in range(len(attributes))
-        )
+        return sum(attribute_cost(both, scanner, model, j, pair)[y] for j in range(len(attributes)))
 
     return [min(range(len(centres)), key=lambda g: (distance(row, g), g)) for row in range(n)]
 

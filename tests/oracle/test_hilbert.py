@@ -155,9 +155,7 @@ def reference_groups(table, run, *, rescale):
 
     sizes = min(compositions(table.n_rows, run.k), key=rank)
     ends = np.cumsum(sizes).tolist()
-    return {
-        frozenset(order[end - size : end]) for end, size in zip(ends, sizes, strict=True)
-    }
+    return {frozenset(order[end - size : end]) for end, size in zip(ends, sizes, strict=True)}
 
 
 @pytest.mark.parametrize("measure", MEASURES)

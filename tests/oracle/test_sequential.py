@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,12 +13,14 @@ from brute import MEASURES, as_groups, make_run, row_cost, small_tables
 
 import shoal
 from shoal.algorithms.agglomerative import Agglomerative
-from shoal.algorithms.base import Run
 from shoal.algorithms.sequential import Sequential, diverse_split, private_values, start_clusters
-from shoal.encode import EncodedTable
 from shoal.errors import OptionError, ShoalWarning
 from shoal.partition import Partition
 from shoal.privacy import AlphaK, LDiversity, TCloseness
+
+if TYPE_CHECKING:
+    from shoal.algorithms.base import Run
+    from shoal.encode import EncodedTable
 
 
 class Twin:
@@ -66,9 +69,7 @@ class Twin:
         for g, cluster in enumerate(left):
             if len(cluster) < k and len(left) > 1:
                 _, h = min(
-                    (self.cost(cluster | c) - self.cost(c), h)
-                    for h, c in enumerate(left)
-                    if h != g
+                    (self.cost(cluster | c) - self.cost(c), h) for h, c in enumerate(left) if h != g
                 )
                 left[h] = left[h] | cluster
                 del left[g]
@@ -217,8 +218,13 @@ def test_diversity_above_that_of_the_start_clusters_gives_one_group_and_a_warnin
     import polars as pl
 
     release = shoal.anonymize(
-        pl.DataFrame(frame), 4, quasi_identifiers="age", sensitive="sick",
-        algorithm="sequential", privacy=[LDiversity(1.5)], seed=3,
+        pl.DataFrame(frame),
+        4,
+        quasi_identifiers="age",
+        sensitive="sick",
+        algorithm="sequential",
+        privacy=[LDiversity(1.5)],
+        seed=3,
     )
     assert release.n_groups == 1
     assert "all rows into one group" in release.warnings[0]
@@ -231,16 +237,27 @@ def test_adult_has_the_published_diversity() -> None:
         assert adult.height / most == pytest.approx(published, abs=0.005)
         with pytest.raises(shoal.PromiseError, match="at most"):
             shoal.anonymize(
-                adult, 50, quasi_identifiers=["age", "sex"], sensitive=[column],
+                adult,
+                50,
+                quasi_identifiers=["age", "sex"],
+                sensitive=[column],
                 drop=[c for c in adult.columns if c not in ("age", "sex", column)],
-                algorithm="sequential", privacy=[LDiversity(published + 0.01)],
+                algorithm="sequential",
+                privacy=[LDiversity(published + 0.01)],
             )
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"alpha": 0}, {"alpha": True}, {"omega": 1.0}, {"omega": 2.5}, {"restarts": 0},
-     {"max_passes": 1.5}, {"alpha": float("nan")}],
+    [
+        {"alpha": 0},
+        {"alpha": True},
+        {"omega": 1.0},
+        {"omega": 2.5},
+        {"restarts": 0},
+        {"max_passes": 1.5},
+        {"alpha": float("nan")},
+    ],
 )
 def test_options_out_of_range_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(OptionError, match="sequential"):

@@ -99,9 +99,22 @@ def unify_small_clusters(
         n = len(pool.ids)
         ids = pool.ids
         n_small = unify_closest(
-            scanner.space, pool.state.groups, pool.state.hists, pool.state.costs, pool.size,
-            pool.small, k, n, pool.state.query, pool.state.spare, pool.state.out,
-            pool.partner, pool.distance, pool.into, n_small, max(1, SLICE_GROUPS // n),
+            scanner.space,
+            pool.state.groups,
+            pool.state.hists,
+            pool.state.costs,
+            pool.size,
+            pool.small,
+            k,
+            n,
+            pool.state.query,
+            pool.state.spare,
+            pool.state.out,
+            pool.partner,
+            pool.distance,
+            pool.into,
+            n_small,
+            max(1, SLICE_GROUPS // n),
         )
         gone = np.flatnonzero(pool.into != np.arange(n))
         target[ids[gone]] = ids[pool.into[gone]]
@@ -163,16 +176,30 @@ def _find_partners(
     for start in range(0, len(todo), step):
         progress(start, len(todo), "finding nearest clusters")
         nearest_partners(
-            scanner.space, state.groups, state.hists, state.costs, pool.small, todo, start,
-            min(len(todo), start + step), n, state.query, state.spare, state.out,
-            pool.partner, pool.distance,
+            scanner.space,
+            state.groups,
+            state.hists,
+            state.costs,
+            pool.small,
+            todo,
+            start,
+            min(len(todo), start + step),
+            n,
+            state.query,
+            state.spare,
+            state.out,
+            pool.partner,
+            pool.distance,
         )
 
 
 def _twins(state: GroupState) -> NDArray[np.int64]:
     """Return for each cluster the lowest other one with the same closure, −1 if there is none."""
-    parts = [np.ascontiguousarray(part.T).view(np.uint8).reshape(part.shape[1], -1)
-             for part in state.groups if part.shape[0]]
+    parts = [
+        np.ascontiguousarray(part.T).view(np.uint8).reshape(part.shape[1], -1)
+        for part in state.groups
+        if part.shape[0]
+    ]
     keys = np.ascontiguousarray(np.concatenate(parts, axis=1))
     packed = keys.view([("", np.void, keys.shape[1])]).ravel()
     _, first, inverse, counts = np.unique(

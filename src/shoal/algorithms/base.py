@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal import registry
 from shoal.errors import OptionError, did_you_mean
-from shoal.scan import Scanner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from shoal.measures.base import CostModel
     from shoal.partition import Partition
     from shoal.privacy import PrivacyModel
+    from shoal.scan import Scanner
 
 __all__ = ["Algorithm", "Run", "create_algorithm", "no_progress"]
 

@@ -125,8 +125,15 @@ def assign_records(
         run.progress(first, len(found), what)
         last = min(first + per_slice, len(found))
         closest_centres(
-            scanner.space, scanner.rows, first, last, run.scanner.classes[distinct], place,
-            scanner.query(), np.empty(n_centres, scanner.dtype), found,
+            scanner.space,
+            scanner.rows,
+            first,
+            last,
+            run.scanner.classes[distinct],
+            place,
+            scanner.query(),
+            np.empty(n_centres, scanner.dtype),
+            found,
         )
     return found[kind]
 
@@ -142,9 +149,7 @@ def with_centres(
     return EncodedTable(len(rows) + len(centres[0]), attributes, ())
 
 
-def update_weights(
-    table: EncodedTable, model: CostModel, label: NDArray[np.int32]
-) -> CostModel:
+def update_weights(table: EncodedTable, model: CostModel, label: NDArray[np.int32]) -> CostModel:
     """Return the model with the feature weights that make the clusters' loss count least."""
     grouped = Grouped(table, Partition.from_labels(label), model.target)
     loss = np.array(list(model.measure.by_column(grouped).values())) * model.weights
@@ -209,9 +214,7 @@ def _most_frequent(attribute: Attribute, members: Partition) -> NDArray[np.int64
     return result
 
 
-def merge_small_clusters(
-    table: EncodedTable, run: Run, label: NDArray[np.int32]
-) -> Partition:
+def merge_small_clusters(table: EncodedTable, run: Run, label: NDArray[np.int32]) -> Partition:
     """Merge clusters below k with the cluster they cost least, round by round."""
     partition = Partition.from_labels(label)
     return enforce(table, partition, run.scanner, run.k, (), run.progress)

@@ -135,8 +135,16 @@ def group_the_line(order: NDArray[np.int64], run: Run) -> NDArray[np.int64]:
     for first in range(k, n + 1, per_slice):
         run.progress(first, n, "clustering")
         cut_runs(
-            line.space, line.rows, line.classes, k, first, min(first + per_slice - 1, n),
-            query, hist, best, size,
+            line.space,
+            line.rows,
+            line.classes,
+            k,
+            first,
+            min(first + per_slice - 1, n),
+            query,
+            hist,
+            best,
+            size,
         )
     sizes = []
     end = n

@@ -36,8 +36,8 @@ class KMember(Algorithm):
     paper's distance for its own measure. Fewer than k rows are an error before this point.
 
     Guarantee: every cluster has between k and 2k − 1 records (Theorem 2).
-    Cost: O(n²) comparisons at worst, as published; blocks that provably cannot win are skipped, with
-    the same result.
+    Cost: O(n²) comparisons at worst, as published; blocks that provably cannot win are skipped,
+    with the same result.
     Determinism: given the seed; ties go to the lowest row position after the run's shuffle.
 
     Args:
@@ -69,8 +69,7 @@ class KMember(Algorithm):
             )
         if self.variant not in ("byun", "goldberger-tassa"):
             raise OptionError(
-                "variant of 'k-member' must be 'byun' or 'goldberger-tassa', "
-                f"got {self.variant!r}."
+                f"variant of 'k-member' must be 'byun' or 'goldberger-tassa', got {self.variant!r}."
             )
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
@@ -122,11 +121,33 @@ def greedy_k_member_clustering(
     for first in range(0, n_clusters, per_slice):
         run.progress(first * k, n, "clustering")
         grow_clusters(
-            scanner.space, rows.columns, rows.blocks, rows.starts, rows.alive, rows.ids,
-            last, last_class, centre, whole, hist, scanner.classes,
-            labels, votes, seen, penalty, fixed_centre,
-            k, first, min(per_slice, n_clusters - first),
-            groups, members, farthest, bound, floor, spare, total,
+            scanner.space,
+            rows.columns,
+            rows.blocks,
+            rows.starts,
+            rows.alive,
+            rows.ids,
+            last,
+            last_class,
+            centre,
+            whole,
+            hist,
+            scanner.classes,
+            labels,
+            votes,
+            seen,
+            penalty,
+            fixed_centre,
+            k,
+            first,
+            min(per_slice, n_clusters - first),
+            groups,
+            members,
+            farthest,
+            bound,
+            floor,
+            spare,
+            total,
         )
     label = np.full(n, -1, np.int32)
     label[members] = np.repeat(np.arange(n_clusters, dtype=np.int32), k)
@@ -148,8 +169,15 @@ def _distribute_leftovers(
     np.add.at(hists, (scanner.classes[placed], label[placed]), 1)
     joined = np.empty(len(left), np.int64)
     join_leftovers(
-        scanner.space, scanner.rows, left, scanner.classes, groups, hists, scanner.query(),
-        np.empty(n_clusters, scanner.dtype), joined,
+        scanner.space,
+        scanner.rows,
+        left,
+        scanner.classes,
+        groups,
+        hists,
+        scanner.query(),
+        np.empty(n_clusters, scanner.dtype),
+        joined,
     )
     label[left] = joined
     return label

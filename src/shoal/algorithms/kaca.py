@@ -121,8 +121,15 @@ def form_equivalence_classes(table: EncodedTable, scanner: Scanner) -> _Classes:
     hists = np.zeros((scanner.n_classes, len(sizes)), np.int64)
     costs = np.empty(len(sizes), np.int64)
     close_groups(
-        scanner.space, scanner.rows, rows, starts, scanner.classes, scanner.query(),
-        tuples, hists, costs,
+        scanner.space,
+        scanner.rows,
+        rows,
+        starts,
+        scanner.classes,
+        scanner.query(),
+        tuples,
+        hists,
+        costs,
     )
     return _Classes(
         tuples, sizes.copy(), hists, costs, rows[starts[:-1]], rows[starts[1:] - 1], following
@@ -151,9 +158,25 @@ def generalise_closest(
     used = np.zeros(1, np.int64)
     longest = max(int(classes.sizes.max()), 2 * k)  # classes grow to 2k - 1 before they are split
     left: int = generalise_small_classes(
-        scanner.space, classes.tuples, classes.hists, classes.costs, classes.sizes, classes.head,
-        classes.tail, classes.following, scanner.classes, small, place, n_small,
-        min(turns, max(1, n // DEAD_SHARE)), k, chance, used, scanner.query(),
-        np.empty(n, scanner.dtype), out, np.empty(longest, np.int64),
+        scanner.space,
+        classes.tuples,
+        classes.hists,
+        classes.costs,
+        classes.sizes,
+        classes.head,
+        classes.tail,
+        classes.following,
+        scanner.classes,
+        small,
+        place,
+        n_small,
+        min(turns, max(1, n // DEAD_SHARE)),
+        k,
+        chance,
+        used,
+        scanner.query(),
+        np.empty(n, scanner.dtype),
+        out,
+        np.empty(longest, np.int64),
     )
     return left, chance[used[0] :]

@@ -54,9 +54,7 @@ class Mondrian(Algorithm):
     def __post_init__(self) -> None:
         """Check the options."""
         if not isinstance(self.relaxed, bool):
-            raise OptionError(
-                f"relaxed of 'mondrian' must be true or false, got {self.relaxed!r}."
-            )
+            raise OptionError(f"relaxed of 'mondrian' must be true or false, got {self.relaxed!r}.")
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
@@ -75,9 +73,20 @@ class Mondrian(Algorithm):
             done = int(ends[n_ends - 1]) if n_ends else 0
             run.progress(done, n, "clustering")
             top, n_ends = cut_medians(
-                *shape.arrays, run.k, self.relaxed, *private.arrays,
-                order, count, spare, private.scratch(), edges, stack, top, SLICE_ROWS,
-                ends, n_ends,
+                *shape.arrays,
+                run.k,
+                self.relaxed,
+                *private.arrays,
+                order,
+                count,
+                spare,
+                private.scratch(),
+                edges,
+                stack,
+                top,
+                SLICE_ROWS,
+                ends,
+                n_ends,
             )
         labels = np.empty(n, np.int32)
         sizes = np.diff(np.concatenate(([0], ends[:n_ends])))

@@ -102,9 +102,18 @@ class _Clusters:
         self.label = label
         members = Partition(label, len(self.sizes))
         start_clusters(
-            self.scanner.space, self.rows, self.scanner.rows.low, self.scanner.classes,
-            members.order, members.starts, self.closures, self.hists, self.sums, self.gaps,
-            self.sizes, self.query,
+            self.scanner.space,
+            self.rows,
+            self.scanner.rows.low,
+            self.scanner.classes,
+            members.order,
+            members.starts,
+            self.closures,
+            self.hists,
+            self.sums,
+            self.gaps,
+            self.sizes,
+            self.query,
         )
 
     def assign(self, rows: NDArray[Any], smallest: int, run: Run, what: str) -> None:
@@ -116,17 +125,34 @@ class _Clusters:
         for first in range(0, len(rows), per_slice):
             run.progress(first, len(rows), what)
             assign_rows(
-                self.scanner.space, self.rows, self.scanner.rows.low, self.scanner.classes,
-                rows[first : first + per_slice], smallest, self.closures, self.hists, self.sums,
-                self.gaps, self.sizes, self.query, spare, out, self.label,
+                self.scanner.space,
+                self.rows,
+                self.scanner.rows.low,
+                self.scanner.classes,
+                rows[first : first + per_slice],
+                smallest,
+                self.closures,
+                self.hists,
+                self.sums,
+                self.gaps,
+                self.sizes,
+                self.query,
+                spare,
+                out,
+                self.label,
             )
 
     def distances(self) -> NDArray[np.int64]:
         """Return how far each record lies from the centroid of its own cluster."""
         out = np.zeros(self.scanner.n_rows, np.int64)
         centroid_distances(
-            self.scanner.space, self.scanner.rows.low, self.label, self.sums, self.gaps,
-            self.sizes, out,
+            self.scanner.space,
+            self.scanner.rows.low,
+            self.label,
+            self.sums,
+            self.gaps,
+            self.sizes,
+            out,
         )
         return out
 

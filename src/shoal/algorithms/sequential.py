@@ -1,4 +1,4 @@
-"""Sequential clustering, also with ℓ-diversity (Goldberger, Tassa: Transactions on Data Privacy 2010)."""
+"""Sequential clustering, also with ℓ-diversity (Goldberger and Tassa 2010)."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Sequential(Algorithm):
     With privacy models, Algorithm 2: start and splits keep the distribution of the sensitive
     values (Algorithm 3), and records only move where both clusters keep every model.
 
-    Readings: the start size is at least 1; a record alone in its cluster moves to the best other one
-    and the cluster is dissolved; with start size 1 there is nothing to move, and the algorithm is
-    the agglomerative one. If the start does not hold ℓ-diversity by frequency, the result is one
+    Readings: the start size is at least 1; a record alone in its cluster moves to the best other
+    one and the cluster is dissolved; with start size 1 there is nothing to move, and the algorithm
+    is the agglomerative one. If the start does not hold ℓ-diversity by frequency, the result is one
     cluster of all rows (step 3), with a warning; for the other models, which the paper does not
     treat, violating start clusters are merged at least cost instead.
 
@@ -200,12 +200,21 @@ class _Moves:
         phist = self._histograms()
         rest = scanner.query()
         recent = (
-            scanner.groups(g), np.empty_like(state.hists), np.empty_like(state.costs),
-            np.empty(g, np.int64), np.empty(g, np.int64), np.zeros(1, np.int64),
+            scanner.groups(g),
+            np.empty_like(state.hists),
+            np.empty_like(state.costs),
+            np.empty(g, np.int64),
+            np.empty(g, np.int64),
+            np.zeros(1, np.int64),
         )
         ids = np.arange(g)
         list_recent(
-            scanner.space, state.groups, state.hists, state.costs, state.query, self.changed,
+            scanner.space,
+            state.groups,
+            state.hists,
+            state.costs,
+            state.query,
+            self.changed,
             *recent,
         )
         step = max(1, SLICE_JOINS // max(g, 1))
@@ -213,11 +222,33 @@ class _Moves:
         for start in range(0, n, step):
             run.progress(start, n, f"pass {number + 1}")
             moved += sequential_pass(
-                scanner.space, scanner.rows, scanner.classes, label, head, self.after, self.before,
-                size, state.groups, state.hists, state.costs, ids,
-                *self.private.arrays, phist, self.private.scratch(),
-                start, min(n, start + step), state.query, rest, state.spare, state.out,
-                number, self.seen, self.floor, self.gains, *recent, self.changed,
+                scanner.space,
+                scanner.rows,
+                scanner.classes,
+                label,
+                head,
+                self.after,
+                self.before,
+                size,
+                state.groups,
+                state.hists,
+                state.costs,
+                ids,
+                *self.private.arrays,
+                phist,
+                self.private.scratch(),
+                start,
+                min(n, start + step),
+                state.query,
+                rest,
+                state.spare,
+                state.out,
+                number,
+                self.seen,
+                self.floor,
+                self.gains,
+                *recent,
+                self.changed,
             )
         # dissolved clusters leave gaps: renumber the others in order
         number_of = np.full(g, -1, np.int64)

@@ -35,7 +35,8 @@ class IntervalClosures:
 
     def single(self) -> NDArray[np.bool_]:
         """Where a closure is one value (nothing was generalised)."""
-        return (self.low == self.high) & ~self.everything
+        alone: NDArray[np.bool_] = (self.low == self.high) & ~self.everything
+        return alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,8 @@ class TreeClosures:
 
     def single(self) -> NDArray[np.bool_]:
         """Where a closure is one value (nothing was generalised)."""
-        return (self.node < self.n_leaves) | (self.node == self.n_nodes)
+        alone: NDArray[np.bool_] = (self.node < self.n_leaves) | (self.node == self.n_nodes)
+        return alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +74,8 @@ class SetClosures:
 
     def single(self) -> NDArray[np.bool_]:
         """Where a closure is one value (nothing was generalised)."""
-        return (np.diff(self.indptr) == 1) & ~self.everything
+        alone: NDArray[np.bool_] = (np.diff(self.indptr) == 1) & ~self.everything
+        return alone
 
 
 Closures = IntervalClosures | TreeClosures | SetClosures

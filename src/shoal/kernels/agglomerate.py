@@ -22,8 +22,18 @@ FAR = np.int64(1) << 62
 
 @helper
 def _look(
-    space: Any, groups: Any, hists: Any, costs: Any, small: Any, g: int, n_groups: int, query: Any,
-    spare: Any, out: Any, partner: Any, distance: Any,
+    space: Any,
+    groups: Any,
+    hists: Any,
+    costs: Any,
+    small: Any,
+    g: int,
+    n_groups: int,
+    query: Any,
+    spare: Any,
+    out: Any,
+    partner: Any,
+    distance: Any,
 ) -> None:
     """Find the nearest other small group of g; ties go to the lowest number."""
     load_query(space, groups, g, query)
@@ -41,22 +51,57 @@ def _look(
 
 @kernel
 def nearest_partners(
-    space: Any, groups: Any, hists: Any, costs: Any, small: Any, todo: Any, start: int, stop: int,
-    n_groups: int, query: Any, spare: Any, out: Any, partner: Any, distance: Any,
+    space: Any,
+    groups: Any,
+    hists: Any,
+    costs: Any,
+    small: Any,
+    todo: Any,
+    start: int,
+    stop: int,
+    n_groups: int,
+    query: Any,
+    spare: Any,
+    out: Any,
+    partner: Any,
+    distance: Any,
 ) -> None:
     """Find the nearest partner of groups todo[start:stop]."""
     for t in range(start, stop):
         _look(
-            space, groups, hists, costs, small, todo[t], n_groups, query, spare, out, partner,
+            space,
+            groups,
+            hists,
+            costs,
+            small,
+            todo[t],
+            n_groups,
+            query,
+            spare,
+            out,
+            partner,
             distance,
         )
 
 
 @kernel
 def unify_closest(
-    space: Any, groups: Any, hists: Any, costs: Any, size: Any, small: Any, k: int,
-    n_groups: int, query: Any, spare: Any, out: Any, partner: Any, distance: Any,
-    into: Any, n_small: int, budget: int,
+    space: Any,
+    groups: Any,
+    hists: Any,
+    costs: Any,
+    size: Any,
+    small: Any,
+    k: int,
+    n_groups: int,
+    query: Any,
+    spare: Any,
+    out: Any,
+    partner: Any,
+    distance: Any,
+    into: Any,
+    n_small: int,
+    budget: int,
 ) -> int:
     """Unify the two closest small groups again and again, at most ``budget`` scans.
 
@@ -74,7 +119,17 @@ def unify_closest(
         b = partner[a]
         if not small[b]:
             _look(
-                space, groups, hists, costs, small, a, n_groups, query, spare, out, partner,
+                space,
+                groups,
+                hists,
+                costs,
+                small,
+                a,
+                n_groups,
+                query,
+                spare,
+                out,
+                partner,
                 distance,
             )
             budget -= 1

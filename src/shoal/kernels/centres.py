@@ -16,8 +16,15 @@ __all__ = ["closest_centres"]
 
 @kernel
 def closest_centres(
-    space: Any, cols: Any, start: int, stop: int, classes: Any, centres: Any, query: Any,
-    spare: Any, label: Any,
+    space: Any,
+    cols: Any,
+    start: int,
+    stop: int,
+    classes: Any,
+    centres: Any,
+    query: Any,
+    spare: Any,
+    label: Any,
 ) -> None:
     """Write the centre that each row costs least to be joined with; ties go to the lowest."""
     n = spare.shape[0]

@@ -40,8 +40,18 @@ def _add_linear(
 
 @helper
 def _distances(
-    space: Any, cols: Any, place: Any, clusters: Any, hists: Any, sums: Any, gaps: Any,
-    sizes: Any, i: int, query: Any, spare: Any, out: Any,
+    space: Any,
+    cols: Any,
+    place: Any,
+    clusters: Any,
+    hists: Any,
+    sums: Any,
+    gaps: Any,
+    sizes: Any,
+    i: int,
+    query: Any,
+    spare: Any,
+    out: Any,
 ) -> None:
     """Write |cluster| · D({record i, centroid}) for every cluster."""
     n = sizes.shape[0]
@@ -59,8 +69,15 @@ def _distances(
 
 @helper
 def _count(
-    space: Any, place: Any, classes: Any, hists: Any, sums: Any, gaps: Any, sizes: Any,
-    g: int, i: int,
+    space: Any,
+    place: Any,
+    classes: Any,
+    hists: Any,
+    sums: Any,
+    gaps: Any,
+    sizes: Any,
+    g: int,
+    i: int,
 ) -> None:
     """Update sums and counts of cluster g when record i joins."""
     sizes[g] += 1
@@ -75,8 +92,18 @@ def _count(
 
 @kernel
 def start_clusters(
-    space: Any, cols: Any, place: Any, classes: Any, order: Any, starts: Any,
-    clusters: Any, hists: Any, sums: Any, gaps: Any, sizes: Any, query: Any,
+    space: Any,
+    cols: Any,
+    place: Any,
+    classes: Any,
+    order: Any,
+    starts: Any,
+    clusters: Any,
+    hists: Any,
+    sums: Any,
+    gaps: Any,
+    sizes: Any,
+    query: Any,
 ) -> None:
     """Compute the centroid of each cluster of records order[starts[g]:starts[g + 1]]."""
     hists[:] = 0
@@ -93,8 +120,20 @@ def start_clusters(
 
 @kernel
 def assign_rows(
-    space: Any, cols: Any, place: Any, classes: Any, rows: Any, smallest: int,
-    clusters: Any, hists: Any, sums: Any, gaps: Any, sizes: Any, query: Any, spare: Any, out: Any,
+    space: Any,
+    cols: Any,
+    place: Any,
+    classes: Any,
+    rows: Any,
+    smallest: int,
+    clusters: Any,
+    hists: Any,
+    sums: Any,
+    gaps: Any,
+    sizes: Any,
+    query: Any,
+    spare: Any,
+    out: Any,
     label: Any,
 ) -> None:
     """Add each record to its closest cluster and update that centroid at once.
@@ -108,9 +147,7 @@ def assign_rows(
         n_small += 1 if sizes[g] < smallest else 0
     for p in range(rows.shape[0]):
         i = rows[p]
-        _distances(
-            space, cols, place, clusters, hists, sums, gaps, sizes, i, query, spare, out
-        )
+        _distances(space, cols, place, clusters, hists, sums, gaps, sizes, i, query, spare, out)
         best = np.int64(-1)
         least = np.int64(1 << 62)
         for g in range(n):
@@ -137,6 +174,12 @@ def centroid_distances(
     for i in range(label.shape[0]):
         g = label[i]
         _add_linear(
-            space.full, place, sums[:, g : g + 1], gaps[:, g : g + 1],
-            sizes[g : g + 1], i, np.int64(1), out[i : i + 1],
+            space.full,
+            place,
+            sums[:, g : g + 1],
+            gaps[:, g : g + 1],
+            sizes[g : g + 1],
+            i,
+            np.int64(1),
+            out[i : i + 1],
         )

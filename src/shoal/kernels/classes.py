@@ -17,8 +17,16 @@ __all__ = ["generalise_small_classes"]
 
 @helper
 def _closest_class(
-    space: Any, groups: Any, hists: Any, costs: Any, sizes: Any, c: int, k: int,
-    query: Any, spare: Any, out: Any,
+    space: Any,
+    groups: Any,
+    hists: Any,
+    costs: Any,
+    sizes: Any,
+    c: int,
+    k: int,
+    query: Any,
+    spare: Any,
+    out: Any,
 ) -> np.int64:
     """Return the class closest to c by Definitions 10 and 11; ties go to the lowest index.
 
@@ -66,7 +74,14 @@ def _closest_class(
 
 @helper
 def _split_stub(
-    head: Any, tail: Any, following: Any, h: int, size: int, n_stub: int, uniforms: Any, at: int,
+    head: Any,
+    tail: Any,
+    following: Any,
+    h: int,
+    size: int,
+    n_stub: int,
+    uniforms: Any,
+    at: int,
     scratch: Any,
 ) -> None:
     """Move n_stub random members of class h to scratch[:n_stub]; the others stay in h."""
@@ -97,9 +112,26 @@ def _forget(small: Any, place: Any, n_small: int, c: int) -> int:
 
 @kernel
 def generalise_small_classes(
-    space: Any, groups: Any, hists: Any, costs: Any, sizes: Any, head: Any, tail: Any,
-    following: Any, classes: Any, small: Any, place: Any, n_small: int, max_dead: int, k: int,
-    uniforms: Any, used: Any, query: Any, spare: Any, out: Any, scratch: Any,
+    space: Any,
+    groups: Any,
+    hists: Any,
+    costs: Any,
+    sizes: Any,
+    head: Any,
+    tail: Any,
+    following: Any,
+    classes: Any,
+    small: Any,
+    place: Any,
+    n_small: int,
+    max_dead: int,
+    k: int,
+    uniforms: Any,
+    used: Any,
+    query: Any,
+    spare: Any,
+    out: Any,
+    scratch: Any,
 ) -> int:
     """Generalise random small classes with their closest class; return how many are still small.
 

@@ -55,8 +55,16 @@ def curve_keys(points: Any, bits: int, keys: Any) -> None:
 
 @kernel
 def cut_runs(
-    space: Any, rows: Any, classes: Any, k: int, first: int, last: int, query: Any, hist: Any,
-    best: Any, size: Any,
+    space: Any,
+    rows: Any,
+    classes: Any,
+    k: int,
+    first: int,
+    last: int,
+    query: Any,
+    hist: Any,
+    best: Any,
+    size: Any,
 ) -> None:
     """Find the cheapest grouping of the first ``end`` rows for each end in first..last.
 

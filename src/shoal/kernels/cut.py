@@ -68,8 +68,15 @@ def _split(codes: Any, j: int, order: Any, low: int, high: int, count: Any, spar
 
 @kernel
 def cut_rows(
-    codes: Any, place: Any, start_of: Any, max_rows: int, order: Any, count: Any, spare: Any,
-    stack: Any, ends: Any,
+    codes: Any,
+    place: Any,
+    start_of: Any,
+    max_rows: int,
+    order: Any,
+    count: Any,
+    spare: Any,
+    stack: Any,
+    ends: Any,
 ) -> int:
     """Reorder rows so that similar ones are neighbours, in blocks of at most max_rows.
 

@@ -21,8 +21,16 @@ __all__ = ["cheapest_row", "farthest_row", "grow_clusters", "join_leftovers"]
 
 @helper
 def _row_cost(
-    space: Any, cols: Any, query: Any, hist: Any, classes: Any, ids: Any,
-    start: int, stop: int, spare: Any, out: Any,
+    space: Any,
+    cols: Any,
+    query: Any,
+    hist: Any,
+    classes: Any,
+    ids: Any,
+    start: int,
+    stop: int,
+    spare: Any,
+    out: Any,
 ) -> None:
     """Write the total cost of (cluster ∪ row) for rows start..stop; hist counts the cluster."""
     m = stop - start
@@ -42,8 +50,18 @@ def _row_cost(
 
 @helper
 def farthest_row(
-    space: Any, cols: Any, blocks: Any, starts: Any, alive: Any, ids: Any, query: Any,
-    hist: Any, classes: Any, bound: Any, spare: Any, total: Any,
+    space: Any,
+    cols: Any,
+    blocks: Any,
+    starts: Any,
+    alive: Any,
+    ids: Any,
+    query: Any,
+    hist: Any,
+    classes: Any,
+    bound: Any,
+    spare: Any,
+    total: Any,
 ) -> int:
     """Return the position of the row whose join with the query costs most.
 
@@ -82,9 +100,22 @@ def farthest_row(
 
 @helper
 def cheapest_row(
-    space: Any, cols: Any, blocks: Any, starts: Any, alive: Any, ids: Any, query: Any,
-    hist: Any, classes: Any, labels: Any, majority: int, penalty: int,
-    bound: Any, floor: Any, spare: Any, total: Any,
+    space: Any,
+    cols: Any,
+    blocks: Any,
+    starts: Any,
+    alive: Any,
+    ids: Any,
+    query: Any,
+    hist: Any,
+    classes: Any,
+    labels: Any,
+    majority: int,
+    penalty: int,
+    bound: Any,
+    floor: Any,
+    spare: Any,
+    total: Any,
 ) -> int:
     """Return the position of the row whose join with the cluster costs least.
 
@@ -171,11 +202,33 @@ def _lowest_id(starts: Any, alive: Any, ids: Any) -> int:
 
 @kernel
 def grow_clusters(
-    space: Any, cols: Any, blocks: Any, starts: Any, alive: Any, ids: Any,
-    last: Any, last_class: Any, centre: Any, whole: Any, hist: Any, classes: Any,
-    labels: Any, votes: Any, seen: Any, penalty: int, fixed_centre: bool,
-    k: int, first_cluster: int, n_clusters: int,
-    groups: Any, members: Any, farthest: Any, bound: Any, floor: Any, spare: Any, total: Any,
+    space: Any,
+    cols: Any,
+    blocks: Any,
+    starts: Any,
+    alive: Any,
+    ids: Any,
+    last: Any,
+    last_class: Any,
+    centre: Any,
+    whole: Any,
+    hist: Any,
+    classes: Any,
+    labels: Any,
+    votes: Any,
+    seen: Any,
+    penalty: int,
+    fixed_centre: bool,
+    k: int,
+    first_cluster: int,
+    n_clusters: int,
+    groups: Any,
+    members: Any,
+    farthest: Any,
+    bound: Any,
+    floor: Any,
+    spare: Any,
+    total: Any,
 ) -> None:
     """Build n_clusters clusters of k rows (lines 5 to 15 of Byun's Fig. 5).
 
@@ -213,8 +266,22 @@ def grow_clusters(
                 majority = _majority(votes, seen, n_seen)
             query = centre if fixed_centre else whole
             at = cheapest_row(
-                space, cols, blocks, starts, alive, ids, query, hist, classes,
-                labels, majority, penalty, bound, floor, spare, total,
+                space,
+                cols,
+                blocks,
+                starts,
+                alive,
+                ids,
+                query,
+                hist,
+                classes,
+                labels,
+                majority,
+                penalty,
+                bound,
+                floor,
+                spare,
+                total,
             )
             row = ids[at]
             absorb(space, cols, whole, at)
@@ -232,8 +299,15 @@ def grow_clusters(
 
 @kernel
 def join_leftovers(
-    space: Any, cols: Any, rows: Any, classes: Any, groups: Any, hists: Any, query: Any,
-    spare: Any, label: Any,
+    space: Any,
+    cols: Any,
+    rows: Any,
+    classes: Any,
+    groups: Any,
+    hists: Any,
+    query: Any,
+    spare: Any,
+    label: Any,
 ) -> None:
     """Put each row into the group whose total cost rises least (lines 16 to 21 of Fig. 5).
 

@@ -56,6 +56,5 @@ def kernel(function: Any) -> Any:
 
 def helper(function: Any) -> Any:
     """Compile a function that only kernels call: without the entry points from Python."""
-    return njit(
-        nogil=True, boundscheck=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
-    )(function)
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return njit(nogil=True, boundscheck=False, **options)(function)

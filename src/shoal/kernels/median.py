@@ -1,4 +1,4 @@
-"""Median partitioning: cut the widest attribute of a set of rows as long as both sides may stand."""
+"""Median partitioning: cut the widest attribute of some rows as long as both sides may stand."""
 
 from __future__ import annotations
 
@@ -36,7 +36,14 @@ def _common_depth(levels: Any, first: int, n_levels: int, width: int, a: int, b:
 
 @helper
 def _sort_by_code(
-    codes: Any, j: int, order: Any, low: int, high: int, least: int, most: int, count: Any,
+    codes: Any,
+    j: int,
+    order: Any,
+    low: int,
+    high: int,
+    least: int,
+    most: int,
+    count: Any,
     spare: Any,
 ) -> None:
     """Sort order[low:high] stably by the codes of attribute j."""
@@ -57,8 +64,16 @@ def _sort_by_code(
 
 @helper
 def _piece_stands(
-    order: Any, low: int, high: int, k: int, private: Any, whole: Any, first: Any, kinds: Any,
-    numbers: Any, hist: Any,
+    order: Any,
+    low: int,
+    high: int,
+    k: int,
+    private: Any,
+    whole: Any,
+    first: Any,
+    kinds: Any,
+    numbers: Any,
+    hist: Any,
 ) -> bool:
     """Return whether rows order[low:high] may be a group."""
     if high - low < k:
@@ -74,8 +89,18 @@ def _piece_stands(
 
 @helper
 def _edges(
-    codes: Any, j: int, order: Any, low: int, high: int, missing: int, relaxed: bool,
-    children: Any, levels: Any, level_first: Any, n_levels: Any, edges: Any,
+    codes: Any,
+    j: int,
+    order: Any,
+    low: int,
+    high: int,
+    missing: int,
+    relaxed: bool,
+    children: Any,
+    levels: Any,
+    level_first: Any,
+    n_levels: Any,
+    edges: Any,
 ) -> int:
     """Propose where to cut order[low:high], sorted by attribute j; return the number of cuts.
 
@@ -117,11 +142,33 @@ def _edges(
 
 @kernel
 def cut_medians(
-    codes: Any, place: Any, start_of: Any, missing: Any, children: Any, levels: Any,
-    level_first: Any, n_levels: Any, node_width: Any, node_first: Any,
-    k: int, relaxed: bool, private: Any, whole: Any, first: Any, kinds: Any, numbers: Any,
-    order: Any, count: Any, spare: Any, hist: Any, edges: Any, stack: Any, top: int, budget: int,
-    ends: Any, n_ends: int,
+    codes: Any,
+    place: Any,
+    start_of: Any,
+    missing: Any,
+    children: Any,
+    levels: Any,
+    level_first: Any,
+    n_levels: Any,
+    node_width: Any,
+    node_first: Any,
+    k: int,
+    relaxed: bool,
+    private: Any,
+    whole: Any,
+    first: Any,
+    kinds: Any,
+    numbers: Any,
+    order: Any,
+    count: Any,
+    spare: Any,
+    hist: Any,
+    edges: Any,
+    stack: Any,
+    top: int,
+    budget: int,
+    ends: Any,
+    n_ends: int,
 ) -> tuple[int, int]:
     """Cut sets of rows from the stack until it is empty or the budget of rows is used up.
 
@@ -157,8 +204,18 @@ def cut_medians(
                 least, most = _range_of(codes, j, order, low, high)
                 _sort_by_code(codes, j, order, low, high, least, most, count, spare)
                 n_cuts = _edges(
-                    codes, j, order, low, high, missing[j], relaxed, children, levels,
-                    level_first, n_levels, edges,
+                    codes,
+                    j,
+                    order,
+                    low,
+                    high,
+                    missing[j],
+                    relaxed,
+                    children,
+                    levels,
+                    level_first,
+                    n_levels,
+                    edges,
                 )
                 start = low
                 for c in range(n_cuts + 1):

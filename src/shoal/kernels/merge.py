@@ -34,10 +34,17 @@ def group_cost(space: Any, query: Any, hists: Any, g: int) -> int:
 
 @kernel
 def close_groups(
-    space: Any, cols: Any, order: Any, starts: Any, classes: Any, query: Any,
-    groups: Any, hists: Any, costs: Any,
+    space: Any,
+    cols: Any,
+    order: Any,
+    starts: Any,
+    classes: Any,
+    query: Any,
+    groups: Any,
+    hists: Any,
+    costs: Any,
 ) -> None:
-    """Write closure, histogram and total cost of each group of rows order[starts[g]:starts[g+1]]."""
+    """Write closure, histogram and total cost of each group: rows order[starts[g]:starts[g+1]]."""
     hists[:] = 0
     for g in range(starts.shape[0] - 1):
         load_codes(cols, order[starts[g]], query)
@@ -52,7 +59,14 @@ def close_groups(
 
 @helper
 def union_costs(
-    space: Any, groups: Any, hists: Any, costs: Any, g: int, stop: int, query: Any, spare: Any,
+    space: Any,
+    groups: Any,
+    hists: Any,
+    costs: Any,
+    g: int,
+    stop: int,
+    query: Any,
+    spare: Any,
     out: Any,
 ) -> None:
     """Write dist(g, h) = cost(g ∪ h) − cost(g) − cost(h) for groups h < stop; the query is g."""
@@ -67,8 +81,16 @@ def union_costs(
 
 @kernel
 def nearest_group(
-    space: Any, groups: Any, hists: Any, costs: Any, alive: Any, g: int, stop: int, query: Any,
-    spare: Any, out: Any,
+    space: Any,
+    groups: Any,
+    hists: Any,
+    costs: Any,
+    alive: Any,
+    g: int,
+    stop: int,
+    query: Any,
+    spare: Any,
+    out: Any,
 ) -> int:
     """Return the living group whose union with g costs least more (−1: none); ties: lowest."""
     load_query(space, groups, g, query)

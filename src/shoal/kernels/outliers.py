@@ -14,8 +14,15 @@ __all__ = ["marginal_costs"]
 
 @kernel
 def marginal_costs(
-    space: Any, cols: Any, order: Any, starts: Any, classes: Any, hists: Any, costs: Any,
-    query: Any, out: Any,
+    space: Any,
+    cols: Any,
+    order: Any,
+    starts: Any,
+    classes: Any,
+    hists: Any,
+    costs: Any,
+    query: Any,
+    out: Any,
 ) -> None:
     """Write cost(C) − cost(C without the row) for every row of every group C."""
     for g in range(starts.shape[0] - 1):

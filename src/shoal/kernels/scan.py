@@ -172,9 +172,7 @@ def _is_single(space: Any, s: int, query: Any) -> bool:
 
 
 @helper
-def join_scan(
-    space: Any, cols: Any, query: Any, y: int, start: int, stop: int, out: Any
-) -> None:
+def join_scan(space: Any, cols: Any, query: Any, y: int, start: int, stop: int, out: Any) -> None:
     """Write the cost per member of (query ∪ i), for sensitive value y, into out[i - start]."""
     for s in range(start, stop, BLOCK):
         e = min(stop, s + BLOCK)

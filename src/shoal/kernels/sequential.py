@@ -64,7 +64,9 @@ def _link(i: int, g: int, head: Any, after: Any, before: Any) -> None:
 
 
 @helper
-def _close_without(space: Any, cols: Any, i: int, g: int, head: Any, after: Any, query: Any) -> None:
+def _close_without(
+    space: Any, cols: Any, i: int, g: int, head: Any, after: Any, query: Any
+) -> None:
     """Set the query to the closure of group g without row i (which has company)."""
     p = head[g]
     if p == i:
@@ -80,7 +82,14 @@ def _close_without(space: Any, cols: Any, i: int, g: int, head: Any, after: Any,
 
 @helper
 def _rest_cost(
-    space: Any, cols: Any, classes: Any, i: int, g: int, head: Any, after: Any, hists: Any,
+    space: Any,
+    cols: Any,
+    classes: Any,
+    i: int,
+    g: int,
+    head: Any,
+    after: Any,
+    hists: Any,
     query: Any,
 ) -> int:
     """Return what group g would cost without row i; the query becomes its closure."""
@@ -94,8 +103,16 @@ def _rest_cost(
 
 @helper
 def _stays_private(
-    phist: Any, g: int, i: int, sign: int, private: Any, whole: Any, first: Any, kinds: Any,
-    numbers: Any, scratch: Any,
+    phist: Any,
+    g: int,
+    i: int,
+    sign: int,
+    private: Any,
+    whole: Any,
+    first: Any,
+    kinds: Any,
+    numbers: Any,
+    scratch: Any,
 ) -> bool:
     """Return whether group g satisfies the models after row i joins (+1) or leaves (−1)."""
     for v in range(scratch.shape[0]):
@@ -107,8 +124,16 @@ def _stays_private(
 
 @helper
 def _scan_groups(
-    space: Any, classes: Any, i: int, columns: Any, hists: Any, costs: Any, stop: int,
-    query: Any, spare: Any, out: Any,
+    space: Any,
+    classes: Any,
+    i: int,
+    columns: Any,
+    hists: Any,
+    costs: Any,
+    stop: int,
+    query: Any,
+    spare: Any,
+    out: Any,
 ) -> None:
     """Write the rise of the cost of each of the first groups if row i (the query) joined it."""
     for y in range(hists.shape[0]):
@@ -125,8 +150,17 @@ def _scan_groups(
 
 @helper
 def _note_change(
-    g: int, query: Any, hists: Any, cost: int, recent: Any, recent_hists: Any, recent_costs: Any,
-    recent_ids: Any, slot: Any, n_recent: Any, changed: Any,
+    g: int,
+    query: Any,
+    hists: Any,
+    cost: int,
+    recent: Any,
+    recent_hists: Any,
+    recent_costs: Any,
+    recent_ids: Any,
+    slot: Any,
+    n_recent: Any,
+    changed: Any,
 ) -> None:
     """Keep the new state of group g, whose closure is the query, among the recently changed."""
     changed[g] = True
@@ -142,8 +176,18 @@ def _note_change(
 
 @kernel
 def list_recent(
-    space: Any, groups: Any, hists: Any, costs: Any, query: Any, changed: Any, recent: Any,
-    recent_hists: Any, recent_costs: Any, recent_ids: Any, slot: Any, n_recent: Any,
+    space: Any,
+    groups: Any,
+    hists: Any,
+    costs: Any,
+    query: Any,
+    changed: Any,
+    recent: Any,
+    recent_hists: Any,
+    recent_costs: Any,
+    recent_ids: Any,
+    slot: Any,
+    n_recent: Any,
 ) -> None:
     """Begin a pass: collect the groups that changed in the last one."""
     slot[:] = -1
@@ -152,20 +196,59 @@ def list_recent(
         if changed[g]:
             load_query(space, groups, g, query)
             _note_change(
-                g, query, hists, costs[g], recent, recent_hists, recent_costs, recent_ids, slot,
-                n_recent, changed,
+                g,
+                query,
+                hists,
+                costs[g],
+                recent,
+                recent_hists,
+                recent_costs,
+                recent_ids,
+                slot,
+                n_recent,
+                changed,
             )
             changed[g] = False
 
 
 @kernel
 def sequential_pass(
-    space: Any, cols: Any, classes: Any, label: Any, head: Any, after: Any, before: Any, size: Any,
-    groups: Any, hists: Any, costs: Any, ids: Any,
-    private: Any, whole: Any, first: Any, kinds: Any, numbers: Any, phist: Any, scratch: Any,
-    start: int, stop: int, query: Any, rest_query: Any, spare: Any, out: Any,
-    now: int, seen: Any, floor: Any, gains: Any, recent: Any, recent_hists: Any, recent_costs: Any,
-    recent_ids: Any, slot: Any, n_recent: Any, changed: Any,
+    space: Any,
+    cols: Any,
+    classes: Any,
+    label: Any,
+    head: Any,
+    after: Any,
+    before: Any,
+    size: Any,
+    groups: Any,
+    hists: Any,
+    costs: Any,
+    ids: Any,
+    private: Any,
+    whole: Any,
+    first: Any,
+    kinds: Any,
+    numbers: Any,
+    phist: Any,
+    scratch: Any,
+    start: int,
+    stop: int,
+    query: Any,
+    rest_query: Any,
+    spare: Any,
+    out: Any,
+    now: int,
+    seen: Any,
+    floor: Any,
+    gains: Any,
+    recent: Any,
+    recent_hists: Any,
+    recent_costs: Any,
+    recent_ids: Any,
+    slot: Any,
+    n_recent: Any,
+    changed: Any,
 ) -> int:
     """Steps 2 to 8 of Algorithm 1 (4 to 13 of Algorithm 2) for rows start..stop.
 
@@ -187,11 +270,12 @@ def sequential_pass(
         if settled and n_recent[0] == 0:
             seen[i] = now
             continue
-        if kinds.shape[0] > 0 and not alone:
-            if not _stays_private(
-                phist, j, i, -1, private, whole, first, kinds, numbers, scratch
-            ):
-                continue
+        if (
+            kinds.shape[0] > 0
+            and not alone
+            and not _stays_private(phist, j, i, -1, private, whole, first, kinds, numbers, scratch)
+        ):
+            continue
         if alone:
             gains[i] = none
         elif not (looked_before and slot[j] < 0):
@@ -208,8 +292,16 @@ def sequential_pass(
         looked = recent_ids if partly else ids
         n_looked = n_recent[0] if partly else n_groups
         _scan_groups(
-            space, classes, i, recent if partly else groups, recent_hists if partly else hists,
-            recent_costs if partly else costs, n_looked, query, spare, out,
+            space,
+            classes,
+            i,
+            recent if partly else groups,
+            recent_hists if partly else hists,
+            recent_costs if partly else costs,
+            n_looked,
+            query,
+            spare,
+            out,
         )
         best = np.int64(-1)
         least = none
@@ -255,8 +347,17 @@ def sequential_pass(
         if not alone:
             store_query(groups, j, rest_query)
             _note_change(
-                j, rest_query, hists, rest, recent, recent_hists, recent_costs, recent_ids, slot,
-                n_recent, changed,
+                j,
+                rest_query,
+                hists,
+                rest,
+                recent,
+                recent_hists,
+                recent_costs,
+                recent_ids,
+                slot,
+                n_recent,
+                changed,
             )
         costs[j] = rest
         costs[best] += least
@@ -264,8 +365,17 @@ def sequential_pass(
         absorb(space, cols, query, i)
         store_query(groups, best, query)
         _note_change(
-            best, query, hists, costs[best], recent, recent_hists, recent_costs, recent_ids, slot,
-            n_recent, changed,
+            best,
+            query,
+            hists,
+            costs[best],
+            recent,
+            recent_hists,
+            recent_costs,
+            recent_ids,
+            slot,
+            n_recent,
+            changed,
         )
         moved += 1
     return moved

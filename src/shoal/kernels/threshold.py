@@ -29,8 +29,16 @@ def _position(ids: Any, start: int, row: int) -> int:
 
 @helper
 def _take(
-    space: Any, cols: Any, starts: Any, alive: Any, ids: Any, b: int, at: int, query: Any,
-    hist: Any, classes: Any,
+    space: Any,
+    cols: Any,
+    starts: Any,
+    alive: Any,
+    ids: Any,
+    b: int,
+    at: int,
+    query: Any,
+    hist: Any,
+    classes: Any,
 ) -> int:
     """Join the row at a position of block b into the cluster; return its id."""
     row = ids[at]
@@ -43,8 +51,20 @@ def _take(
 
 @helper
 def _take_covered(
-    space: Any, cols: Any, blocks: Any, starts: Any, alive: Any, ids: Any, query: Any, hist: Any,
-    classes: Any, bound: Any, floor: Any, spare: Any, members: Any, size: int,
+    space: Any,
+    cols: Any,
+    blocks: Any,
+    starts: Any,
+    alive: Any,
+    ids: Any,
+    query: Any,
+    hist: Any,
+    classes: Any,
+    bound: Any,
+    floor: Any,
+    spare: Any,
+    members: Any,
+    size: int,
 ) -> int:
     """Join all rows that cost the cluster nothing more; return its size.
 
@@ -65,9 +85,7 @@ def _take_covered(
             if cost > own:
                 least = min(least, cost)
             else:
-                members[size] = _take(
-                    space, cols, starts, alive, ids, b, i, query, hist, classes
-                )
+                members[size] = _take(space, cols, starts, alive, ids, b, i, query, hist, classes)
                 size += 1
         floor[b] = least
     return size
@@ -75,8 +93,15 @@ def _take_covered(
 
 @helper
 def _exceeds(
-    space: Any, cols: Any, query: Any, hist: Any, own_class: int, at: int, base: Any,
-    everything: Any, threshold: float,
+    space: Any,
+    cols: Any,
+    query: Any,
+    hist: Any,
+    own_class: int,
+    at: int,
+    base: Any,
+    everything: Any,
+    threshold: float,
 ) -> bool:
     """Whether the cluster with the row at a position would lose more than the threshold allows."""
     loss = np.int64(0)
@@ -91,10 +116,31 @@ def _exceeds(
 
 @kernel
 def grow_to_threshold(
-    space: Any, cols: Any, blocks: Any, starts: Any, alive: Any, ids: Any, block_of: Any,
-    classes: Any, seeds: Any, everything: Any, threshold: float, k: int, n_clusters: int,
-    groups: Any, hists: Any, costs: Any, label: Any, query: Any, hist: Any, base: Any,
-    bound: Any, floor: Any, spare: Any, total: Any, members: Any,
+    space: Any,
+    cols: Any,
+    blocks: Any,
+    starts: Any,
+    alive: Any,
+    ids: Any,
+    block_of: Any,
+    classes: Any,
+    seeds: Any,
+    everything: Any,
+    threshold: float,
+    k: int,
+    n_clusters: int,
+    groups: Any,
+    hists: Any,
+    costs: Any,
+    label: Any,
+    query: Any,
+    hist: Any,
+    base: Any,
+    bound: Any,
+    floor: Any,
+    spare: Any,
+    total: Any,
+    members: Any,
 ) -> int:
     """Grow a cluster around every seed that is still free; return the number of clusters so far.
 
@@ -116,19 +162,43 @@ def grow_to_threshold(
         while True:
             if hist.shape[0] == 1:
                 size = _take_covered(
-                    space, cols, blocks, starts, alive, ids, query, hist, classes,
-                    bound, floor, spare, members, size,
+                    space,
+                    cols,
+                    blocks,
+                    starts,
+                    alive,
+                    ids,
+                    query,
+                    hist,
+                    classes,
+                    bound,
+                    floor,
+                    spare,
+                    members,
+                    size,
                 )
             at = cheapest_row(
-                space, cols, blocks, starts, alive, ids, query, hist, classes,
-                label, ZERO, ZERO, bound, floor, spare, total,
+                space,
+                cols,
+                blocks,
+                starts,
+                alive,
+                ids,
+                query,
+                hist,
+                classes,
+                label,
+                ZERO,
+                ZERO,
+                bound,
+                floor,
+                spare,
+                total,
             )
             if at < 0:
                 break
             own_class = np.int64(classes[ids[at]])
-            if _exceeds(
-                space, cols, query, hist, own_class, at, base, everything, threshold
-            ):
+            if _exceeds(space, cols, query, hist, own_class, at, base, everything, threshold):
                 break
             b = block_of[ids[at]]
             members[size] = _take(space, cols, starts, alive, ids, b, at, query, hist, classes)
@@ -147,8 +217,19 @@ def grow_to_threshold(
 
 @kernel
 def join_cheapest(
-    space: Any, cols: Any, rows: Any, classes: Any, join: Any, groups: Any, hists: Any,
-    costs: Any, query: Any, spare: Any, total: Any, label: Any, rise: Any,
+    space: Any,
+    cols: Any,
+    rows: Any,
+    classes: Any,
+    join: Any,
+    groups: Any,
+    hists: Any,
+    costs: Any,
+    query: Any,
+    spare: Any,
+    total: Any,
+    label: Any,
+    rise: Any,
 ) -> None:
     """Find for each row the group whose total cost rises least; if asked to, join it at once."""
     n = costs.shape[0]

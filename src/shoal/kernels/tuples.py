@@ -16,8 +16,15 @@ PRIME = np.uint64(0x100000001B3)
 
 @kernel
 def roll_up(
-    tuples: Any, counts: Any, columns: Any, lookup: Any, start: Any, slots: Any, merged: Any,
-    sums: Any, group: Any,
+    tuples: Any,
+    counts: Any,
+    columns: Any,
+    lookup: Any,
+    start: Any,
+    slots: Any,
+    merged: Any,
+    sums: Any,
+    group: Any,
 ) -> int:
     """Map each tuple to coarser values, count the distinct ones and return how many there are.
 
