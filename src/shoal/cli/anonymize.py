@@ -20,7 +20,9 @@ _SEARCH = "Search"
 
 
 def anonymize(
-    source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is a stream.")],
+    source: Annotated[
+        str, typer.Argument(metavar="DATA", help="A file or a database URL; - is a stream.")
+    ],
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", help="The release; - is a stream.", rich_help_panel="Files"),
@@ -91,6 +93,14 @@ def anonymize(
         typer.Option(
             help="Of the release, where its ending does not say it.",
             metavar="FORMAT",
+            rich_help_panel="Files",
+        ),
+    ] = None,
+    if_exists: Annotated[
+        str | None,
+        typer.Option(
+            help="A table of a database that is there already: fail or replace.",
+            metavar="CHOICE",
             rich_help_panel="Files",
         ),
     ] = None,
@@ -178,6 +188,7 @@ def anonymize(
         report=report,
         format=format_of_output(target, output_format, file_format),
         delimiter=delimiter,
+        if_exists=if_exists,
     )
     outputs.check()
     frame = read_input(
@@ -187,6 +198,7 @@ def anonymize(
         file_format=file_format,
         delimiter=delimiter,
         missing_values=missing_values,
+        removed=[*arguments["identifiers"], *arguments["drop"]],
     )
     if no_shuffle:
         typer.echo(
@@ -208,13 +220,19 @@ def _anonymize(
     import shoal
     from shoal.cli.compiling import tell_if_compiling
     from shoal.cli.outputs import STREAM
-    from shoal.io import sha256_of
+    from shoal.io import is_database, rows_sha256, sha256_of, shown_name
     from shoal.progress import showing_progress
 
     source = outputs.source
     digest = None
     if outputs.certificate is not None and source is not None and source != STREAM:
-        digest = sha256_of(source)
+        removed = {*arguments["identifiers"], *arguments["drop"]}
+        digest = (
+            # What was read: columns that are removed never left the database.
+            rows_sha256(frame.select(name for name in frame.columns if name not in removed))
+            if is_database(source)
+            else sha256_of(source)
+        )
     with showing_progress(quiet=quiet) as progress:
         tell_if_compiling(progress)
         release = shoal.anonymize(frame, progress=progress, **arguments)
@@ -223,5 +241,5 @@ def _anonymize(
         from shoal.cli.summary import print_release
 
         streams = STREAM in (outputs.table, outputs.certificate, outputs.report)
-        name = "standard input" if source == STREAM else source
+        name = "standard input" if source in (None, STREAM) else shown_name(source)
         print_release(release, title=f"Release of {name}", stderr=streams)

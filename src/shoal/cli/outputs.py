@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from shoal.errors import DataError, OptionError
 
 if TYPE_CHECKING:
+    from shoal.io import AtomicGroup
     from shoal.release import Release
 
 __all__ = ["STREAM", "Outputs", "format_of_output"]
@@ -28,6 +29,7 @@ class Outputs:
         report: the HTML report, if wanted.
         format: of the table, where its ending does not say it.
         delimiter: of the table, if it is a CSV.
+        if_exists: what happens to a table of a database that is there already; None fails.
     """
 
     source: str | None
@@ -36,6 +38,7 @@ class Outputs:
     report: str | None = None
     format: str | None = None
     delimiter: str | None = None
+    if_exists: str | None = None
 
     def check(self) -> None:
         """Find out before the work what would fail after it.
@@ -44,18 +47,25 @@ class Outputs:
             OptionError: two outputs, or an output and the input, are the same file.
             DataError: a folder does not exist, or the table's format is not known.
         """
-        from shoal.io import detect_format
+        from shoal.io import detect_format, is_database
 
-        detect_format(self.table, self.format)
+        if is_database(self.table):
+            self._check_database()
+        else:
+            detect_format(self.table, self.format)
+            if self.if_exists is not None:
+                raise OptionError(
+                    "--if-exists is about tables of databases; a file is always replaced."
+                )
         taken: dict[str, str] = {}
-        if self.source not in (None, STREAM):
+        if self.source not in (None, STREAM) and not is_database(self.source or ""):
             taken[_real(self.source)] = "the input"
         for name, path in (
             ("the table", self.table),
             ("the certificate", self.certificate),
             ("the report", self.report),
         ):
-            if path is None:
+            if path is None or (path == self.table and is_database(path)):
                 continue
             real = _real(path)
             if real in taken:
@@ -67,33 +77,60 @@ class Outputs:
                 message = f"Could not write {path!r}: the folder {str(folder)!r} does not exist."
                 raise DataError(message)
 
+    def _check_database(self) -> None:
+        from shoal.io import is_database, shown_name
+        from shoal.io.sql import check_target, same_table
+
+        check_target(self.table, self.if_exists or "fail")
+        source = self.source
+        if source is not None and is_database(source) and same_table(source, self.table):
+            raise OptionError(
+                f"The table and the input would be the same, {shown_name(source)!r}. "
+                "Give each its own."
+            )
+
     def write(self, release: Release, input_sha256: str | None) -> None:
-        """Write the files; they appear together or not at all."""
+        """Write the files and the table; they appear together or not at all."""
         import json
 
         from shoal.cli.run import note_written
-        from shoal.io import AtomicGroup, detect_format, sha256_of, stage_table
+        from shoal.io import AtomicGroup
         from shoal.report.certificate import build_certificate
         from shoal.report.html import render_report
 
-        is_csv = detect_format(self.table, self.format).name == "csv"
         with AtomicGroup() as group:
-            staged = stage_table(
-                group,
-                release.frame,
-                self.table,
-                format=self.format,
-                delimiter=self.delimiter if is_csv else None,
-            )
+            output_sha256 = self._stage(group, release)
             if self.certificate is not None:
                 certificate = build_certificate(
-                    release, input_sha256=input_sha256, output_sha256=sha256_of(staged)
+                    release, input_sha256=input_sha256, output_sha256=output_sha256
                 )
                 text = json.dumps(certificate, indent=2, ensure_ascii=False, allow_nan=False)
                 group.add(self.certificate, text + "\n")
             if self.report is not None:
-                group.add(self.report, render_report(release))
+                page = render_report(
+                    release, input_sha256=input_sha256, output_sha256=output_sha256
+                )
+                group.add(self.report, page)
         note_written()
+
+    def _stage(self, group: AtomicGroup, release: Release) -> str | None:
+        """Add the table to the group; return its hash if a document needs one."""
+        from shoal.io import detect_format, is_database, rows_sha256, sha256_of, stage_table
+        from shoal.io.sql import stage_sql
+
+        documented = self.certificate is not None or self.report is not None
+        if is_database(self.table):
+            stage_sql(group, release.frame, self.table, self.if_exists or "fail")
+            return rows_sha256(release.frame) if documented else None
+        is_csv = detect_format(self.table, self.format).name == "csv"
+        staged = stage_table(
+            group,
+            release.frame,
+            self.table,
+            format=self.format,
+            delimiter=self.delimiter if is_csv else None,
+        )
+        return sha256_of(staged) if documented else None
 
 
 def _real(path: str | None) -> str:
@@ -106,8 +143,10 @@ def format_of_output(path: str, wanted: str | None, of_input: str | None) -> str
         return wanted
     if path == STREAM:
         return of_input
-    from shoal.io import detect_format
+    from shoal.io import detect_format, is_database
 
+    if is_database(path):
+        return None
     try:
         detect_format(path)
     except DataError:

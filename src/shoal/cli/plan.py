@@ -88,6 +88,8 @@ def _show(
     from rich.table import Table
     from rich.text import Text
 
+    from shoal.io import shown_name
+
     console = Console(highlight=False)
     columns = Table("column", "role", "kind", "hierarchy", "weight", box=None, pad_edge=False)
     for column in schema.columns:
@@ -105,7 +107,11 @@ def _show(
     facts = [
         ("rows", f"{frame.height:,}"),
         *lines,
-        *((f"would write the {name}", paths[name]) for name in _FILES if paths.get(name)),
+        *(
+            (f"would write the {name}", shown_name(paths[name]))
+            for name in _FILES
+            if paths.get(name)
+        ),
     ]
     for name, text in facts:
         # A path may look like markup, and must not be cut.

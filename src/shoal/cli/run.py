@@ -117,10 +117,14 @@ def _trace() -> None:
     if _State.debug:
         import traceback
 
-        traceback.print_exc()
+        _say(traceback.format_exc().rstrip())
 
 
 def _say(text: str) -> None:
+    from shoal.io.location import hide_credentials
+
+    # A word of the command line may be the URL of a database, and stderr ends up in logs.
+    text = hide_credentials(text)
     with contextlib.suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
 

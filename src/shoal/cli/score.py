@@ -97,5 +97,6 @@ def score(
         style=build_style(base.style),
     )
     from shoal.cli.summary import print_scores
+    from shoal.io import shown_name
 
-    print_scores(scores, title=f"{published}, made from {original}")
+    print_scores(scores, title=f"{shown_name(published)}, made from {shown_name(original)}")

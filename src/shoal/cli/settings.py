@@ -245,10 +245,16 @@ def read_input(
     file_format: str | None,
     delimiter: str | None,
     missing_values: str | None,
+    removed: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Read the table of a command, with the job's and the flags' notion of a missing value."""
-    from shoal.io import read_table
+    """Read the table of a command, with the job's and the flags' notion of a missing value.
 
+    Columns that are removed anyway are not fetched from a database: they are there, and empty.
+    """
+    from shoal.io import is_database, read_table
+
+    if is_database(source):
+        return _read_database(source, removed)
     return read_table(
         source,
         format=file_format,
@@ -256,3 +262,18 @@ def read_input(
         missing_values=missing_texts(job, missing_values),
         numeric=[name for name, kind in kinds.items() if kind == "numeric"],
     )
+
+
+def _read_database(source: str, removed: Sequence[str]) -> pl.DataFrame:
+    import polars as pl
+
+    from shoal.io import read_table
+    from shoal.io.sql import column_names
+
+    names = column_names(source)
+    needed = [name for name in names if name not in removed]
+    if not needed or len(needed) == len(names):
+        return read_table(source)
+    frame = read_table(source, columns=needed)
+    empty = [pl.lit(None).alias(name) for name in names if name not in needed]
+    return frame.with_columns(empty).select(names)

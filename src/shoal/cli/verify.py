@@ -83,8 +83,9 @@ def verify(
     )
     if not quiet:
         from shoal.cli.summary import print_verification
+        from shoal.io import shown_name
 
-        name = "standard input" if published == "-" else published
+        name = "standard input" if published == "-" else shown_name(published)
         print_verification(
             found,
             title=f"{name}: every promise holds" if found.holds else f"{name}: DOES NOT HOLD",

@@ -1,4 +1,4 @@
-"""Files in and out: tables of every common format, and writes that are whole or do not happen.
+"""Tables in and out of files and databases, and writes that are whole or do not happen.
 
 Polars is imported when the first table is read or written, not before.
 """
@@ -13,7 +13,9 @@ from shoal.io.atomic import (
     write_together,
 )
 from shoal.io.formats import FORMATS, Format, detect_format
+from shoal.io.location import hide_credentials, is_database, shown_name
 from shoal.io.read import read_table
+from shoal.io.sql import rows_sha256
 from shoal.io.write import stage_table, write_table
 
 __all__ = [
@@ -23,8 +25,12 @@ __all__ = [
     "atomic_write_bytes",
     "atomic_write_text",
     "detect_format",
+    "hide_credentials",
+    "is_database",
     "read_table",
+    "rows_sha256",
     "sha256_of",
+    "shown_name",
     "stage_table",
     "write_table",
     "write_together",

@@ -18,12 +18,14 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Protocol, Self
 
 from shoal.errors import DataError, OptionError
+from shoal.io.location import hide_credentials
 
 __all__ = [
     "AtomicGroup",
+    "Transaction",
     "atomic_write_bytes",
     "atomic_write_text",
     "sha256_of",
@@ -48,6 +50,16 @@ class _Staged:
     done: bool = False
 
 
+class Transaction(Protocol):
+    """A change to a database that is complete but for its commit."""
+
+    def commit(self) -> None:
+        """Make the change last."""
+
+    def close(self) -> None:
+        """Undo the change unless it was committed, and leave the database."""
+
+
 class AtomicGroup:
     """Several files that appear together or not at all.
 
@@ -56,11 +68,13 @@ class AtomicGroup:
     Leaving the block with an error removes the temporaries and touches nothing else.
 
     Standard output (``-``), pipes and devices cannot be renamed over: they receive their bytes
-    last, after every file is in place.
+    last, after every file is in place. A database transaction that takes part (``enlist``) is
+    committed at the very end: until then everything can be undone, a commit cannot.
     """
 
     def __init__(self) -> None:
         self._staged: list[_Staged] = []
+        self._transactions: list[Transaction] = []
 
     def __enter__(self) -> Self:
         return self
@@ -103,17 +117,26 @@ class AtomicGroup:
                 staged.temporary.chmod(_mode_for(final))
         return staged.temporary
 
+    def enlist(self, transaction: Transaction) -> None:
+        """Let a database transaction take part: committed after the files, or rolled back."""
+        self._transactions.append(transaction)
+
     def _commit(self) -> None:
         try:
             for staged in sorted(self._staged, key=lambda each: each.stream):
                 with _reporting(staged.shown):
                     _publish(staged)
+            for transaction in self._transactions:
+                transaction.commit()
         except BaseException:
             for staged in self._staged:
                 _put_back(staged)
             raise
 
     def _clean(self) -> None:
+        for transaction in self._transactions:
+            transaction.close()
+        self._transactions.clear()
         for staged in self._staged:
             for path in (staged.temporary, staged.backup):
                 if path is not None:
@@ -162,7 +185,8 @@ def _resolve(path: Path, shown: str) -> tuple[Path, bool]:
     except FileNotFoundError:
         if not final.parent.is_dir():
             message = (
-                f"Could not write {_name(shown)}: the folder {str(path.parent)!r} does not exist."
+                f"Could not write {_name(shown)}: the folder "
+                f"{hide_credentials(str(path.parent))!r} does not exist."
             )
             raise DataError(message) from None
         return final, False
@@ -255,4 +279,4 @@ def _reporting(shown: str) -> Iterator[None]:
 
 
 def _name(shown: str) -> str:
-    return "to standard output" if shown == "-" else repr(shown)
+    return "to standard output" if shown == "-" else repr(hide_credentials(shown))

@@ -16,6 +16,7 @@ from shoal.errors import DataError
 from shoal.io.celltypes import mark_missing, type_columns
 from shoal.io.delimited import Columns, parse_delimited, pick_columns
 from shoal.io.formats import Format, check_delimiter, detect_format
+from shoal.io.location import is_database
 from shoal.io.records import check_utf8
 from shoal.io.source import Source, open_source
 
@@ -38,26 +39,35 @@ def read_table(
     coded: bool = False,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> pl.DataFrame:
-    """Read a table from a file, or from standard input when the source is ``-``.
+    """Read a table from a file, a database, or standard input when the source is ``-``.
 
     Args:
         source: the file; its suffix says the format (CSV, TSV, JSON lines, each also with
-            ``.gz`` or ``.zst``; Parquet, Arrow, Excel).
+            ``.gz`` or ``.zst``; Parquet, Arrow, Excel). Or a table of a database:
+            ``postgresql://user:password@host:5432/clinic?table=public.patients`` or
+            ``sqlite:///clinic.db?table=patients``; there a missing value is NULL and nothing
+            else.
         format: the format when the suffix does not say it.
         delimiter: of a CSV; found among comma, semicolon, tab and pipe when not given.
         missing_values: texts that stand for a missing value in text formats and Excel.
         columns: the columns to keep, or a function that picks them from all names before any
-            row is read; all unless given.
+            row is read; all unless given. No others leave a database.
         numeric: columns of a CSV in which 1.5 and 1.50 are the same number; in other columns
             texts that differ stay different.
         coded: whether text columns stay codes, which take less memory (see `shoal.coded`).
         progress: a function of (rows read, rows in all or 0, what), called now and then.
 
     Raises:
-        DataError: the file cannot be read as a table with at least one row.
-        OptionError: the format or the delimiter is none.
+        DataError: the file or database cannot be read as a table with at least one row.
+        OptionError: the format, the delimiter or the URL is none.
     """
     path = os.fspath(source)
+    if is_database(path):
+        from shoal.io.sql import column_names, read_sql
+
+        chosen = columns(column_names(path)) if callable(columns) else columns
+        names = [chosen] if isinstance(chosen, str) else chosen
+        return read_sql(path, None if names is None else list(names))
     found = detect_format(path, format)
     separator = "\t" if delimiter is None and found.name == "tsv" else check_delimiter(delimiter)
     name = "Standard input" if path == "-" else repr(path)

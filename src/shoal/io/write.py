@@ -7,10 +7,12 @@ import os
 from os import PathLike
 from typing import IO, TYPE_CHECKING
 
+from shoal.coded import decode_text, is_coded
 from shoal.errors import DataError
 from shoal.io.atomic import AtomicGroup
 from shoal.io.compression import compressing
 from shoal.io.formats import Format, check_delimiter, detect_format
+from shoal.io.location import is_database
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["stage_table", "write_table"]
 
+_SLICE = 250_000  # rows written at a time
 _EXCEL_ROWS = 1_048_575  # a sheet has 2^20 rows, one of them the header
 _EXCEL_COLUMNS = 16_384
 _EXCEL_EXACT = 999_999_999_999_999  # Excel keeps 15 digits
@@ -30,24 +33,33 @@ def write_table(
     *,
     format: str | None = None,  # noqa: A002 - the name users know from the command line
     delimiter: str | None = None,
+    if_exists: str = "fail",
 ) -> None:
-    """Write a table to a file, or to standard output when the target is ``-``.
+    """Write a table to a file, a database, or standard output when the target is ``-``.
 
     The previous file is replaced in one step once the new one is complete; its permissions
-    are kept.
+    are kept. A table of a database is written in one transaction.
 
     Args:
         frame: the table.
-        target: the file; its suffix says the format, as in ``read_table``.
+        target: the file; its suffix says the format, as in ``read_table``. Or the URL of a
+            table, as in ``read_table``.
         format: the format when the suffix does not say it.
         delimiter: of a CSV; a comma (a tab for TSV) unless given.
+        if_exists: what to do if the table of a database exists: ``fail`` or ``replace``. Files
+            are always replaced.
 
     Raises:
-        DataError: the file cannot be written, or the format cannot hold the table.
-        OptionError: the format or the delimiter is none.
+        DataError: the file or table cannot be written, or cannot hold the frame.
+        OptionError: the format, the delimiter or the URL is none.
     """
     with AtomicGroup() as group:
-        stage_table(group, frame, target, format=format, delimiter=delimiter)
+        if is_database(target):
+            from shoal.io.sql import stage_sql
+
+            stage_sql(group, frame, os.fspath(target), if_exists)
+        else:
+            stage_table(group, frame, target, format=format, delimiter=delimiter)
 
 
 def stage_table(
@@ -70,17 +82,19 @@ def stage_table(
 
     def write(file: IO[bytes]) -> None:
         if found.name == "parquet":
-            frame.write_parquet(file)
+            _write_parquet(frame, file)
         elif found.name == "arrow":
-            frame.write_ipc(file)
+            decode_text(frame).write_ipc(file)
         elif found.name == "xlsx":
-            _write_excel(frame, file)
+            _write_excel(decode_text(frame), file)
         else:
             with compressing(file, found.compression) as sink:
-                if found.name == "jsonl":
-                    frame.write_ndjson(sink)
-                else:
-                    frame.write_csv(sink, separator=separator)
+                for first in range(0, max(frame.height, 1), _SLICE):
+                    part = frame.slice(first, _SLICE)
+                    if found.name == "jsonl":
+                        decode_text(part).write_ndjson(sink)
+                    else:
+                        part.write_csv(sink, separator=separator, include_header=first == 0)
 
     import polars as pl
 
@@ -90,6 +104,17 @@ def stage_table(
         # Its message may show cells.
         message = f"Could not write {path!r}: the format or the disk does not take the table."
         raise DataError(message) from None
+
+
+def _write_parquet(frame: pl.DataFrame, file: IO[bytes]) -> None:
+    import polars as pl
+
+    coded = [name for name, dtype in frame.schema.items() if is_coded(dtype)]
+    # Decoded on the way out: the whole text is never in memory. Row groups of a fixed size, so
+    # that the same table gives the same bytes.
+    frame.lazy().with_columns(pl.col(coded).cast(pl.String)).sink_parquet(
+        file, row_group_size=_SLICE
+    )
 
 
 def _check_fits(frame: pl.DataFrame, found: Format) -> None:

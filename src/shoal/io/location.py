@@ -1,0 +1,211 @@
+"""Tables in databases by URL, and texts without the credentials that such a URL may carry.
+
+``postgresql://user:password@host:5432/clinic?table=public.patients`` and
+``sqlite:///folder/clinic.db?table=patients`` (four slashes for an absolute path, as in other
+tools). A URL is shown to people only as ``Location.shown``: without user, password and options.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
+
+from shoal.errors import OptionError, did_you_mean
+
+__all__ = [
+    "IF_EXISTS",
+    "Location",
+    "check_if_exists",
+    "hide_credentials",
+    "is_database",
+    "parse_location",
+    "shown_name",
+]
+
+IF_EXISTS = ("fail", "replace")
+"""What may happen to a table that is already there."""
+
+_SCHEMES = {"postgresql": "postgresql", "postgres": "postgresql", "sqlite": "sqlite"}
+_URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://", re.IGNORECASE)
+# Everything up to the last @ of a word that starts like a URL: a password may hold any character,
+# and paths may have lost a slash on their way into a message.
+_USER = re.compile(r"([a-z][a-z0-9+.-]+:/{1,2})\S*@", re.IGNORECASE)
+_SECRET = re.compile(r"((?:password|passfile|passwd|pwd|sslkey)=)[^&\s'\"]*", re.IGNORECASE)
+_PART = r'(?:"(?:[^"]|"")+"|[^".]+)'
+_TABLE = re.compile(rf"(?:(?P<schema>{_PART})\.)?(?P<name>{_PART})")
+
+
+@dataclass(frozen=True)
+class Location:
+    """A table in a database.
+
+    Attributes:
+        scheme: ``postgresql`` or ``sqlite``.
+        table: name of the table.
+        schema: the schema it is in; None is where the database looks by default.
+        path: the file of an SQLite database.
+        options: how to connect, as libpq calls it (host, user, …). Never shown.
+        shown: the URL without credentials and options.
+    """
+
+    scheme: str
+    table: str
+    schema: str | None = None
+    path: Path | None = None
+    options: dict[str, str] = field(default_factory=dict, repr=False, hash=False)
+    shown: str = ""
+
+    def __str__(self) -> str:
+        return self.shown
+
+
+def is_database(name: str | PathLike[str]) -> bool:
+    """Tell whether a name is a URL rather than the name of a file."""
+    return isinstance(name, str) and _URL.match(name) is not None
+
+
+def shown_name(name: str | PathLike[str]) -> str:
+    """Return the name of a table as it may be shown: a URL without credentials, else as it is."""
+    text = os.fspath(name)
+    if not is_database(text):
+        return text
+    try:
+        return parse_location(text).shown
+    except OptionError:
+        return hide_credentials(text)
+
+
+def hide_credentials(text: str) -> str:
+    """Return a text with the users and passwords of all URLs in it replaced by ``***``."""
+    return _SECRET.sub(r"\1***", _USER.sub(r"\1***@", text))
+
+
+def check_if_exists(choice: str) -> str:
+    """Return the choice after a check that it is one of ``IF_EXISTS``."""
+    if choice not in IF_EXISTS:
+        raise OptionError(
+            f"What to do if the table exists must be fail or replace, not {choice!r}."
+            f"{did_you_mean(str(choice), IF_EXISTS)}"
+        )
+    return choice
+
+
+def parse_location(url: str) -> Location:
+    """Read the URL of a table.
+
+    Raises:
+        OptionError: it is none; the message shows no part that may belong to a password.
+    """
+    match = _URL.match(url)
+    scheme = _SCHEMES.get(match["scheme"].lower()) if match else None
+    if scheme is None:
+        given = f"{match['scheme']}://" if match else "this"
+        raise OptionError(
+            "Tables are read from and written to files, postgresql://host/database?table=name "
+            f"and sqlite:///file.db?table=name, not {given}."
+        )
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+        options = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+    except ValueError:
+        raise _malformed(scheme) from None
+    # An @, : or # that was not written as %40, %3A or %23 puts a piece of the password elsewhere.
+    if "@" in parts.path + parts.query or parts.fragment:
+        raise _malformed(scheme)
+    given_options = dict(options)
+    schema, table = _parse_table(given_options.pop("table", ""), scheme)
+    if len(given_options) + 1 != len(options):
+        raise OptionError("The URL of the database gives an option twice; keep one.")
+    if scheme == "sqlite":
+        return _sqlite(parts, given_options, schema, table)
+    return _postgresql(parts, port, given_options, schema, table)
+
+
+def _sqlite(
+    parts: SplitResult, options: dict[str, str], schema: str | None, table: str
+) -> Location:
+    path = unquote(parts.path)[1:]
+    if parts.netloc or not path:
+        raise OptionError(
+            "The URL of an SQLite database looks like sqlite:///folder/file.db?table=name, or "
+            "sqlite:////folder/file.db?table=name from the root of the disk."
+        )
+    if schema is not None:
+        raise OptionError(
+            f"SQLite has no schemas: write table={quote(table)}, or put a name that holds a dot "
+            'into double quotes, as in table="a.b".'
+        )
+    if options:
+        raise OptionError(
+            f"The URL of an SQLite database takes only table=, not {next(iter(options))!r}."
+        )
+    shown = f"sqlite:///{path}?table={_shown_table(None, table)}"
+    return Location("sqlite", table, path=Path(path), shown=shown)
+
+
+def _postgresql(
+    parts: SplitResult, port: int | None, options: dict[str, str], schema: str | None, table: str
+) -> Location:
+    database = unquote(parts.path[1:])
+    if "/" in parts.path[1:]:
+        raise _malformed("postgresql")
+    # As it was written: it may be the folder of a socket, and `hostname` is in lower case.
+    written = parts.netloc.rpartition("@")[2]
+    start = written.lower().find(parts.hostname or "")
+    host = unquote(written[start : start + len(parts.hostname or "")])
+    found = {
+        "host": host,
+        "port": "" if port is None else str(port),
+        "user": unquote(parts.username or ""),
+        "password": unquote(parts.password or ""),
+        "dbname": database,
+    }
+    connection = {**options, **{name: value for name, value in found.items() if value}}
+    place = f"[{host}]" if ":" in host else host
+    where = place + (f":{port}" if port is not None else "")
+    shown = f"postgresql://{where}/{database}?table={_shown_table(schema, table)}"
+    return Location("postgresql", table, schema, options=connection, shown=shown)
+
+
+def _parse_table(text: str, scheme: str) -> tuple[str | None, str]:
+    if not text:
+        example = ":///file.db" if scheme == "sqlite" else "://host/database"
+        raise OptionError(
+            f"The URL of the database does not name a table; end it with ?table=name, as in "
+            f"{scheme}{example}?table=patients."
+        )
+    match = _TABLE.fullmatch(text)
+    if match is None:
+        raise OptionError(
+            "The table in the URL of the database must be written as name or schema.name; put a "
+            'name that holds a dot or a quote into double quotes, as in table="a.b".'
+        )
+    schema, name = (_unquote_name(match[part]) for part in ("schema", "name"))
+    assert name is not None
+    return schema, name
+
+
+def _unquote_name(text: str | None) -> str | None:
+    if text is None or not text.startswith('"'):
+        return text
+    return text[1:-1].replace('""', '"')
+
+
+def _shown_table(schema: str | None, table: str) -> str:
+    names = [name for name in (schema, table) if name is not None]
+    return ".".join(
+        f'"{name.replace(chr(34), chr(34) * 2)}"' if "." in name or '"' in name else name
+        for name in names
+    )
+
+
+def _malformed(scheme: str) -> OptionError:
+    return OptionError(
+        f"The {scheme}:// URL cannot be read; write special characters of its user, password and "
+        "names as percent codes (@ is %40, : is %3A, / is %2F, # is %23, ? is %3F)."
+    )

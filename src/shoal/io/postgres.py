@@ -1,0 +1,375 @@
+"""Tables in PostgreSQL, with psycopg 3.
+
+Rows come through a cursor that lives on the server, in the binary form, batch by batch; they go
+back with COPY. Types that a frame has no equal for (enumerations, UUIDs, JSON, …) are read as the
+text that PostgreSQL gives them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import DataError, OptionError, did_you_mean
+from shoal.io.sql import BATCH, choose_columns, collect_batches
+
+if TYPE_CHECKING:
+    import polars as pl
+    import psycopg
+    from psycopg.sql import Composable
+
+    from shoal.io.location import Location
+
+__all__ = ["check_target", "column_names", "identity", "read", "stage"]
+
+_CONNECT_SECONDS = "15"
+_MOST_DIGITS = 38  # of a decimal in a frame
+
+
+def column_names(location: Location) -> list[str]:
+    """Return the names of a table's columns."""
+    with _session(location) as connection:
+        return [column.name for column in _describe(connection, location)]
+
+
+def read(location: Location, columns: Sequence[str] | None) -> pl.DataFrame:
+    """Read a table, or only some of its columns."""
+    from psycopg import sql
+
+    with _session(location) as connection:
+        # Nothing of this session can write, and all its queries see one state of the table.
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        described = {column.name: column for column in _describe(connection, location)}
+        names = choose_columns(columns, list(described), location)
+        wanted: list[Composable] = []
+        types: dict[str, Any] = {}
+        for name in names:
+            dtype, as_text = _read_as(described[name].type_code)
+            types[name] = dtype
+            form = "{}::text" if as_text else "{}"
+            wanted.append(sql.SQL(form).format(sql.Identifier(name)))
+        query = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(wanted), _table(location))
+        with connection.cursor(name="shoal", binary=True) as cursor:
+            cursor.execute(query)
+            frame = collect_batches(_batches(cursor), types)
+        numbers = {n: described[n] for n in names if described[n].type_display[:7] == "numeric"}
+    return frame.with_columns(
+        _as_decimal(frame.get_column(name), column.scale, location)
+        for name, column in numbers.items()
+    )
+
+
+def check_target(location: Location, if_exists: str) -> None:
+    """Raise unless the table could be written."""
+    with _session(location) as connection:
+        _check_existing(connection, location, if_exists)
+
+
+def identity(location: Location) -> object:
+    """Return what tells the table apart from all others; None if it does not exist."""
+    with _session(location) as connection:
+        # The start of the server, to the microsecond, tells servers apart without special rights.
+        row = connection.execute(
+            "SELECT pg_postmaster_start_time(), current_database(), to_regclass(%s)::oid",
+            [_regclass(location, connection)],
+        ).fetchone()
+    return None if row is None or row[2] is None else row
+
+
+def stage(location: Location, frame: pl.DataFrame, if_exists: str) -> _Pending:
+    """Write the table in a transaction and return it, not yet committed."""
+    from psycopg import sql
+
+    declarations, types, cells = [], [], []
+    for column in frame.get_columns():
+        type_name, declaration, stored = _stored(column)
+        name = sql.Identifier(column.name)
+        declarations.append(sql.SQL("{} {}").format(name, sql.SQL(declaration)))
+        types.append(type_name)
+        cells.append(stored)
+    import polars as pl
+
+    pending = _Pending(location)
+    try:
+        with _reporting(location, "write"):
+            connection = pending.connection
+            table = _table(location)
+            _check_existing(connection, location, if_exists)
+            connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(table))
+            connection.execute(
+                sql.SQL("CREATE TABLE {} ({})").format(table, sql.SQL(", ").join(declarations))
+            )
+            copying = sql.SQL("COPY {} FROM STDIN (FORMAT BINARY)").format(table)
+            with connection.cursor() as cursor, cursor.copy(copying) as copy:
+                copy.set_types(types)
+                for batch in pl.DataFrame(cells).iter_slices(BATCH):
+                    for row in batch.rows():
+                        copy.write_row(row)
+    except BaseException:
+        pending.close()
+        raise
+    return pending
+
+
+class _Pending:
+    """A written table that waits for its commit."""
+
+    def __init__(self, location: Location) -> None:
+        self._location = location
+        self.connection = _connect(location)
+
+    def commit(self) -> None:
+        """Make the table last."""
+        with _reporting(self._location, "write"):
+            self.connection.commit()
+
+    def close(self) -> None:
+        """Leave the database, which undoes what was not committed."""
+        self.connection.close()
+
+
+def _connect(location: Location) -> psycopg.Connection[Any]:
+    try:
+        import psycopg
+    except ImportError:
+        raise DataError(
+            "PostgreSQL needs the package psycopg: pip install 'shoal[postgres]'."
+        ) from None
+    options: dict[str, Any] = {
+        "connect_timeout": _CONNECT_SECONDS,
+        "application_name": "shoal",
+        **location.options,
+    }
+    try:
+        return psycopg.connect(**options)
+    except psycopg.ProgrammingError:
+        raise OptionError(
+            f"The URL of {location.shown!r} holds an option that PostgreSQL does not know; see "
+            "its documentation on connection parameters."
+        ) from None
+    except psycopg.Error as error:
+        reason = _why_not_connected(str(error))
+    except (ValueError, UnicodeError):
+        reason = "the URL holds a value that is not allowed"
+    raise DataError(f"Could not connect to {location.shown!r}: {reason}.")
+
+
+def _why_not_connected(message: str) -> str:
+    """Return the reason in our own words: the driver's may repeat parts of the URL."""
+    known = {
+        "password authentication failed": "the server does not accept this user and password",
+        "no password supplied": "the server asks for a password and the URL has none",
+        "no pg_hba.conf entry": "the server does not let this user in from here",
+        "authentication failed": "the server does not accept this user",
+        "Connection refused": "no server answers at this host and port",
+        "No such file or directory": "no server answers at this socket",
+        "timeout": "the server does not answer in time",
+        "timed out": "the server does not answer in time",
+        "translate host name": "there is no host of this name",
+        "resolve host": "there is no host of this name",
+        "Name or service not known": "there is no host of this name",
+        "getaddrinfo": "there is no host of this name",
+        "role ": "the server does not know this user",
+        "database ": "the server has no database of this name",
+        "SSL": "the server and the URL do not agree on encryption",
+    }
+    for text, reason in known.items():
+        if text in message:
+            return reason
+    return "the server refuses; check host, port, database, user and password"
+
+
+@contextlib.contextmanager
+def _session(location: Location) -> Iterator[psycopg.Connection[Any]]:
+    """Open a connection for reading; whatever happens in it is rolled back."""
+    connection = _connect(location)
+    try:
+        with _reporting(location, "read"):
+            yield connection
+    finally:
+        connection.close()
+
+
+@contextlib.contextmanager
+def _reporting(location: Location, verb: str) -> Iterator[None]:
+    """Turn the errors of the driver, which may show cells, into sentences."""
+    import psycopg
+    from psycopg import errors
+
+    known: tuple[tuple[type[Exception], str], ...] = (
+        (errors.InsufficientPrivilege, "this user may not do that"),
+        (errors.InvalidSchemaName, f"there is no schema {location.schema!r}"),
+        (errors.DependentObjectsStillExist, "a view or another table depends on the one there"),
+        (errors.ReadOnlySqlTransaction, "the database is read-only"),
+        (errors.DuplicateTable, "another program has just made a table of that name"),
+        (errors.UniqueViolation, "another program has just made a table of that name"),
+        (errors.DuplicateColumn, "two columns have the same name; PostgreSQL cuts after 63 bytes"),
+        (errors.TooManyColumns, "PostgreSQL does not take that many columns"),
+        (errors.ProgramLimitExceeded, "a row is larger than PostgreSQL allows"),
+        (errors.DiskFull, "the disk of the server is full"),
+        (errors.UntranslatableCharacter, "the database cannot hold a character in it"),
+        (psycopg.DataError, "a cell cannot be converted (a NUL in a text, or a date out of range)"),
+        (psycopg.OperationalError, "the connection was lost"),
+    )
+    try:
+        yield
+    except psycopg.Error as error:
+        found = (text for kind, text in known if isinstance(error, kind))
+        reason = next(found, f"PostgreSQL refused ({error.sqlstate or type(error).__name__})")
+    except (OverflowError, UnicodeError):
+        reason = "a cell cannot be converted (a text that is not UTF-8, or a date out of range)"
+    else:
+        return
+    raise DataError(f"Could not {verb} {location.shown!r}: {reason}.")
+
+
+def _table(location: Location) -> Composable:
+    from psycopg import sql
+
+    names = (location.table,) if location.schema is None else (location.schema, location.table)
+    return sql.Identifier(*names)
+
+
+def _regclass(location: Location, connection: psycopg.Connection[Any]) -> str:
+    return _table(location).as_string(connection)
+
+
+def _describe(connection: psycopg.Connection[Any], location: Location) -> list[psycopg.Column]:
+    from psycopg import errors, sql
+
+    try:
+        with connection.transaction():
+            cursor = connection.execute(
+                sql.SQL("SELECT * FROM {} LIMIT 0").format(_table(location))
+            )
+    except (errors.UndefinedTable, errors.InvalidSchemaName):
+        rows = connection.execute(
+            "SELECT table_name FROM information_schema.tables "
+            "WHERE table_schema NOT IN ('pg_catalog', 'information_schema')"
+        )
+        raise DataError(
+            f"There is no table {location.table!r} in {location.shown!r}."
+            f"{did_you_mean(location.table, [name for (name,) in rows])}"
+        ) from None
+    return list(cursor.description or ())
+
+
+def _read_as(oid: int) -> tuple[Any, bool]:
+    """Return the type of a column in the frame, and whether it is fetched as text."""
+    import polars as pl
+
+    plain: dict[str, Any] = {
+        "int2": pl.Int16,
+        "int4": pl.Int32,
+        "int8": pl.Int64,
+        "float4": pl.Float32,
+        "float8": pl.Float64,
+        "bool": pl.Boolean,
+        "text": pl.String,
+        "varchar": pl.String,
+        "date": pl.Date,
+        "time": pl.Time,
+        "timestamp": pl.Datetime("us"),
+        "timestamptz": pl.Datetime("us", "UTC"),
+        "bytea": pl.Binary,
+    }
+    import psycopg
+
+    info = psycopg.adapters.types.get(oid)
+    name = "" if info is None else info.name
+    # An array has the name of its elements, and its own number.
+    if info is not None and name in plain and info.oid == oid:
+        return plain[name], False
+    return pl.String, True
+
+
+def _batches(cursor: psycopg.ServerCursor[Any]) -> Iterator[list[tuple[Any, ...]]]:
+    while batch := cursor.fetchmany(BATCH):
+        yield batch
+
+
+def _as_decimal(column: pl.Series, scale: int | None, location: Location) -> pl.Series:
+    """Return the texts of a numeric column as decimals with as many places as they need."""
+    import polars as pl
+
+    whole, places = (
+        column.str.replace_all("-", "", literal=True).str.extract(pattern).str.len_chars().max()
+        for pattern in (r"^(\d+)", r"\.(\d+)$")
+    )
+    needed = places if isinstance(places, int) else 0
+    scale = needed if scale is None else max(scale, needed)
+    digits = max((whole if isinstance(whole, int) else 1) + scale, 1)
+    numbers = column.cast(pl.Decimal(min(digits, _MOST_DIGITS), scale), strict=False)
+    if digits > _MOST_DIGITS or numbers.null_count() > column.null_count():
+        raise DataError(
+            f"Column {column.name!r} of {location.shown!r} holds NaN, infinity or numbers of more "
+            f"than {_MOST_DIGITS} digits; read it through a view that casts it to double precision."
+        )
+    return numbers
+
+
+def _stored(column: pl.Series) -> tuple[str, str, pl.Series]:
+    """Return the type of a column for COPY and for CREATE TABLE, and its cells."""
+    import polars as pl
+
+    dtype = column.dtype
+    for kind, name in _plain_types().items():
+        if dtype == kind:
+            return name, name, column
+    if dtype.is_integer():  # larger than PostgreSQL's own
+        return "numeric", "numeric(39, 0)", column
+    if isinstance(dtype, pl.Decimal):
+        return "numeric", f"numeric({dtype.precision or _MOST_DIGITS}, {dtype.scale})", column
+    if not isinstance(dtype, pl.Datetime):
+        return "text", "text", column.cast(pl.String)
+    if dtype.time_unit == "ns" and bool((column.cast(pl.Int64) % 1000 != 0).any()):
+        raise DataError(
+            f"PostgreSQL keeps microseconds, and column {column.name!r} holds nanoseconds; "
+            "round it first."
+        )
+    if dtype.time_zone is None:
+        return "timestamp", "timestamp", column
+    return "timestamptz", "timestamptz", column.dt.convert_time_zone("UTC")
+
+
+def _plain_types() -> dict[Any, str]:
+    """Return the smallest type of PostgreSQL that holds each type of a frame."""
+    import polars as pl
+
+    return {
+        pl.Int8: "int2",
+        pl.UInt8: "int2",
+        pl.Int16: "int2",
+        pl.UInt16: "int4",
+        pl.Int32: "int4",
+        pl.UInt32: "int8",
+        pl.Int64: "int8",
+        pl.Float32: "float4",
+        pl.Float64: "float8",
+        pl.Boolean: "bool",
+        pl.Date: "date",
+        pl.Time: "time",
+        pl.Binary: "bytea",
+    }
+
+
+def _check_existing(
+    connection: psycopg.Connection[Any], location: Location, if_exists: str
+) -> None:
+    row = connection.execute(
+        "SELECT relkind FROM pg_catalog.pg_class WHERE oid = to_regclass(%s)",
+        [_regclass(location, connection)],
+    ).fetchone()
+    if row is None:
+        return
+    kind = row[0].decode() if isinstance(row[0], bytes) else str(row[0])
+    if kind not in {"r", "p"}:
+        raise DataError(
+            f"Could not write {location.shown!r}: it exists and is no table; choose another name."
+        )
+    if if_exists == "fail":
+        raise DataError(
+            f"{location.shown!r} exists; choose another table, or replace it with "
+            "--if-exists replace (if_exists='replace')."
+        )

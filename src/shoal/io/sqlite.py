@@ -1,0 +1,340 @@
+"""Tables in SQLite, with the driver of the standard library.
+
+SQLite stores integers, reals, texts and blobs, whatever the column was declared as. What a column
+*holds* decides its type here; the declaration only adds what storage cannot say: truth values,
+dates, and numbers with a fixed number of decimals. Nothing that is stored is changed: a value
+that does not fit its declaration keeps the column as it is stored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from shoal.errors import DataError, did_you_mean
+from shoal.io.celltypes import type_columns
+from shoal.io.sql import BATCH, choose_columns, collect_batches
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.io.location import Location
+
+__all__ = ["check_target", "column_names", "identity", "read", "stage"]
+
+_STORAGES = ("integer", "real", "text", "blob")
+_FIXED = re.compile(r"(?:DECIMAL|NUMERIC)\w*\(\s*(\d+)\s*,\s*(\d+)\s*\)", re.IGNORECASE)
+# SQLite's results have at most 2,000 columns.
+_CHUNK = 400
+# A number of this many digits survives being stored as a 64-bit float.
+_SAFE_DIGITS = 15
+_LARGEST = 2**63 - 1
+
+
+def column_names(location: Location) -> list[str]:
+    """Return the names of a table's columns."""
+    with _reading(location) as connection:
+        return list(_declared(connection, location))
+
+
+def read(location: Location, columns: Sequence[str] | None) -> pl.DataFrame:
+    """Read a table, or only some of its columns."""
+    with _reading(location) as connection:
+        # One view of the table for all queries, whoever writes to it meanwhile.
+        connection.execute("BEGIN")
+        declared = _declared(connection, location)
+        names = choose_columns(columns, list(declared), location)
+        storages = _storages(connection, location, names)
+        types = {name: _read_as(storages[name]) for name in names}
+        texts = [
+            f"CAST({_quoted(name)} AS TEXT)" if _is_mixed(storages[name]) else _quoted(name)
+            for name in names
+        ]
+        rows = connection.execute(f"SELECT {', '.join(texts)} FROM {_quoted(location.table)}")
+        frame = collect_batches(_batches(rows), types)
+    return frame.with_columns(
+        _as_declared(frame.get_column(name), declared[name].upper()) for name in names
+    )
+
+
+def check_target(location: Location, if_exists: str) -> None:
+    """Raise unless the table could be written."""
+    path = _path(location)
+    if not path.exists():
+        if not path.parent.is_dir():
+            raise DataError(
+                f"Could not write {location.shown!r}: the folder {str(path.parent)!r} does not "
+                "exist."
+            )
+        return
+    with _reading(location) as connection:
+        _check_existing(connection, location, if_exists)
+
+
+def identity(location: Location) -> object:
+    """Return what tells the table apart from all others; None if the file does not exist."""
+    try:
+        status = _path(location).stat()
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino, location.table.lower())
+
+
+def stage(location: Location, frame: pl.DataFrame, if_exists: str) -> _Pending:
+    """Write the table in a transaction and return it, not yet committed."""
+    import polars as pl
+
+    check_target(location, if_exists)
+    declarations, cells = [], []
+    for column in frame.get_columns():
+        declaration, stored = _stored(column)
+        declarations.append(f"{_quoted(column.name)} {declaration}")
+        cells.append(stored)
+    pending = _Pending(location)
+    try:
+        with _reporting(location, "write"):
+            pending.begin()
+            _check_existing(pending.connection, location, if_exists)
+            table = _quoted(location.table)
+            pending.connection.execute(f"DROP TABLE IF EXISTS {table}")
+            pending.connection.execute(f"CREATE TABLE {table} ({', '.join(declarations)})")
+            marks = ", ".join("?" * len(cells))
+            for batch in pl.DataFrame(cells).iter_slices(BATCH):
+                pending.connection.executemany(
+                    f"INSERT INTO {table} VALUES ({marks})", batch.rows()
+                )
+    except BaseException:
+        pending.close()
+        raise
+    return pending
+
+
+class _Pending:
+    """A written table that waits for its commit."""
+
+    def __init__(self, location: Location) -> None:
+        self._location = location
+        self._path = _path(location)
+        self._is_new = not self._path.exists()
+        self._done = False
+        with _reporting(location, "write"):
+            self.connection = sqlite3.connect(self._path, isolation_level=None)
+
+    def begin(self) -> None:
+        """Start the transaction; nobody else can write until it ends."""
+        self.connection.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        """Make the table last."""
+        with _reporting(self._location, "write"):
+            self.connection.execute("COMMIT")
+        self._done = True
+
+    def close(self) -> None:
+        """Undo the change unless it was committed; a file that was made for it goes."""
+        with contextlib.suppress(sqlite3.Error):
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+        self.connection.close()
+        if self._is_new and not self._done:
+            with contextlib.suppress(OSError):
+                self._path.unlink()
+
+
+def _path(location: Location) -> Path:
+    assert location.path is not None
+    return location.path
+
+
+@contextlib.contextmanager
+def _reading(location: Location) -> Iterator[sqlite3.Connection]:
+    path = _path(location)
+    if not path.is_file():
+        raise DataError(f"There is no file {str(path)!r}.")
+    with _reporting(location, "read"):
+        # mode=ro: reading must never make or change a file.
+        url = f"file:{quote(str(path.absolute()))}?mode=ro"
+        connection = sqlite3.connect(url, uri=True, isolation_level=None)
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+
+@contextlib.contextmanager
+def _reporting(location: Location, verb: str) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeError:
+        reason = "a text in it is not UTF-8"
+    except OverflowError:
+        reason = "a number in it does not fit into 64 bits"
+    except sqlite3.Error as error:
+        # Only texts that are known to hold no cell are repeated.
+        code = getattr(error, "sqlite_errorname", "") or ""
+        known = {
+            "SQLITE_BUSY": "another program is using the database; try again later",
+            "SQLITE_LOCKED": "another program is using the database; try again later",
+            "SQLITE_NOTADB": "the file is not an SQLite database",
+            "SQLITE_CORRUPT": "the database is damaged",
+            "SQLITE_FULL": "the disk is full",
+            "SQLITE_READONLY": "the database may not be written to",
+            "SQLITE_CANTOPEN": "the file cannot be opened",
+            "SQLITE_TOOBIG": "a cell or the table is larger than SQLite allows",
+        }
+        found = [text for name, text in known.items() if code.startswith(name)]
+        text_error = isinstance(error, sqlite3.OperationalError) and "UTF-8" in str(error)
+        reason = (
+            "a text in it is not UTF-8"
+            if text_error
+            else (found[0] if found else f"SQLite refused ({code or type(error).__name__})")
+        )
+    else:
+        return
+    raise DataError(f"Could not {verb} {location.shown!r}: {reason}.")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _declared(connection: sqlite3.Connection, location: Location) -> dict[str, str]:
+    """Return the declared type of each column."""
+    rows = connection.execute(f"PRAGMA table_xinfo({_quoted(location.table)})").fetchall()
+    if not rows:
+        names = [
+            name
+            for (name,) in connection.execute(
+                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+            )
+        ]
+        raise DataError(
+            f"There is no table {location.table!r} in {str(location.path)!r}."
+            f"{did_you_mean(location.table, names)}"
+        )
+    return {row[1]: row[2] or "" for row in rows if row[6] != 1}
+
+
+def _storages(
+    connection: sqlite3.Connection, location: Location, names: Sequence[str]
+) -> dict[str, frozenset[str]]:
+    """Return which storage classes occur in each column, in one pass over the table."""
+    found: dict[str, frozenset[str]] = {}
+    for start in range(0, len(names), _CHUNK):
+        part = names[start : start + _CHUNK]
+        asked = ", ".join(
+            f"max(typeof({_quoted(name)}) = '{storage}')" for name in part for storage in _STORAGES
+        )
+        row = connection.execute(f"SELECT {asked} FROM {_quoted(location.table)}").fetchone()
+        for place, name in enumerate(part):
+            flags = row[place * len(_STORAGES) : (place + 1) * len(_STORAGES)]
+            found[name] = frozenset(s for s, flag in zip(_STORAGES, flags, strict=True) if flag)
+    return found
+
+
+def _is_mixed(storages: frozenset[str]) -> bool:
+    """Tell whether a column holds texts beside numbers, which makes all of it text."""
+    return len(storages) > 1 and not storages <= {"integer", "real"}
+
+
+def _read_as(storages: frozenset[str]) -> Any:
+    import polars as pl
+
+    if _is_mixed(storages) or not storages:
+        return pl.String
+    if storages == {"integer"}:
+        return pl.Int64
+    if storages <= {"integer", "real"}:
+        return pl.Float64
+    return pl.Binary if storages == {"blob"} else pl.String
+
+
+def _batches(rows: sqlite3.Cursor) -> Iterator[list[tuple[Any, ...]]]:
+    while batch := rows.fetchmany(BATCH):
+        yield batch
+
+
+def _as_declared(column: pl.Series, declared: str) -> pl.Series:
+    """Return the column in its declared type where nothing is lost by it."""
+    import polars as pl
+
+    if column.dtype == pl.Int64 and "BOOL" in declared:
+        fits = column.len() == column.null_count() or bool(column.drop_nulls().is_in([0, 1]).all())
+        return column.cast(pl.Boolean) if fits else column
+    if declared.startswith(("DATE", "TIMESTAMP")):
+        if column.dtype == pl.String and column.null_count() < column.len():
+            return type_columns(column.to_frame(), numbers=False).to_series()
+        return column
+    fixed = _FIXED.search(declared)
+    if fixed is not None and 0 < int(fixed[1]) <= 38 and int(fixed[2]) <= int(fixed[1]):
+        exact = column.cast(pl.Decimal(int(fixed[1]), int(fixed[2])), strict=False)
+        back = exact.cast(column.dtype)
+        if exact.null_count() == column.null_count() and bool((back == column).all()):
+            return exact
+    return column
+
+
+def _stored(column: pl.Series) -> tuple[str, pl.Series]:
+    """Return how a column is declared, and its cells as SQLite stores them."""
+    import polars as pl
+
+    dtype = column.dtype
+    if dtype.is_integer():
+        largest = column.max()
+        if isinstance(largest, int) and largest > _LARGEST:
+            raise DataError(
+                f"SQLite cannot hold column {column.name!r}: its numbers do not fit into 64 bits."
+            )
+        return "INTEGER", column.cast(pl.Int64)
+    if isinstance(dtype, pl.Decimal):
+        digits, scale = _digits(column), dtype.scale
+        # With the affinity of text, long numbers are not rounded to 64-bit floats.
+        name = "DECIMAL" if digits <= _SAFE_DIGITS else "DECIMAL_TEXT"
+        return f"{name}({max(digits, scale, 1)},{scale})", column.cast(pl.String)
+    if isinstance(dtype, pl.Datetime):
+        utc = column if dtype.time_zone is None else column.dt.convert_time_zone("UTC")
+        zone = "" if dtype.time_zone is None else "Z"
+        return "TIMESTAMP", utc.dt.strftime(f"%Y-%m-%dT%H:%M:%S%.f{zone}")
+    plain: dict[Any, tuple[str, Any]] = {
+        pl.Boolean: ("BOOLEAN", pl.Int64),
+        pl.Float32: ("REAL", pl.Float64),
+        pl.Float64: ("REAL", pl.Float64),
+        pl.Date: ("DATE", pl.String),
+        pl.Binary: ("BLOB", pl.Binary),
+    }
+    for kind, (declaration, stored) in plain.items():
+        if dtype == kind:
+            return declaration, column.cast(stored)
+    return "TEXT", column.cast(pl.String)
+
+
+def _digits(column: pl.Series) -> int:
+    """Return how many digits the longest number of a decimal column has."""
+    import polars as pl
+
+    text = column.cast(pl.String).drop_nulls().str.replace_all(r"[-.]", "")
+    longest = text.str.strip_chars_start("0").str.len_chars().max()
+    return int(longest) if isinstance(longest, int) else 0
+
+
+def _check_existing(connection: sqlite3.Connection, location: Location, if_exists: str) -> None:
+    row = connection.execute(
+        "SELECT type FROM sqlite_master WHERE name = ? COLLATE NOCASE", (location.table,)
+    ).fetchone()
+    if row is None:
+        return
+    if row[0] != "table":
+        raise DataError(
+            f"Could not write {location.shown!r}: a {row[0]} of that name exists; choose another "
+            "name."
+        )
+    if if_exists == "fail":
+        raise DataError(
+            f"{location.shown!r} exists; choose another table, or replace it with "
+            "--if-exists replace (if_exists='replace')."
+        )
