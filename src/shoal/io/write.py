@@ -12,6 +12,7 @@ from shoal.errors import DataError
 from shoal.io.atomic import AtomicGroup
 from shoal.io.compression import compressing
 from shoal.io.formats import Format, check_delimiter, detect_format
+from shoal.io.location import is_database
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,24 +33,33 @@ def write_table(
     *,
     format: str | None = None,  # noqa: A002 - the name users know from the command line
     delimiter: str | None = None,
+    if_exists: str = "fail",
 ) -> None:
-    """Write a table to a file, or to standard output when the target is ``-``.
+    """Write a table to a file, a database, or standard output when the target is ``-``.
 
     The previous file is replaced in one step once the new one is complete; its permissions
-    are kept.
+    are kept. A table of a database is written in one transaction.
 
     Args:
         frame: the table.
-        target: the file; its suffix says the format, as in ``read_table``.
+        target: the file; its suffix says the format, as in ``read_table``. Or the URL of a
+            table, as in ``read_table``.
         format: the format when the suffix does not say it.
         delimiter: of a CSV; a comma (a tab for TSV) unless given.
+        if_exists: what to do if the table of a database exists: ``fail`` or ``replace``. Files
+            are always replaced.
 
     Raises:
-        DataError: the file cannot be written, or the format cannot hold the table.
-        OptionError: the format or the delimiter is none.
+        DataError: the file or table cannot be written, or cannot hold the frame.
+        OptionError: the format, the delimiter or the URL is none.
     """
     with AtomicGroup() as group:
-        stage_table(group, frame, target, format=format, delimiter=delimiter)
+        if is_database(target):
+            from shoal.io.sql import stage_sql
+
+            stage_sql(group, frame, os.fspath(target), if_exists)
+        else:
+            stage_table(group, frame, target, format=format, delimiter=delimiter)
 
 
 def stage_table(
