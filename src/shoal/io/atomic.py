@@ -13,12 +13,13 @@ import os
 import stat
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Protocol, Self
+from typing import IO, ClassVar, Protocol, Self
 
 from shoal.errors import DataError, OptionError
 from shoal.io.location import hide_credentials
@@ -26,6 +27,7 @@ from shoal.io.location import hide_credentials
 __all__ = [
     "AtomicGroup",
     "Transaction",
+    "abandon_outputs",
     "atomic_write_bytes",
     "atomic_write_text",
     "sha256_of",
@@ -74,6 +76,7 @@ class AtomicGroup:
 
     def __init__(self) -> None:
         self._staged: list[_Staged] = []
+        _Stop.open.append(self)
         self._transactions: list[Transaction] = []
 
     def __enter__(self) -> Self:
@@ -89,7 +92,10 @@ class AtomicGroup:
             if kind is None:
                 self._commit()
         finally:
-            self._clean()
+            with _Stop.lock:
+                self._clean()
+                if self in _Stop.open:
+                    _Stop.open.remove(self)
 
     def add(self, target: str | PathLike[str], content: Content) -> Path:
         """Write ``content`` to a temporary that will become ``target``; return the temporary.
@@ -106,9 +112,10 @@ class AtomicGroup:
             raise OptionError(message)
         folder = None if stream or final is None else final.parent
         with _reporting(shown):
-            handle, temporary = tempfile.mkstemp(prefix=".shoal-", suffix=".tmp", dir=folder)
-            staged = _Staged(shown, final, Path(temporary), stream)
-            self._staged.append(staged)
+            with _undisturbed():
+                handle, temporary = tempfile.mkstemp(prefix=".shoal-", suffix=".tmp", dir=folder)
+                staged = _Staged(shown, final, Path(temporary), stream)
+                self._staged.append(staged)
             with os.fdopen(handle, "wb") as file:
                 _write(file, content)
                 file.flush()
@@ -124,14 +131,21 @@ class AtomicGroup:
     def _commit(self) -> None:
         try:
             for staged in sorted(self._staged, key=lambda each: each.stream):
-                with _reporting(staged.shown):
+                # A stream may take its time; what it got cannot be taken back anyway.
+                guard = contextlib.nullcontext() if staged.stream else _undisturbed()
+                with _reporting(staged.shown), guard:
                     _publish(staged)
             for transaction in self._transactions:
                 transaction.commit()
+            with _undisturbed():
+                _Stop.open.remove(self)  # from here on it is done
         except BaseException:
-            for staged in self._staged:
-                _put_back(staged)
+            self._undo()
             raise
+
+    def _undo(self) -> None:
+        for staged in self._staged:
+            _put_back(staged)
 
     def _clean(self) -> None:
         for transaction in self._transactions:
@@ -143,6 +157,38 @@ class AtomicGroup:
                     with contextlib.suppress(OSError):
                         path.unlink()
         self._staged.clear()
+
+
+class _Stop:
+    """What a stop from another thread has to know."""
+
+    lock = threading.RLock()
+    open: ClassVar[list[AtomicGroup]] = []
+    stopped = False
+
+
+def abandon_outputs() -> None:
+    """Undo what is not complete, from whichever thread: no file appears after this.
+
+    For a process that is about to end while a thread of it may still be writing. Outputs that
+    are complete stay.
+    """
+    with _Stop.lock:
+        _Stop.stopped = True
+        for group in _Stop.open:
+            group._undo()  # noqa: SLF001 - a function of the class's own file
+            group._clean()  # noqa: SLF001
+        _Stop.open.clear()
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Keep a stop from another thread out while the block runs."""
+    with _Stop.lock:
+        if _Stop.stopped:
+            message = "The run was stopped."
+            raise DataError(message)
+        yield
 
 
 def write_together(outputs: Iterable[tuple[str | PathLike[str], Content]]) -> None:
