@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.facts import Facts
+    from shoal.report.advice import Explained
     from shoal.schema import Schema
     from shoal.scores import Scores
     from shoal.verify import Verification
@@ -66,11 +67,27 @@ class Release:
 
         return build_certificate(self, input_sha256, output_sha256)
 
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a self-contained HTML page about the release."""
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        explanation: Explained | None = None,
+        sampling_fraction: float | None = None,
+    ) -> None:
+        """Write a self-contained HTML page about the release.
+
+        Args:
+            path: the file; it appears whole or not at all.
+            explanation: measured advice (of `shoal.explain`), which becomes a section.
+            sampling_fraction: share of the population that is in the table, if known; some of
+                the risks depend on it.
+
+        Raises:
+            OptionError: the fraction is not above 0 and at most 1.
+        """
         from shoal.report.html import write_report
 
-        write_report(self, path)
+        write_report(self, path, explanation=explanation, sampling_fraction=sampling_fraction)
 
     def __repr__(self) -> str:
         """Return one line without any cell."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shoal.release import Release
 
-__all__ = ["SCHEMA_VERSION", "build_certificate"]
+__all__ = ["SCHEMA_VERSION", "build_certificate", "package_versions"]
 
 SCHEMA_VERSION = 1
 """Grows when a key changes its meaning or disappears; new keys may appear without."""
@@ -40,7 +40,7 @@ def build_certificate(
     certificate = {
         "schema_version": SCHEMA_VERSION,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": {"python": platform.python_version()} | _versions(),
+        "versions": {"python": platform.python_version()} | package_versions(),
         "input": {"sha256": input_sha256, "rows": release.n_rows},
         "output": {
             "sha256": output_sha256,
@@ -85,7 +85,8 @@ def build_certificate(
     return plain
 
 
-def _versions() -> dict[str, str | None]:
+def package_versions() -> dict[str, str | None]:
+    """Return the version of each package that a result may depend on."""
     found: dict[str, str | None] = {}
     for package in _PACKAGES:
         try:

@@ -1,181 +1,266 @@
-"""The report: one self-contained HTML page that a data officer can file.
+"""The report: one self-contained HTML page that a data officer can read, sign and file.
 
-It holds names of columns, counts and scores, and no cell at all, published or not.
+It names columns, counts and scores, and values only where they are part of a published cell:
+labels of the quasi-identifiers (see `shoal.facts.bars`) and sensitive values of the release.
 """
 
 from __future__ import annotations
 
+import platform
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from html import escape
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from shoal.report.svg import bars, histogram
+from shoal.report import sections
+from shoal.report.advice import advice
+from shoal.report.glossary import GLOSSARY
+from shoal.report.risk import check_fraction, risk_of
+from shoal.report.style import STYLE
+from shoal.report.words import in_plain_words, verdict
 
 if TYPE_CHECKING:
     from shoal.release import Release
+    from shoal.report.advice import Explained
 
 __all__ = ["render_report", "write_report"]
 
-_STYLE = """
-:root { color-scheme: light dark; --ink: #16242e; --soft: #5b6b76; --paper: #fbfcfc;
-  --card: #ffffff; --line: #dde4e8; --bar: #0f7c90; --good: #1a7f4b; --bad: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e5ecef; --soft: #9db0ba; --paper: #10181d;
-  --card: #182329; --line: #2b3a42; --bar: #38b0c6; --good: #58c98d; --bad: #ff8a80; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 2.5rem 1.25rem 4rem; max-width: 56rem; background: var(--paper);
-  color: var(--ink); font: 16px/1.55 system-ui, sans-serif; }
-h1 { font-size: 1.7rem; margin: 0 0 .25rem; } h2 { font-size: 1.15rem; margin: 2.25rem 0 .75rem; }
-p.note, footer { color: var(--soft); font-size: .9rem; }
-.verdict { border-left: 5px solid var(--good); padding: .75rem 1rem; background: var(--card);
-  margin: 1.25rem 0; } .verdict.broken { border-color: var(--bad); }
-.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .75rem; }
-.facts div { background: var(--card); border: 1px solid var(--line); border-radius: 8px;
-  padding: .75rem 1rem; } .facts b { display: block; font-size: 1.4rem; }
-.facts span { color: var(--soft); font-size: .85rem; }
-table { border-collapse: collapse; width: 100%; background: var(--card); }
-th, td { text-align: left; padding: .45rem .7rem; border-bottom: 1px solid var(--line); }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
-.holds { color: var(--good); font-weight: 600; } .broken td:last-child { color: var(--bad); }
-svg { width: 100%; height: auto; font-size: 13px; } svg text { fill: var(--ink); }
-svg .bar { fill: var(--bar); } svg .track { fill: var(--line); }
-footer { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
-"""
-_MOST_BARS = 12
+# Nothing may be fetched, whatever a cell or a name of a column tries.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_LIMITS = (
+    (
+        "Groups that agree.",
+        (
+            "If everybody in a group has the same sensitive value, it is known without finding the "
+            "row. l-diversity or t-closeness are promises against that; k-anonymity alone is not."
+        ),
+    ),
+    (
+        "Background knowledge.",
+        "Who can rule out some people of a group, or some values, is left with fewer.",
+    ),
+    (
+        "Other columns.",
+        (
+            "A column that is not named as a quasi-identifier is published as it is. If others "
+            "know it about a person, it can single that person out."
+        ),
+    ),
+    (
+        "Several releases.",
+        (
+            "Two releases about the same people can be laid over each other. Each keeps its "
+            "promise, both together need not."
+        ),
+    ),
+    (
+        "Rows, not people.",
+        "If one person has several rows, a group of k rows may hold fewer than k people.",
+    ),
+)
 
 
-def write_report(release: Release, path: str | PathLike[str]) -> None:
+def write_report(
+    release: Release,
+    path: str | PathLike[str],
+    *,
+    explanation: Explained | None = None,
+    sampling_fraction: float | None = None,
+) -> None:
     """Write the report of a release to a file, whole or not at all."""
     from shoal.io import atomic_write_text
 
-    atomic_write_text(path, render_report(release))
+    page = render_report(release, explanation=explanation, sampling_fraction=sampling_fraction)
+    atomic_write_text(path, page)
 
 
-def render_report(release: Release) -> str:
-    """Return the report of a release as HTML."""
-    sections = (_verdict, _facts, _promises, _loss, _groups, _measures, _columns)
-    body = "\n".join(section(release) for section in sections)
+def render_report(
+    release: Release,
+    *,
+    explanation: Explained | None = None,
+    sampling_fraction: float | None = None,
+    input_sha256: str | None = None,
+    output_sha256: str | None = None,
+) -> str:
+    """Return the report of a release as HTML.
+
+    Args:
+        release: a finished release.
+        explanation: measured advice, which becomes a section of its own.
+        sampling_fraction: share of the population that is in the table, if known; the risks of
+            journalist and marketer and the estimate of population uniques depend on it.
+        input_sha256: hash of the input file, if there is one.
+        output_sha256: hash of the published file, if there is one.
+
+    Raises:
+        OptionError: the fraction is not above 0 and at most 1.
+    """
+    from shoal.encode import to_polars
+    from shoal.report.sensitive import read_published_groups, sensitive_facts
+
+    fraction = check_fraction(sampling_fraction)
+    frame = to_polars(release.frame)
+    found = read_published_groups(frame, tuple(release.schema.quasi_identifiers))
+    before, after = release.facts.tuple_sizes, found.size_counts
+    values = [sensitive_facts(frame.get_column(name), found) for name in release.schema.sensitive]
+    risks = risk_of(before), risk_of(after)
+    parts = [
+        ("summary", "In plain words", in_plain_words(release, *risks, values)),
+        ("promises", "What was promised and what was measured", _promises(release)),
+        ("advice", "What to do next", "" if explanation is None else advice(explanation)),
+        ("risk", "The risk that remains", sections.risk(before, after, fraction)),
+        ("groups", "How large the groups are", sections.groups(found, release.k)),
+        ("loss", "What was lost", sections.loss(release)),
+        ("columns", "Column by column, before and after", sections.columns(release)),
+        (
+            "sensitive",
+            "Sensitive values in the groups",
+            sections.sensitive(values, len(found.sizes)) if values else "",
+        ),
+        ("limits", "What this does not protect against", _limits()),
+        ("details", "How it was made", _made(release, input_sha256, output_sha256)),
+        ("glossary", "Words explained", _glossary()),
+    ]
+    return _page(release, [part for part in parts if part[2]])
+
+
+def _page(release: Release, parts: Sequence[tuple[str, str, str]]) -> str:
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    links = "".join(f'<li><a href="#{key}">{key.capitalize()}</a></li>' for key, _, _ in parts)
+    body = "\n".join(
+        f'<section id="{key}"><h2>{title}</h2>\n{inside}</section>' for key, title, inside in parts
+    )
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Shoal report</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        f"{body}\n"
-        f"<footer>Made with Shoal on {made}. This page holds no cell of the table.</footer>\n"
-        "</body>\n</html>\n"
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>Report of a release, k = {release.k}</title>\n<style>{STYLE}</style>\n</head>\n"
+        "<body>\n<header>\n<h1>Report of a release</h1>\n"
+        f'<p class="soft">{release.n_published:,} rows, k = {release.k:,}, made with Shoal on '
+        f"{made}</p>\n{verdict(release)}\n{_warnings(release)}"
+        f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n</header>\n<main>\n{body}\n</main>\n'
+        "<footer>This page is complete in itself and fetches nothing. It names a value only where "
+        "it is part of a published cell. Keep it with the release.</footer>\n</body>\n</html>\n"
     )
 
 
-def _verdict(release: Release) -> str:
-    found = release.verification
-    word = "Every promise holds" if found.holds else "A promise does not hold"
-    others = "1 other" if found.smallest_group == 2 else f"{found.smallest_group - 1:,} others"
-    n_columns = len(release.schema.quasi_identifiers)
-    columns = "the quasi-identifier" if n_columns == 1 else f"the {n_columns} quasi-identifiers"
-    return (
-        "<h1>Report of a release</h1>\n"
-        f'<div class="verdict{"" if found.holds else " broken"}"><strong>{word}.</strong> '
-        f"Everybody in this table looks the same as at least {others} in {columns}. "
-        "Who knows all of them about a person finds that person's row with a chance of at most "
-        f"{found.highest_risk:.2%}.</div>"
-    )
-
-
-def _facts(release: Release) -> str:
-    found = release.verification
-    facts = (
-        (f"{release.n_published:,}", f"rows published of {release.n_rows:,}"),
-        (f"{release.n_suppressed:,}", "rows suppressed"),
-        (f"{found.n_groups:,}", "groups"),
-        (f"{found.smallest_group:,}", f"rows in the smallest group (k = {release.k:,})"),
-        (f"{found.highest_risk:.2%}", "highest re-identification risk"),
-        (f"{release.scores['ncp']:.1%}", "of the detail lost (ncp)"),
-    )
-    cells = "".join(f"<div><b>{value}</b><span>{what}</span></div>" for value, what in facts)
-    return f'<div class="facts">{cells}</div>'
+def _warnings(release: Release) -> str:
+    if not release.warnings:
+        return ""
+    items = "".join(f"<li>{escape(text)}</li>" for text in release.warnings)
+    return f'<div class="warning" role="note"><b>To be aware of</b><ul>{items}</ul></div>\n'
 
 
 def _promises(release: Release) -> str:
-    rows = "".join(
-        f"<tr{'' if check.holds else ' class=broken'}><td>{escape(check.name)}</td>"
-        f'<td class="number">{check.promised:.6g}</td><td class="number">{check.measured:.6g}</td>'
-        f'<td class="{"holds" if check.holds else ""}">{"holds" if check.holds else "broken"}</td>'
-        "</tr>"
+    rows = [
+        (
+            f'<th scope="row">{escape(check.name)}</th>',
+            _number(check.promised),
+            _number(check.measured),
+            '<td class="number holds">✓ holds</td>'
+            if check.holds
+            else '<td class="number broken-word">✗ broken</td>',
+        )
         for check in release.verification.checks
-    )
-    return (
-        "<h2>What was promised</h2>\n<table><tr><th>promise</th><th>promised</th>"
-        f"<th>measured</th><th></th></tr>{rows}</table>\n"
+    ]
+    heads = ("promise", "promised", "measured (worst group)", "")
+    return _table(heads, rows) + (
         '<p class="note">Measured on the published table alone, by code that shares nothing with '
         "the search.</p>"
     )
 
 
-def _loss(release: Release) -> str:
-    columns = list(release.scores.by_column.get("ncp", {}).items())
-    return (
-        "<h2>What was lost, by column</h2>\n"
-        f"{bars(columns, title='Detail lost per column')}\n"
-        '<p class="note">0 % is an exact value, 100 % a suppressed one.</p>'
-    )
+def _limits() -> str:
+    items = "".join(f"<li><b>{what}</b> {why}</li>" for what, why in _LIMITS)
+    return f'<div class="card"><ul style="margin:0;padding-left:1.1rem">{items}</ul></div>'
 
 
-def _groups(release: Release) -> str:
-    return (
-        "<h2>How large the groups are</h2>\n"
-        f"{histogram(_size_bins(release), title='Number of groups by size')}\n"
-        '<p class="note">Number of groups (above the bars) by the rows they hold (below; '
-        "a bar begins with the size it names).</p>"
-    )
-
-
-def _size_bins(release: Release) -> list[tuple[str, int]]:
-    """Count the groups that a reader of the table can tell apart, by size."""
-    import numpy as np
-
-    from shoal.encode import to_polars
-
-    frame = to_polars(release.frame)
-    published = [
-        column
-        for name in release.schema.quasi_identifiers
-        for column in ([name] if name in frame.columns else [f"{name}_low", f"{name}_high"])
-    ]
-    sizes = (
-        frame.select(published).group_by(published).len("n rows").get_column("n rows").to_numpy()
-    )
-    if not sizes.size:
-        return []
-    low, high = int(sizes.min()), int(sizes.max())
-    width = max(1, -(-(high - low + 1) // _MOST_BARS))
-    counts = np.bincount((sizes - low) // width)
-    return [(f"{low + number * width:,}", count) for number, count in enumerate(counts.tolist())]
-
-
-def _measures(release: Release) -> str:
+def _made(release: Release, input_sha256: str | None, output_sha256: str | None) -> str:
     from shoal import registry
+    from shoal.report.certificate import package_versions
 
-    rows = "".join(
-        f'<tr><td>{escape(name)}</td><td class="number">{value:.6g}</td>'
-        f"<td>{escape(registry.load('measures', name).title)}</td></tr>"
+    measures = [
+        (
+            f'<th scope="row">{escape(name)}</th>',
+            f"<td>{escape(registry.load('measures', name).title)}</td>",
+            _number(value),
+        )
         for name, value in release.scores.items()
-    )
-    return (
-        "<h2>Measures</h2>\n<table><tr><th>measure</th><th>value</th><th>what</th></tr>"
-        f"{rows}</table>"
-    )
-
-
-def _columns(release: Release) -> str:
-    rows = "".join(
-        f"<tr><td>{escape(column.name)}</td><td>{column.role.value}</td>"
-        f"<td>{'' if column.kind is None else column.kind.value}</td></tr>"
+    ]
+    columns = [
+        (
+            f'<th scope="row">{escape(column.name)}</th>',
+            f"<td>{column.role.value}</td>",
+            f"<td>{'' if column.kind is None else column.kind.value}</td>",
+            _number(column.weight) if column.role.value == "quasi-identifier" else "<td></td>",
+        )
         for column in release.schema.columns
-    )
-    parameters = release.parameters
+    ]
+    versions = {"python": platform.python_version()} | package_versions()
+    facts = {
+        "Rows": f"{release.n_rows:,} in, {release.n_published:,} out, "
+        f"{release.n_suppressed:,} left out",
+        "SHA-256 of the input": input_sha256,
+        "SHA-256 of the release": output_sha256,
+        "Settings": _settings(release.parameters),
+        "Time": f"{release.seconds:.1f} s",
+        "Versions": ", ".join(f"{name} {number}" for name, number in versions.items() if number),
+    }
+    known = [
+        (f'<th scope="row">{what}</th>', f"<td>{_mono(what, text)}</td>")
+        for what, text in facts.items()
+        if text
+    ]
     return (
-        "<h2>Columns</h2>\n<table><tr><th>column</th><th>role</th><th>kind</th></tr>"
-        f"{rows}</table>\n"
-        f'<p class="note">Algorithm {escape(str(parameters.get("algorithm")))}, minimising '
-        f"{escape(str(parameters.get('measure')))}, in {release.seconds:.1f} s.</p>"
+        _table((), known)
+        + '<div class="grid" style="margin-top:1rem">'
+        + _table(("measure", "what it says", "value"), measures)
+        + _table(("column", "role", "kind", "weight"), columns)
+        + "</div>"
     )
+
+
+def _mono(what: str, text: str) -> str:
+    return f"<code>{escape(text)}</code>" if what.startswith("SHA") else escape(text)
+
+
+def _settings(parameters: dict[str, Any]) -> str:
+    """Return what was asked for, without what is empty; never the seed or labels of values."""
+    hidden = {"seed", "orders", "hierarchies", "k"}
+    shown = []
+    for name, value in parameters.items():
+        if name in hidden or value in (None, (), [], {}):
+            continue
+        if isinstance(value, dict):
+            value = ", ".join(f"{key} = {each}" for key, each in value.items())  # noqa: PLW2901 - as text
+        elif name == "privacy":
+            value = ", ".join(  # noqa: PLW2901 - as text
+                " ".join(f"{key} {each}" for key, each in model.items() if each is not None)
+                for model in value
+            )
+        shown.append(f"{name.replace('_', ' ')}: {value}")
+    return "; ".join(shown)
+
+
+def _glossary() -> str:
+    terms = "".join(
+        f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>" for term, text in GLOSSARY
+    )
+    return f'<div class="card"><dl>{terms}</dl></div>'
+
+
+def _number(value: float) -> str:
+    return f'<td class="number">{value:,.6g}</td>'
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    numeric = {"promised", "measured (worst group)", "value", "weight", ""}
+    head = "".join(
+        f'<th scope="col"{" class=number" if title in numeric else ""}>{title}</th>'
+        for title in heads
+    )
+    body = "".join(f"<tr>{''.join(cells)}</tr>" for cells in rows)
+    top = f"<thead><tr>{head}</tr></thead>" if heads else ""
+    return f'<div class="card scroll"><table>{top}<tbody>{body}</tbody></table></div>'

@@ -1,0 +1,134 @@
+"""The report in plain words: what was promised, whether it holds, what remains, what was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from shoal.report.svg import per_cent
+
+if TYPE_CHECKING:
+    from shoal.release import Release
+    from shoal.report.risk import Risk
+    from shoal.report.sensitive import SensitiveFacts
+
+__all__ = ["card", "count", "in_plain_words", "one_in", "verdict"]
+
+
+def verdict(release: Release) -> str:
+    """Return the first thing a reader sees."""
+    found = release.verification
+    if found.holds:
+        text = (
+            "Checked on the published table alone, by code that shares nothing with the search "
+            "that made it."
+        )
+        return _banner("", "✓", "Every promise holds.", text)
+    broken = [escape(check.sentence) for check in found.checks if not check.holds]
+    return _banner(" broken", "!", "A promise does not hold.", " ".join(broken))
+
+
+def _banner(look: str, mark: str, strong: str, text: str) -> str:
+    return (
+        f'<div class="verdict{look}"><span class="mark" aria-hidden="true">{mark}</span>'
+        f"<div><strong>{strong}</strong><p>{text}</p></div></div>"
+    )
+
+
+def in_plain_words(
+    release: Release, before: Risk, after: Risk, sensitive: Sequence[SensitiveFacts]
+) -> str:
+    """Return the four questions of a data officer with their answers."""
+    cards = (
+        card("What was promised", _promised(release)),
+        card("Does it hold?", *map(escape, release.verification.sentences())),
+        card("What risk remains?", _remains(before, after, sensitive)),
+        card("What was lost?", _lost(release)),
+    )
+    return f'<div class="grid">{"".join(cards)}</div>{_numbers(release, before, after)}'
+
+
+def card(title: str, *paragraphs: str) -> str:
+    """Return a card of paragraphs that are HTML already."""
+    inside = "".join(f"<p>{text}</p>" for text in paragraphs)
+    return f'<section class="card"><h3>{title}</h3>{inside}</section>'
+
+
+def _promised(release: Release) -> str:
+    names = release.schema.quasi_identifiers
+    shown = ", ".join(f"<b>{escape(name)}</b>" for name in names[:8])
+    if len(names) > 8:
+        shown += f" and {len(names) - 8} more columns"
+    text = (
+        f"Nobody stands out from fewer than {release.k:,}: in {shown}, every row looks exactly "
+        f"like at least {count(release.k - 1, 'other row')}."
+    )
+    further = [check.name for check in release.verification.checks[1:]]
+    if further:
+        text += f" Also promised: {escape('; '.join(further))}."
+    return text
+
+
+def _remains(before: Risk, after: Risk, sensitive: Sequence[SensitiveFacts]) -> str:
+    text = (
+        "Somebody who knows all these columns of a person in the table picks the right row with a "
+        f"chance of at most <b>{one_in(after.prosecutor_highest)}</b>, and of "
+        f"{per_cent(after.prosecutor_mean)} on average. In the original the chance was "
+        f"{per_cent(before.prosecutor_mean)} on average, and "
+        f"{per_cent(before.uniques / max(before.rows, 1))} of the rows were like no other, so that "
+        "they could be found with certainty."
+    )
+    for facts in sensitive:
+        if facts.certain_rows:
+            text += (
+                f" {count(facts.certain_rows, 'row')} are in groups that all share one value of "
+                f"<b>{escape(facts.name)}</b>, which is thereby known without finding the row."
+            )
+    return text
+
+
+def _lost(release: Release) -> str:
+    columns = release.facts.columns
+    kept = sum(column.kept for column in columns) / max(len(columns), 1)
+    worst = max(columns, key=lambda column: column.loss)
+    rows = "No row was left out."
+    if release.n_suppressed:
+        share = per_cent(release.n_suppressed / release.n_rows)
+        rows = f"{count(release.n_suppressed, 'row')} ({share}) were left out."
+    return (
+        f"<b>{per_cent(release.scores['ncp'])}</b> of the detail in the quasi-identifiers. "
+        f"{per_cent(kept)} of their published cells are exactly as they were. The column that pays "
+        f"most is <b>{escape(worst.name)}</b> ({per_cent(worst.loss)}). {rows} All other published "
+        "columns are unchanged."
+    )
+
+
+def _numbers(release: Release, before: Risk, after: Risk) -> str:
+    facts = (
+        (f"{release.n_published:,}", f"rows published of {release.n_rows:,}"),
+        (f"{after.classes:,}", f"groups; {before.classes:,} different combinations before"),
+        (
+            f"{release.verification.smallest_group:,}",
+            f"rows in the smallest group (k = {release.k:,})",
+        ),
+        (per_cent(after.prosecutor_highest), "highest chance to find a person's row"),
+        (f"{before.uniques:,} → {after.uniques:,}", "rows that are like no other"),
+        (per_cent(release.scores["ncp"]), "of the detail lost (ncp)"),
+    )
+    cells = "".join(f"<div><b>{value}</b><span>{what}</span></div>" for value, what in facts)
+    return f'<div class="facts">{cells}</div>'
+
+
+def one_in(chance: float) -> str:
+    """Return a chance as people say it."""
+    if chance >= 1:
+        return "1 in 1 (certain)"
+    if chance <= 0:
+        return "none"
+    return f"1 in {1 / chance:,.0f}"
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
