@@ -15,7 +15,7 @@ key = $(shell { cat $(1) 2>/dev/null; pwd; } | cksum | tr ' ' '-')
 READY := $(VENV)/.ready-$(call key,pyproject.toml requirements/ci.txt)
 DOCS_READY := $(VENV)/.docs-ready-$(call key,pyproject.toml requirements/ci.txt requirements/docs.txt)
 
-.PHONY: help demo test lint format bench docs lock clean
+.PHONY: help demo test services lint format bench docs lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,8 +23,11 @@ help: ## List the targets
 demo: $(READY) ## Anonymize the embedded census table; results in build/demo
 	@$(PY) -m shoal demo --out build/demo
 
-test: lint ## Linters, types and all tests
+test: services lint ## Linters, types and all tests
 	$(PY) -m pytest -n $(WORKERS)
+
+services: ## Install what tests need beside Python, where it is missing
+	@sh tools/setup_chromium.sh
 
 lint: $(READY) ## Linters and types only
 	$(PY) -m ruff check
