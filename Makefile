@@ -28,6 +28,7 @@ test: services lint ## Linters, types and all tests
 
 services: ## Install what tests need beside Python, where it is missing
 	@sh tools/setup_chromium.sh
+	@sh tools/setup_postgres.sh
 
 lint: $(READY) ## Linters and types only
 	$(PY) -m ruff check

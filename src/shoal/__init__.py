@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # Rooms that are also something to call: `shoal.verify(...)` (see callable_module.py).
-_ROOMS = ("algorithms", "datasets", "measures", "verify")
+_ROOMS = ("algorithms", "datasets", "measures", "sklearn", "verify")
 _HOMES = {
     "AlgorithmError": "errors",
     "AlphaK": "privacy",
