@@ -10,8 +10,7 @@ from shoal.cli import options as opt
 from shoal.errors import OptionError
 
 if TYPE_CHECKING:
-    import polars as pl
-
+    from shoal.cli.loading import Loader
     from shoal.cli.outputs import Outputs
 
 __all__ = ["anonymize"]
@@ -129,6 +128,10 @@ def anonymize(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything, say what would be done, stop.")
     ] = False,
+    no_memory_check: Annotated[
+        bool,
+        typer.Option("--no-memory-check", help="Start even if the table may not fit into memory."),
+    ] = False,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
 ) -> None:
@@ -138,8 +141,9 @@ def anonymize(
     job file). The release is verified before anything is written.
     """
     del debug
+    from shoal.cli.loading import Loader
     from shoal.cli.outputs import STREAM, Outputs, format_of_output
-    from shoal.cli.settings import ColumnFlags, PrivacyFlags, RunFlags, load_job, merge, read_input
+    from shoal.cli.settings import ColumnFlags, PrivacyFlags, RunFlags, load_job, merge
 
     base = load_job(job)
     arguments = merge(
@@ -191,14 +195,14 @@ def anonymize(
         if_exists=if_exists,
     )
     outputs.check()
-    frame = read_input(
-        source,
-        base,
-        kinds=arguments["kinds"],
+    loader = Loader(
+        job=base,
+        arguments=arguments,
+        outputs=outputs,
         file_format=file_format,
         delimiter=delimiter,
         missing_values=missing_values,
-        removed=[*arguments["identifiers"], *arguments["drop"]],
+        memory_check=not (no_memory_check or dry_run),
     )
     if no_shuffle:
         typer.echo(
@@ -209,34 +213,33 @@ def anonymize(
     if dry_run:
         from shoal.cli.plan import print_plan
 
-        print_plan(frame, arguments, None if output is None else outputs)
+        print_plan(loader, written=output is not None)
     else:
-        _anonymize(frame, arguments, outputs, quiet=quiet)
+        _anonymize(loader, arguments, outputs, quiet=quiet)
 
 
-def _anonymize(
-    frame: pl.DataFrame, arguments: dict[str, Any], outputs: Outputs, *, quiet: bool
-) -> None:
+def _anonymize(loader: Loader, arguments: dict[str, Any], outputs: Outputs, *, quiet: bool) -> None:
     import shoal
     from shoal.cli.compiling import tell_if_compiling
     from shoal.cli.outputs import STREAM
+    from shoal.coded import decode_text
     from shoal.io import is_database, rows_sha256, sha256_of, shown_name
     from shoal.progress import showing_progress
 
     source = outputs.source
     digest = None
-    if outputs.certificate is not None and source is not None and source != STREAM:
-        removed = {*arguments["identifiers"], *arguments["drop"]}
-        digest = (
-            # What was read: columns that are removed never left the database.
-            rows_sha256(frame.select(name for name in frame.columns if name not in removed))
-            if is_database(source)
-            else sha256_of(source)
-        )
     with showing_progress(quiet=quiet) as progress:
+        owned = loader.load(progress)
+        documented = outputs.certificate is not None or outputs.report is not None
+        if documented and source is not None and source != STREAM:
+            # Of a database, what was read: columns that are removed never left it.
+            digest = (
+                rows_sha256(decode_text(owned.frame)) if is_database(source) else sha256_of(source)
+            )
         tell_if_compiling(progress)
-        release = shoal.anonymize(frame, progress=progress, **arguments)
-    outputs.write(release, input_sha256=digest)
+        release = shoal.anonymize(owned, progress=progress, **arguments)
+        progress(0, release.n_published, "writing")
+        outputs.write(release, input_sha256=digest)
     if not quiet:
         from shoal.cli.summary import print_release
 

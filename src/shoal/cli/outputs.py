@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,6 +94,7 @@ class Outputs:
         import json
 
         from shoal.cli.run import note_written
+        from shoal.coded import decode_text
         from shoal.io import AtomicGroup
         from shoal.report.certificate import build_certificate
         from shoal.report.html import render_report
@@ -108,20 +109,24 @@ class Outputs:
                 group.add(self.certificate, text + "\n")
             if self.report is not None:
                 page = render_report(
-                    release, input_sha256=input_sha256, output_sha256=output_sha256
+                    replace(release, frame=decode_text(release.frame)),
+                    input_sha256=input_sha256,
+                    output_sha256=output_sha256,
                 )
                 group.add(self.report, page)
         note_written()
 
     def _stage(self, group: AtomicGroup, release: Release) -> str | None:
         """Add the table to the group; return its hash if a document needs one."""
+        from shoal.coded import decode_text
         from shoal.io import detect_format, is_database, rows_sha256, sha256_of, stage_table
         from shoal.io.sql import stage_sql
 
         documented = self.certificate is not None or self.report is not None
         if is_database(self.table):
-            stage_sql(group, release.frame, self.table, self.if_exists or "fail")
-            return rows_sha256(release.frame) if documented else None
+            frame = decode_text(release.frame)
+            stage_sql(group, frame, self.table, self.if_exists or "fail")
+            return rows_sha256(frame) if documented else None
         is_csv = detect_format(self.table, self.format).name == "csv"
         staged = stage_table(
             group,

@@ -2,55 +2,72 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from shoal.cli.loading import SCHEMA_ARGUMENTS, need_of
 from shoal.errors import OptionError, PromiseError
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from shoal.cli.loading import Loader
     from shoal.cli.outputs import Outputs
     from shoal.encode import EncodedTable
+    from shoal.memory import Need
     from shoal.pipeline import Request
     from shoal.schema import Schema
 
 __all__ = ["print_plan"]
 
 _FILES = ("table", "certificate", "report")
-_SCHEMA = (
-    "quasi_identifiers",
-    "sensitive",
-    "identifiers",
-    "insensitive",
-    "drop",
-    "hierarchies",
-    "kinds",
-    "orders",
-    "weights",
-)
 
 
-def print_plan(frame: pl.DataFrame, arguments: dict[str, Any], outputs: Outputs | None) -> None:
+def print_plan(loader: Loader, *, written: bool) -> None:
     """Check the arguments of ``shoal.anonymize`` against the table, and print the plan.
+
+    Args:
+        loader: reads the table.
+        written: whether the real run would write anything.
 
     Raises:
         ShoalError: what ``shoal.anonymize`` would raise before its search begins.
     """
     import narwhals as nw
 
+    from shoal.algorithms.base import no_progress
     from shoal.encode import encode
     from shoal.infer import infer_kinds
     from shoal.pipeline import Request
     from shoal.privacy import parse_privacy
     from shoal.schema import build_schema
 
-    options = {name: value for name, value in arguments.items() if name not in _SCHEMA}
+    arguments = loader.arguments
+    options = {name: value for name, value in arguments.items() if name not in SCHEMA_ARGUMENTS}
     request = Request(**options | {"privacy": parse_privacy(arguments["privacy"])})
-    schema = build_schema(frame.columns, **{name: arguments[name] for name in _SCHEMA})
     search = _check_search(request)
+    owned = loader.load(no_progress)
+    frame = owned.frame
+    schema = build_schema(owned.columns, **{name: arguments[name] for name in SCHEMA_ARGUMENTS})
     schema = infer_kinds(schema, nw.from_native(frame, eager_only=True))
     promises = _check_promises(request, encode(frame, schema))
-    _show(frame, schema, [*promises, *search], outputs)
+    need = need_of(schema, frame.height, loader.outputs, loader.file_format)
+    lines = [*promises, *search, *_resources(need)]
+    _show(frame, schema, lines, loader.outputs if written else None)
+
+
+def _resources(need: Need) -> list[tuple[str, str]]:
+    """Return what the run will need of the machine, in words."""
+    from shoal.memory import available_bytes, human_bytes, human_seconds
+
+    available = available_bytes()
+    memory = f"about {human_bytes(need.memory)}"
+    if available is not None:
+        verdict = "" if need.memory <= available else ": that is not enough"
+        memory += f", {human_bytes(available)} available{verdict}"
+    return [
+        ("memory", memory),
+        ("time", f"about {human_seconds(need.seconds)}, and the search for groups"),
+    ]
 
 
 def _check_promises(request: Request, table: EncodedTable) -> list[tuple[str, str]]:

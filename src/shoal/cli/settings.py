@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -245,35 +245,32 @@ def read_input(
     file_format: str | None,
     delimiter: str | None,
     missing_values: str | None,
-    removed: Sequence[str] = (),
+    columns: Callable[[list[str]], Sequence[str]] | None = None,
+    coded: bool = False,
+    progress: Callable[[int, int, str], None] | None = None,
 ) -> pl.DataFrame:
     """Read the table of a command, with the job's and the flags' notion of a missing value.
 
-    Columns that are removed anyway are not fetched from a database: they are there, and empty.
+    Args:
+        source: file, stream or database.
+        job: the job file.
+        kinds: of columns.
+        file_format: where the ending does not say it.
+        delimiter: of a CSV.
+        missing_values: the flag.
+        columns: picks the columns that are needed, before any row is read.
+        coded: whether text stays codes.
+        progress: told how far reading has come.
     """
-    from shoal.io import is_database, read_table
+    from shoal.io import read_table
 
-    if is_database(source):
-        return _read_database(source, removed)
     return read_table(
         source,
         format=file_format,
         delimiter=delimiter,
         missing_values=missing_texts(job, missing_values),
         numeric=[name for name, kind in kinds.items() if kind == "numeric"],
+        columns=columns,
+        coded=coded,
+        progress=progress,
     )
-
-
-def _read_database(source: str, removed: Sequence[str]) -> pl.DataFrame:
-    import polars as pl
-
-    from shoal.io import read_table
-    from shoal.io.sql import column_names
-
-    names = column_names(source)
-    needed = [name for name in names if name not in removed]
-    if not needed or len(needed) == len(names):
-        return read_table(source)
-    frame = read_table(source, columns=needed)
-    empty = [pl.lit(None).alias(name) for name in names if name not in needed]
-    return frame.with_columns(empty).select(names)

@@ -1,0 +1,58 @@
+"""How many rows a file has, without reading it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from shoal.io.formats import detect_format
+
+__all__ = ["guess_rows"]
+
+_SAMPLE = 1 << 20
+
+
+def guess_rows(source: str, format: str | None = None) -> int | None:  # noqa: A002 - as in read_table
+    """Return about how many rows a file has; None if that cannot be told without reading it.
+
+    Parquet knows; text is judged by the length of its first lines (compressed text by what its
+    first megabyte becomes). A stream, a database or another format is not.
+    """
+    path = Path(source)
+    found = detect_format(source, format)
+    if not path.is_file():
+        return None
+    if found.name == "parquet":
+        return _parquet_rows(path)
+    if not found.is_text:
+        return None
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        sample = file.read(_SAMPLE)
+    if found.compression == "gz" or sample.startswith(b"\x1f\x8b"):
+        lines = _lines_in_gzip(sample)
+    elif found.compression is None:
+        lines = sample.count(b"\n")
+    else:
+        return None
+    if not lines:
+        return None
+    return max(round(lines * size / len(sample)) - 1, 0)
+
+
+def _parquet_rows(path: Path) -> int | None:
+    import polars as pl
+
+    try:
+        counted = pl.scan_parquet(path, glob=False).select(pl.len()).collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
+        return None  # whoever reads it says what is wrong
+    return int(counted.item())
+
+
+def _lines_in_gzip(sample: bytes) -> int:
+    import zlib
+
+    try:
+        return zlib.decompressobj(wbits=31).decompress(sample).count(b"\n")
+    except zlib.error:
+        return 0
