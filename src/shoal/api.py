@@ -43,7 +43,7 @@ def anonymize(
     hierarchies: Mapping[str, Any] | None = None,
     kinds: Mapping[str, Any] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
-    algorithm: str = "k-member",
+    algorithm: str = "auto",
     algorithm_options: Mapping[str, Any] | None = None,
     measure: str = "ncp",
     measure_options: Mapping[str, Any] | None = None,
@@ -53,6 +53,8 @@ def anonymize(
     missing: str = "category",
     seed: int | None = None,
     threads: int | None = None,
+    block_rows: int | None = None,
+    refine: str | None = None,
     progress: bool | Callable[[int, int, str], None] = False,
     shuffle: bool = True,
     style: Style | Mapping[str, Any] | None = None,
@@ -82,6 +84,10 @@ def anonymize(
             quasi-identifier are left out) or "error".
         seed: makes the run reproducible; keep it secret, it tells how rows were shuffled.
         threads: how many threads may be used (never changes the result); all cores by default.
+        block_rows: tables above this size are cut into blocks of similar rows; chosen by itself
+            if not given.
+        refine: "fast", "balanced" or "best" refines the result of any algorithm (`auto` does so on
+            its own, see its option ``effort``).
         progress: True for a bar, or a function of (done, total, what).
         shuffle: False keeps the order of the input, which may tell who is who.
         style: how generalised cells are written; a `shoal.Style` or its options.
@@ -103,6 +109,8 @@ def anonymize(
         missing=missing,
         seed=seed,
         threads=threads,
+        block_rows=block_rows,
+        refine=refine,
         shuffle=shuffle,
         style=style,
     )

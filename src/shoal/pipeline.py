@@ -13,13 +13,14 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Run, create_algorithm, no_progress
 from shoal.encode import encode
-from shoal.enforce import enforce
-from shoal.errors import DataError, OptionError, PromiseError, ShoalWarning
+from shoal.engine.local import cluster
+from shoal.errors import DataError, OptionError, PromiseError, ShoalWarning, did_you_mean
 from shoal.facts import Facts, gather_facts
 from shoal.infer import infer_kinds
 from shoal.measures.base import CostMeasure, CostModel, Grouped, pick_target
 from shoal.partition import SUPPRESSED, Partition
 from shoal.recode import Style, recode
+from shoal.refine import EFFORTS
 from shoal.scan import Scanner
 from shoal.scores import Scores, create_measure, default_measures, score_table
 from shoal.suppress import find_outliers
@@ -49,7 +50,7 @@ class Request:
     """
 
     k: int
-    algorithm: str = "k-member"
+    algorithm: str = "auto"
     algorithm_options: Mapping[str, Any] = field(default_factory=dict)
     measure: str = "ncp"
     measure_options: Mapping[str, Any] = field(default_factory=dict)
@@ -58,6 +59,8 @@ class Request:
     missing: str = "category"
     seed: int | None = None
     threads: int | None = None
+    block_rows: int | None = None
+    refine: str | None = None
     shuffle: bool = True
     style: Style = field(default_factory=Style)
     progress: Callable[[int, int, str], None] = no_progress
@@ -75,7 +78,12 @@ class Request:
             raise OptionError(
                 f"missing must be one of {', '.join(MISSING_MODES)}, got {self.missing!r}."
             )
-        for name, least in (("threads", 1), ("seed", 0)):
+        if self.refine is not None and self.refine not in EFFORTS:
+            hint = did_you_mean(str(self.refine), EFFORTS)
+            raise OptionError(
+                f"refine must be one of {', '.join(EFFORTS)}, got {self.refine!r}.{hint}"
+            )
+        for name, least in (("threads", 1), ("seed", 0), ("block_rows", 1)):
             value = getattr(self, name)
             if value is not None and (
                 isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least
@@ -95,6 +103,8 @@ class Request:
             "privacy": [model.to_dict() for model in self.privacy],
             "max_suppression": float(self.max_suppression),
             "missing": self.missing,
+            "block_rows": self.block_rows,
+            "refine": self.refine,
             "shuffle": self.shuffle,
         }
 
@@ -247,9 +257,13 @@ def _cluster(
         progress=request.progress,
         max_suppressed=allowed if request.max_suppression > 0 else None,
     )
-    partition = _group(shuffled, algorithm, run)
-    if allowed:
-        partition = _suppress_outliers(shuffled, partition, algorithm, run, allowed)
+    def group(part: EncodedTable, part_run: Run) -> Partition:
+        effort = None if request.refine is None else EFFORTS[request.refine]
+        return cluster(part, algorithm, part_run, request.block_rows, effort)
+
+    partition = group(shuffled, run)
+    if allowed and not algorithm.may_suppress:
+        partition = _suppress_outliers(shuffled, partition, group, run, allowed)
     elif partition.n_suppressed and run.max_suppressed is None:
         warnings.warn(
             f"Algorithm {algorithm.name!r} leaves out {partition.n_suppressed} of "
@@ -262,15 +276,12 @@ def _cluster(
     return Partition(labels, partition.n_groups, partition.recoded)
 
 
-def _group(table: EncodedTable, algorithm: Algorithm, run: Run) -> Partition:
-    partition = algorithm.partition(table, run)
-    if run.privacy:  # finds nothing to do where the algorithm has respected the models
-        partition = enforce(table, partition, run.scanner, run.k, run.privacy, run.progress)
-    return partition
-
-
 def _suppress_outliers(
-    table: EncodedTable, partition: Partition, algorithm: Algorithm, run: Run, allowed: int
+    table: EncodedTable,
+    partition: Partition,
+    group: Callable[[EncodedTable, Run], Partition],
+    run: Run,
+    allowed: int,
 ) -> Partition:
     """Leave out the worst outliers, group the others anew, and keep whichever loses less."""
     room = min(allowed - partition.n_suppressed, table.n_rows - run.k)
@@ -293,7 +304,7 @@ def _suppress_outliers(
             run.progress,
             allowed - len(outliers),
         )
-        regrouped = _group(part, algorithm, again)
+        regrouped = group(part, again)
     except PromiseError:
         return partition  # without these rows the promise is out of reach
     labels = np.full(table.n_rows, SUPPRESSED, np.int32)

@@ -19,6 +19,7 @@ Room = Literal["algorithms", "measures", "privacy"]
 
 _BUILT_IN: dict[Room, dict[str, str]] = {
     "algorithms": {
+        "auto": "shoal.algorithms.auto:Auto",
         "k-member": "shoal.algorithms.k_member:KMember",
         "sequential": "shoal.algorithms.sequential:Sequential",
         "agglomerative": "shoal.algorithms.agglomerative:Agglomerative",

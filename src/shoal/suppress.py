@@ -41,6 +41,7 @@ def find_outliers(scanner: Scanner, partition: Partition, at_most: int) -> NDArr
     """
     state = GroupState(scanner, partition)
     gain = np.zeros(scanner.n_rows, np.int64)
+    longest = int(partition.sizes.max(initial=1))
     marginal_costs(
         scanner.space,
         scanner.rows,
@@ -50,6 +51,8 @@ def find_outliers(scanner: Scanner, partition: Partition, at_most: int) -> NDArr
         state.hists,
         state.costs,
         scanner.query(),
+        scanner.query(),
+        scanner.groups(longest),
         gain,
     )
     gain -= everything_cost(scanner)[scanner.classes]

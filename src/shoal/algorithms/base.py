@@ -67,6 +67,9 @@ class Algorithm(ABC):
         citation: the paper.
         respects_privacy: whether privacy models hold already when `partition` returns.
         may_suppress: whether it may leave rows out on its own.
+        works_in_blocks: whether a large table may be cut into blocks of similar rows.
+        needs_blocks: whether large tables are cut unless the user says otherwise (algorithms that
+            grow with little more than the number of rows need not).
     """
 
     name: ClassVar[str]
@@ -74,6 +77,8 @@ class Algorithm(ABC):
     citation: ClassVar[str]
     respects_privacy: ClassVar[bool] = False
     may_suppress: ClassVar[bool] = False
+    works_in_blocks: ClassVar[bool] = True
+    needs_blocks: ClassVar[bool] = True
 
     @abstractmethod
     def partition(self, table: EncodedTable, run: Run) -> Partition:

@@ -58,6 +58,7 @@ class Hilbert(Algorithm):
     name = "hilbert"
     title = "Hilbert curve order, cut optimally"
     citation = "Ghinita, Karras, Kalnis, Mamoulis 2007; Goldberger, Tassa 2010"
+    needs_blocks = False
 
     rescale: bool = True
 

@@ -67,6 +67,8 @@ class Incognito(Algorithm):
     name = "incognito"
     title = "optimal full-domain generalisation"
     citation = "LeFevre, DeWitt, Ramakrishnan 2005"
+    needs_blocks = False
+    works_in_blocks = False
     respects_privacy = True
     may_suppress = True
 

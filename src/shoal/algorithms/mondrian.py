@@ -47,6 +47,7 @@ class Mondrian(Algorithm):
     name = "mondrian"
     title = "multidimensional median partitioning"
     citation = "LeFevre, DeWitt, Ramakrishnan 2006"
+    needs_blocks = False
     respects_privacy = True
 
     relaxed: bool = False

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from shoal.kernels.jit import kernel
-from shoal.kernels.scan import join_codes, load_codes, own_cost, prepare
+from shoal.kernels.scan import join_codes, load_codes, own_cost, prepare, store_query
 
 __all__ = ["marginal_costs"]
 
@@ -22,22 +22,37 @@ def marginal_costs(
     hists: Any,
     costs: Any,
     query: Any,
+    ahead: Any,
+    tail: Any,
     out: Any,
 ) -> None:
-    """Write cost(C) − cost(C without the row) for every row of every group C."""
+    """Write cost(C) − cost(C without the row) for every row of every group C.
+
+    The closure without a row is that of the rows before it joined with that of the rows after it;
+    ``tail`` holds the closures of all ends of a group, so the work is linear in its size.
+    """
     for g in range(starts.shape[0] - 1):
         low = starts[g]
         high = starts[g + 1]
+        if high - low == 1:
+            out[order[low]] = costs[g]
+            continue
+        load_codes(cols, order[high - 1], query)
+        store_query(tail, high - 1 - low, query)
+        for p in range(high - 2, low, -1):
+            join_codes(cols, query, order[p])
+            store_query(tail, p - low, query)
+        load_codes(cols, order[low], ahead)
         for p in range(low, high):
             row = order[p]
-            if high - low == 1:
-                out[row] = costs[g]
-                continue
-            first = low if p != low else low + 1
-            load_codes(cols, order[first], query)
-            for q in range(first + 1, high):
-                if q != p:
-                    join_codes(cols, query, order[q])
+            if p == low:
+                load_codes(tail, 1, query)
+            else:
+                store_query(tail, 0, ahead)  # the first place is free: nothing comes before it
+                load_codes(tail, 0, query)
+                if p + 1 < high:
+                    join_codes(tail, query, p + 1 - low)
+                join_codes(cols, ahead, row)
             prepare(space, query)
             rest = np.int64(0)
             for y in range(hists.shape[0]):

@@ -1,0 +1,1 @@
+"""Where the clustering runs: on this machine, in blocks and threads."""
