@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Bar", "compare_bars"]
 
 MOST_BARS = 12
+BELOW_HALF = 0.002
 _NOT_TOLD = "not told any more"
 _MISSING = "missing"
 
@@ -43,7 +44,10 @@ Counted = tuple[str, float, float]
 
 @dataclass(frozen=True)
 class Bar:
-    """Share of the published rows under one label, before and after, in whole per cents."""
+    """Share of the published rows under one label, before and after, in whole per cents.
+
+    `BELOW_HALF` stands for every share that would be rounded to none.
+    """
 
     label: str
     before: float
@@ -104,8 +108,13 @@ def compare_bars(
     if missing >= k:
         counted.append((_MISSING, missing, missing_after))
     return tuple(
-        Bar(label, round(was / n_rows, 2), round(now / n_rows, 2)) for label, was, now in counted
+        Bar(label, _whole_per_cents(was / n_rows), _whole_per_cents(now / n_rows))
+        for label, was, now in counted
     )
+
+
+def _whole_per_cents(share: float) -> float:
+    return round(share, 2) or (BELOW_HALF if share > 1e-9 else 0.0)
 
 
 # -- numbers, dates and ordered values ---------------------------------------------------
@@ -267,7 +276,8 @@ def _tree_bars(
     shown = [each for each in np.flatnonzero(after > 0).tolist() if each != tree.root]
     counted = _most_frequent([(label(n), int(was[n]), float(after[n])) for n in shown])
     if after[tree.root] > 0:
-        counted.append((label(tree.root), int(was[tree.root]), float(after[tree.root])))
+        whole = f"{label(tree.root)} ({_NOT_TOLD})"
+        counted.append((whole, int(was[tree.root]), float(after[tree.root])))
     return counted
 
 

@@ -1,0 +1,68 @@
+"""Aggregates of a run, counted by hand or by another way."""
+
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+
+
+def facts_of(frame, k=2, **options):
+    given = {"quasi_identifiers": frame.columns, "algorithm": "mondrian", "seed": 1} | options
+    return shoal.anonymize(frame, k, **given).facts
+
+
+@pytest.mark.parametrize("n_columns", [3, 40], ids=["exact", "hashed"])
+def test_rows_that_agree_before_are_counted_as_python_would(n_columns):
+    rng = np.random.default_rng(2)
+    rows = rng.integers(0, 9, (300, n_columns))
+    rows[100:200] = rows[:100]
+    rows[200:230] = rows[:30]
+    frame = pl.DataFrame(rows, schema=[f"c{n}" for n in range(n_columns)], orient="row")
+    expected = Counter(Counter(Counter(map(tuple, rows.tolist())).values()).items())
+    assert facts_of(frame).tuple_sizes == tuple(sorted(expected))
+
+
+def test_missing_is_not_taken_for_a_value():
+    frame = pl.DataFrame({"a": [0, 0, None, None, 1, 1], "b": [1, 1, 0, 0, None, None]})
+    assert facts_of(frame).tuple_sizes == ((2, 3),)
+
+
+def test_buckets_hold_all_published_rows_and_run_from_least_to_most_loss():
+    rng = np.random.default_rng(4)
+    frame = pl.DataFrame({"a": rng.integers(0, 50, 500), "b": rng.exponential(9, 500)})
+    facts = facts_of(frame, k=5)
+    assert sum(facts.bucket_rows) == 500
+    total = np.sum(facts.heat, axis=0)
+    assert np.all(np.diff(total) >= -1e-3)
+    for column, row in zip(facts.columns, facts.heat, strict=True):
+        mean = np.average(row, weights=facts.bucket_rows)
+        assert mean == pytest.approx(column.loss, abs=1e-3)
+
+
+def test_whole_numbers_have_bars_from_published_bound_to_published_bound():
+    frame = pl.DataFrame({"a": [1, 1, 1, 2, 2, 2, 7, 8, 9]})
+    (column,) = facts_of(frame, k=3).columns
+    labels = {bar.label: (bar.before, bar.after) for bar in column.bars}
+    assert labels == {"1": (0.33, 0.33), "2 to under 7": (0.33, 0.33), "7 to 9": (0.33, 0.33)}
+
+
+def test_labels_of_a_hierarchy_count_what_could_have_been_told():
+    tree = {"any": {"north": ["Oslo", "Bergen"], "south": ["Rome", "Bari"]}}
+    towns = ["Oslo"] * 4 + ["Oslo", "Bergen"] + ["Rome", "Bari"]
+    codes = [0] * 4 + [50] * 2 + [99] * 2
+    frame = pl.DataFrame({"town": towns, "code": codes})
+    columns = facts_of(frame, hierarchies={"town": tree}, algorithm="k-member").columns
+    bars = {bar.label: (bar.before, bar.after) for bar in columns[0].bars}
+    # The one Bergen has no label of its own; alone it would be fewer than k rows.
+    assert bars == {"Oslo": (0.62, 0.5), "north": (0.0, 0.25), "south": (0.25, 0.25)}
+
+
+def test_suppressed_rows_are_in_no_bar():
+    frame = pl.DataFrame({"a": [1] * 5 + [2] * 5 + [None], "b": ["x"] * 10 + ["y"]})
+    facts = facts_of(frame, k=5, missing="suppress")
+    first, second = facts.columns
+    assert [bar.label for bar in first.bars] == ["1", "2"]
+    assert [(bar.label, bar.before, bar.after) for bar in second.bars] == [("x", 1.0, 1.0)]
