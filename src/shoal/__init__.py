@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shoal import datasets as datasets
     from shoal.api import anonymize, score, verify
+    from shoal.compare import Comparison, compare
     from shoal.errors import (
         AlgorithmError,
         DataError,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         ShoalError,
         ShoalWarning,
     )
+    from shoal.explain import Explanation, explain
     from shoal.hierarchy import (
         Taxonomy,
         date_hierarchy,
@@ -41,11 +43,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # Rooms that are also something to call: `shoal.verify(...)` (see callable_module.py).
-_ROOMS = ("algorithms", "datasets", "measures", "sklearn", "verify")
+_ROOMS = ("algorithms", "compare", "datasets", "explain", "measures", "sklearn", "verify")
 _HOMES = {
     "AlgorithmError": "errors",
     "AlphaK": "privacy",
+    "Comparison": "compare",
     "DataError": "errors",
+    "Explanation": "explain",
     "HierarchyError": "errors",
     "JobError": "errors",
     "LDiversity": "privacy",
@@ -76,7 +80,9 @@ _HOMES = {
 __all__ = [
     "AlgorithmError",
     "AlphaK",
+    "Comparison",
     "DataError",
+    "Explanation",
     "HierarchyError",
     "JobError",
     "LDiversity",
@@ -94,8 +100,10 @@ __all__ = [
     "Verification",
     "algorithms",
     "anonymize",
+    "compare",
     "datasets",
     "date_hierarchy",
+    "explain",
     "frequency_hierarchy",
     "interval_hierarchy",
     "measures",

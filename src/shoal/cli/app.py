@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 from shoal.cli.anonymize import anonymize
+from shoal.cli.compare import compare
 from shoal.cli.demo import demo
+from shoal.cli.explain import explain
 from shoal.cli.hierarchy import hierarchy
 from shoal.cli.init import init
 from shoal.cli.lists import algorithms, measures, privacy_models
@@ -54,6 +56,8 @@ app.command()(init)
 app.command()(anonymize)
 app.command()(verify)
 app.command()(score)
+app.command()(explain)
+app.command()(compare)
 app.add_typer(hierarchy, name="hierarchy")
 app.command()(algorithms)
 app.command()(measures)

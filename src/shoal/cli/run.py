@@ -21,7 +21,7 @@ from typing import NoReturn
 
 from shoal.errors import ShoalError
 
-__all__ = ["BUG", "Stopped", "note_written", "run", "show_traces"]
+__all__ = ["BUG", "Stopped", "note_kept", "note_written", "run", "show_traces"]
 
 BUG = 70  # EX_SOFTWARE of sysexits.h
 
@@ -39,6 +39,7 @@ class _State:
 
     debug = False
     written = False
+    kept = ""
 
 
 def show_traces(wanted: bool) -> bool:
@@ -52,12 +53,18 @@ def note_written() -> None:
     _State.written = True
 
 
+def note_kept(sentence: str) -> None:
+    """Remember what stays behind if the run is stopped, so that the message says it."""
+    _State.kept = sentence
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status; never raises and never prints a traceback.
 
     ``--debug`` shows the traceback of an error before its message.
     """
     _State.debug = _State.written = False
+    _State.kept = ""
     try:
         with _stopping():
             status = _call(arguments)
@@ -68,7 +75,7 @@ def run(arguments: Sequence[str]) -> int:
         _say(
             f"{name}; the output is complete."
             if _State.written
-            else f"{name}; nothing was written."
+            else f"{name}; {_State.kept or 'nothing was written.'}"
         )
         return 128 + stop.number
     except BrokenPipeError:

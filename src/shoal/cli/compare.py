@@ -1,0 +1,175 @@
+"""``shoal compare``: several algorithms, sizes of k and measures on one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli import options as opt
+from shoal.errors import DataError, OptionError
+
+if TYPE_CHECKING:
+    from shoal.compare import Comparison
+
+__all__ = ["compare"]
+
+
+def compare(
+    source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is a stream.")],
+    job: opt.JobFile = None,
+    k: Annotated[
+        str, typer.Option("--k", "-k", help="Sizes of the smallest group.", metavar="NUMBERS")
+    ] = "2,5,10,25,50",
+    algorithms: Annotated[
+        str, typer.Option(help="See 'shoal algorithms'.", metavar="NAMES")
+    ] = "k-member,sequential,mondrian",
+    measures: Annotated[
+        str | None, typer.Option(help="What is minimised; see 'shoal measures'.", metavar="NAMES")
+    ] = None,
+    qi: opt.Qi = None,
+    sensitive: opt.SensitiveColumns = None,
+    identifier: opt.Identifier = None,
+    insensitive: opt.Insensitive = None,
+    drop: opt.Drop = None,
+    hierarchy: opt.Hierarchies = None,
+    kind: opt.Kinds = None,
+    order: opt.Orders = None,
+    weight: opt.Weights = None,
+    report: Annotated[
+        str | None,
+        typer.Option(help="Write the frontier as a page (HTML).", metavar="FILE"),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            help="Results as JSON lines, to go on after an interruption; beside the report "
+            "unless given.",
+            metavar="FILE",
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of every run; 0 unless given.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Runs at a time; all cores unless given.")
+    ] = None,
+    missing_values: opt.MissingValues = None,
+    delimiter: opt.Delimiter = None,
+    file_format: opt.FileFormat = None,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Compare algorithms, sizes of k and measures: a table, and the frontier as a picture.
+
+    Run the same command again after an interruption: it goes on where it was.
+    """
+    del debug
+    from shoal.cli.compiling import tell_if_compiling
+    from shoal.cli.run import note_kept, note_written
+    from shoal.cli.settings import ColumnFlags, PrivacyFlags, RunFlags, load_job, merge, read_input
+    from shoal.progress import showing_progress
+
+    sizes = _sizes(k)
+    if workers is not None and workers < 1:
+        raise OptionError(f"--workers must be at least 1, not {workers}.")
+    results = out
+    if results is None and report not in (None, "-"):
+        results = str(Path(str(report)).with_suffix(".jsonl"))
+    for path in (report, results):
+        if path not in (None, "-") and not Path(str(path)).parent.is_dir():
+            raise DataError(f"Could not write {path!r}: its folder does not exist.")
+    base = load_job(job)
+    arguments = merge(
+        base,
+        ColumnFlags(
+            qi=qi,
+            sensitive=sensitive,
+            identifier=identifier,
+            insensitive=insensitive,
+            drop=drop,
+            hierarchy=hierarchy,
+            kind=kind,
+            order=order,
+            weight=weight,
+        ),
+        PrivacyFlags(),
+        RunFlags(k=sizes[0], seed=seed),
+    )
+    wanted = [base.measure or "ncp"] if measures is None else opt.parse_names([measures])
+    for name in ("k", "algorithm", "measure"):
+        arguments.pop(name, None)
+    frame = read_input(
+        source,
+        base,
+        kinds=arguments["kinds"],
+        file_format=file_format,
+        delimiter=delimiter,
+        missing_values=missing_values,
+    )
+    from shoal.compare import compare as run_all
+
+    if results is not None:
+        note_kept(f"runs that were finished are in {results!r}; run it again to go on.")
+    with showing_progress(quiet=quiet) as progress:
+        tell_if_compiling(progress)
+        found = run_all(
+            frame,
+            k=sizes,
+            algorithms=opt.parse_names([algorithms]),
+            measures=wanted,
+            out=results,
+            workers=workers,
+            progress=progress,
+            **arguments,
+        )
+    if report is not None:
+        found.report(report)
+    note_written()
+    if not quiet:
+        _print(found, source, stderr=report == "-")
+    if all(outcome.error is not None for outcome in found.outcomes):
+        raise typer.Exit(1)
+
+
+def _sizes(text: str) -> list[int]:
+    try:
+        sizes = [int(part) for part in opt.parse_names([text])]
+    except ValueError:
+        sizes = []
+    if not sizes or min(sizes) < 2:
+        raise OptionError(f"--k must be whole numbers of at least 2, as in 2,5,10, not {text!r}.")
+    return sorted(set(sizes))
+
+
+def _print(found: Comparison, source: str, *, stderr: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False, stderr=stderr)
+    name = "standard input" if source == "-" else source
+    for measure in found.measures:
+        title = f"Loss ({measure}) of {name}, {found.n_rows:,} rows"
+        console.print(title, style="bold", markup=False, soft_wrap=True)
+        best = {outcome.key for outcome in found.frontier(measure)}
+        knee = found.knee(measure)
+        runs = [outcome for outcome in found.outcomes if outcome.measure == measure]
+        table = Table("k", *found.algorithms, "", box=None, pad_edge=False)
+        for column in table.columns[:-1]:
+            column.justify = "right"
+        for size in sorted({outcome.k for outcome in runs}):
+            row = {outcome.algorithm: outcome for outcome in runs if outcome.k == size}
+            cells = [
+                Text("fails", "red")
+                if row[each].loss is None
+                else Text(f"{row[each].loss:.4g}", "bold green" if row[each].key in best else "")
+                for each in found.algorithms
+            ]
+            mark = "knee" if knee is not None and knee.k == size else ""
+            table.add_row(str(size), *cells, mark)
+        console.print(table)
+        console.print()
+    for error in dict.fromkeys(o.error for o in found.outcomes if o.error is not None):
+        console.print(f"Fails: {error}", style="yellow", markup=False)
+    resumed = f" ({found.n_resumed} of them from before)" if found.n_resumed else ""
+    console.print(f"{len(found.outcomes)} runs{resumed}. Green: the smallest loss at its k.")

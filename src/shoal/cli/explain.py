@@ -1,0 +1,151 @@
+"""``shoal explain``: what costs most in a release, and what would help, by trying it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli import options as opt
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from shoal.explain import Explanation
+
+__all__ = ["explain"]
+
+
+def explain(
+    source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is a stream.")],
+    job: opt.JobFile = None,
+    k: opt.K = None,
+    qi: opt.Qi = None,
+    sensitive: opt.SensitiveColumns = None,
+    identifier: opt.Identifier = None,
+    insensitive: opt.Insensitive = None,
+    drop: opt.Drop = None,
+    hierarchy: opt.Hierarchies = None,
+    kind: opt.Kinds = None,
+    order: opt.Orders = None,
+    weight: opt.Weights = None,
+    algorithm: Annotated[str | None, typer.Option(help="See 'shoal algorithms'.")] = None,
+    measure: Annotated[
+        str | None, typer.Option(help="What is minimised; see 'shoal measures'.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of every run; 0 unless given.")] = None,
+    rows: Annotated[
+        int, typer.Option(help="Changes are tried on a sample of at most so many rows.")
+    ] = 20_000,
+    out: Annotated[
+        str | None, typer.Option(help="Also write everything as JSON.", metavar="FILE")
+    ] = None,
+    missing_values: opt.MissingValues = None,
+    delimiter: opt.Delimiter = None,
+    file_format: opt.FileFormat = None,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Measure what costs most, and what would help: drop, coarsen, leave out, a smaller k.
+
+    Every line is a run of its own with one thing changed. Nothing is published. What is printed
+    holds published cells of one release: keep it in the house.
+    """
+    del debug
+    from shoal.cli.compiling import tell_if_compiling
+    from shoal.cli.settings import ColumnFlags, PrivacyFlags, RunFlags, load_job, merge, read_input
+    from shoal.progress import showing_progress
+
+    base = load_job(job)
+    arguments = merge(
+        base,
+        ColumnFlags(
+            qi=qi,
+            sensitive=sensitive,
+            identifier=identifier,
+            insensitive=insensitive,
+            drop=drop,
+            hierarchy=hierarchy,
+            kind=kind,
+            order=order,
+            weight=weight,
+        ),
+        PrivacyFlags(),
+        RunFlags(k=k, algorithm=algorithm, measure=measure, seed=seed),
+    )
+    frame = read_input(
+        source,
+        base,
+        kinds=arguments["kinds"],
+        file_format=file_format,
+        delimiter=delimiter,
+        missing_values=missing_values,
+    )
+    from shoal.explain import explain as measure_changes
+
+    with showing_progress(quiet=quiet) as progress:
+        tell_if_compiling(progress)
+        found = measure_changes(frame, max_rows=rows, progress=progress, **arguments)
+    if out is not None:
+        import json
+
+        from shoal.cli.run import note_written
+        from shoal.io import atomic_write_text
+
+        text = json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        atomic_write_text(out, text + "\n")
+        note_written()
+    if not quiet:
+        _print(found, source)
+
+
+def _print(found: Explanation, source: str) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    name = "standard input" if source == "-" else source
+    console.print(f"What costs most in {name}", style="bold", markup=False, soft_wrap=True)
+    sample = f", on a sample of {found.n_tried:,} rows" if found.is_sample else ""
+    console.print(f"With k = {found.k}, {found.loss:.1%} of the detail is lost{sample}.\n")
+    table = Table("change", "saves", "costs itself", "loss then", box=None, pad_edge=False)
+    for column in table.columns[1:]:
+        column.justify = "right"
+        column.no_wrap = True
+    for change in found.changes:
+        what = {
+            "drop": f"drop {change.column}",
+            "coarsen": f"coarser {change.column}",
+            "hierarchy": f"a hierarchy for {change.column}",
+            "suppress": "leave out 1 % more of the rows",
+            "lower-k": "a smaller k",
+        }[change.what]
+        good = "green" if change.net > 0.001 else ""
+        table.add_row(
+            Text(what, good, overflow="fold"),
+            f"{100 * change.saving:+.1f}",
+            f"{100 * change.price:.1f}" if change.price else "",
+            f"{change.loss:.1%}",
+        )
+    console.print(table)
+    console.print("[dim]Points of 100 % detail, measured by running each change.[/]\n")
+    _print_outliers(console, found)
+    console.print("What to do", style="bold")
+    for sentence in found.advice:
+        console.print(f"- {sentence}", markup=False)
+
+
+def _print_outliers(console: Console, found: Explanation) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    if not found.outliers:
+        return
+    console.print("Records that cost most, as they are published", style="bold")
+    table = Table("rows", "loss", "published as", box=None, pad_edge=False)
+    for group in found.outliers:
+        cells = ", ".join(f"{name} {cell}" for name, cell in group.cells.items() if cell != "*")
+        table.add_row(f"{group.n_rows:,}", f"{group.loss:.0%}", Text(cells or "nothing"))
+    console.print(table)
+    console.print()

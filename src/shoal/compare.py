@@ -1,0 +1,406 @@
+"""Several algorithms, sizes of k and measures on one table, side by side; resumes.
+
+The *frontier* is the smallest loss that any algorithm reaches at each k. Its *knee* is the point
+furthest from the chord between the frontier's ends, with log k and loss each scaled to 0 … 1: of
+the points below the chord if there are any (up to the knee more privacy is cheap, beyond it
+every step costs more), otherwise of those above it (beyond it more privacy gets cheaper).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import product
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from shoal.callable_module import make_callable
+from shoal.errors import DataError, OptionError, ShoalError, did_you_mean
+from shoal.prepare import Plan, prepare, run_side_by_side
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.progress import Report
+
+__all__ = ["Comparison", "Outcome", "compare", "distances", "find_knee"]
+
+_FORMAT = 1
+"""Of the lines of the results file; part of every key."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """One run.
+
+    Attributes:
+        key: digest of the table, the roles and all options of the run.
+        algorithm: its name.
+        k: of the run.
+        measure: what was minimised.
+        loss: value of that measure; None if there is no release.
+        scores: the usual measures.
+        n_groups: number of groups.
+        n_suppressed: rows left out.
+        smallest_group: rows of the smallest group of the published table.
+        seconds: how long it took.
+        error: why there is no release.
+    """
+
+    key: str
+    algorithm: str
+    k: int
+    measure: str
+    loss: float | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
+    n_groups: int | None = None
+    n_suppressed: int | None = None
+    smallest_group: int | None = None
+    seconds: float = 0.0
+    error: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """All runs, by algorithm, k and measure in the order asked for."""
+
+    outcomes: tuple[Outcome, ...]
+    n_rows: int
+    n_resumed: int = 0
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures that were minimised."""
+        return tuple(dict.fromkeys(outcome.measure for outcome in self.outcomes))
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """The algorithms."""
+        return tuple(dict.fromkeys(outcome.algorithm for outcome in self.outcomes))
+
+    def frontier(self, measure: str | None = None) -> tuple[Outcome, ...]:
+        """Return the run with the smallest loss at each k, k ascending."""
+        name = self.measures[0] if measure is None else measure
+        best: dict[int, Outcome] = {}
+        for outcome in self.outcomes:
+            if outcome.measure != name or outcome.loss is None:
+                continue
+            holder = best.get(outcome.k)
+            if holder is None or holder.loss is None or outcome.loss < holder.loss:
+                best[outcome.k] = outcome
+        return tuple(best[k] for k in sorted(best))
+
+    def knee(self, measure: str | None = None) -> Outcome | None:
+        """Return the knee of the frontier, as the module defines it; None if there is none."""
+        frontier = self.frontier(measure)
+        place = find_knee([o.k for o in frontier], [float(o.loss or 0.0) for o in frontier])
+        return None if place is None else frontier[place]
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return one row per run."""
+        import polars as pl
+
+        names = sorted({name for outcome in self.outcomes for name in outcome.scores})
+        rows = [
+            {
+                "algorithm": o.algorithm,
+                "k": o.k,
+                "measure": o.measure,
+                "loss": o.loss,
+                "n_groups": o.n_groups,
+                "n_suppressed": o.n_suppressed,
+                "smallest_group": o.smallest_group,
+                "seconds": o.seconds,
+                "error": o.error,
+                **{name: o.scores.get(name) for name in names},
+            }
+            for o in self.outcomes
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def report(self, path: str | PathLike[str]) -> None:
+        """Write a self-contained HTML page with the frontier as a picture and a table."""
+        from shoal.io import atomic_write_text
+        from shoal.report.frontier import render_comparison
+
+        atomic_write_text(path, render_comparison(self))
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Comparison of {len(self.outcomes)} runs on {self.n_rows:,} rows>"
+
+
+def compare(
+    frame: Any,
+    *,
+    k: int | Iterable[int] = (2, 5, 10, 25, 50),
+    algorithms: str | Iterable[str] = ("k-member", "sequential", "mondrian"),
+    measures: str | Iterable[str] = ("ncp",),
+    out: str | PathLike[str] | None = None,
+    workers: int | None = None,
+    progress: bool | Callable[[int, int, str], None] = False,
+    **options: Any,
+) -> Comparison:
+    """Run several algorithms with several k and measures on one table.
+
+    Args:
+        frame: pandas, polars or pyarrow.
+        k: one or more sizes of the smallest group.
+        algorithms: names of ``shoal.algorithms()``.
+        measures: what is minimised; cost measures of ``shoal.measures()``.
+        out: a file of results, one JSON line per run, appended as runs finish. Runs that it
+            already holds (same table, roles and options) are not run again.
+        workers: how many runs at a time; all cores by default.
+        progress: True for a bar, or a function of (done, total, what).
+        options: the other options of ``shoal.anonymize``; the same seed is used for every run,
+            0 unless given. Options of an algorithm or measure go to the runs that have them.
+
+    A run that cannot keep its promise is part of the result, with its error.
+
+    Raises:
+        OptionError: an option is wrong; found out before the first run.
+    """
+    from shoal.progress import watching
+
+    sizes = tuple(dict.fromkeys([k] if isinstance(k, int) else k))
+    names = _names(algorithms, "algorithms"), _names(measures, "measures")
+    if not sizes:
+        raise OptionError("k must hold at least one size.")
+    plan = prepare(frame, {"seed": 0, **options, "k": sizes[0]})
+    _check_options(plan, *names)
+    plans = [
+        _plan_of(plan, algorithm, size, measure)
+        for measure, algorithm, size in product(names[1], names[0], sizes)
+    ]
+    digest = _digest_of_table(plan)
+    keys = [_key(digest, each) for each in plans]
+    ledger = _Ledger(out)
+    known = ledger.read()
+    todo = [number for number, key in enumerate(keys) if key not in known]
+    found = {number: known[key] for number, key in enumerate(keys) if key in known}
+    n_resumed = len(found)
+    tasks = [_task(plans[number], keys[number]) for number in todo]
+    with watching(progress) as report, ledger:
+        report(n_resumed, len(plans), "comparing")
+        for place, outcome in run_side_by_side(tasks, workers=workers):
+            found[todo[place]] = outcome
+            ledger.append(outcome)
+            report(len(found), len(plans), "comparing")
+    return Comparison(tuple(found[n] for n in range(len(plans))), plan.table.height, n_resumed)
+
+
+def find_knee(sizes: Sequence[int], losses: Sequence[float]) -> int | None:
+    """Return the place of the knee of a curve (see the module), or None.
+
+    >>> find_knee([2, 4, 8, 16, 32], [0.10, 0.11, 0.12, 0.30, 0.50])
+    2
+    >>> find_knee([2, 4, 8], [0.1, 0.2, 0.3]) is None
+    True
+    """
+    below = distances(sizes, losses)
+    inner = below[1:-1]
+    if not inner:
+        return None
+    best = max(inner)
+    if best < 1e-6:
+        best = min(inner)
+    return None if abs(best) < 1e-6 else 1 + inner.index(best)
+
+
+def distances(sizes: Sequence[int], losses: Sequence[float]) -> list[float]:
+    """Return how far each point lies below the chord, on the scaled axes; empty if there is none.
+
+    On these axes the chord is the diagonal, and (share of log k) − (share of loss) is the
+    distance from it, times a constant.
+    """
+    if len(sizes) < 3:
+        return []
+    x = [math.log(size) for size in sizes]
+    width, height = x[-1] - x[0], losses[-1] - losses[0]
+    if not width > 0 or not abs(height) > 0:
+        return []
+    return [
+        (xi - x[0]) / width - (loss - losses[0]) / height
+        for xi, loss in zip(x, losses, strict=True)
+    ]
+
+
+def _names(given: str | Iterable[str], option: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys([given] if isinstance(given, str) else given))
+    if not names:
+        raise OptionError(f"{option} must name at least one.")
+    return names
+
+
+def _check_options(plan: Plan, algorithms: Sequence[str], measures: Sequence[str]) -> None:
+    """Refuse an option that none of the algorithms or measures has: nobody would notice it."""
+    from shoal import registry
+
+    own = {f.name for name in algorithms for f in fields(registry.load("algorithms", name))}
+    known = {"column"}.union(*(registry.load("measures", name).options for name in measures))
+    for given, those, what in (
+        (plan.request.algorithm_options, own, "algorithms"),
+        (plan.request.measure_options, known, "measures"),
+    ):
+        for option in given:
+            if option not in those:
+                hint = did_you_mean(option, those)
+                raise OptionError(f"None of the {what} has the option {option!r}.{hint}")
+
+
+def _plan_of(plan: Plan, algorithm: str, k: int, measure: str) -> Plan:
+    """Return the plan of one run, after a check that its names and options exist."""
+    from shoal import registry
+    from shoal.algorithms.base import create_algorithm
+    from shoal.scores import create_measure
+
+    cls = registry.load("algorithms", algorithm)
+    own = {each.name for each in fields(cls)}
+    options = {n: v for n, v in plan.request.algorithm_options.items() if n in own}
+    create_algorithm(algorithm, options)
+    known = ("column", *registry.load("measures", measure).options)
+    measure_options = {n: v for n, v in plan.request.measure_options.items() if n in known}
+    if not create_measure(measure, measure_options).can_minimise:
+        raise OptionError(f"Measure {measure!r} is a score and cannot be minimised.")
+    request = replace(
+        plan.request,
+        k=k,
+        algorithm=algorithm,
+        algorithm_options=options,
+        measure=measure,
+        measure_options=measure_options,
+        threads=1,
+    )
+    return replace(plan, request=request)
+
+
+def _task(plan: Plan, key: str) -> Callable[[Report], Outcome]:
+    def run(progress: Report) -> Outcome:
+        from shoal.pipeline import run_pipeline
+
+        request = replace(plan.request, progress=progress)
+        outcome = Outcome(
+            key=key, algorithm=request.algorithm, k=int(request.k), measure=request.measure
+        )
+        try:
+            result = run_pipeline(plan.table, plan.schema, request)
+        except ShoalError as error:
+            return replace(outcome, error=str(error))
+        return replace(
+            outcome,
+            loss=result.scores[request.measure],
+            scores=dict(result.scores),
+            n_groups=result.partition.n_groups,
+            n_suppressed=result.partition.n_suppressed,
+            smallest_group=result.verification.smallest_group,
+            seconds=result.seconds,
+        )
+
+    return run
+
+
+# -- keys ----------------------------------------------------------------------------------------
+
+
+def _digest_of_table(plan: Plan) -> str:
+    """Return a digest of the columns that matter to a run, and of what they are."""
+    sha = hashlib.sha256()
+    for column in plan.schema.columns:
+        told = {
+            "name": column.name,
+            "role": column.role.value,
+            "kind": None if column.kind is None else column.kind.value,
+            "order": column.order,
+            "weight": column.weight,
+            "hierarchy": None if column.hierarchy is None else column.hierarchy.to_paths(),
+        }
+        sha.update(json.dumps(told, ensure_ascii=True).encode())
+        series = plan.table.get_column(column.name)
+        if column.role.value in ("quasi-identifier", "sensitive"):
+            sha.update(f"{series.dtype} {len(series)}".encode())
+            cells = (None if cell is None else str(cell) for cell in series.to_list())
+            sha.update(json.dumps(list(cells), ensure_ascii=True).encode())
+    return sha.hexdigest()
+
+
+def _key(digest: str, plan: Plan) -> str:
+    request = plan.request
+    told = {
+        "format": _FORMAT,
+        "table": digest,
+        **request.parameters(),
+        "seed": None if request.seed is None else int(request.seed),
+    }
+    text = json.dumps(told, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+# -- the results file ----------------------------------------------------------------------------
+
+
+class _Ledger:
+    """Results as JSON lines: one write per line, so that a line is whole or absent."""
+
+    def __init__(self, path: str | PathLike[str] | None) -> None:
+        self.path = None if path is None else Path(path)
+        self.handle = -1
+
+    def read(self) -> dict[str, Outcome]:
+        """Return the releases of earlier runs; a line that was cut off is ignored.
+
+        Runs that failed are tried again.
+        """
+        if self.path is None or not self.path.exists():
+            return {}
+        try:
+            lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError as error:
+            raise DataError(f"{str(self.path)!r} cannot be read: {error.strerror}.") from None
+        known = {each.name for each in fields(Outcome)}
+        outcomes: dict[str, Outcome] = {}
+        n_foreign = 0
+        for line in lines:
+            try:
+                record = json.loads(line)
+                outcome = Outcome(**{n: v for n, v in record.items() if n in known})
+            except (ValueError, TypeError, AttributeError):
+                n_foreign += bool(line.strip())
+                continue
+            if outcome.error is None:
+                outcomes[outcome.key] = outcome
+        if n_foreign > 1:  # one may have been cut off; more are somebody else's
+            raise OptionError(
+                f"{str(self.path)!r} is no file of results; give another name for the results."
+            )
+        return outcomes
+
+    def __enter__(self) -> Self:
+        if self.path is not None:
+            try:
+                torn = self.path.exists() and self.path.read_bytes()[-1:] not in {b"", b"\n"}
+                self.handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+                if torn:
+                    os.write(self.handle, b"\n")
+            except OSError as error:
+                raise DataError(
+                    f"{str(self.path)!r} cannot be written: {error.strerror}."
+                ) from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.handle >= 0:
+            os.close(self.handle)
+
+    def append(self, outcome: Outcome) -> None:
+        """Add one line and force it to the disk."""
+        if self.handle >= 0:
+            os.write(self.handle, (json.dumps(asdict(outcome)) + "\n").encode())
+            os.fsync(self.handle)
+
+
+make_callable(__name__, "shoal.compare", "compare")

@@ -1,0 +1,340 @@
+"""What costs most in a release, and what to do about it: measured, never guessed.
+
+Every suggestion is a run of its own, with one thing changed: a column dropped, a column
+published more coarsely, a few rows left out, a smaller k, a hierarchy added. What the change
+saves is the difference to the run without it, in the terms of the original table.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from shoal.callable_module import make_callable
+from shoal.errors import OptionError, ShoalError
+from shoal.prepare import Plan, prepare, run_side_by_side
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import polars as pl
+
+    from shoal.release import Release
+    from shoal.trials import Trial
+
+__all__ = ["Change", "Explanation", "OutlierGroup", "explain", "explain_release"]
+
+MOST_ROWS = 20_000
+"""Rows of the sample on which changes are tried."""
+_WORTH_SAYING = 0.0005
+_N_OUTLIERS = 5
+
+What = Literal["drop", "coarsen", "suppress", "lower-k", "hierarchy"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """One thing done differently, and what it did to the loss.
+
+    Losses are mean shares of detail lost per cell (ncp), between 0 and 1, over all
+    quasi-identifiers of the unchanged run and in its terms: a dropped column counts as lost.
+
+    Attributes:
+        what: ``drop``, ``coarsen``, ``suppress``, ``lower-k`` or ``hierarchy``.
+        column: the column it is about; None if it is about all.
+        saving: what the change gives back; for one column, what it gives back in the others.
+        price: what the change gives up in its own column.
+        loss: the loss with the change.
+        sentence: all this in plain words.
+    """
+
+    what: What
+    column: str | None
+    saving: float
+    price: float
+    loss: float
+    sentence: str
+
+    @property
+    def net(self) -> float:
+        """What is left of the saving after the price."""
+        return self.saving - self.price
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutlierGroup:
+    """Records that cost most, as they are published.
+
+    Attributes:
+        cells: the published cell of every quasi-identifier.
+        n_rows: how many rows are published with these cells.
+        loss: their mean loss per cell, 0 to 1.
+    """
+
+    cells: Mapping[str, str]
+    n_rows: int
+    loss: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """What costs most and what to do about it.
+
+    Attributes:
+        k: of the unchanged run.
+        n_rows: rows of the table.
+        n_tried: rows of the sample on which the changes were tried.
+        loss: mean loss per cell (ncp) of the unchanged run on that sample.
+        by_column: that loss, by column.
+        changes: what was tried, the largest saving first.
+        outliers: the most expensive groups, described by published cells.
+        advice: what to do, in plain words.
+        seconds: how long all runs took.
+    """
+
+    k: int
+    n_rows: int
+    n_tried: int
+    loss: float
+    by_column: Mapping[str, float]
+    changes: tuple[Change, ...]
+    outliers: tuple[OutlierGroup, ...]
+    advice: tuple[str, ...]
+    seconds: float
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether the changes were tried on a part of the rows."""
+        return self.n_tried < self.n_rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        plain = asdict(self)
+        plain["by_column"] = dict(self.by_column)
+        for change, each in zip(plain["changes"], self.changes, strict=True):
+            change["net"] = each.net
+        return plain
+
+
+def explain(
+    frame: Any,
+    release: Release | None = None,
+    *,
+    max_rows: int = MOST_ROWS,
+    workers: int | None = None,
+    progress: bool | Callable[[int, int, str], None] = False,
+    **options: Any,
+) -> Explanation:
+    """Measure what costs most in a release and what would help.
+
+    Args:
+        frame: the *original* table.
+        release: a release of it, whose settings are taken over; otherwise give the options of
+            ``shoal.anonymize`` (``k=10, quasi_identifiers=[...], …``).
+        max_rows: the changes are tried on a random sample of at most this many rows; on a
+            sample every loss is somewhat higher than on the whole table.
+        workers: how many runs at a time; all cores by default.
+        progress: True for a bar, or a function of (done, total, what).
+        options: those of ``shoal.anonymize``, where no release is given. The same seed is used
+            for every run, 0 unless given.
+
+    The groups that cost most are described by cells of the release (or, without one, of a
+    release of the sample). The explanation is for the people who make the release, not to be
+    published beside it.
+
+    Raises:
+        OptionError: an option is wrong, or the release is not of this table.
+        PromiseError: not even the unchanged run can keep the promise.
+    """
+    if release is not None and options:
+        raise OptionError("Give either a release or options, not both.")
+    if release is not None:
+        return explain_release(
+            frame, release, max_rows=max_rows, workers=workers, progress=progress
+        )
+    return _explain(
+        prepare(frame, options), None, max_rows=max_rows, workers=workers, progress=progress
+    )
+
+
+def explain_release(
+    frame: Any,
+    release: Release,
+    *,
+    max_rows: int = MOST_ROWS,
+    workers: int | None = None,
+    progress: bool | Callable[[int, int, str], None] = False,
+) -> Explanation:
+    """Explain a release that exists; see `explain`."""
+    from shoal.encode import to_polars
+    from shoal.pipeline import Request
+    from shoal.privacy import parse_privacy
+
+    table = to_polars(frame)
+    if table.height != release.n_rows:
+        raise OptionError(
+            f"The release was made from {release.n_rows:,} rows but the table has "
+            f"{table.height:,}; give the table it was made from."
+        )
+    names = ("k", "algorithm", "algorithm_options", "measure", "measure_options")
+    asked = {name: release.parameters[name] for name in (*names, "max_suppression", "missing")}
+    privacy = parse_privacy(release.parameters["privacy"])
+    plan = Plan(table, release.schema, Request(**asked, privacy=privacy))
+    return _explain(plan, release, max_rows=max_rows, workers=workers, progress=progress)
+
+
+def _explain(
+    plan: Plan,
+    release: Release | None,
+    *,
+    max_rows: int,
+    workers: int | None,
+    progress: bool | Callable[[int, int, str], None],
+) -> Explanation:
+    from shoal.progress import watching
+    from shoal.trials import Trial, build_trials
+
+    began = time.perf_counter()
+    seed = 0 if plan.request.seed is None else plan.request.seed
+    sample = replace(
+        plan,
+        table=_sample(plan.table, max_rows, seed),
+        request=replace(plan.request, seed=seed, shuffle=False, threads=1),
+    )
+    with watching(progress) as report:
+        base = Trial.unchanged(sample)
+        report(0, 0, "measuring")
+        before = base.run(lambda *_: None)
+        trials = build_trials(sample, before)
+        report(0, len(trials), "trying changes")
+        changes: list[tuple[int, Change]] = []
+        tasks = [_task(trial) for trial in trials]
+        for n_done, (number, losses) in enumerate(run_side_by_side(tasks, workers=workers), 1):
+            report(n_done, len(trials), "trying changes")
+            if losses is not None:
+                changes.append((number, _change(trials[number], before.losses, losses, sample)))
+    # Ties in the order in which they were tried, so that nothing depends on the threads.
+    ranked = tuple(change for _, change in sorted(changes, key=lambda c: (-c[1].saving, c[0])))
+    return Explanation(
+        k=int(plan.request.k),
+        n_rows=plan.table.height,
+        n_tried=sample.table.height,
+        loss=_mean(before.losses, sample),
+        by_column=before.losses,
+        changes=ranked,
+        outliers=_outliers(plan, release, sample, before.labels),
+        advice=_advise(ranked),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _sample(table: pl.DataFrame, max_rows: int, seed: int) -> pl.DataFrame:
+    if max_rows < 2:
+        raise OptionError(f"max_rows must be at least 2, got {max_rows!r}.")
+    if table.height <= max_rows:
+        return table
+    rows = np.random.default_rng(seed).choice(table.height, max_rows, replace=False)
+    return table[np.sort(rows)]
+
+
+def _task(trial: Trial) -> Callable[[Any], Mapping[str, float] | None]:
+    def run(progress: Any) -> Mapping[str, float] | None:
+        try:
+            return trial.run(progress).losses
+        except ShoalError:
+            return None  # the change makes the promise impossible: no advice to give
+
+    return run
+
+
+def _weights(plan: Plan) -> dict[str, float]:
+    return {name: plan.schema[name].weight for name in plan.schema.quasi_identifiers}
+
+
+def _mean(losses: Mapping[str, float], plan: Plan) -> float:
+    weights = _weights(plan)
+    return sum(weights[name] * loss for name, loss in losses.items()) / sum(weights.values())
+
+
+def _change(
+    trial: Trial, before: Mapping[str, float], after: Mapping[str, float], plan: Plan
+) -> Change:
+    weights = _weights(plan)
+    total = sum(weights.values())
+    gains = {name: weights[name] * (before[name] - after[name]) / total for name in before}
+    # Dropping and coarsening pay with their own column; a hierarchy only gives.
+    price = 0.0
+    if trial.column is not None and trial.what in ("drop", "coarsen"):
+        price = -gains.pop(trial.column)
+    saving = sum(gains.values())
+    return Change(
+        what=trial.what,
+        column=trial.column,
+        saving=saving,
+        price=price,
+        loss=_mean(after, plan),
+        sentence=_sentence(trial, saving, price),
+    )
+
+
+def _sentence(trial: Trial, saving: float, price: float) -> str:
+    points = f"{100 * saving:.1f} points"
+    if saving < _WORTH_SAYING:
+        return f"{trial.doing} would not help: it gives back {100 * max(saving, 0.0):.1f} points."
+    if trial.what not in ("drop", "coarsen"):
+        return f"{trial.doing} gives back {points} of detail{trial.but}."
+    if price > _WORTH_SAYING:
+        cost = f"costs {100 * price:.1f} points in {trial.column!r} itself"
+    else:
+        cost = f"costs nothing in {trial.column!r} itself"
+    return f"{trial.doing} gives back {points} of detail in the other columns and {cost}."
+
+
+def _advise(changes: tuple[Change, ...]) -> tuple[str, ...]:
+    """Return the changes worth making: those that keep the promise as it is come first."""
+    helpful = [change for change in changes if change.net > 2 * _WORTH_SAYING]
+    helpful.sort(key=lambda change: (change.what == "lower-k", -change.net))
+    if helpful:
+        return tuple(change.sentence for change in helpful[:3])
+    costly = next((c for c in changes if c.what == "drop" and c.saving > _WORTH_SAYING), None)
+    if costly is None:
+        return (
+            "Nothing that was tried makes a difference: the table is as detailed as it can be.",
+        )
+    return (f"No change is free. If {costly.column!r} can be spared: {costly.sentence}",)
+
+
+def _outliers(
+    plan: Plan, release: Release | None, sample: Plan, labels: Any
+) -> tuple[OutlierGroup, ...]:
+    """Return the most expensive groups, by cells that are published."""
+    from shoal.trials import group_cells
+
+    if release is None:
+        return _top(group_cells(sample, labels))
+    from shoal.encode import to_polars
+
+    published = to_polars(release.frame)
+    names = list(plan.schema.quasi_identifiers)
+    if not set(names) <= set(published.columns):
+        return ()  # intervals are published as bounds: there are no cells to show
+    shown = set(published.select(names).unique().rows())
+    shown_text = {tuple("" if cell is None else str(cell) for cell in row) for row in shown}
+    cells = group_cells(replace(sample, table=plan.table), release.groups)
+    # A release that was recoded more coarsely than its groups need holds other cells.
+    return _top([each for each in cells if tuple(each[0].values()) in shown_text])
+
+
+def _top(groups: list[tuple[dict[str, str], int, float]]) -> tuple[OutlierGroup, ...]:
+    ranked = sorted(groups, key=lambda each: (-each[2], -each[1], tuple(each[0].values())))
+    return tuple(
+        OutlierGroup(cells=cells, n_rows=n_rows, loss=loss)
+        for cells, n_rows, loss in ranked[:_N_OUTLIERS]
+    )
+
+
+make_callable(__name__, "shoal.explain", "explain")

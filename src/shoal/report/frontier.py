@@ -1,0 +1,276 @@
+"""The page of a comparison: the privacy–utility frontier as inline SVG, and a table."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shoal.compare import Comparison, Outcome
+
+__all__ = ["frontier_svg", "render_comparison"]
+
+_WIDTH, _HEIGHT = 760, 420
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 150, 24, 56
+_COLOURS = ("#0b6e7f", "#b4531a", "#5b3f9e", "#2f7d32", "#a3215e", "#6b5d00", "#33518f", "#7a4a2b")
+_DASHES = ("", "7 4", "2 4", "10 4 2 4", "4 2", "12 3", "1 3", "6 2 1 2")
+_FAINT = 0.05
+# Shapes as well as colours: the picture must be readable in grey.
+_SHAPES = ("circle", "square", "triangle", "diamond")
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #14212b; --soft: #52626d; --paper: #f5f8f9; --card: #fff;
+  --line: #d8e1e5; --knee: #c2410c; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e5ecef; --soft: #9db0ba; --paper: #10181d;
+  --card: #182329; --line: #2b3a42; --knee: #ff9d66; } svg .series { filter: brightness(1.7); } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 2.25rem 1.25rem 4rem; max-width: 62rem; background: var(--paper);
+  color: var(--ink); font: 16px/1.55 system-ui, "DejaVu Sans", sans-serif; }
+h1 { font-size: 1.75rem; margin: 0 0 .3rem; } h2 { font-size: 1.2rem; margin: 2.25rem 0 .6rem; }
+p { max-width: 46rem; } .note, footer { color: var(--soft); font-size: .9rem; }
+figure { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 12px;
+  padding: 1rem; overflow-x: auto; }
+svg { width: 100%; min-width: 34rem; height: auto; display: block; }
+svg text { fill: var(--ink); font-size: 13px; } svg text.soft { fill: var(--soft); }
+svg .grid { stroke: var(--line); } svg .axis { stroke: var(--soft); }
+svg .frontier { fill: none; stroke: var(--ink); stroke-width: 9; opacity: .12;
+  stroke-linejoin: round; stroke-linecap: round; }
+svg .knee { fill: none; stroke: var(--knee); stroke-width: 2.5; }
+svg text.knee-label { fill: var(--knee); stroke: none; font-weight: 600; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; background: var(--card); font-size: .93rem; }
+th, td { text-align: left; padding: .4rem .7rem; border-bottom: 1px solid var(--line); }
+.number { text-align: right; font-variant-numeric: tabular-nums; }
+tr.best td { font-weight: 600; }
+@media print { :root { --paper: #fff; } body { padding: 0; } figure { break-inside: avoid; } }
+"""
+
+
+def render_comparison(comparison: Comparison) -> str:
+    """Return the page; it holds names, counts and scores, and no cell."""
+    about = (
+        f'<p class="note">{len(comparison.outcomes):,} runs on {comparison.n_rows:,} rows: '
+        f"{escape(', '.join(comparison.algorithms))}. A larger k protects more and loses more; "
+        "the grey band is the frontier, the smallest loss that any algorithm reaches.</p>"
+    )
+    parts = [
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        "<title>Privacy and utility compared</title>",
+        f"<style>{_STYLE}</style></head><body>",
+        "<h1>Privacy and utility compared</h1>",
+        about,
+    ]
+    parts += [_section(comparison, measure) for measure in comparison.measures]
+    parts.append(
+        "<footer><p>The knee is the point of the frontier furthest from the straight line between "
+        "its ends, with log k and loss each scaled to 0 … 1. It is a place to start from, not a "
+        "reason: who may see the release decides which k is needed.</p></footer></body></html>\n"
+    )
+    return "\n".join(parts)
+
+
+def _section(comparison: Comparison, measure: str) -> str:
+    from shoal import registry
+
+    title = registry.load("measures", measure).title
+    return (
+        f"<section><h2>Minimising {escape(measure)}: {escape(title)}</h2>\n"
+        f"<figure>{frontier_svg(comparison, measure)}</figure>\n"
+        f"<p>{_words(comparison, measure)}</p>\n{_table(comparison, measure)}</section>"
+    )
+
+
+def _words(comparison: Comparison, measure: str) -> str:
+    frontier = comparison.frontier(measure)
+    if not frontier:
+        return "No run kept its promise."
+    first, last = frontier[0], frontier[-1]
+    words = (
+        f"From k = {first.k} to k = {last.k} the smallest loss goes from {_shown(first.loss)} "
+        f"({escape(first.algorithm)}) to {_shown(last.loss)} ({escape(last.algorithm)})."
+    )
+    knee = comparison.knee(measure)
+    if knee is None:
+        return f"{words} It has no knee."
+    words = f"{words} Its knee is at k = {knee.k}, with a loss of {_shown(knee.loss)}."
+    from shoal.compare import distances
+
+    away = distances([o.k for o in frontier], [float(o.loss or 0.0) for o in frontier])
+    if max(map(abs, away)) < _FAINT:
+        return f"{words} The frontier is almost straight, so the knee says little."
+    if max(away) < 1e-6:
+        return f"{words} Up to it privacy is dear, beyond it each step costs less."
+    return f"{words} Up to it privacy is cheap, beyond it each step costs more."
+
+
+def frontier_svg(comparison: Comparison, measure: str) -> str:
+    """Return loss over k (logarithmic), a line per algorithm, frontier and knee marked."""
+    done = [o for o in comparison.outcomes if o.measure == measure and o.loss is not None]
+    label = escape(f"Loss ({measure}) over k, by algorithm")
+    head = f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{label}">'
+    if not done:
+        return f'{head}<text x="20" y="40">No run kept its promise.</text></svg>'
+    sizes = sorted({o.k for o in done})
+    top = _round_up(max(o.loss or 0.0 for o in done))
+    axes = _Axes(sizes[0], sizes[-1], top)
+    parts = [head, f"<title>{label}</title>", axes.draw(sizes, measure)]
+    frontier = comparison.frontier(measure)
+    if len(frontier) > 1:
+        parts.append(f'<polyline class="frontier" points="{axes.points(frontier)}"/>')
+    ends: list[tuple[float, int, str]] = []
+    for number, algorithm in enumerate(comparison.algorithms):
+        runs = sorted((o for o in done if o.algorithm == algorithm), key=lambda o: o.k)
+        if runs:
+            parts.append(_series(axes, runs, number))
+            ends.append((axes.y(runs[-1].loss or 0.0), number, algorithm))
+    parts.append(_legend(ends))
+    knee = comparison.knee(measure)
+    if knee is not None and knee.loss is not None:
+        x, y = axes.x(knee.k), axes.y(knee.loss)
+        parts.append(
+            f'<circle class="knee" cx="{x:.1f}" cy="{y:.1f}" r="11"/>'
+            f'<text class="knee-label" x="{x:.1f}" y="{min(y + 30, _HEIGHT - _BOTTOM - 6):.1f}" '
+            f'text-anchor="middle">knee: k = {knee.k}</text>'
+        )
+    return "".join([*parts, "</svg>"])
+
+
+class _Axes:
+    """Where a k and a loss lie on the picture."""
+
+    def __init__(self, low: int, high: int, top: float) -> None:
+        self.low, self.high, self.top = math.log(low), math.log(max(high, low + 1)), top or 1.0
+
+    def x(self, k: int) -> float:
+        share = (math.log(k) - self.low) / (self.high - self.low)
+        return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
+
+    def y(self, loss: float) -> float:
+        return _HEIGHT - _BOTTOM - loss / self.top * (_HEIGHT - _TOP - _BOTTOM)
+
+    def points(self, runs: Sequence[Outcome]) -> str:
+        return " ".join(f"{self.x(o.k):.1f},{self.y(o.loss or 0.0):.1f}" for o in runs)
+
+    def draw(self, sizes: Sequence[int], measure: str) -> str:
+        base, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
+        parts = []
+        for step in range(6):
+            loss = self.top * step / 5
+            y = self.y(loss)
+            parts.append(
+                f'<line class="grid" x1="{_LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>'
+                f'<text class="soft" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">'
+                f"{_shown(loss)}</text>"
+            )
+        last = -math.inf
+        for k in sizes:
+            x = self.x(k)
+            if x - last < 26:  # numbers would run into each other
+                continue
+            last = x
+            parts.append(
+                f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{base}" y2="{base + 5}"/>'
+                f'<text class="soft" x="{x:.1f}" y="{base + 20}" text-anchor="middle">{k}</text>'
+            )
+        middle = (_LEFT + right) / 2
+        parts.append(
+            f'<line class="axis" x1="{_LEFT}" x2="{right}" y1="{base}" y2="{base}"/>'
+            f'<text x="{middle:.1f}" y="{base + 42}" text-anchor="middle">'
+            "k (more privacy →)</text>"
+            f'<text x="{_LEFT - 58}" y="14">loss ({escape(measure)})</text>'
+        )
+        return "".join(parts)
+
+
+def _series(axes: _Axes, runs: Sequence[Outcome], number: int) -> str:
+    colour = _COLOURS[number % len(_COLOURS)]
+    dash = _DASHES[number % len(_DASHES)]
+    line = (
+        f'<polyline points="{axes.points(runs)}" fill="none" stroke="{colour}" stroke-width="2"'
+        + (f' stroke-dasharray="{dash}"' if dash else "")
+        + "/>"
+    )
+    marks = "".join(
+        _mark(axes.x(o.k), axes.y(o.loss or 0.0), number, colour, _hover(o)) for o in runs
+    )
+    return f'<g class="series">{line}{marks}</g>'
+
+
+def _hover(outcome: Outcome) -> str:
+    return f"{outcome.algorithm}, k = {outcome.k}: {_shown(outcome.loss)} ({outcome.seconds:.1f} s)"
+
+
+def _mark(x: float, y: float, number: int, colour: str, title: str) -> str:
+    shape = _SHAPES[number % len(_SHAPES)]
+    told = f"<title>{escape(title)}</title>" if title else ""
+    if shape == "circle":
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{colour}">{told}</circle>'
+    corners = {
+        "square": ((-4, -4), (4, -4), (4, 4), (-4, 4)),
+        "triangle": ((0, -5.5), (5, 4), (-5, 4)),
+        "diamond": ((0, -6), (5.5, 0), (0, 6), (-5.5, 0)),
+    }[shape]
+    points = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in corners)
+    return f'<polygon points="{points}" fill="{colour}">{told}</polygon>'
+
+
+def _legend(ends: list[tuple[float, int, str]]) -> str:
+    """Name each line at its end, moved apart where lines end close together."""
+    parts, last = [], -math.inf
+    for y, number, algorithm in sorted(ends):
+        at = max(y, last + 18, _TOP)
+        last = at
+        x = _WIDTH - _RIGHT + 14
+        colour = _COLOURS[number % len(_COLOURS)]
+        mark = _mark(x, at, number, colour, "")
+        parts.append(
+            f'<g class="series">{mark}</g><text x="{x + 12}" y="{at + 4:.1f}">'
+            f"{escape(algorithm)}</text>"
+        )
+    return "".join(parts)
+
+
+def _table(comparison: Comparison, measure: str) -> str:
+    best = {o.key for o in comparison.frontier(measure)}
+    rows = []
+    for o in comparison.outcomes:
+        if o.measure != measure:
+            continue
+        cells = (
+            f'<td>{escape(o.algorithm)}</td><td class="number">{o.k}</td>'
+            f'<td class="number">{_shown(o.loss)}</td><td class="number">{_shown(o.n_groups)}</td>'
+            f'<td class="number">{_shown(o.n_suppressed)}</td>'
+            f'<td class="number">{o.seconds:.2f}</td><td>{escape(o.error or "")}</td>'
+        )
+        rows.append(f"<tr{' class=best' if o.key in best else ''}>{cells}</tr>")
+    head = "".join(
+        f'<th class="{"number" if number else ""}">{name}</th>'
+        for name, number in (
+            ("algorithm", False), ("k", True), ("loss", True), ("groups", True),
+            ("rows left out", True), ("seconds", True), ("", False),
+        )
+    )  # fmt: skip
+    return (
+        f'<div class="scroll"><table><tr>{head}</tr>{"".join(rows)}</table></div>\n'
+        '<p class="note">Bold: on the frontier.</p>'
+    )
+
+
+def _shown(value: float | None) -> str:
+    if value is None:
+        return "–"  # noqa: RUF001 - a dash in a table, for people
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+
+
+def _round_up(value: float) -> float:
+    """Return the next number of the form 1, 2, 2.5 or 5 times a power of ten."""
+    if value <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(
+        step * power for step in (1, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10) if step * power >= value
+    )

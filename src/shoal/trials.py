@@ -1,0 +1,371 @@
+"""The changes that `shoal.explain` tries: each is a table, a schema and a request to run.
+
+A trial runs on its own table but is scored in the terms of the unchanged one, so that losses
+can be compared: a dropped column is lost, a coarser column covers all values of its steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from shoal.closure import IntervalClosures, close
+from shoal.encode import EncodedTable, encode
+from shoal.measures.base import Grouped
+from shoal.measures.ncp import NCP
+from shoal.partition import Partition
+from shoal.pipeline import run_pipeline
+from shoal.schema import Column, Kind, Role, Schema
+from shoal.scores import score_table
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from shoal.encode import Attribute
+    from shoal.pipeline import Result
+    from shoal.prepare import Plan
+
+__all__ = ["Measured", "Trial", "build_trials", "group_cells"]
+
+Own = Callable[["Result", EncodedTable], float]
+"""What a changed column loses, in the terms of the unchanged table."""
+
+_STEPS = (2, 3, 4, 5, 7, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 750, 1000)
+_MORE_SUPPRESSION = 0.01
+_WORTH_A_TREE = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What a trial lost, by column, and its groups."""
+
+    losses: Mapping[str, float]
+    labels: NDArray[np.int32]
+    table: EncodedTable
+    schema: Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One run with one thing changed.
+
+    Attributes:
+        what: the kind of change.
+        column: the column that is changed, if it is one.
+        doing: the change in words, the beginning of a sentence.
+        but: what has to be said beside the saving.
+        plan: what is run.
+        base: the unchanged table, in whose terms losses are counted.
+        own: the loss of the changed column; None if it is read off like the others.
+    """
+
+    what: Literal["drop", "coarsen", "suppress", "lower-k", "hierarchy"]
+    column: str | None
+    doing: str
+    plan: Plan
+    base: EncodedTable | None = None
+    but: str = ""
+    own: Own | None = None
+
+    @classmethod
+    def unchanged(cls, plan: Plan) -> Trial:
+        """Return the run that all others are compared with."""
+        return cls("suppress", None, "", plan)
+
+    def run(self, progress: Callable[[int, int, str], None]) -> Measured:
+        """Run it and return what it lost; raises ShoalError if the promise cannot be kept."""
+        request = replace(self.plan.request, progress=progress)
+        result = run_pipeline(self.plan.table, self.plan.schema, request)
+        table = self.base or encode(self.plan.table, result.schema)
+        partition = result.partition
+        if self.own is not None:
+            # Nodes of a changed hierarchy mean nothing in the unchanged one.
+            recoded = {n: v for n, v in partition.recoded.items() if n != self.column}
+            partition = Partition(partition.labels, partition.n_groups, recoded)
+        losses = dict(score_table(table, partition, ["ncp"]).by_column["ncp"])
+        if self.own is not None:
+            assert self.column is not None
+            losses[self.column] = self.own(result, table)
+        return Measured(losses, result.partition.labels, table, result.schema)
+
+
+def build_trials(plan: Plan, before: Measured) -> list[Trial]:
+    """Return every change worth trying on this table."""
+    trials: list[Trial] = []
+    plan = replace(plan, schema=before.schema)
+    base = before.table
+    for attribute in base.attributes:
+        if len(base.attributes) > 1:
+            trials.append(_dropping(plan, base, attribute))
+        coarser = _coarsening(plan, base, attribute)
+        if coarser is not None:
+            trials.append(coarser)
+        with_tree = _adding_tree(plan, base, attribute)
+        if with_tree is not None:
+            trials.append(with_tree)
+    return [*trials, *_suppressing(plan, base), *_lowering(plan, base)]
+
+
+def _dropping(plan: Plan, base: EncodedTable, attribute: Attribute) -> Trial:
+    name = attribute.name
+    schema = _with(plan.schema, Column(name=name, role=Role.DROP))
+    return Trial(
+        "drop", name, f"Dropping {name!r}", replace(plan, schema=schema), base,
+        own=lambda result, table: 1.0,  # noqa: ARG005 - a dropped column is lost whatever happens
+    )  # fmt: skip
+
+
+def _suppressing(plan: Plan, base: EncodedTable) -> list[Trial]:
+    share = plan.request.max_suppression + _MORE_SUPPRESSION
+    if share >= 1 or share * plan.table.height < 1:
+        return []
+    request = replace(plan.request, max_suppression=share)
+    more = " more" if plan.request.max_suppression else ""
+    doing = f"Allowing 1 %{more} of the rows to be left out as outliers"
+    return [Trial("suppress", None, doing, replace(plan, request=request), base)]
+
+
+def _lowering(plan: Plan, base: EncodedTable) -> list[Trial]:
+    k = int(plan.request.k)
+    smaller = max((step for step in _STEPS if step < k), default=None)
+    if smaller is None:
+        return []
+    request = replace(plan.request, k=smaller)
+    return [
+        Trial(
+            "lower-k", None, f"k = {smaller} instead of {k}", replace(plan, request=request), base,
+            but=f", but raises the highest risk from {1 / k:.1%} to {1 / smaller:.1%}",
+        )
+    ]  # fmt: skip
+
+
+# -- coarser columns -----------------------------------------------------------------------------
+
+
+def _coarsening(plan: Plan, base: EncodedTable, attribute: Attribute) -> Trial | None:
+    if attribute.algebra == "interval":
+        return _coarser_intervals(plan, base, attribute)
+    if attribute.algebra == "tree" and attribute.kind is Kind.CATEGORICAL:
+        return _coarser_tree(plan, base, attribute)
+    return None  # a flat column has no step between exact and suppressed
+
+
+def _coarser_tree(plan: Plan, base: EncodedTable, attribute: Attribute) -> Trial | None:
+    """Publish no value finer than its parent."""
+    import polars as pl
+
+    from shoal.hierarchy import Taxonomy
+
+    tree = attribute.taxonomy
+    assert tree is not None
+    if tree.tree_height < 2:
+        return None
+    above = tree.generalization(1)
+    used = np.unique(above)
+    if len(used) < 2:
+        return None
+    # Numbers as labels: a node may be called like another node elsewhere in the tree.
+    paths = []
+    for node in used.tolist():
+        path = [node]
+        while path[-1] != tree.root:
+            path.append(int(tree.parent[path[-1]]))
+        paths.append(path)
+    longest = max(map(len, paths))
+    coarse = Taxonomy.from_paths(
+        [[str(path[0])] * (longest - len(path)) + [str(node) for node in path] for path in paths]
+    )
+    nodes = np.append(above, -1)[np.minimum(attribute.codes, attribute.size)]
+    column = pl.Series(attribute.name, nodes).cast(pl.String)
+    column = column.set(pl.Series(nodes < 0), None)
+    changed = replace(plan.schema[attribute.name], hierarchy=coarse)
+
+    def own(result: Result, table: EncodedTable) -> float:
+        partition = result.partition
+        closed = close(attribute, Partition(partition.labels, partition.n_groups))
+        node = np.asarray(closed.node)[:-1]  # type: ignore[union-attr]  # of a tree
+        codes = attribute.codes[partition.order]
+        low = np.minimum.reduceat(codes, partition.starts[:-1]).astype(np.int64)
+        known = low < attribute.size
+        least = above[np.minimum(low, attribute.size - 1)]
+        finer = known & (node < tree.n_nodes)
+        finer[finer] &= tree.depth[node[finer]] > tree.depth[least[finer]]
+        recoded = {attribute.name: np.where(finer, least, node).astype(np.int32)}
+        coarser = Partition(partition.labels, partition.n_groups, recoded)
+        return NCP().by_column(Grouped(table, coarser))[attribute.name]
+
+    return Trial(
+        "coarsen", attribute.name, f"Publishing {attribute.name!r} one level up its hierarchy",
+        _replaced(plan, column, changed), base, own=own,
+    )  # fmt: skip
+
+
+def _coarser_intervals(plan: Plan, base: EncodedTable, attribute: Attribute) -> Trial | None:
+    """Publish numbers, dates and ordered values in steps."""
+    import polars as pl
+
+    found = _steps(attribute)
+    if found is None:
+        return None
+    bins, words = found
+    starts = np.flatnonzero(np.append(True, bins[1:] != bins[:-1]))
+    if not 2 <= len(starts) < attribute.size:
+        return None
+    place = np.searchsorted(starts, np.arange(attribute.size), side="right") - 1
+    first = starts[place]
+    last = np.append(starts[1:], attribute.size)[place] - 1
+    values = attribute.values
+    domain = values if isinstance(values, pl.Series) else pl.Series(list(values))
+    codes = attribute.codes.astype(np.int64)
+    known = codes < attribute.size
+    rows = pl.Series(np.where(known, first[np.minimum(codes, attribute.size - 1)], -1))
+    rows = rows.set(pl.Series(~known), None)
+    original = plan.table.get_column(attribute.name)
+    column = domain.gather(rows).alias(attribute.name)
+    if attribute.kind is not Kind.ORDINAL:
+        column = column.cast(original.dtype)
+
+    def own(result: Result, table: EncodedTable) -> float:
+        partition = result.partition
+        closed = close(attribute, partition)
+        assert isinstance(closed, IntervalClosures)
+        top = attribute.size - 1
+        known = closed.low < attribute.size
+        low = np.where(known, first[np.minimum(closed.low, top)], closed.low)
+        high = np.where(known, last[np.minimum(closed.high, top)], closed.high)
+        wide = IntervalClosures(low.astype(np.int32), high.astype(np.int32), closed.everything)
+        cost = NCP().form(attribute, None, table).cost(wide)
+        sizes = Grouped(table, partition).sizes
+        return float(np.sum(sizes * cost) / table.n_rows)
+
+    return Trial(
+        "coarsen", attribute.name, f"Publishing {attribute.name!r} {words}",
+        _replaced(plan, column, plan.schema[attribute.name]), base, own=own,
+    )  # fmt: skip
+
+
+def _steps(attribute: Attribute) -> tuple[NDArray[np.int64], str] | None:
+    """Return the step of every value, and what the steps are called."""
+    from shoal.profile.trees import nice_width
+
+    if attribute.kind is Kind.ORDINAL:
+        return np.arange(attribute.size, dtype=np.int64) // 2, "in pairs of neighbouring steps"
+    if attribute.kind in (Kind.DATE, Kind.DATETIME):
+        return _time_steps(attribute)
+    position = attribute.positions
+    assert position is not None
+    width = nice_width(float(position[0]), float(position[-1]))
+    gap = float(np.diff(position).min()) if len(position) > 1 else 0.0
+    if width <= gap:
+        width = 2 * gap  # the values lie in such steps already
+    with np.errstate(all="ignore"):
+        bins = np.floor(position / width)
+    if not np.isfinite(bins).all() or abs(bins).max() > 2**53:
+        return None
+    return bins.astype(np.int64), f"in steps of {width:g}"
+
+
+def _time_steps(attribute: Attribute) -> tuple[NDArray[np.int64], str] | None:
+    import polars as pl
+
+    assert isinstance(attribute.values, pl.Series)
+    moments = attribute.values
+    units = {"1d": "by day", "1mo": "by month", "1q": "by quarter", "1y": "by year"}
+    for every, words in units.items():
+        steps = moments.dt.truncate(every)
+        if every == "1y" or steps.n_unique() <= min(60, attribute.size // 2):
+            return steps.rank("dense").to_numpy().astype(np.int64), words
+    return None
+
+
+# -- a hierarchy where there is none -------------------------------------------------------------
+
+
+def _adding_tree(plan: Plan, base: EncodedTable, attribute: Attribute) -> Trial | None:
+    import polars as pl
+
+    from shoal.profile.trees import frequency_tree, prefix_tree
+    from shoal.profile.values import looks_like_code
+
+    column = plan.table.get_column(attribute.name)
+    if attribute.kind is not Kind.FLAT or attribute.size < _WORTH_A_TREE:
+        return None
+    if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return None
+    texts = column.drop_nulls().cast(pl.String)
+    coded = looks_like_code(texts.unique())
+    tree = prefix_tree(texts.unique().sort()) if coded else frequency_tree(texts)
+    if tree is None or tree.tree_height < 2:
+        return None
+    how = "by its first characters" if coded else "by frequency"
+    changed = replace(plan.schema[attribute.name], kind=Kind.CATEGORICAL, hierarchy=tree)
+
+    def own(result: Result, table: EncodedTable) -> float:
+        # In a flat column ncp and lm are the same; with a tree, lm still counts values.
+        del table
+        encoded = encode(plan.table.select(attribute.name), _only(result.schema, attribute.name))
+        scores = score_table(encoded, result.partition, ["lm"])
+        return scores.by_column["lm"][attribute.name]
+
+    return Trial(
+        "hierarchy", attribute.name,
+        f"A hierarchy for {attribute.name!r} ({attribute.size:,} values, put together {how})",
+        replace(plan, schema=_with(plan.schema, changed)), base, own=own,
+    )  # fmt: skip
+
+
+# -- the groups that cost most -------------------------------------------------------------------
+
+
+def group_cells(
+    plan: Plan, labels: NDArray[np.integer[Any]]
+) -> list[tuple[dict[str, str], int, float]]:
+    """Return the published cells, the number of rows and the mean loss of every group.
+
+    Groups that publish the same cells are one.
+    """
+    import narwhals as nw
+    import polars as pl
+
+    from shoal.infer import infer_kinds
+    from shoal.recode import recode
+
+    schema = infer_kinds(plan.schema, nw.from_native(plan.table))
+    names = list(schema.quasi_identifiers)
+    table = encode(plan.table, schema)
+    partition = Partition.from_labels(labels)
+    grouped = Grouped(table, partition)
+    if not partition.n_groups:
+        return []
+    measure = NCP()
+    loss = np.zeros(partition.n_groups)
+    for attribute, closures in zip(table.attributes, grouped.closures, strict=True):
+        loss += attribute.weight * measure.form(attribute, None, table).cost(closures)[:-1]
+    loss /= float(table.weights.sum())
+    published = recode(plan.table, schema, table, partition, None).select(names)
+    counted = (
+        published.with_columns(pl.all().cast(pl.String).fill_null(""))
+        .with_columns(pl.Series("loss of row", loss[partition.labels[partition.labels >= 0]]))
+        .group_by(names, maintain_order=True)
+        .agg(pl.len().alias("n rows"), pl.col("loss of row").mean())
+    )
+    return [
+        (dict(zip(names, row[:-2], strict=True)), int(row[-2]), float(row[-1]))
+        for row in counted.iter_rows()
+    ]
+
+
+def _with(schema: Schema, column: Column) -> Schema:
+    return Schema(tuple(column if each.name == column.name else each for each in schema.columns))
+
+
+def _only(schema: Schema, name: str) -> Schema:
+    return Schema((schema[name],))
+
+
+def _replaced(plan: Plan, cells: pl.Series, column: Column) -> Plan:
+    return replace(plan, table=plan.table.with_columns(cells), schema=_with(plan.schema, column))

@@ -1,0 +1,88 @@
+"""`shoal compare`: a table on the screen, a page, and going on after an interruption."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from cli_samples import ROLES
+
+from shoal.job import read_job
+
+COMMAND = [*ROLES, "--k", "2,4,8", "--algorithms", "mondrian,hilbert", "--measures", "ncp,lm"]
+
+
+def test_compare_prints_a_table_and_writes_a_page_and_results(shoal_runs, table, tmp_path):
+    page = tmp_path / "frontier.html"
+    outcome = shoal_runs("compare", table, *COMMAND, "--report", page)
+    assert outcome.status == 0, outcome.err
+    for words in ("Loss (ncp)", "Loss (lm)", "mondrian", "hilbert", "12 runs."):
+        assert words in outcome.out
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<svg") == 2
+    assert "SECRET" not in text + outcome.out
+    lines = (tmp_path / "frontier.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 12
+
+
+def test_compare_goes_on_where_it_stopped(shoal_runs, table, tmp_path):
+    results = tmp_path / "results.jsonl"
+    assert shoal_runs("compare", table, *COMMAND, "--out", results).status == 0
+    outcome = shoal_runs("compare", table, *COMMAND, "--k", "2,4,8,16", "--out", results)
+    assert "16 runs (12 of them from before)" in outcome.out
+
+
+def test_compare_reads_a_job(shoal_runs, table, tmp_path):
+    job = tmp_path / "job.toml"
+    assert shoal_runs("init", table, "-o", job).status == 0
+    outcome = shoal_runs("compare", table, "--job", job, "--k", "2,4", "--algorithms", "mondrian")
+    assert outcome.status == 0, outcome.err
+    assert f"Loss ({read_job(job).measure})" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        (["--k", "2,x"], "whole numbers"),
+        (["--k", "1"], "at least 2"),
+        (["--algorithms", "mondrain"], "Did you mean 'mondrian'"),
+        (["--workers", "0"], "--workers"),
+        (["--report", "no/such/folder/page.html"], "does not exist"),
+    ],
+)
+def test_compare_refuses_wrong_options_before_it_runs(shoal_runs, table, extra, words):
+    outcome = shoal_runs("compare", table, *COMMAND, *extra)
+    assert outcome.status == 2
+    assert words in outcome.err
+
+
+def test_compare_fails_if_no_run_keeps_its_promise(shoal_runs, table):
+    outcome = shoal_runs("compare", table, *COMMAND, "--k", "900")
+    assert outcome.status == 1
+    assert "fails" in outcome.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+def test_ctrl_c_keeps_finished_runs_and_says_so(tmp_path, environment):
+    source, results = tmp_path / "data.csv", tmp_path / "results.jsonl"
+    rows = [f"{n % 71},{n % 13},{n * 7 % 1000},{n % 3}" for n in range(60_000)]
+    source.write_text("\n".join(["age,floor,zip,illness", *rows]) + "\n", encoding="utf-8")
+    sizes = ",".join(str(k) for k in range(2, 60))
+    process = subprocess.Popen(
+        [
+            sys.executable, "-m", "shoal", "compare", source, "--qi", "age,floor,zip",
+            "--sensitive", "illness", "--k", sizes, "--algorithms", "mondrian,k-member",
+            "--out", results,
+        ],
+        env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    until = time.monotonic() + 200
+    while time.monotonic() < until and not (results.exists() and results.read_bytes()):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=100)
+    assert process.returncode == 130, err
+    assert "run it again to go on" in err
+    assert "Traceback" not in err
+    assert results.read_bytes().endswith(b"\n")
