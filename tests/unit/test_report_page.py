@@ -135,22 +135,52 @@ def test_warnings_of_the_run_are_shown(usual):
     assert "<li>Mind &lt;this&gt;.</li>" in page
 
 
-def test_advice_becomes_a_section_whatever_its_shape(usual):
-    class Explanation:
-        def to_dict(self):
-            return {
-                "costs_most": [{"column": "<age>", "saved": 0.125}, {"column": "town"}],
-                "sentences": ["Coarsen age.", "Allow 1 % suppression."],
-                "nothing": [],
-            }
+class Explanation:
+    """Findings of the shape that `shoal.explain` gives."""
 
-    page = render_report(usual, explanation=Explanation())
-    assert '<section id="advice">' in page
+    def __init__(self, cells):
+        self.cells = cells
+
+    def to_dict(self):
+        change = {"what": "drop", "column": "<age>", "saving": 0.125, "price": 0.5, "loss": 0.3}
+        return {
+            "n_rows": 60,
+            "n_tried": 50,
+            "advice": ["Coarsen <age>."],
+            "changes": [change | {"sentence": "Dropping <age> saves much."}],
+            "outliers": [{"cells": self.cells, "n_rows": 4, "loss": 0.75}],
+        }
+
+
+def test_advice_becomes_a_section(usual):
+    row = usual.frame.row(0, named=True)
+    page = render_report(
+        usual, explanation=Explanation({name: row[name] for name in ("age", "town")})
+    )
+    assert 'id="advice"' in page
     said = words(page)
-    for text in ("Costs most", "<age>", "0.125", "Coarsen age.", "Allow 1 % suppression."):
+    for text in (
+        "Coarsen <age>.",
+        "Dropping <age> saves much.",
+        "12.5 %",
+        "75.0 %",
+        "50 of 60 rows",
+    ):
         assert text in said
-    assert "Nothing" not in page.split('id="advice"')[1].split('id="risk"')[0]
     assert 'id="advice"' not in render_report(usual)
+
+
+def test_advice_never_shows_a_cell_that_is_not_published(usual):
+    page = render_report(usual, explanation=Explanation({"age": "SECRET", "town": "Oslo"}))
+    assert "SECRET" not in page
+    assert "Coarsen &lt;age&gt;." in page
+
+
+def test_what_explain_finds_has_a_place_on_the_page(usual):
+    found = shoal.explain(people(), usual, workers=1)
+    said = words(render_report(usual, explanation=found))
+    assert found.advice[0] in said
+    assert "What was tried" in said
 
 
 @pytest.mark.parametrize("numeric", ["interval", "bounds", "struct", "mean", "median"])

@@ -4,67 +4,93 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from shoal.report.svg import per_cent
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["Explained", "advice"]
 
+_MOST_CHANGES = 12
+
 
 class Explained(Protocol):
-    """Anything that can tell its findings as plain values."""
+    """Anything that tells its findings as a `shoal.Explanation` does."""
 
     def to_dict(self) -> Mapping[str, Any]:
-        """Return the findings: text, numbers, lists and mappings."""
+        """Return the findings: ``advice``, ``changes``, ``outliers``, ``n_rows``, ``n_tried``."""
         ...
 
 
-def advice(explanation: Explained) -> str:
-    """Return the findings as HTML; whatever shape they have, all of their texts are escaped."""
-    return "".join(
-        f'<section class="card"><h3>{escape(_words(title))}</h3>{_value(value)}</section>'
-        for title, value in explanation.to_dict().items()
-        if not _is_empty(value)
+def advice(explanation: Explained, published: pl.DataFrame) -> str:
+    """Return what costs most and what to do about it, as HTML.
+
+    Groups that cost most are shown only if each of their cells is a cell of the release: an
+    explanation may have been made from other groups.
+    """
+    found = explanation.to_dict()
+    said = "".join(f"<li>{escape(str(text))}</li>" for text in found.get("advice", ()))
+    parts = [f'<div class="card"><ul class="plain">{said}</ul></div>' if said else ""]
+    parts.append(_changes(found.get("changes", ())))
+    parts.append(_outliers(found.get("outliers", ()), published))
+    tried, rows = found.get("n_tried"), found.get("n_rows")
+    where = ""
+    if isinstance(tried, int) and isinstance(rows, int) and tried < rows:
+        where = f", on a random sample of {tried:,} of {rows:,} rows"
+    note = (
+        f'<p class="note">Every number is measured by a run of its own{where}, with one thing '
+        "changed. This section is for the people who make the release.</p>"
     )
+    return "".join(parts) + note
 
 
-def _value(value: Any) -> str:
-    if isinstance(value, Mapping):
-        pairs = "".join(
-            f'<tr><th scope="row">{escape(_words(str(key)))}</th><td>{_value(each)}</td></tr>'
-            for key, each in value.items()
-            if not _is_empty(each)
-        )
-        return f"<table><tbody>{pairs}</tbody></table>"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        if value and all(isinstance(each, Mapping) for each in value):
-            return _records(value)
-        return "<ul>" + "".join(f"<li>{_value(each)}</li>" for each in value) + "</ul>"
-    return escape(_text(value))
-
-
-def _records(records: Sequence[Mapping[str, Any]]) -> str:
-    keys = list(dict.fromkeys(key for record in records for key in record))
-    head = "".join(f'<th scope="col">{escape(_words(key))}</th>' for key in keys)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{_value(record.get(key, ''))}</td>" for key in keys) + "</tr>"
-        for record in records
-    )
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="scroll">{table}</div>'
-
-
-def _text(value: Any) -> str:
-    if value is None:
+def _changes(changes: Sequence[Mapping[str, Any]]) -> str:
+    if not changes:
         return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    body = "".join(
+        f"<tr><td>{escape(str(change['sentence']))}</td>{_share(change['saving'])}"
+        f"{_share(change['price'])}{_share(change['loss'])}</tr>"
+        for change in changes[:_MOST_CHANGES]
+    )
+    heads = ("saves", "costs", "loss with it")
+    numbers = "".join(f'<th scope="col" class="number">{head}</th>' for head in heads)
+    return (
+        '<div class="card scroll"><h3>What was tried</h3><table><thead><tr>'
+        f'<th scope="col">change</th>{numbers}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
 
 
-def _words(key: str) -> str:
-    return key.replace("_", " ").capitalize()
+def _outliers(outliers: Sequence[Mapping[str, Any]], published: pl.DataFrame) -> str:
+    shown = [each for each in outliers if _is_published(each["cells"], published)]
+    if not shown:
+        return ""
+    body = "".join(
+        "<tr><td>"
+        + ", ".join(
+            f"{escape(name)} <b>{escape(str(cell)) or 'missing'}</b>"
+            for name, cell in each["cells"].items()
+        )
+        + f'</td><td class="number">{each["n_rows"]:,}</td>{_share(each["loss"])}</tr>'
+        for each in shown
+    )
+    return (
+        '<div class="card scroll"><h3>The records that cost most, as they are published</h3>'
+        '<table><thead><tr><th scope="col">published cells</th><th scope="col" class="number">rows'
+        f'</th><th scope="col" class="number">loss</th></tr></thead><tbody>{body}</tbody></table>'
+        "</div>"
+    )
 
 
-def _is_empty(value: Any) -> bool:
-    return value is None or (isinstance(value, str | Mapping | Sequence) and not value)
+def _is_published(cells: Mapping[str, object], published: pl.DataFrame) -> bool:
+    return all(
+        name in published.columns
+        and str(cell) in {"" if v is None else str(v) for v in published.get_column(name).unique()}
+        for name, cell in cells.items()
+    )
+
+
+def _share(value: float) -> str:
+    sign = "−" if value < 0 else ""  # noqa: RUF001 - a minus
+    return f'<td class="number">{sign}{per_cent(abs(value))}</td>'

@@ -108,7 +108,7 @@ def render_report(
     parts = [
         ("summary", "In plain words", in_plain_words(release, *risks, values)),
         ("promises", "What was promised and what was measured", _promises(release)),
-        ("advice", "What to do next", "" if explanation is None else advice(explanation)),
+        ("advice", "What to do next", "" if explanation is None else advice(explanation, frame)),
         ("risk", "The risk that remains", sections.risk(before, after, fraction)),
         ("groups", "How large the groups are", sections.groups(found, release.k)),
         ("loss", "What was lost", sections.loss(release)),
@@ -174,7 +174,7 @@ def _promises(release: Release) -> str:
 
 def _limits() -> str:
     items = "".join(f"<li><b>{what}</b> {why}</li>" for what, why in _LIMITS)
-    return f'<div class="card"><ul style="margin:0;padding-left:1.1rem">{items}</ul></div>'
+    return f'<div class="card"><ul class="plain">{items}</ul></div>'
 
 
 def _made(release: Release, input_sha256: str | None, output_sha256: str | None) -> str:

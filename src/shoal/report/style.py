@@ -56,6 +56,7 @@ figcaption { margin-top: .5rem; }
 .facts span { color: var(--soft); font-size: .87rem; }
 .warning { background: var(--note-paper); border: 1px solid #c9a227; border-radius: 12px;
   padding: .8rem 1.1rem; margin: 1rem 0; } .warning ul { margin: .3rem 0 0; }
+ul.plain { margin: 0; padding-left: 1.1rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .93rem; }
 caption { text-align: left; color: var(--soft); font-size: .88rem; padding-bottom: .4rem; }
@@ -88,7 +89,8 @@ footer { margin-top: 3rem; padding-top: 1rem; padding-bottom: 3rem; }
   .card { padding: .9rem; } .facts { grid-template-columns: 1fr 1fr; } }
 @media print { @page { margin: 14mm; } body { background: #fff; font-size: 10.5pt; }
   header, main, footer { max-width: none; padding: 0; } nav { display: none; }
-  h2 { margin-top: 1.6rem; } h2, h3, thead { break-after: avoid; }
+  .grid, .grid.three { grid-template-columns: 1fr 1fr; } .facts { grid-template-columns: repeat(3,
+  1fr); } h2 { margin-top: 1.6rem; } h2, h3, thead { break-after: avoid; }
   .card, .facts div, .verdict, figure, tr { break-inside: avoid; } .scroll { overflow: visible; }
   * { -webkit-print-color-adjust: exact; print-color-adjust: exact; } }
 """
