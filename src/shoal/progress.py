@@ -6,18 +6,23 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from shoal.errors import OptionError
 
-__all__ = ["COMPILING", "Report", "showing_progress", "watching"]
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+__all__ = ["COMPILING", "Pace", "Report", "close_display", "showing_progress", "watching"]
 
 Report = Callable[[int, int, str], None]
-"""``report(done, total, what)``; a total of 0 is not known."""
+"""``report(done, total, what)``: rows done, rows in all; a total of 0 is not known."""
 
 COMPILING = "compiling"
 _NOTICE = "Compiling the kernels for this machine (once; later runs start at once) ..."
 _FIRST_LINE = 3.0  # seconds; short work says nothing
 _NEXT_LINE = 10.0
+_STEADY = 0.5  # seconds of a stage before its pace means anything
 
 
 @contextmanager
@@ -36,12 +41,47 @@ def _silent(done: int, total: int, what: str) -> None:
     del done, total, what
 
 
+class Pace:
+    """How fast the present stage is: rows per second, and the time that is left of it."""
+
+    def __init__(self) -> None:
+        self._what = ""
+        self._began = 0.0
+        self._first = 0
+
+    def text(self, done: int, total: int, what: str, now: float) -> str:
+        """Return the pace in words; nothing while it cannot be known."""
+        if what != self._what or done < self._first:
+            self._what, self._began, self._first = what, now, done
+        seconds, rows = now - self._began, done - self._first
+        if seconds < _STEADY or rows <= 0:
+            return ""
+        text = f"{_short(rows / seconds)} rows/s"
+        if total > done:
+            text += f", {_clock((total - done) * seconds / rows)} left"
+        return text
+
+
+def _short(rate: float) -> str:
+    for unit, name in ((1e6, " M"), (1e3, " k")):
+        if rate >= unit:
+            return f"{rate / unit:.1f}{name}"
+    return f"{rate:.0f}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
 class PlainLines:
     """One line after a while and then now and then, for logs."""
 
     def __init__(self) -> None:
         self._next = time.monotonic() + _FIRST_LINE
         self._noticed = False
+        self._pace = Pace()
 
     def __call__(self, done: int, total: int, what: str) -> None:
         """Print a line if the last one was long ago."""
@@ -51,9 +91,10 @@ class PlainLines:
                 _line(_NOTICE)
             return
         now = time.monotonic()
+        pace = self._pace.text(done, total, what, now)
         if now >= self._next:
             self._next = now + _NEXT_LINE
-            _line(f"{what}: {_share(done, total)}")
+            _line(f"{what}: {_share(done, total)}{pace and ', '}{pace}")
 
 
 def _share(done: int, total: int) -> str:
@@ -64,35 +105,62 @@ def _line(text: str) -> None:
     print(text, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
 
 
+class _Shown:
+    """The bar on the screen, if there is one."""
+
+    bar: Progress | None = None
+
+
+def close_display() -> None:
+    """Take the bar off the screen, from whichever thread, before the process ends."""
+    bar, _Shown.bar = _Shown.bar, None
+    if bar is not None:
+        bar.stop()
+
+
 @contextmanager
 def _bar() -> Iterator[Report]:
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description:<10}"),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
+        TextColumn("{task.fields[share]:>5}"),
         TimeElapsedColumn(),
+        TextColumn("{task.fields[pace]}"),
     )
-    tasks: dict[str, TaskID] = {}
+    pace = Pace()
+    noticed: list[str] = []
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        _Shown.bar = progress
+        # One line for all stages: a stage that is over leaves nothing behind.
+        task = progress.add_task("starting", total=None, share="", pace="")
 
         def report(done: int, total: int, what: str) -> None:
             if what == COMPILING:
-                if what not in tasks:
-                    tasks[what] = progress.add_task(what, visible=False)
+                if not noticed:
+                    noticed.append(what)
                     progress.console.print(_NOTICE)
                 return
-            if what not in tasks:
-                tasks[what] = progress.add_task(what, total=total or None)
-            progress.update(tasks[what], completed=done, total=total or None)
+            # Nothing done yet means that the stage cannot say how far it is: the bar pulses.
+            progress.update(
+                task,
+                description=what,
+                completed=done,
+                total=total if total and done else None,
+                share=f"{done / total:.0%}" if total and done else "",
+                pace=pace.text(done, total, what, time.monotonic()),
+            )
 
-        yield report
+        try:
+            yield report
+        finally:
+            _Shown.bar = None
 
 
 @contextmanager
-def watching(progress: bool | Report) -> Iterator[Report]:  # noqa: FBT001 - the only one
+def watching(progress: bool | Report) -> Iterator[Report]:  # noqa: FBT001 - as in anonymize()
     """Give the function behind ``progress=``: True shows it, False does not, or the user's own.
 
     Raises:

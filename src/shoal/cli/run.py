@@ -15,13 +15,14 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import NoReturn
 
+from shoal.cli.aside import Aside
 from shoal.errors import ShoalError
 
-__all__ = ["BUG", "Stopped", "note_kept", "note_written", "run", "show_traces"]
+__all__ = ["BUG", "Stopped", "note_kept", "note_written", "run", "run_program", "show_traces"]
 
 BUG = 70  # EX_SOFTWARE of sysexits.h
 
@@ -58,19 +59,35 @@ def note_kept(sentence: str) -> None:
     _State.kept = sentence
 
 
-def run(arguments: Sequence[str]) -> int:
+def run_program(arguments: Sequence[str]) -> NoReturn:
+    """Run one command as the whole process; ends the process with its exit status."""
+    aside = Aside(lambda: _call(arguments))
+    status = run(arguments, call=aside.wait)
+    if aside.running:
+        # Stopped in the middle of the work: nobody waits for it to end.
+        os._exit(status)
+    sys.exit(status)
+
+
+def run(arguments: Sequence[str], *, call: Callable[[], int] | None = None) -> int:
     """Run one command and return its exit status; never raises and never prints a traceback.
 
     ``--debug`` shows the traceback of an error before its message.
+
+    Args:
+        arguments: the words of the command.
+        call: another way to run them than here and now.
     """
     _State.debug = _State.written = False
     _State.kept = ""
     try:
         with _stopping():
-            status = _call(arguments)
+            status = _call(arguments) if call is None else call()
             sys.stdout.flush()
             return status
     except Stopped as stop:
+        if call is not None:
+            _end_the_rest()
         name = "Interrupted" if stop.number == signal.SIGINT else "Terminated"
         _say(
             f"{name}; the output is complete."
@@ -90,6 +107,15 @@ def run(arguments: Sequence[str]) -> int:
         return error.exit_status
     except Exception as error:  # noqa: BLE001 - the last door: a bug becomes one line
         return _unplanned(error)
+
+
+def _end_the_rest() -> None:
+    """See to it that a thread that is still at work leaves nothing behind."""
+    from shoal.io.atomic import abandon_outputs
+    from shoal.progress import close_display
+
+    abandon_outputs()
+    close_display()
 
 
 def _call(arguments: Sequence[str]) -> int:

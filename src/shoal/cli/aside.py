@@ -1,0 +1,55 @@
+"""Runs a command in a thread of its own, so that Ctrl-C is answered at once.
+
+Python looks for signals only between its own steps: a long call into compiled code (a sort, a
+parse, a kernel that is being compiled) would keep Ctrl-C waiting. The main thread therefore does
+nothing but wait, which a signal interrupts, and the process ends without asking the other thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+__all__ = ["Aside"]
+
+_STACK = 64 << 20  # compiling recurses deeply, and threads have little stack on some systems
+_LOOK = 0.2  # seconds; some systems do not interrupt a wait that has no end
+
+
+class Aside:
+    """One call in another thread.
+
+    Attributes:
+        running: whether the call has begun and not ended.
+    """
+
+    def __init__(self, work: Callable[[], int]) -> None:
+        self._work = work
+        self._ended = threading.Event()
+        self._status = 0
+        self._error: BaseException | None = None
+        self.running = False
+
+    def wait(self) -> int:
+        """Run the call and return what it returns; a signal's exception ends the waiting only."""
+        before = threading.stack_size(_STACK)
+        try:
+            thread = threading.Thread(target=self._run, name="shoal", daemon=True)
+            self.running = True
+            thread.start()
+        finally:
+            threading.stack_size(before)
+        while not self._ended.wait(_LOOK):
+            pass
+        if self._error is not None:
+            raise self._error
+        return self._status
+
+    def _run(self) -> None:
+        try:
+            self._status = self._work()
+        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
+            self._error = error
+        finally:
+            self.running = False
+            self._ended.set()
