@@ -1,0 +1,145 @@
+"""From a database to a database on the command line."""
+
+import json
+import sqlite3
+
+import polars as pl
+import pytest
+from db_secrets import no_secret_in
+
+import shoal
+from shoal.io import rows_sha256
+
+ROLES = ("--qi", "age,zip", "--sensitive", "diagnosis", "--identifier", "name")
+
+
+@pytest.fixture
+def source(server, database):
+    """Forty patients in PostgreSQL."""
+    frame = pl.DataFrame(
+        {
+            "name": [f"Person{i}" for i in range(40)],
+            "age": [20 + i % 7 for i in range(40)],
+            "zip": [f"0{i % 4}999" for i in range(40)],
+            "diagnosis": ["flu" if i % 3 else "cold" for i in range(40)],
+        }
+    )
+    url = server.url("patients", database=database)
+    shoal.write_table(frame, url)
+    return url
+
+
+def test_from_postgresql_to_sqlite_with_certificate_and_report(source, tmp_path, shoal_says):
+    target = f"sqlite:///{tmp_path}/safe.db?table=patients"
+    paths = [tmp_path / "c.json", tmp_path / "r.html"]
+    status, said = shoal_says(
+        *("anonymize", source, "-o", target, "--k", "4", *ROLES),
+        *("--certificate", paths[0], "--report", paths[1]),
+    )
+    assert status == 0, said
+    published = shoal.read_table(target)
+    assert published.columns == ["age", "zip", "diagnosis"]
+    certificate = json.loads(paths[0].read_text(encoding="utf-8"))
+    assert certificate["output"]["sha256"] == rows_sha256(published)
+    read = shoal.read_table(source, columns=["age", "zip", "diagnosis"])
+    assert certificate["input"]["sha256"] == rows_sha256(read)
+    roles = {column["name"]: column["role"] for column in certificate["columns"]}
+    assert roles["name"] == "identifier"
+    no_secret_in(said, *(path.read_text(encoding="utf-8") for path in paths))
+    status, said = shoal_says("verify", target, "--k", "4", "--qi", "age,zip")
+    assert status == 0, said
+    status, said = shoal_says("score", source, target, *ROLES[:4])
+    assert status == 0, said
+    no_secret_in(said)
+
+
+def test_the_identifiers_stay_in_the_database(server, database, source, tmp_path, shoal_says):
+    with server.connect(database) as connection:
+        # Whoever reads the names divides by zero.
+        connection.execute(
+            "CREATE VIEW v AS SELECT age, zip, diagnosis, (1 / (age - age))::text AS name "
+            "FROM patients"
+        )
+    view = server.url("v", database=database)
+    status, said = shoal_says(
+        "anonymize", view, "-o", tmp_path / "safe.csv", "--k", "4", *ROLES, "--quiet"
+    )
+    assert status == 0, said
+
+
+def test_into_postgresql_only_when_the_table_may_be_replaced(source, server, database, shoal_says):
+    target = server.url("safe", database=database)
+    command = ("anonymize", source, "-o", target, "--k", "4", *ROLES)
+    assert shoal_says(*command)[0] == 0
+    status, said = shoal_says(*command)
+    assert (status, "exists; choose another table" in said) == (2, True)
+    assert shoal_says(*command, "--if-exists", "replace")[0] == 0
+    status, said = shoal_says(*command, "--if-exists", "maybe")
+    assert (status, "must be fail or replace" in said) == (2, True)
+    no_secret_in(said)
+    assert shoal.read_table(target).height == 40
+
+
+def test_the_input_is_never_replaced_however_it_is_written(source, shoal_says):
+    same = source.replace("table=patients", "table=public.patients").replace(
+        "127.0.0.1", "localhost"
+    )
+    before = shoal.read_table(source)
+    status, said = shoal_says(
+        "anonymize", source, "-o", same, "--if-exists", "replace", "--k", "4", *ROLES
+    )
+    assert status == 2
+    assert "would be the same" in said
+    no_secret_in(said)
+    assert shoal.read_table(source).height == before.height
+
+
+def test_if_exists_is_about_databases(source, tmp_path, shoal_says):
+    status, said = shoal_says(
+        *("anonymize", source, "-o", tmp_path / "a.csv", "--if-exists", "fail", "--k", "4", *ROLES)
+    )
+    assert (status, "--if-exists is about tables of databases" in said) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("anonymize", "{}", "{}", "--k", "4"),
+        ("anonymize", "{}", "-o", "{}x", "--k", "4", "--qi", "nothing"),
+        ("anonymize", "{}", "-o", "{}x", "--k", "4", *ROLES, "--dry-run"),
+        ("anonymize", "{}", "-o", "safe.csv", "--report", "{}", "--k", "4", *ROLES),
+        ("anonymize", "{}", "-o", "safe.csv", "--job", "{}", "--k", "4", *ROLES),
+        ("verify", "{}y", "--k", "4", "--qi", "age", "--debug"),
+        ("verify", "{}", "--k", "4", "--qi", "age"),
+        ("verify", "{}", "--k", "4", "--qi", "nothing", "--debug"),
+        ("score", "{}", "{}", *ROLES[:4]),
+        ("init", "{}", "-o", "job.toml"),
+        ("hierarchy", "build", "{}", "-c", "zip", "-o", "{}"),
+    ],
+    ids=lambda command: " ".join(command[:1] + command[-1:]),
+)
+def test_no_command_prints_or_writes_credentials(
+    source, command, tmp_path, monkeypatch, shoal_says
+):
+    monkeypatch.chdir(tmp_path)
+    _, said = shoal_says(*(part.replace("{}", source) for part in command))
+    texts = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*") if path.is_file()]
+    no_secret_in(said, *texts)
+
+
+def test_a_run_that_fails_leaves_no_database_file(source, tmp_path, shoal_says):
+    target = tmp_path / "safe.db"
+    status, _ = shoal_says(
+        "anonymize", source, "-o", f"sqlite:///{target}?table=t", "--k", "41", *ROLES
+    )
+    assert status == 1
+    assert not target.exists()
+
+
+def test_an_sqlite_release_is_plain_for_other_programs(source, tmp_path, shoal_says):
+    target = tmp_path / "safe.db"
+    shoal_says("anonymize", source, "-o", f"sqlite:///{target}?table=t", "--k", "4", *ROLES)
+    connection = sqlite3.connect(target)
+    counts = connection.execute("SELECT count(*) FROM t GROUP BY age, zip").fetchall()
+    connection.close()
+    assert min(count for (count,) in counts) >= 4
