@@ -1,6 +1,7 @@
 """`shoal anonymize` when all is well: what is written, what is said, what overrides what."""
 
 import hashlib
+import html
 import json
 import re
 
@@ -231,6 +232,40 @@ def test_the_report_is_one_page_without_unpublished_cells_and_without_network(re
     assert set(re.findall("SECRET-[0-9A-Za-z]+", page)) <= published
     assert hashlib.sha256((tmp_path / "safe.csv").read_bytes()).hexdigest() in page
     assert not re.search(r"https?:|src=|<script|@import|url\(", page)
+
+
+def test_the_report_takes_advice_and_the_share_of_the_population(
+    release, shoal_runs, table, tmp_path
+):
+    explained, path = tmp_path / "explained.json", tmp_path / "report.html"
+    outcome = shoal_runs("explain", table, "--k", 3, *ROLES, "--out", explained, "--quiet")
+    assert outcome.status == 0, outcome.err
+    release("--report", path, "--explanation", explained, "--sampling-fraction", 0.25)
+    page = path.read_text(encoding="utf-8")
+    assert "What to do next" in page
+    assert html.escape(json.loads(explained.read_text(encoding="utf-8"))["advice"][0]) in page
+    assert "random sample of 25.0\u00a0% of the population" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--sampling-fraction", 0.5], "is for the report"),
+        (["--sampling-fraction", 5, "--report", "r.html"], "sampling_fraction must be"),
+        (["--explanation", "none.json", "--report", "r.html"], "Could not read 'none.json'"),
+        (["--explanation", "wrong.json", "--report", "r.html"], "is not what 'shoal explain"),
+    ],
+    ids=["no report", "no share", "no file", "another file"],
+)
+def test_what_the_report_cannot_use_is_refused_before_the_work(
+    shoal_runs, table, tmp_path, monkeypatch, arguments, complaint
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wrong.json").write_text('{"advice": [], "changes": [{}], "outliers": []}')
+    outcome = shoal_runs("anonymize", table, "-o", "safe.csv", "--k", 3, *ROLES, *arguments)
+    assert outcome.status == 2
+    assert complaint in outcome.err
+    assert not (tmp_path / "safe.csv").exists()
 
 
 # dry run

@@ -121,6 +121,22 @@ def anonymize(
         str | None,
         typer.Option(help="Also write a report (HTML).", metavar="FILE", rich_help_panel="Files"),
     ] = None,
+    explanation: Annotated[
+        str | None,
+        typer.Option(
+            help="What 'shoal explain --out' wrote, for the report.",
+            metavar="FILE",
+            rich_help_panel="Files",
+        ),
+    ] = None,
+    sampling_fraction: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of the population in the table, for the risks in the report.",
+            metavar="SHARE",
+            rich_help_panel="Files",
+        ),
+    ] = None,
     no_shuffle: Annotated[
         bool,
         typer.Option("--no-shuffle", help="Keep the order of the rows; it may give people away."),
@@ -190,6 +206,8 @@ def anonymize(
         table=target,
         certificate=certificate,
         report=report,
+        explanation=explanation,
+        sampling_fraction=sampling_fraction,
         format=format_of_output(target, output_format, file_format),
         delimiter=delimiter,
         if_exists=if_exists,

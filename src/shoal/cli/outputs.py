@@ -12,6 +12,7 @@ from shoal.errors import DataError, OptionError
 if TYPE_CHECKING:
     from shoal.io import AtomicGroup
     from shoal.release import Release
+    from shoal.report.advice import Explained
 
 __all__ = ["STREAM", "Outputs", "format_of_output"]
 
@@ -27,6 +28,8 @@ class Outputs:
         table: the published table; ``-`` is standard output.
         certificate: the certificate, if wanted.
         report: the HTML report, if wanted.
+        explanation: what ``shoal explain`` has written, for the report.
+        sampling_fraction: share of the population in the table, for the report.
         format: of the table, where its ending does not say it.
         delimiter: of the table, if it is a CSV.
         if_exists: what happens to a table of a database that is there already; None fails.
@@ -36,6 +39,8 @@ class Outputs:
     table: str
     certificate: str | None = None
     report: str | None = None
+    explanation: str | None = None
+    sampling_fraction: float | None = None
     format: str | None = None
     delimiter: str | None = None
     if_exists: str | None = None
@@ -44,7 +49,8 @@ class Outputs:
         """Find out before the work what would fail after it.
 
         Raises:
-            OptionError: two outputs, or an output and the input, are the same file.
+            OptionError: two outputs, or an output and the input, are the same file, or something
+                is given for a report that is not wanted.
             DataError: a folder does not exist, or the table's format is not known.
         """
         from shoal.io import detect_format, is_database
@@ -57,6 +63,7 @@ class Outputs:
                 raise OptionError(
                     "--if-exists is about tables of databases; a file is always replaced."
                 )
+        self._check_report()
         taken: dict[str, str] = {}
         if self.source not in (None, STREAM) and not is_database(self.source or ""):
             taken[_real(self.source)] = "the input"
@@ -110,11 +117,28 @@ class Outputs:
             if self.report is not None:
                 page = render_report(
                     replace(release, frame=decode_text(release.frame)),
+                    explanation=self._explanation(),
+                    sampling_fraction=self.sampling_fraction,
                     input_sha256=input_sha256,
                     output_sha256=output_sha256,
                 )
                 group.add(self.report, page)
         note_written()
+
+    def _explanation(self) -> Explained | None:
+        from shoal.report.advice import read_explanation
+
+        return None if self.explanation is None else read_explanation(self.explanation)
+
+    def _check_report(self) -> None:
+        from shoal.report.risk import check_fraction
+
+        check_fraction(self.sampling_fraction)
+        given = {"--explanation": self.explanation, "--sampling-fraction": self.sampling_fraction}
+        for option, value in given.items():
+            if value is not None and self.report is None:
+                raise OptionError(f"{option} is for the report; ask for one with --report FILE.")
+        self._explanation()
 
     def _stage(self, group: AtomicGroup, release: Release) -> str | None:
         """Add the table to the group; return its hash if a document needs one."""

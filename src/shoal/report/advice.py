@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from shoal.errors import DataError
 from shoal.report.svg import per_cent
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Explained", "advice"]
+__all__ = ["Explained", "advice", "read_explanation"]
 
 _MOST_CHANGES = 12
 
@@ -22,6 +27,49 @@ class Explained(Protocol):
     def to_dict(self) -> Mapping[str, Any]:
         """Return the findings: ``advice``, ``changes``, ``outliers``, ``n_rows``, ``n_tried``."""
         ...
+
+
+@dataclass(frozen=True)
+class _Saved:
+    """Findings that were read from a file."""
+
+    findings: Mapping[str, Any]
+
+    def to_dict(self) -> Mapping[str, Any]:
+        return self.findings
+
+
+def read_explanation(path: str | PathLike[str]) -> Explained:
+    """Read what ``shoal explain --out`` has written.
+
+    Raises:
+        DataError: the file cannot be read, or is none of those.
+    """
+    try:
+        findings = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"Could not read {str(path)!r}: {error.strerror}.") from None
+    except ValueError:
+        findings = None
+    if not _is_explanation(findings):
+        raise DataError(f"{str(path)!r} is not what 'shoal explain --out' writes.")
+    return _Saved(findings)
+
+
+def _is_explanation(findings: Any) -> bool:
+    def holds(each: Any, **types: Any) -> bool:
+        return isinstance(each, dict) and all(isinstance(each.get(n), t) for n, t in types.items())
+
+    number = (int, float)
+    return holds(findings, advice=list, changes=list, outliers=list) and all(
+        (
+            *(
+                holds(change, sentence=str, saving=number, price=number, loss=number)
+                for change in findings["changes"]
+            ),
+            *(holds(each, cells=dict, n_rows=int, loss=number) for each in findings["outliers"]),
+        )
+    )
 
 
 def advice(explanation: Explained, published: pl.DataFrame) -> str:

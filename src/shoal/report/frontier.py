@@ -33,7 +33,10 @@ h1 { font-size: 1.75rem; margin: 0 0 .3rem; } h2 { font-size: 1.2rem; margin: 2.
 p { max-width: 46rem; } .note, footer { color: var(--soft); font-size: .9rem; }
 figure { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 12px;
   padding: 1rem; overflow-x: auto; }
-svg { width: 100%; min-width: 34rem; height: auto; display: block; }
+figure > svg { width: 100%; min-width: 34rem; height: auto; display: block; }
+.legend { display: none; flex-wrap: wrap; gap: .3rem 1rem; margin: 0 0 .5rem; }
+.legend svg { width: 12px; height: 12px; }
+@media (max-width: 40rem) { .legend { display: flex; } }
 svg text { fill: var(--ink); font-size: 13px; } svg text.soft { fill: var(--soft); }
 svg .grid { stroke: var(--line); } svg .axis { stroke: var(--soft); }
 svg .frontier { fill: none; stroke: var(--ink); stroke-width: 9; opacity: .12;
@@ -79,7 +82,7 @@ def _section(comparison: Comparison, measure: str) -> str:
     title = registry.load("measures", measure).title
     return (
         f"<section><h2>Minimising {escape(measure)}: {escape(title)}</h2>\n"
-        f"<figure>{frontier_svg(comparison, measure)}</figure>\n"
+        f"<figure>{_short_legend(comparison)}{frontier_svg(comparison, measure)}</figure>\n"
         f"<p>{_words(comparison, measure)}</p>\n{_table(comparison, measure)}</section>"
     )
 
@@ -232,6 +235,17 @@ def _legend(ends: list[tuple[float, int, str]]) -> str:
             f"{escape(algorithm)}</text>"
         )
     return "".join(parts)
+
+
+def _short_legend(comparison: Comparison) -> str:
+    """Name the lines above the picture, for screens that cut off its right side."""
+    names = "".join(
+        f'<span><svg viewBox="-7 -7 14 14" aria-hidden="true"><g class="series">'
+        f"{_mark(0, 0, number, _COLOURS[number % len(_COLOURS)], '')}</g></svg> "
+        f"{escape(algorithm)}</span>"
+        for number, algorithm in enumerate(comparison.algorithms)
+    )
+    return f'<p class="legend">{names}</p>'
 
 
 def _table(comparison: Comparison, measure: str) -> str:
