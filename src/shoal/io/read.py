@@ -88,14 +88,17 @@ def read_table(
             frame = _read_parquet(path, name, columns, coded=coded)
         else:
             frame = _read_whole(stream, name, found, markers)
+            frame = frame.select(pick_columns(frame.columns, columns, name=name))
     if frame.height == 0 or frame.width == 0:
         message = f"{name} has no rows."
         raise DataError(message)
-    if columns is not None:
-        frame = frame.select(pick_columns(frame.columns, columns, name=name))
     if coded:
+        import polars as pl
+
         frame = frame.with_columns(
-            code_text(column) for column in frame.get_columns() if repeats_itself(column)
+            code_text(each)
+            for each in frame.get_columns()
+            if each.dtype == pl.String and repeats_itself(each)
         )
     return frame
 
