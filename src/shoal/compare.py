@@ -139,7 +139,7 @@ def compare(
     frame: Any,
     *,
     k: int | Iterable[int] = (2, 5, 10, 25, 50),
-    algorithms: str | Iterable[str] = ("k-member", "sequential", "mondrian"),
+    algorithms: str | Iterable[str] = ("auto", "k-member", "sequential", "mondrian"),
     measures: str | Iterable[str] = ("ncp",),
     out: str | PathLike[str] | None = None,
     workers: int | None = None,
@@ -185,13 +185,14 @@ def compare(
     found = {number: known[key] for number, key in enumerate(keys) if key in known}
     n_resumed = len(found)
     tasks = [_task(plans[number], keys[number]) for number in todo]
+    n_rows = plan.table.height  # progress is counted in rows, like that of a run
     with watching(progress) as report, ledger:
-        report(n_resumed, len(plans), "comparing")
+        report(n_resumed * n_rows, len(plans) * n_rows, "comparing")
         for place, outcome in run_side_by_side(tasks, workers=workers):
             found[todo[place]] = outcome
             ledger.append(outcome)
-            report(len(found), len(plans), "comparing")
-    return Comparison(tuple(found[n] for n in range(len(plans))), plan.table.height, n_resumed)
+            report(len(found) * n_rows, len(plans) * n_rows, "comparing")
+    return Comparison(tuple(found[n] for n in range(len(plans))), n_rows, n_resumed)
 
 
 def find_knee(sizes: Sequence[int], losses: Sequence[float]) -> int | None:

@@ -205,16 +205,17 @@ def _explain(
         table=_sample(plan.table, max_rows, seed),
         request=replace(plan.request, seed=seed, shuffle=False, threads=1),
     )
+    n_tried = sample.table.height  # progress is counted in rows, like that of a run
     with watching(progress) as report:
         base = Trial.unchanged(sample)
         report(0, 0, "measuring")
         before = base.run(lambda *_: None)
         trials = build_trials(sample, before)
-        report(0, len(trials), "trying changes")
+        report(0, len(trials) * n_tried, "trying changes")
         changes: list[tuple[int, Change]] = []
         tasks = [_task(trial) for trial in trials]
         for n_done, (number, losses) in enumerate(run_side_by_side(tasks, workers=workers), 1):
-            report(n_done, len(trials), "trying changes")
+            report(n_done * n_tried, len(trials) * n_tried, "trying changes")
             if losses is not None:
                 changes.append((number, _change(trials[number], before.losses, losses, sample)))
     # Ties in the order in which they were tried, so that nothing depends on the threads.
@@ -222,7 +223,7 @@ def _explain(
     return Explanation(
         k=int(plan.request.k),
         n_rows=plan.table.height,
-        n_tried=sample.table.height,
+        n_tried=n_tried,
         loss=_mean(before.losses, sample),
         by_column=before.losses,
         changes=ranked,

@@ -24,7 +24,7 @@ def compare(
     ] = "2,5,10,25,50",
     algorithms: Annotated[
         str, typer.Option(help="See 'shoal algorithms'.", metavar="NAMES")
-    ] = "k-member,sequential,mondrian",
+    ] = "auto,k-member,sequential,mondrian",
     measures: Annotated[
         str | None, typer.Option(help="What is minimised; see 'shoal measures'.", metavar="NAMES")
     ] = None,
