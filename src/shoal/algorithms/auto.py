@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -13,7 +14,7 @@ from shoal.algorithms.kaca import KACA
 from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.sequential import Sequential
 from shoal.enforce import GroupState, enforce
-from shoal.errors import OptionError, did_you_mean
+from shoal.errors import OptionError, ShoalWarning, did_you_mean
 from shoal.refine import EFFORTS, refine_partition
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ class Auto(Algorithm):
 
     Start: agglomerative clustering for tables it can handle in seconds, KACA's classes of equal
     records beyond that and for ``effort="fast"``; sequential clustering where the cost looks at the
-    sensitive column; with privacy models the cheaper of KACA and Mondrian. Then `refine`: records
+    sensitive column; with privacy models the cheapest of KACA, Mondrian and
+    sequential clustering. Then `refine`: records
     relocated, groups dissolved, opened and rebuilt, as long as it pays.
 
     Guarantee: every group has at least k records and satisfies the privacy models; the cost is never
@@ -68,7 +70,13 @@ class Auto(Algorithm):
 
     def _start(self, table: EncodedTable, run: Run) -> Partition:
         if run.privacy:
-            candidates = [_held(algorithm, table, run) for algorithm in (KACA(), Mondrian())]
+            starts: tuple[Algorithm, ...] = (KACA(), Mondrian())
+            if self.effort != "fast":
+                starts = (*starts, Sequential())
+            with warnings.catch_warnings():
+                # one group of all rows is only a start here, and never the cheapest
+                warnings.simplefilter("ignore", ShoalWarning)
+                candidates = [_held(algorithm, table, run) for algorithm in starts]
             costs = [int(GroupState(run.scanner, found).costs.sum()) for found in candidates]
             return candidates[int(np.argmin(costs))]
         if run.scanner.n_classes > 1:

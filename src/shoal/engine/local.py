@@ -37,6 +37,8 @@ BLOCK_ROWS = 12_000
 """Rows of a block: large enough for good groups, small enough for quadratic algorithms."""
 SEAM = Effort(sweeps=2, min_gain=0.002)
 """How the groups beside a seam are refined."""
+ROUNDS = 3
+"""How often seams are repaired, each time with other regions."""
 
 
 def cluster(
@@ -72,7 +74,9 @@ def cluster(
     blocks = _possible_blocks(table, run, order, starts)
     partition = _run_blocks(table, algorithm, run, blocks, effort)
     if len(blocks) > 1 and not partition.n_suppressed:
-        partition = _repair_seams(table, run, partition, blocks, effort or SEAM)
+        for number in range(ROUNDS):
+            regions = _regions(table, run, partition, max(len(rows) for rows in blocks), number)
+            partition = _repair_seams(table, run, partition, regions, effort or SEAM)
     if run.privacy:  # blocks satisfy the models against their own rows; the table's may differ
         partition = enforce(table, partition, run.scanner, run.k, run.privacy, run.progress)
     return partition
@@ -154,24 +158,35 @@ def _run_blocks(
     return Partition(labels, n_groups)
 
 
+def _regions(
+    table: EncodedTable, run: Run, partition: Partition, max_rows: int, number: int
+) -> list[NDArray[np.int64]]:
+    """Cut the groups (each by one of its rows) into regions of similar groups.
+
+    Columns are weighted by chance, so that every round cuts elsewhere and the rows that one cut
+    tore apart meet again in another.
+    """
+    heads = table.take(partition.order[partition.starts[:-1]])
+    chance = run.rng.uniform(0.2, 1.0, len(heads.attributes)) ** (number + 1)
+    weighted = tuple(
+        replace(a, weight=float(a.weight * w))
+        for a, w in zip(heads.attributes, chance, strict=True)
+    )
+    mean = table.n_rows / partition.n_groups
+    order, starts = similar_blocks(
+        replace(heads, attributes=weighted), max(2, int(max_rows / mean))
+    )
+    return [order[low:high] for low, high in zip(starts[:-1], starts[1:], strict=True)]
+
+
 def _repair_seams(
     table: EncodedTable,
     run: Run,
     partition: Partition,
-    blocks: Sequence[NDArray[np.int64]],
+    regions: Sequence[NDArray[np.int64]],
     effort: Effort,
 ) -> Partition:
-    """Refine the groups of the second half of each block together with the next block's first.
-
-    Neighbouring blocks in the order of the cut are similar, so the rows that a cut tore apart meet
-    again here. Regions share no group and are refined independently.
-    """
-    groups_of = [np.unique(partition.labels[rows]) for rows in blocks]
-    halves = [np.array_split(groups, 2) for groups in groups_of]
-    regions = [halves[0][0]]
-    regions += [np.concatenate((a[1], b[0])) for a, b in zip(halves[:-1], halves[1:], strict=True)]
-    regions.append(halves[-1][1])
-    regions = [groups for groups in regions if len(groups)]
+    """Refine the groups of each region together; regions share no group."""
     generators = run.rng.spawn(len(regions))
     members = [
         np.concatenate([partition.rows_of(int(g)) for g in groups]) for groups in regions

@@ -165,16 +165,18 @@ def best_group(
         else:
             for h in range(n_groups):
                 out[h] += (counts[h] + own) * np.int64(spare[h])
-    while True:
-        best = np.int64(-1)
-        least = below
-        for h in range(n_groups):
-            if out[h] < least and groups.size[h] > 0 and h != not_this:
-                least = out[h]
-                best = h
-        if best < 0 or holds_with(groups, rules, best, i, 1, scratch):
-            return best, least
-        out[best] = NONE
+    best = np.int64(-1)
+    least = below
+    for h in range(n_groups):
+        if (
+            out[h] < least
+            and groups.size[h] > 0
+            and h != not_this
+            and holds_with(groups, rules, h, i, 1, scratch)
+        ):
+            least = out[h]
+            best = h
+    return best, least
 
 
 @kernel

@@ -305,30 +305,27 @@ def sequential_pass(
         )
         best = np.int64(-1)
         least = none
-        n_tries = 0
-        while True:
-            best = np.int64(-1)
-            least = none
-            at = np.int64(-1)
-            for r in range(n_looked):
-                if out[r] <= least:
-                    h = looked[r]
-                    if h != j and size[h] > 0 and (out[r] < least or h < best):
-                        least = out[r]
-                        best = h
-                        at = r
-            if n_tries == 0:
-                floor[i] = min(floor[i], least) if partly else least
-                seen[i] = now
-            n_tries += 1
-            if best < 0 or least >= gain:
-                best = np.int64(-1)
-                break
-            if kinds.shape[0] == 0 or _stays_private(
-                phist, best, i, 1, private, whole, first, kinds, numbers, scratch
+        for r in range(n_looked):
+            if out[r] > least:
+                continue
+            h = looked[r]
+            if h == j or size[h] <= 0 or (out[r] == least and h > best):
+                continue
+            # a group that may not take the row may do so only after it has changed
+            if (
+                kinds.shape[0] > 0
+                and out[r] < gain
+                and not _stays_private(
+                    phist, h, i, 1, private, whole, first, kinds, numbers, scratch
+                )
             ):
-                break
-            out[at] = none + 1  # the next best that may take the row
+                continue
+            least = out[r]
+            best = h
+        floor[i] = min(floor[i], least) if partly else least
+        seen[i] = now
+        if least >= gain:
+            best = np.int64(-1)
         if best < 0:
             continue
         rest = np.int64(0)
