@@ -98,7 +98,8 @@ def test_a_url_that_cannot_be_read_is_an_error_without_its_password(url, use):
 def test_credentials_disappear_from_any_text():
     text = (
         "a 'postgresql://alice:geheim@h/d' b mysql://alice:ge@heim/x@h "
-        "c postgresql:/alice:geheim@h d postgresql://h/d?user=x&password=hunter2&table=t e a@b.example"
+        "c postgresql:/alice:geheim@h "
+        "d postgresql://h/d?user=x&password=hunter2&table=t e a@b.example"
     )
     hidden = hide_credentials(text)
     assert not [secret for secret in (*SECRETS, "heim") if secret in hidden]
