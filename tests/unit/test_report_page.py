@@ -162,7 +162,7 @@ def test_advice_becomes_a_section(usual):
     for text in (
         "Coarsen <age>.",
         "Dropping <age> saves much.",
-        "12.5 %",
+        "30.0 %",
         "75.0 %",
         "50 of 60 rows",
     ):

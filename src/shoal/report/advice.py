@@ -63,10 +63,7 @@ def _is_explanation(findings: Any) -> bool:
     number = (int, float)
     return holds(findings, advice=list, changes=list, outliers=list) and all(
         (
-            *(
-                holds(change, sentence=str, saving=number, price=number, loss=number)
-                for change in findings["changes"]
-            ),
+            *(holds(change, sentence=str, loss=number) for change in findings["changes"]),
             *(holds(each, cells=dict, n_rows=int, loss=number) for each in findings["outliers"]),
         )
     )
@@ -98,15 +95,13 @@ def _changes(changes: Sequence[Mapping[str, Any]]) -> str:
     if not changes:
         return ""
     body = "".join(
-        f"<tr><td>{escape(str(change['sentence']))}</td>{_share(change['saving'])}"
-        f"{_share(change['price'])}{_share(change['loss'])}</tr>"
+        f"<tr><td>{escape(str(change['sentence']))}</td>{_share(change['loss'])}</tr>"
         for change in changes[:_MOST_CHANGES]
     )
-    heads = ("saves", "costs", "loss with it")
-    numbers = "".join(f'<th scope="col" class="number">{head}</th>' for head in heads)
     return (
         '<div class="card scroll"><h3>What was tried</h3><table><thead><tr>'
-        f'<th scope="col">change</th>{numbers}</tr></thead><tbody>{body}</tbody></table></div>'
+        '<th scope="col">change, largest saving first</th><th scope="col" class="number">loss then'
+        f"</th></tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
@@ -140,5 +135,4 @@ def _is_published(cells: Mapping[str, object], published: pl.DataFrame) -> bool:
 
 
 def _share(value: float) -> str:
-    sign = "−" if value < 0 else ""  # noqa: RUF001 - a minus
-    return f'<td class="number">{sign}{per_cent(abs(value))}</td>'
+    return f'<td class="number">{per_cent(value)}</td>'
