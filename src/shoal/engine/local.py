@@ -37,6 +37,8 @@ BLOCK_ROWS = 12_000
 """Rows of a block: large enough for good groups, small enough for quadratic algorithms."""
 SEAM = Effort(sweeps=2, min_gain=0.002)
 """How the groups beside a seam are refined."""
+REGION_BLOCKS = 2
+"""Rows of a region that is refined together, as a multiple of a block's."""
 ROUNDS = 3
 """How often seams are repaired, each time with other regions."""
 
@@ -75,7 +77,8 @@ def cluster(
     partition = _run_blocks(table, algorithm, run, blocks, effort)
     if len(blocks) > 1 and not partition.n_suppressed:
         for number in range(ROUNDS):
-            regions = _regions(table, run, partition, max(len(rows) for rows in blocks), number)
+            longest = max(len(rows) for rows in blocks)
+            regions = _regions(table, run, partition, REGION_BLOCKS * longest, number)
             partition = _repair_seams(table, run, partition, regions, effort or SEAM)
     if run.privacy:  # blocks satisfy the models against their own rows; the table's may differ
         partition = enforce(table, partition, run.scanner, run.k, run.privacy, run.progress)

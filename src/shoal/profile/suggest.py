@@ -160,7 +160,7 @@ class Suggestion:
             comments[f"columns.{guess.name}"] = _comment(guess, file)
         job = Job(
             k=self.k,
-            algorithm="k-member",
+            algorithm="auto",
             measure="ncp",
             missing_values=self.missing_values,
             columns=columns,
