@@ -37,8 +37,8 @@ class Auto(Algorithm):
     sequential clustering. Then `refine`: records
     relocated, groups dissolved, opened and rebuilt, as long as it pays.
 
-    Guarantee: every group has at least k records and satisfies the privacy models; the cost is never
-    above that of the start.
+    Guarantee: every group has at least k records and satisfies the privacy models; the cost is
+    never above that of the start.
     Determinism: given the seed.
 
     Args:
@@ -64,7 +64,13 @@ class Auto(Algorithm):
         """Group the rows of a table."""
         found = self._start(table, run)
         return refine_partition(
-            table, found, run.scanner, run.k, run.privacy, EFFORTS[self.effort], run.rng,
+            table,
+            found,
+            run.scanner,
+            run.k,
+            run.privacy,
+            EFFORTS[self.effort],
+            run.rng,
             run.progress,
         )
 

@@ -8,6 +8,7 @@ generator, spawned in order, so the result depends on the seed and not on the nu
 
 from __future__ import annotations
 
+import itertools
 import threading
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
@@ -85,9 +86,7 @@ def cluster(
     return partition
 
 
-def _group(
-    table: EncodedTable, algorithm: Algorithm, run: Run, effort: Effort | None
-) -> Partition:
+def _group(table: EncodedTable, algorithm: Algorithm, run: Run, effort: Effort | None) -> Partition:
     partition = algorithm.partition(table, run)
     if run.privacy:  # finds nothing to do where the algorithm has respected the models
         partition = enforce(table, partition, run.scanner, run.k, run.privacy, run.progress)
@@ -104,7 +103,7 @@ def _possible_blocks(
     """Join neighbouring blocks until each has 2k rows and can satisfy every privacy model."""
     blocks: list[NDArray[np.int64]] = []
     pending = np.empty(0, np.int64)
-    for low, high in zip(starts[:-1], starts[1:], strict=True):
+    for low, high in itertools.pairwise(starts):
         pending = np.concatenate((pending, order[low:high]))
         if len(pending) >= 2 * run.k and _possible(table, run, pending):
             blocks.append(pending)
@@ -179,7 +178,7 @@ def _regions(
     order, starts = similar_blocks(
         replace(heads, attributes=weighted), max(2, int(max_rows / mean))
     )
-    return [order[low:high] for low, high in zip(starts[:-1], starts[1:], strict=True)]
+    return [order[low:high] for low, high in itertools.pairwise(starts)]
 
 
 def _repair_seams(
@@ -191,16 +190,20 @@ def _repair_seams(
 ) -> Partition:
     """Refine the groups of each region together; regions share no group."""
     generators = run.rng.spawn(len(regions))
-    members = [
-        np.concatenate([partition.rows_of(int(g)) for g in groups]) for groups in regions
-    ]
+    members = [np.concatenate([partition.rows_of(int(g)) for g in groups]) for groups in regions]
 
     def work(number: int, tick: Callable[[int, int, str], None]) -> Partition:
         rows = members[number]
         inner = Partition.from_labels(partition.labels[rows])
         return refine_partition(
-            table.take(rows), inner, run.scanner.take(rows), run.k, run.privacy, effort,
-            generators[number], tick,
+            table.take(rows),
+            inner,
+            run.scanner.take(rows),
+            run.k,
+            run.privacy,
+            effort,
+            generators[number],
+            tick,
         )
 
     labels = np.empty(table.n_rows, np.int32)

@@ -89,8 +89,21 @@ def _gather(rows: Any, chosen: Any, n: int, near: Any) -> None:
 
 @helper
 def _grow(
-    space: Any, rows: Any, groups: Any, k: int, own: int, seed: int, query: Any, worth: Any,
-    chosen: Any, n_near: int, near: Any, spare: Any, used: Any, joined: Any, quota: Any,
+    space: Any,
+    rows: Any,
+    groups: Any,
+    k: int,
+    own: int,
+    seed: int,
+    query: Any,
+    worth: Any,
+    chosen: Any,
+    n_near: int,
+    near: Any,
+    spare: Any,
+    used: Any,
+    joined: Any,
+    quota: Any,
 ) -> tuple[int, int]:
     """Grow a group from the seed (the query): always the cheapest row, as long as it gains.
 
@@ -147,9 +160,23 @@ def _holds(groups: Any, rules: Any, g: int) -> bool:
 
 @helper
 def _place_rest(
-    space: Any, rows: Any, classes: Any, groups: Any, rules: Any, g: int, members: Any, n: int,
-    budget: int, n_groups: int, query: Any, spare: Any, out: Any, scratch: Any, joined: Any,
-    origin: Any, n_moved: int,
+    space: Any,
+    rows: Any,
+    classes: Any,
+    groups: Any,
+    rules: Any,
+    g: int,
+    members: Any,
+    n: int,
+    budget: int,
+    n_groups: int,
+    query: Any,
+    spare: Any,
+    out: Any,
+    scratch: Any,
+    joined: Any,
+    origin: Any,
+    n_moved: int,
 ) -> tuple[int, int]:
     """Put the rows that group g still has where they cost least, all together within budget.
 
@@ -186,10 +213,32 @@ def _place_rest(
 
 @kernel
 def rebuild_groups(
-    space: Any, rows: Any, classes: Any, groups: Any, rules: Any, seeds: Any, apart: bool,
-    start: int, stop: int, k: int, n_groups: int, reach: int, query: Any, spare: Any, out: Any,
-    scratch: Any, distance: Any, worth: Any, buckets: Any, chosen: Any, near: Any, used: Any,
-    joined: Any, quota: Any, members: Any, origin: Any,
+    space: Any,
+    rows: Any,
+    classes: Any,
+    groups: Any,
+    rules: Any,
+    seeds: Any,
+    apart: bool,
+    start: int,
+    stop: int,
+    k: int,
+    n_groups: int,
+    reach: int,
+    query: Any,
+    spare: Any,
+    out: Any,
+    scratch: Any,
+    distance: Any,
+    worth: Any,
+    buckets: Any,
+    chosen: Any,
+    near: Any,
+    used: Any,
+    joined: Any,
+    quota: Any,
+    members: Any,
+    origin: Any,
 ) -> int:
     """Build a new group around each of the rows seeds[start:stop], if that lowers the cost.
 
@@ -218,8 +267,19 @@ def rebuild_groups(
             while p >= 0:
                 members[n] = p
                 n += 1
-                best, rise = best_group(
-                    space, rows, classes, groups, rules, p, g, n_groups, NONE, query, spare, out,
+                _, rise = best_group(
+                    space,
+                    rows,
+                    classes,
+                    groups,
+                    rules,
+                    p,
+                    g,
+                    n_groups,
+                    NONE,
+                    query,
+                    spare,
+                    out,
                     scratch,
                 )
                 worth[p] = min(rise, NONE >> 24)
@@ -232,12 +292,23 @@ def rebuild_groups(
         net = np.int64(0)
         if n_near >= k - 1:
             n_new, net = _grow(
-                space, rows, groups, k, g if apart else np.int64(-1), seed, query, worth, chosen,
-                n_near, near, spare, used, joined, quota,
+                space,
+                rows,
+                groups,
+                k,
+                g if apart else np.int64(-1),
+                seed,
+                query,
+                worth,
+                chosen,
+                n_near,
+                near,
+                spare,
+                used,
+                joined,
+                quota,
             )
-        pays = n_new >= k and (
-            elsewhere - net < groups.costs[g] if apart else net > 0
-        )
+        pays = n_new >= k and (elsewhere - net < groups.costs[g] if apart else net > 0)
         if not pays:
             if apart:
                 _set_worth(groups, g, k, worth)
@@ -269,8 +340,23 @@ def rebuild_groups(
         n_moved = np.int64(n_new)
         if apart and fine:
             n_moved, left = _place_rest(
-                space, rows, classes, groups, rules, g, members, n, before - after, n_groups,
-                query, spare, out, scratch, joined, origin, n_moved,
+                space,
+                rows,
+                classes,
+                groups,
+                rules,
+                g,
+                members,
+                n,
+                before - after,
+                n_groups,
+                query,
+                spare,
+                out,
+                scratch,
+                joined,
+                origin,
+                n_moved,
             )
             fine = n_moved > 0
             n_moved = abs(n_moved)

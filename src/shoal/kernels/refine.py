@@ -80,6 +80,7 @@ def holds_with(groups: Any, rules: Any, g: int, i: int, sign: int, scratch: Any)
 
 @helper
 def take_out(groups: Any, rules: Any, classes: Any, i: int) -> None:
+    """Take row i out of its group; the closure is left as it is."""
     g = groups.label[i]
     if groups.before[i] >= 0:
         groups.after[groups.before[i]] = groups.after[i]
@@ -95,6 +96,7 @@ def take_out(groups: Any, rules: Any, classes: Any, i: int) -> None:
 
 @helper
 def put_in(groups: Any, rules: Any, classes: Any, i: int, g: int) -> None:
+    """Put row i into group g; the closure is left as it is."""
     groups.after[i] = groups.head[g]
     groups.before[i] = -1
     if groups.head[g] >= 0:
@@ -150,8 +152,19 @@ def gain_without(space: Any, rows: Any, classes: Any, groups: Any, i: int, query
 
 @helper
 def best_group(
-    space: Any, rows: Any, classes: Any, groups: Any, rules: Any, i: int, not_this: int,
-    n_groups: int, below: int, query: Any, spare: Any, out: Any, scratch: Any,
+    space: Any,
+    rows: Any,
+    classes: Any,
+    groups: Any,
+    rules: Any,
+    i: int,
+    not_this: int,
+    n_groups: int,
+    below: int,
+    query: Any,
+    spare: Any,
+    out: Any,
+    scratch: Any,
 ) -> tuple[int, int]:
     """Return the group whose cost rises least if row i joins, if by less than ``below``."""
     load_query(space, rows, i, query)
@@ -181,8 +194,20 @@ def best_group(
 
 @kernel
 def relocate_rows(
-    space: Any, rows: Any, classes: Any, groups: Any, rules: Any, order: Any, start: int,
-    stop: int, k: int, n_groups: int, query: Any, spare: Any, out: Any, scratch: Any,
+    space: Any,
+    rows: Any,
+    classes: Any,
+    groups: Any,
+    rules: Any,
+    order: Any,
+    start: int,
+    stop: int,
+    k: int,
+    n_groups: int,
+    query: Any,
+    spare: Any,
+    out: Any,
+    scratch: Any,
 ) -> int:
     """Move rows order[start:stop] out of groups larger than k where that lowers the cost.
 
@@ -212,8 +237,20 @@ def relocate_rows(
 
 @kernel
 def dissolve_groups(
-    space: Any, rows: Any, classes: Any, groups: Any, rules: Any, order: Any, start: int,
-    stop: int, n_groups: int, query: Any, spare: Any, out: Any, scratch: Any, members: Any,
+    space: Any,
+    rows: Any,
+    classes: Any,
+    groups: Any,
+    rules: Any,
+    order: Any,
+    start: int,
+    stop: int,
+    n_groups: int,
+    query: Any,
+    spare: Any,
+    out: Any,
+    scratch: Any,
+    members: Any,
 ) -> int:
     """Dissolve groups order[start:stop] into the groups where their rows fit best, if it pays.
 
@@ -237,7 +274,18 @@ def dissolve_groups(
         for m in range(n):
             i = members[m]
             best, rise = best_group(
-                space, rows, classes, groups, rules, i, g, n_groups, budget, query, spare, out,
+                space,
+                rows,
+                classes,
+                groups,
+                rules,
+                i,
+                g,
+                n_groups,
+                budget,
+                query,
+                spare,
+                out,
                 scratch,
             )
             if best < 0:
