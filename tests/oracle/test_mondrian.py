@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import reduce
 
 import numpy as np
 import pytest
 from brute import as_groups, make_run, small_tables
 
+import shoal
 from shoal.algorithms import mondrian
 from shoal.algorithms.mondrian import Mondrian
+from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
+from shoal.errors import OptionError
 from shoal.privacy import AlphaK, LDiversity, TCloseness
 from shoal.schema import Kind
 
@@ -47,6 +51,52 @@ def plain_mondrian(table, k, promises, *, relaxed):
         return [rows]
 
     return {frozenset(group) for group in anonymize(list(range(table.n_rows)))}
+
+
+def cheapest_mondrian(table, k, promises):
+    """Return the groups if always the allowed cut is made after which the parts lose least."""
+
+    def may_stand(rows):
+        return len(rows) >= k and all(
+            holds(model, table, column, rows) for model in promises for column in table.sensitive
+        )
+
+    def lost(rows):
+        return len(rows) * sum(loss(attribute, rows) for attribute in table.attributes)
+
+    def anonymize(rows):
+        best, least = None, np.inf
+        for attribute in table.attributes:
+            for parts in offers(attribute, rows):
+                total = sum(map(lost, parts))
+                if total < least - 1e-9 and all(map(may_stand, parts)):
+                    best, least = parts, total
+        if best is None:
+            return [rows]
+        return [group for part in best for group in anonymize(part)]
+
+    return {frozenset(group) for group in anonymize(list(range(table.n_rows)))}
+
+
+def loss(attribute, rows):
+    if attribute.kind is Kind.FLAT:
+        return float(len({int(attribute.codes[row]) for row in rows}) > 1)
+    return min(width(attribute, rows), 1.0)
+
+
+def offers(attribute, rows):
+    """Yield the cuts of an attribute: splits into frequent and rare values if it is flat."""
+    order = sorted(rows, key=lambda row: int(attribute.codes[row]))
+    counts = Counter(int(attribute.codes[row]) for row in order)
+    if len(counts) == 1:
+        return
+    if attribute.kind is not Kind.FLAT or attribute.size in counts:
+        yield cut(attribute, order, relaxed=False)
+        return
+    frequent = sorted(counts, key=lambda code: (-counts[code], code))
+    for i in range(1, len(frequent)):
+        first = [row for row in order if attribute.codes[row] in frequent[:i]]
+        yield [first, [row for row in order if attribute.codes[row] not in frequent[:i]]]
 
 
 def holds(model, table, column, rows):
@@ -115,6 +165,43 @@ def test_mondrian_equals_the_plain_recursion(promises, relaxed):
         assert as_groups(found) == expected, (seed, k)
         cuts += len(expected) - 1
     assert cuts > 40  # the comparison is about something
+
+
+@pytest.mark.parametrize("promises", PROMISES.values(), ids=PROMISES.keys())
+def test_the_cheapest_cuts_equal_those_of_the_plain_recursion(promises):
+    differing = 0
+    for seed, table in enumerate(small_tables(79, count=40)):
+        k = 2 + seed % 4
+        run = make_run(table, "ncp", k, seed, privacy=tuple(promises))
+        found = as_groups(Mondrian(cuts="cheapest").partition(table, run))
+        assert found == cheapest_mondrian(table, k, promises), (seed, k)
+        differing += found != as_groups(Mondrian().partition(table, run))
+    assert differing > 5  # the option is about something
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cuts": "cheap"}, "cuts of 'mondrian'.*Did you mean 'cheapest'"),
+        ({"cuts": "cheapest", "relaxed": True}, "relaxed of 'mondrian' works with cuts='widest'"),
+        ({"relaxed": 1}, "relaxed of 'mondrian' must be true or false"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options, message):
+    with pytest.raises(OptionError, match=message):
+        Mondrian(**options)
+
+
+def test_the_cheapest_cuts_of_adult_lose_less_than_half_of_the_published_ones():
+    adult = load_adult().head(5000).select(ADULT_QUASI_IDENTIFIERS)
+    widest, cheapest = (
+        shoal.anonymize(
+            adult, 10, quasi_identifiers=ADULT_QUASI_IDENTIFIERS, algorithm="mondrian",
+            algorithm_options={"cuts": cuts}, seed=1,
+        ).scores["ncp"]
+        for cuts in ("widest", "cheapest")
+    )  # fmt: skip
+    assert cheapest < 0.5 * widest
 
 
 def test_slices_of_the_work_do_not_show_in_the_result(monkeypatch):

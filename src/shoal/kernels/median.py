@@ -1,4 +1,4 @@
-"""Median partitioning: cut the widest attribute of some rows as long as both sides may stand."""
+"""Median partitioning: cut some rows by one attribute as long as all parts may stand."""
 
 from __future__ import annotations
 
@@ -7,35 +7,24 @@ from typing import Any
 import numpy as np
 
 from shoal.kernels.jit import helper, kernel
-from shoal.kernels.private import group_holds
+from shoal.kernels.splits import find_edges, pieces_stand, range_of, sort_by_code, width_of
 
 __all__ = ["cut_medians"]
 
-
-@helper
-def _range_of(codes: Any, j: int, order: Any, low: int, high: int) -> tuple[int, int]:
-    least = codes[j, order[low]]
-    most = least
-    for p in range(low + 1, high):
-        code = codes[j, order[p]]
-        least = min(least, code)
-        most = max(most, code)
-    return least, most
+NEARLY = 1e-9
+"""Sums of losses closer than this are equal: they come about in different orders."""
 
 
 @helper
-def _common_depth(levels: Any, first: int, n_levels: int, width: int, a: int, b: int) -> int:
-    """Return the deepest depth at which leaves a and b have the same ancestor."""
-    depth = 0
-    for d in range(1, n_levels):
-        if levels[first + d * width + a] != levels[first + d * width + b]:
-            break
-        depth = d
-    return depth
+def _loss(shape: Any, j: int, least: int, most: int) -> float:
+    """Return what publishing codes from least to most as one costs, between 0 and 1."""
+    if shape.flat[j]:
+        return 0.0 if least == most else 1.0
+    return min(width_of(shape, j, least, most), 1.0)
 
 
 @helper
-def _sort_by_code(
+def _sort_by_frequency(
     codes: Any,
     j: int,
     order: Any,
@@ -45,115 +34,168 @@ def _sort_by_code(
     most: int,
     count: Any,
     spare: Any,
-) -> None:
-    """Sort order[low:high] stably by the codes of attribute j."""
+    edges: Any,
+) -> int:
+    """Sort order[low:high] stably, the most frequent code of attribute j first.
+
+    The boundaries between codes go to ``edges``; returns how many there are.
+    """
     width = np.int64(most) - np.int64(least) + 1
-    for c in range(width + 1):
+    for c in range(width):
         count[c] = 0
     for p in range(low, high):
-        count[codes[j, order[p]] - least + 1] += 1
-    for c in range(width):
-        count[c + 1] += count[c]
+        count[codes[j, order[p]] - least] += 1
+    present = np.flatnonzero(count[:width])
+    place = 0
+    # mergesort is stable: of equally frequent codes the lower comes first
+    for number, r in enumerate(np.argsort(-count[present], kind="mergesort")):
+        c = present[r]
+        if number > 0:
+            edges[number - 1] = low + place
+        size = count[c]
+        count[c] = place
+        place += size
     for p in range(low, high):
         c = codes[j, order[p]] - least
         spare[count[c]] = order[p]
         count[c] += 1
     for p in range(low, high):
         order[p] = spare[p - low]
+    return present.shape[0] - 1
 
 
 @helper
-def _piece_stands(
-    order: Any,
-    low: int,
-    high: int,
+def _widest_cut(
+    shape: Any,
     k: int,
-    private: Any,
-    whole: Any,
-    first: Any,
-    kinds: Any,
-    numbers: Any,
-    hist: Any,
-) -> bool:
-    """Return whether rows order[low:high] may be a group."""
-    if high - low < k:
-        return False
-    if kinds.shape[0] == 0:
-        return True
-    hist[:] = 0
-    for p in range(low, high):
-        for s in range(private.shape[0]):
-            hist[first[s] + private[s, order[p]]] += 1
-    return group_holds(hist, whole, first, kinds, numbers)
-
-
-@helper
-def _edges(
-    codes: Any,
-    j: int,
+    relaxed: bool,
+    promise: Any,
     order: Any,
     low: int,
     high: int,
-    missing: int,
-    relaxed: bool,
-    children: Any,
-    levels: Any,
-    level_first: Any,
-    n_levels: Any,
+    count: Any,
+    spare: Any,
+    hist: Any,
+    widths: Any,
     edges: Any,
 ) -> int:
-    """Propose where to cut order[low:high], sorted by attribute j; return the number of cuts.
+    """Cut by the widest attribute that has an allowed cut; return the number of cuts, or 0."""
+    for j in range(widths.shape[0]):
+        least, most = range_of(shape.codes, j, order, low, high)
+        widths[j] = width_of(shape, j, least, most)
+    for _ in range(widths.shape[0]):
+        j = np.argmax(widths)
+        if widths[j] <= 0.0:
+            break
+        widths[j] = 0.0
+        least, most = range_of(shape.codes, j, order, low, high)
+        sort_by_code(shape.codes, j, order, low, high, least, most, count, spare)
+        n_cuts = find_edges(shape, j, order, low, high, relaxed, edges)
+        if pieces_stand(order, low, high, edges, n_cuts, k, promise, hist):
+            return n_cuts
+    return 0
 
-    Rows with a missing value are cut off first, as they cost everything together with others.
-    An attribute with a taxonomy is cut between the children of the common node; any other at the
-    boundary of codes nearest to the middle, or in the very middle if ``relaxed``.
+
+@helper
+def _losses(shape: Any, order: Any, low: int, high: int, edges: Any, n: int, losses: Any) -> None:
+    """Write what is lost by all rows after a single cut at each of n ascending edges."""
+    losses[:n] = 0.0
+    for a in range(shape.codes.shape[0]):
+        codes = shape.codes[a]
+        least = codes[order[low]]
+        most = least
+        p = low
+        for e in range(n):
+            while p < edges[e]:
+                least = min(least, codes[order[p]])
+                most = max(most, codes[order[p]])
+                p += 1
+            losses[e] += (p - low) * _loss(shape, a, least, most)
+        least = codes[order[high - 1]]
+        most = least
+        p = high
+        for e in range(n - 1, -1, -1):
+            while p > edges[e]:
+                p -= 1
+                least = min(least, codes[order[p]])
+                most = max(most, codes[order[p]])
+            losses[e] += (high - p) * _loss(shape, a, least, most)
+
+
+@helper
+def _loss_of_pieces(shape: Any, order: Any, low: int, high: int, edges: Any, n_cuts: int) -> float:
+    """Return what is lost by all rows after cuts at all edges at once."""
+    total = 0.0
+    start = low
+    for c in range(n_cuts + 1):
+        stop = edges[c] if c < n_cuts else high
+        for a in range(shape.codes.shape[0]):
+            least, most = range_of(shape.codes, a, order, start, stop)
+            total += (stop - start) * _loss(shape, a, least, most)
+        start = stop
+    return total
+
+
+@helper
+def _cheapest_cut(
+    shape: Any,
+    k: int,
+    promise: Any,
+    order: Any,
+    low: int,
+    high: int,
+    count: Any,
+    spare: Any,
+    hist: Any,
+    losses: Any,
+    edges: Any,
+) -> int:
+    """Cut where the parts lose least; return the number of cuts, or 0 if none is allowed.
+
+    A flat attribute offers every split of its values into frequent and rare ones, any other
+    attribute the one cut of `find_edges`.
     """
-    least = codes[j, order[low]]
-    most = codes[j, order[high - 1]]
-    if most == missing and least < missing:
-        for p in range(low, high):
-            if codes[j, order[p]] == missing:
-                edges[0] = p
-                return 1
-    if children[j]:
-        width = missing + 1
-        first = level_first[j]
-        depth = _common_depth(levels, first, n_levels[j], width, least, most) + 1
-        found = 0
-        for p in range(low + 1, high):
-            before = levels[first + depth * width + codes[j, order[p - 1]]]
-            if levels[first + depth * width + codes[j, order[p]]] != before:
-                edges[found] = p
-                found += 1
-        return found
-    middle = (low + high) // 2
-    if relaxed:
-        edges[0] = middle
+    by = -1
+    cut = np.int64(0)
+    lost = np.inf
+    for j in range(shape.codes.shape[0]):
+        least, most = range_of(shape.codes, j, order, low, high)
+        if least == most:
+            continue
+        if shape.flat[j] and most < shape.missing[j]:
+            n = _sort_by_frequency(
+                shape.codes, j, order, low, high, least, most, count, spare, edges
+            )
+            _losses(shape, order, low, high, edges, n, losses)
+            for e in range(n):
+                if losses[e] < lost - NEARLY and pieces_stand(
+                    order, low, high, edges[e : e + 1], 1, k, promise, hist
+                ):
+                    by, cut, lost = j, edges[e], losses[e]
+        else:
+            sort_by_code(shape.codes, j, order, low, high, least, most, count, spare)
+            n = find_edges(shape, j, order, low, high, False, edges)
+            if pieces_stand(order, low, high, edges, n, k, promise, hist):
+                total = _loss_of_pieces(shape, order, low, high, edges, n)
+                if total < lost - NEARLY:
+                    by, cut, lost = j, np.int64(0), total
+    if by < 0:
+        return 0
+    least, most = range_of(shape.codes, by, order, low, high)
+    if shape.flat[by] and most < shape.missing[by]:
+        _sort_by_frequency(shape.codes, by, order, low, high, least, most, count, spare, edges)
+        edges[0] = cut
         return 1
-    up = middle
-    while up < high and codes[j, order[up]] == codes[j, order[up - 1]]:
-        up += 1
-    down = middle
-    while down > low and codes[j, order[down]] == codes[j, order[down - 1]]:
-        down -= 1
-    edges[0] = up if high - up >= down - low else down
-    return 1
+    sort_by_code(shape.codes, by, order, low, high, least, most, count, spare)
+    return find_edges(shape, by, order, low, high, False, edges)
 
 
 @kernel
 def cut_medians(
-    codes: Any,
-    place: Any,
-    start_of: Any,
-    missing: Any,
-    children: Any,
-    levels: Any,
-    level_first: Any,
-    n_levels: Any,
-    node_width: Any,
-    node_first: Any,
+    shape: Any,
     k: int,
     relaxed: bool,
+    cheapest: bool,
     private: Any,
     whole: Any,
     first: Any,
@@ -175,59 +217,23 @@ def cut_medians(
     Returns the new top of the stack (−1 when done) and the number of finished groups, whose ends
     in ``order`` are in ``ends``.
     """
-    n_attributes = codes.shape[0]
-    widths = np.empty(n_attributes, np.float64)
+    promise = (private, whole, first, kinds, numbers)
+    widths = np.empty(shape.codes.shape[0], np.float64)
+    losses = np.empty(edges.shape[0], np.float64)
     while top >= 0 and budget > 0:
         low = stack[top, 0]
         high = stack[top, 1]
         top -= 1
         budget -= high - low
         n_cuts = 0
-        if high - low >= 2 * k:
-            for j in range(n_attributes):
-                least, most = _range_of(codes, j, order, low, high)
-                if least == most:
-                    widths[j] = 0.0
-                elif children[j] and most < missing[j]:
-                    depth = _common_depth(
-                        levels, level_first[j], n_levels[j], missing[j] + 1, least, most
-                    )
-                    node = levels[level_first[j] + depth * (missing[j] + 1) + least]
-                    widths[j] = node_width[node_first[j] + node]
-                else:
-                    widths[j] = place[start_of[j] + most] - place[start_of[j] + least]
-            for _ in range(n_attributes):
-                j = np.argmax(widths)
-                if widths[j] <= 0.0:
-                    break
-                widths[j] = 0.0
-                least, most = _range_of(codes, j, order, low, high)
-                _sort_by_code(codes, j, order, low, high, least, most, count, spare)
-                n_cuts = _edges(
-                    codes,
-                    j,
-                    order,
-                    low,
-                    high,
-                    missing[j],
-                    relaxed,
-                    children,
-                    levels,
-                    level_first,
-                    n_levels,
-                    edges,
-                )
-                start = low
-                for c in range(n_cuts + 1):
-                    stop = edges[c] if c < n_cuts else high
-                    if not _piece_stands(
-                        order, start, stop, k, private, whole, first, kinds, numbers, hist
-                    ):
-                        n_cuts = 0
-                        break
-                    start = stop
-                if n_cuts > 0:
-                    break
+        if high - low >= 2 * k and cheapest:
+            n_cuts = _cheapest_cut(
+                shape, k, promise, order, low, high, count, spare, hist, losses, edges
+            )
+        elif high - low >= 2 * k:
+            n_cuts = _widest_cut(
+                shape, k, relaxed, promise, order, low, high, count, spare, hist, widths, edges
+            )
         if n_cuts == 0:
             ends[n_ends] = high
             n_ends += 1

@@ -1,0 +1,193 @@
+"""What median partitioning is made of: widths of attributes, sorted rows, and where to cut them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.jit import helper
+from shoal.kernels.private import group_holds
+
+__all__ = ["Shape", "find_edges", "pieces_stand", "range_of", "sort_by_code", "width_of"]
+
+
+class Shape(NamedTuple):
+    """Codes of a table and what its attributes look like.
+
+    Attributes:
+        codes: one line per attribute, one column per row.
+        place: where each code lies between 0 and 1 (missing beyond), attribute after attribute.
+        start_of: where the places of each attribute start.
+        missing: the code of missing values of each attribute.
+        children: whether an attribute is cut into the children of a node of its taxonomy.
+        flat: whether the values of an attribute are kept or suppressed, so their order is free.
+        levels: node of each leaf at each depth, where there is a taxonomy.
+        level_first: where the levels of each attribute start.
+        n_levels: how many there are.
+        node_width: share of the leaves below each node.
+        node_first: where the nodes of each attribute start.
+    """
+
+    codes: Any
+    place: Any
+    start_of: Any
+    missing: Any
+    children: Any
+    flat: Any
+    levels: Any
+    level_first: Any
+    n_levels: Any
+    node_width: Any
+    node_first: Any
+
+
+@helper
+def range_of(codes: Any, j: int, order: Any, low: int, high: int) -> tuple[int, int]:
+    """Return the least and the greatest code of attribute j among order[low:high]."""
+    least = codes[j, order[low]]
+    most = least
+    for p in range(low + 1, high):
+        code = codes[j, order[p]]
+        least = min(least, code)
+        most = max(most, code)
+    return least, most
+
+
+@helper
+def _common_depth(levels: Any, first: int, n_levels: int, width: int, a: int, b: int) -> int:
+    """Return the deepest depth at which leaves a and b have the same ancestor."""
+    depth = 0
+    for d in range(1, n_levels):
+        if levels[first + d * width + a] != levels[first + d * width + b]:
+            break
+        depth = d
+    return depth
+
+
+@helper
+def width_of(shape: Any, j: int, least: int, most: int) -> float:
+    """Return the share of the domain of attribute j that codes from least to most span."""
+    if least == most:
+        return 0.0
+    if shape.children[j] and most < shape.missing[j]:
+        first = shape.level_first[j]
+        line = shape.missing[j] + 1
+        depth = _common_depth(shape.levels, first, shape.n_levels[j], line, least, most)
+        node = shape.levels[first + depth * line + least]
+        return shape.node_width[shape.node_first[j] + node]
+    start = shape.start_of[j]
+    return shape.place[start + most] - shape.place[start + least]
+
+
+@helper
+def sort_by_code(
+    codes: Any,
+    j: int,
+    order: Any,
+    low: int,
+    high: int,
+    least: int,
+    most: int,
+    count: Any,
+    spare: Any,
+) -> None:
+    """Sort order[low:high] stably by the codes of attribute j."""
+    width = np.int64(most) - np.int64(least) + 1
+    for c in range(width + 1):
+        count[c] = 0
+    for p in range(low, high):
+        count[codes[j, order[p]] - least + 1] += 1
+    for c in range(width):
+        count[c + 1] += count[c]
+    for p in range(low, high):
+        c = codes[j, order[p]] - least
+        spare[count[c]] = order[p]
+        count[c] += 1
+    for p in range(low, high):
+        order[p] = spare[p - low]
+
+
+@helper
+def _piece_stands(
+    order: Any,
+    low: int,
+    high: int,
+    k: int,
+    private: Any,
+    whole: Any,
+    first: Any,
+    kinds: Any,
+    numbers: Any,
+    hist: Any,
+) -> bool:
+    """Return whether rows order[low:high] may be a group."""
+    if high - low < k:
+        return False
+    if kinds.shape[0] == 0:
+        return True
+    hist[:] = 0
+    for p in range(low, high):
+        for s in range(private.shape[0]):
+            hist[first[s] + private[s, order[p]]] += 1
+    return group_holds(hist, whole, first, kinds, numbers)
+
+
+@helper
+def find_edges(
+    shape: Any, j: int, order: Any, low: int, high: int, relaxed: bool, edges: Any
+) -> int:
+    """Propose where to cut order[low:high], sorted by attribute j; return the number of cuts.
+
+    Rows with a missing value are cut off first, as they cost everything together with others.
+    An attribute with a taxonomy is cut between the children of the common node; any other at the
+    boundary of codes nearest to the middle, or in the very middle if ``relaxed``.
+    """
+    codes = shape.codes
+    missing = shape.missing[j]
+    least = codes[j, order[low]]
+    most = codes[j, order[high - 1]]
+    if most == missing and least < missing:
+        for p in range(low, high):
+            if codes[j, order[p]] == missing:
+                edges[0] = p
+                return 1
+    if shape.children[j]:
+        levels = shape.levels
+        width = missing + 1
+        first = shape.level_first[j]
+        depth = _common_depth(levels, first, shape.n_levels[j], width, least, most) + 1
+        found = 0
+        for p in range(low + 1, high):
+            before = levels[first + depth * width + codes[j, order[p - 1]]]
+            if levels[first + depth * width + codes[j, order[p]]] != before:
+                edges[found] = p
+                found += 1
+        return found
+    middle = (low + high) // 2
+    if relaxed:
+        edges[0] = middle
+        return 1
+    up = middle
+    while up < high and codes[j, order[up]] == codes[j, order[up - 1]]:
+        up += 1
+    down = middle
+    while down > low and codes[j, order[down]] == codes[j, order[down - 1]]:
+        down -= 1
+    edges[0] = up if high - up >= down - low else down
+    return 1
+
+
+@helper
+def pieces_stand(
+    order: Any, low: int, high: int, edges: Any, n_cuts: int, k: int, promise: Any, hist: Any
+) -> bool:
+    """Return whether all parts between the edges may be groups."""
+    private, whole, first, kinds, numbers = promise
+    start = low
+    for c in range(n_cuts + 1):
+        stop = edges[c] if c < n_cuts else high
+        if not _piece_stands(order, start, stop, k, private, whole, first, kinds, numbers, hist):
+            return False
+        start = stop
+    return True
