@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shoal import datasets as datasets
-    from shoal.api import anonymize, score, verify
+    from shoal.api import anonymize, refine, score, verify
+    from shoal.bound import lower_bound
     from shoal.compare import Comparison, compare
     from shoal.errors import (
         AlgorithmError,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # Rooms that are also something to call: `shoal.verify(...)` (see callable_module.py).
-_ROOMS = ("algorithms", "compare", "datasets", "explain", "measures", "sklearn", "verify")
+_ROOMS = ("algorithms", "compare", "datasets", "explain", "measures", "refine", "sklearn", "verify")
 _HOMES = {
     "AlgorithmError": "errors",
     "AlphaK": "privacy",
@@ -69,6 +70,7 @@ _HOMES = {
     "date_hierarchy": "hierarchy",
     "frequency_hierarchy": "hierarchy",
     "interval_hierarchy": "hierarchy",
+    "lower_bound": "bound",
     "prefix_hierarchy": "hierarchy",
     "privacy_models": "registry",
     "read_table": "io",
@@ -106,10 +108,12 @@ __all__ = [
     "explain",
     "frequency_hierarchy",
     "interval_hierarchy",
+    "lower_bound",
     "measures",
     "prefix_hierarchy",
     "privacy_models",
     "read_table",
+    "refine",
     "score",
     "suggest_job",
     "verify",

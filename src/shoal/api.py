@@ -1,4 +1,4 @@
-"""What users call: `anonymize`, `verify`, `score`."""
+"""What users call: `anonymize`, `refine`, `verify`, `score`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import polars as pl
+    from numpy.typing import NDArray
 
+    from shoal.schema import Schema
     from shoal.scores import Scores
 
-__all__ = ["anonymize", "score", "verify"]
+__all__ = ["anonymize", "refine", "score", "verify"]
 
 Names = "str | Iterable[str]"
 
@@ -55,6 +57,7 @@ def anonymize(
     threads: int | None = None,
     block_rows: int | None = None,
     refine: str | None = None,
+    bound: bool = False,
     progress: bool | Callable[[int, int, str], None] = False,
     shuffle: bool = True,
     style: Style | Mapping[str, Any] | None = None,
@@ -88,6 +91,8 @@ def anonymize(
             if not given.
         refine: "fast", "balanced" or "best" refines the result of any algorithm (`auto` does so on
             its own, see its option ``effort``).
+        bound: True also computes a loss that no release can be below (`shoal.lower_bound`), as
+            ``release.bound``; ``release.gap`` is loss ÷ bound.
         progress: True for a bar, or a function of (done, total, what).
         shuffle: False keeps the order of the input, which may tell who is who.
         style: how generalised cells are written; a `shoal.Style` or its options.
@@ -111,14 +116,13 @@ def anonymize(
         threads=threads,
         block_rows=block_rows,
         refine=refine,
+        bound=_flag(bound, "bound"),
         shuffle=shuffle,
         style=style,
     )
     table = to_polars(frame)
-    own = isinstance(frame, Owned)
-    n_rows = table.height
     schema = build_schema(
-        frame.columns if own else table.columns,
+        frame.columns if isinstance(frame, Owned) else table.columns,
         quasi_identifiers=quasi_identifiers,
         sensitive=sensitive,
         identifiers=identifiers,
@@ -129,10 +133,113 @@ def anonymize(
         orders=orders,
         weights=weights,
     )
+    return _release(frame, table, schema, request, progress)
+
+
+def refine(
+    frame: Any,
+    groups: Any,
+    k: int,
+    *,
+    quasi_identifiers: str | Iterable[str],
+    sensitive: str | Iterable[str] = (),
+    identifiers: str | Iterable[str] = (),
+    insensitive: str | Iterable[str] = (),
+    drop: str | Iterable[str] = (),
+    hierarchies: Mapping[str, Any] | None = None,
+    kinds: Mapping[str, Any] | None = None,
+    orders: Mapping[str, Sequence[Any]] | None = None,
+    measure: str = "ncp",
+    measure_options: Mapping[str, Any] | None = None,
+    privacy: Any = (),
+    weights: Mapping[str, float] | None = None,
+    missing: str = "category",
+    seed: int | None = None,
+    threads: int | None = None,
+    effort: str = "balanced",
+    bound: bool = False,
+    progress: bool | Callable[[int, int, str], None] = False,
+    shuffle: bool = True,
+    style: Style | Mapping[str, Any] | None = None,
+) -> Release:
+    """Return a release made from groups that came from elsewhere, after lowering their loss.
+
+    Groups that break k or a privacy model are merged first; rows with a negative label stay
+    suppressed. If nothing had to be merged, the loss is never above that of the given groups.
+
+    Args:
+        frame: the *original* table, as in `anonymize`.
+        groups: one whole number per row, equal for rows of one group; negative means suppressed.
+        k: smallest allowed group, at least 2.
+        quasi_identifiers: this and the other columns' roles as in `anonymize`.
+        sensitive: as in `anonymize`.
+        identifiers: as in `anonymize`.
+        insensitive: as in `anonymize`.
+        drop: as in `anonymize`.
+        hierarchies: as in `anonymize`.
+        kinds: as in `anonymize`.
+        orders: as in `anonymize`.
+        measure: what is minimised.
+        measure_options: options of that measure.
+        privacy: promises beyond k.
+        weights: as in `anonymize`.
+        missing: as in `anonymize`.
+        seed: makes the run reproducible; keep it secret.
+        threads: how many threads may be used.
+        effort: "fast", "balanced" or "best".
+        bound: as in `anonymize`.
+        progress: as in `anonymize`.
+        shuffle: as in `anonymize`.
+        style: as in `anonymize`.
+
+    Raises:
+        ShoalError: with one sentence on what is wrong and what to do.
+    """
+    if not isinstance(style, Style):
+        style = Style() if style is None else Style.from_dict(style)
+    request = Request(
+        k=k,
+        measure=measure,
+        measure_options=_mapping(measure_options, "measure_options"),
+        privacy=parse_privacy(privacy),
+        missing=missing,
+        seed=seed,
+        threads=threads,
+        refine=effort,
+        bound=_flag(bound, "bound"),
+        shuffle=shuffle,
+        style=style,
+    )
+    table = to_polars(frame)
+    schema = build_schema(
+        frame.columns if isinstance(frame, Owned) else table.columns,
+        quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive,
+        identifiers=identifiers,
+        insensitive=insensitive,
+        drop=drop,
+        hierarchies=hierarchies,
+        kinds=kinds,
+        orders=orders,
+        weights=weights,
+    )
+    return _release(frame, table, schema, request, progress, _labels(groups, table.height))
+
+
+def _release(
+    frame: Any,
+    table: pl.DataFrame,
+    schema: Schema,
+    request: Request,
+    progress: Any,
+    start: NDArray[np.integer[Any]] | None = None,
+) -> Release:
+    """Run the pipeline and wrap what it produces."""
     from shoal.progress import watching
 
+    own, n_rows = isinstance(frame, Owned), table.height
     with watching(progress) as report:
-        result = run_pipeline(table, schema, _with_progress(request, report), own=own)
+        result = run_pipeline(table, schema, _with_progress(request, report), own=own, start=start)
     return Release(
         frame=_back(
             result.published, frame, [*result.schema.sensitive, *result.schema.insensitive]
@@ -140,16 +247,18 @@ def anonymize(
         groups=result.partition.labels.astype(np.int64),
         scores=result.scores,
         verification=result.verification,
-        k=int(k),
+        k=int(request.k),
         n_rows=n_rows,
         n_groups=result.partition.n_groups,
         n_suppressed=result.partition.n_suppressed,
         parameters=request.parameters()
+        | ({} if start is None else {"algorithm": "given groups", "algorithm_options": {}})
         | {"weights": {c.name: c.weight for c in result.schema.columns if c.weight != 1.0}},
         schema=result.schema,
         facts=result.facts,
         warnings=result.warnings,
         seconds=result.seconds,
+        bound=result.bound,
     )
 
 
@@ -211,12 +320,7 @@ def score(
         weights=weights,
     )
     encoded = encode(table, infer_kinds(schema, nw.from_native(table)))
-    labels = np.asarray(groups)
-    if labels.ndim != 1 or len(labels) != table.height or labels.dtype.kind not in "iu":
-        raise OptionError(
-            f"groups must hold one whole number per row of the table ({table.height} rows); "
-            "negative ones mean suppressed."
-        )
+    labels = _labels(groups, table.height)
     names = default_measures(encoded) if measures is None else measures
     return score_table(
         encoded,
@@ -224,6 +328,22 @@ def score(
         [names] if isinstance(names, str) else names,
         measure_options=measure_options,
     )
+
+
+def _labels(groups: Any, n_rows: int) -> NDArray[np.integer[Any]]:
+    labels = np.asarray(groups)
+    if labels.ndim != 1 or len(labels) != n_rows or labels.dtype.kind not in "iu":
+        raise OptionError(
+            f"groups must hold one whole number per row of the table ({n_rows} rows); "
+            "negative ones mean suppressed."
+        )
+    return labels
+
+
+def _flag(value: object, name: str) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise OptionError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
 
 
 def _names(given: str | Iterable[str]) -> list[str]:

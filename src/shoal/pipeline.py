@@ -12,7 +12,9 @@ import narwhals as nw
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Run, create_algorithm, no_progress
+from shoal.bound import bound_table, check_measure
 from shoal.encode import encode
+from shoal.enforce import enforce, violations
 from shoal.engine.local import cluster
 from shoal.errors import DataError, OptionError, PromiseError, ShoalWarning, did_you_mean
 from shoal.facts import Facts, gather_facts
@@ -20,7 +22,7 @@ from shoal.infer import infer_kinds
 from shoal.measures.base import CostMeasure, CostModel, Grouped, pick_target
 from shoal.partition import SUPPRESSED, Partition
 from shoal.recode import Style, recode
-from shoal.refine import EFFORTS
+from shoal.refine import EFFORTS, refine_partition
 from shoal.scan import Scanner
 from shoal.scores import Scores, create_measure, default_measures, score_table
 from shoal.suppress import find_outliers
@@ -61,6 +63,7 @@ class Request:
     threads: int | None = None
     block_rows: int | None = None
     refine: str | None = None
+    bound: bool = False
     shuffle: bool = True
     style: Style = field(default_factory=Style)
     progress: Callable[[int, int, str], None] = no_progress
@@ -105,6 +108,7 @@ class Request:
             "missing": self.missing,
             "block_rows": self.block_rows,
             "refine": self.refine,
+            "bound": bool(self.bound),
             "shuffle": self.shuffle,
         }
 
@@ -121,10 +125,16 @@ class Result:
     facts: Facts
     warnings: tuple[str, ...]
     seconds: float
+    bound: float | None = None
 
 
 def run_pipeline(
-    frame: pl.DataFrame, schema: Schema, request: Request, *, own: bool = False
+    frame: pl.DataFrame,
+    schema: Schema,
+    request: Request,
+    *,
+    own: bool = False,
+    start: NDArray[np.integer[Any]] | None = None,
 ) -> Result:
     """Take a table to a verified release.
 
@@ -134,6 +144,8 @@ def run_pipeline(
         request: what to do.
         own: whether the frame is the run's own: columns are taken out of it once they are not
             needed any more, and published text stays codes (see `shoal.coded`).
+        start: group of every row, negative if suppressed; refined instead of running the
+            algorithm.
 
     Raises:
         ShoalError: the input or an option is wrong, or the promise cannot be kept.
@@ -145,6 +157,8 @@ def run_pipeline(
             f"Measure {request.measure!r} is a score and cannot be minimised; "
             "choose one such as 'ncp', 'lm' or 'mi'."
         )
+    if request.bound:
+        check_measure(measure)
     algorithm = create_algorithm(request.algorithm, request.algorithm_options)
     if frame.height == 0:
         raise DataError("The table has no rows; there is nothing to anonymize.")
@@ -163,7 +177,7 @@ def run_pipeline(
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ShoalWarning)
-        partition = _cluster(table, kept, algorithm, measure, request, rng)
+        partition = _cluster(table, kept, algorithm, measure, request, rng, start)
 
     request.progress(0, n_rows, "publishing")
     published = recode(
@@ -173,6 +187,9 @@ def run_pipeline(
     verification = _verify(published, schema, request)
     request.progress(0, n_rows, "scoring")
     scores = _score(table, partition, request)
+    bound = None
+    if request.bound:
+        bound = bound_table(table, int(request.k), measure, request.threads, request.progress)
     facts = gather_facts(table, partition, published, k=int(request.k), style=request.style)
     request.progress(n_rows, n_rows, "done")
     notes = tuple(dict.fromkeys(str(w.message) for w in caught))
@@ -188,6 +205,7 @@ def run_pipeline(
         facts=facts,
         warnings=notes,
         seconds=time.perf_counter() - began,
+        bound=bound,
     )
 
 
@@ -239,6 +257,7 @@ def _cluster(
     measure: CostMeasure,
     request: Request,
     rng: np.random.Generator,
+    start: NDArray[np.integer[Any]] | None = None,
 ) -> Partition:
     """Group the kept rows, in an order of the run's own, and translate the labels back."""
     order = rng.permutation(kept)
@@ -261,8 +280,13 @@ def _cluster(
         effort = None if request.refine is None else EFFORTS[request.refine]
         return cluster(part, algorithm, part_run, request.block_rows, effort)
 
-    partition = group(shuffled, run)
-    if allowed and not algorithm.may_suppress:
+    if start is not None:
+        partition = _refine_given(shuffled, start[order], run, request)
+    else:
+        partition = group(shuffled, run)
+    if start is not None:
+        pass  # who gave the groups has decided which rows are left out
+    elif allowed and not algorithm.may_suppress:
         partition = _suppress_outliers(shuffled, partition, group, run, allowed)
     elif partition.n_suppressed and run.max_suppressed is None:
         warnings.warn(
@@ -274,6 +298,28 @@ def _cluster(
     labels = np.full(table.n_rows, SUPPRESSED, np.int32)
     labels[order] = partition.labels
     return Partition(labels, partition.n_groups, partition.recoded)
+
+
+def _refine_given(
+    table: EncodedTable, labels: NDArray[np.integer[Any]], run: Run, request: Request
+) -> Partition:
+    """Refine groups that were made elsewhere; those that break a promise are merged first."""
+    given = Partition.from_labels(labels)
+    if not given.n_groups:
+        raise DataError("Every row of the given groups is suppressed; there is nothing to publish.")
+    broken = int(violations(table, given, run.k, run.privacy).sum())
+    if broken:
+        warnings.warn(
+            f"{broken} of the {given.n_groups} given groups break a promise and were merged with "
+            "others.",
+            ShoalWarning,
+            stacklevel=2,
+        )
+    held = enforce(table, given, run.scanner, run.k, run.privacy, run.progress)
+    effort = EFFORTS[request.refine or "balanced"]
+    return refine_partition(
+        table, held, run.scanner, run.k, run.privacy, effort, run.rng, run.progress
+    )
 
 
 def _suppress_outliers(

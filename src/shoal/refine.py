@@ -1,8 +1,8 @@
 """Refinement: lower the cost of any partition while keeping k and every privacy model.
 
 A closure costs each of its rows the same however many there are, so this is a choice of closures:
-every row wants the cheapest one that covers it, and every closure needs k rows. Sweeps of four moves,
-each made only if it lowers the total cost:
+every row wants the cheapest one that covers it, and every closure needs k rows. Sweeps of four
+moves, each made only if it lowers the total cost:
 
 * relocate a row out of a group larger than k into the group where it costs least;
 * dissolve a group into the groups where its rows cost least;
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shoal.callable_module import make_callable
 from shoal.enforce import GroupState
 from shoal.kernels.rebuild import N_BUCKETS, rebuild_groups
 from shoal.kernels.refine import Groups, Rules, dissolve_groups, relocate_rows
@@ -53,6 +54,7 @@ class Effort:
         reach: rows looked at around a seed, as a multiple of k.
         seconds: stop after this many seconds (then the result depends on the machine's speed).
         min_gain: stop when a sweep lowers the cost by less than this share.
+        keep_on_interrupt: return the best so far on Ctrl-C instead of giving up.
     """
 
     sweeps: int = 8
@@ -60,6 +62,7 @@ class Effort:
     reach: int = 8
     seconds: float | None = None
     min_gain: float = MIN_GAIN
+    keep_on_interrupt: bool = False
 
 
 EFFORTS = {
@@ -81,16 +84,22 @@ def refine_partition(
 ) -> Partition:
     """Return a partition of the same rows that costs no more; suppressed rows stay so.
 
-    Deterministic given the generator, unless ``effort.seconds`` is set. On Ctrl-C the best so far is
-    lost only if nobody catches KeyboardInterrupt: it propagates between slices of work.
+    Deterministic given the generator, unless ``effort.seconds`` is set. Ctrl-C is noticed between
+    slices of work; with ``effort.keep_on_interrupt`` the best so far is returned then.
     """
     kept = np.flatnonzero(partition.labels >= 0)
     if partition.n_groups < 2 or not len(kept):
         return partition
     if len(kept) < table.n_rows:
         inner = refine_partition(
-            table.take(kept), Partition(partition.labels[kept], partition.n_groups),
-            scanner.take(kept), k, privacy, effort, rng, progress,
+            table.take(kept),
+            Partition(partition.labels[kept], partition.n_groups),
+            scanner.take(kept),
+            k,
+            privacy,
+            effort,
+            rng,
+            progress,
         )
         labels = partition.labels.copy()
         labels[kept] = inner.labels
@@ -128,9 +137,15 @@ class _Search:
         reach = effort.reach * k
         most = min(n, max(4 * reach, 64))
         self.rebuild_scratch = (
-            np.empty(n, scanner.dtype), np.zeros(n, np.int64), np.zeros(N_BUCKETS, np.int64),
-            np.empty(most, np.int64), scanner.groups(most), np.empty(most, np.bool_),
-            np.empty(n + 1, np.int64), np.zeros(self.capacity, np.int64), self.members,
+            np.empty(n, scanner.dtype),
+            np.zeros(n, np.int64),
+            np.zeros(N_BUCKETS, np.int64),
+            np.empty(most, np.int64),
+            scanner.groups(most),
+            np.empty(most, np.bool_),
+            np.empty(n + 1, np.int64),
+            np.zeros(self.capacity, np.int64),
+            self.members,
             np.empty(n + 1, np.int64),
         )
 
@@ -140,7 +155,12 @@ class _Search:
         limit = self.effort.seconds
         for sweep in range(self.effort.sweeps):
             before = self._cost()
-            self._sweep(sweep)
+            try:
+                self._sweep(sweep)
+            except KeyboardInterrupt:
+                if self.effort.keep_on_interrupt:
+                    break  # moves are whole, so this is a valid partition
+                raise
             late = limit is not None and time.monotonic() - began > limit
             if late or before - self._cost() <= self.effort.min_gain * before:
                 break
@@ -154,9 +174,9 @@ class _Search:
         self._dissolve(number)
         # costs per sensitive value are not "per row of a closure": only the first two moves apply
         if self.scanner.n_classes == 1:
-            self._rebuild(self._seeds(self._dearest_first(self.k), number), False, number)
+            self._rebuild(self._seeds(self._dearest_first(self.k)), number, apart=False)
             if self.effort.rebuild:
-                self._rebuild(self._seeds(self._dearest_first(0), number), True, number)
+                self._rebuild(self._seeds(self._dearest_first(0)), number, apart=True)
 
     def _dearest_first(self, more_than: int) -> NDArray[np.int64]:
         """Return the groups of more than this many rows, the dearest per row first."""
@@ -164,47 +184,71 @@ class _Search:
         chosen = np.flatnonzero((size > more_than) & (costs > 0))
         return chosen[np.argsort(-(costs[chosen] / size[chosen]), kind="stable")]
 
-    def _seeds(self, order: NDArray[np.int64], number: int) -> NDArray[np.int64]:
-        """Return one row of each group: in every sweep another."""
+    def _seeds(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return one row of each group, picked by chance: in every sweep another."""
         pick = self.rng.random(len(order))
         seeds = np.empty(len(order), np.int64)
         label, size = self.groups.label, self.groups.size
         rows = np.argsort(label, kind="stable")
         starts = np.cumsum(np.bincount(label, minlength=self.capacity)) - size
         seeds[:] = rows[starts[order] + (pick * size[order]).astype(np.int64)]
-        del number
         return seeds
 
-    def _slices(self, count: int, per_item: int, what: str) -> list[tuple[int, int]]:
+    def _slices(self, count: int, per_item: int) -> list[tuple[int, int]]:
         step = max(1, SLICE_WORK // max(per_item, 1))
-        self.what = what
         return [(at, min(count, at + step)) for at in range(0, count, step)]
 
     def _relocate(self, number: int) -> None:
         order = self.rng.permutation(self.n)
-        for start, stop in self._slices(self.n, self.capacity, "relocating"):
+        for start, stop in self._slices(self.n, self.capacity):
             self.progress(start, self.n, f"refining, sweep {number + 1}")
             relocate_rows(
-                *self._base(), order, start, stop, self.k, self.capacity, self.query, self.spare,
-                self.out, self.scratch,
+                *self._base(),
+                order,
+                start,
+                stop,
+                self.k,
+                self.capacity,
+                self.query,
+                self.spare,
+                self.out,
+                self.scratch,
             )
 
     def _dissolve(self, number: int) -> None:
         order = self._dearest_first(0)
-        for start, stop in self._slices(len(order), self.capacity * self.k, "dissolving"):
+        for start, stop in self._slices(len(order), self.capacity * self.k):
             self.progress(start, len(order), f"refining, sweep {number + 1}")
             dissolve_groups(
-                *self._base(), order, start, stop, self.capacity, self.query, self.spare,
-                self.out, self.scratch, self.members,
+                *self._base(),
+                order,
+                start,
+                stop,
+                self.capacity,
+                self.query,
+                self.spare,
+                self.out,
+                self.scratch,
+                self.members,
             )
 
-    def _rebuild(self, seeds: NDArray[np.int64], apart: bool, number: int) -> None:
+    def _rebuild(self, seeds: NDArray[np.int64], number: int, *, apart: bool) -> None:
         work = self.capacity * self.k + 4 * self.n
-        for start, stop in self._slices(len(seeds), work, "rebuilding"):
+        for start, stop in self._slices(len(seeds), work):
             self.progress(start, len(seeds), f"refining, sweep {number + 1}")
             rebuild_groups(
-                *self._base(), seeds, apart, start, stop, self.k, self.capacity,
-                self.effort.reach * self.k, self.query, self.spare, self.out, self.scratch,
+                *self._base(),
+                seeds,
+                apart,
+                start,
+                stop,
+                self.k,
+                self.capacity,
+                self.effort.reach * self.k,
+                self.query,
+                self.spare,
+                self.out,
+                self.scratch,
                 *self.rebuild_scratch,
             )
 
@@ -233,3 +277,6 @@ def _state(scanner: Scanner, partition: Partition, capacity: int, rules: Rules) 
     for s, codes in enumerate(rules.private):
         np.add.at(phist, (label, rules.first[s] + codes), 1)
     return Groups(label, head, after, before, size, columns, hists, costs, phist)
+
+
+make_callable(__name__, "shoal.api", "refine")

@@ -38,6 +38,8 @@ class Release:
         facts: aggregates for the report, told in published labels only.
         warnings: what the user should know although the run went on.
         seconds: how long the run took.
+        bound: a loss that no release can be below, in the measure that was minimised; None unless
+            asked for with ``bound=True``.
     """
 
     frame: Any
@@ -53,11 +55,24 @@ class Release:
     facts: Facts
     warnings: tuple[str, ...]
     seconds: float
+    bound: float | None = None
 
     @property
     def n_published(self) -> int:
         """Rows of the published table."""
         return self.n_rows - self.n_suppressed
+
+    @property
+    def gap(self) -> float | None:
+        """How many times the best possible loss this release has at most: loss ÷ bound.
+
+        None without a bound, infinite where the bound is 0 and the loss is not.
+        """
+        if self.bound is None:
+            return None
+        from shoal.bound import gap_of
+
+        return gap_of(self.scores[str(self.parameters["measure"])], self.bound)
 
     def certificate(
         self, *, input_sha256: str | None = None, output_sha256: str | None = None

@@ -77,6 +77,15 @@ def build_certificate(
             "highest_reidentification_risk": verification.highest_risk,
         },
         **release.scores.to_dict(),
+        "lower_bound": (
+            None
+            if release.bound is None
+            else {
+                "measure": release.parameters["measure"],
+                "bound": release.bound,
+                "loss_over_bound": release.gap,
+            }
+        ),
         "warnings": list(release.warnings),
         "seconds": round(release.seconds, 3),
     }

@@ -1,0 +1,292 @@
+"""A lower bound: no release of this table, whoever makes it, can lose less.
+
+The claim: let c(x) be the least cost of any closure that covers row x and at least k rows of the
+table. Then every k-anonymous release loses at least Σ_x c(x), because
+
+1. a published row x lies in a group of at least k rows, and what is published for it covers the
+   closure C of that group, which covers x and at least k rows: x pays at least cost(C) ≥ c(x)
+   (costs never fall when a closure grows);
+2. a suppressed row pays for "everything", which covers all rows.
+
+c(x) itself is bounded from below, in two ways of which the better counts.
+
+* Nearest rows: C covers x and k − 1 other rows; with each of them alone, x already costs at most
+  cost(C); so c(x) ≥ the (k−1)-th smallest join of x with another row.
+* Counting by what stays exact: C lies, in every tree, some number of levels above x, and covers
+  only rows that part from x within these levels. Let L be these levels, cost(L) what they cost,
+  and rest(C) what C costs in all columns that are no trees. Of the rows that fit L, C covers k
+  (x among them), and rest(C) ≥ rest(x ∪ i) for each; so cost(C) ≥ cost(L) + the k-th smallest
+  rest(x ∪ i) among the rows i that fit L, and c(x) ≥ the least of these over all L. A flat column
+  is a tree of one level, so L is a subset of the flat columns that stay exact and the count is
+  that of the rows that agree with x on them. The join with one such row costs cost(its own
+  levels) + rest ≤ cost(L) + rest, so this is never below the first bound; where it would take
+  too long for a row, the first one is used.
+
+Equal rows have equal c(x), so each distinct tuple is searched once and counts as many times as it
+occurs. Integers of the search that are rounded (see `shoal.scan`) are lowered by the largest
+possible error, so that the result stays a bound.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.algorithms.blocked import BlockedRows
+from shoal.errors import DataError, OptionError, PromiseError, RoleError
+from shoal.measures.base import CostMeasure, CostModel
+from shoal.measures.forms import CountForm, IndicatorForm, LinearForm, LogForm, TreeForm
+from shoal.scan import Scanner
+from shoal.scores import create_measure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from shoal.encode import EncodedTable
+    from shoal.measures.forms import Form
+
+__all__ = ["bound_table", "gap_of", "lower_bound"]
+
+BLOCK_ROWS = 64
+AROUND = 128
+WORK = 1_000_000
+"""Comparisons for one distinct tuple, beyond which its nearest rows decide."""
+SLICE = 256
+N_BUCKETS = 4096
+
+
+def lower_bound(  # noqa: PLR0913 - the arguments of anonymize that matter here
+    frame: Any,
+    k: int,
+    *,
+    quasi_identifiers: str | Iterable[str],
+    sensitive: str | Iterable[str] = (),
+    hierarchies: Mapping[str, Any] | None = None,
+    kinds: Mapping[str, Any] | None = None,
+    orders: Mapping[str, Sequence[Any]] | None = None,
+    weights: Mapping[str, float] | None = None,
+    measure: str = "ncp",
+    measure_options: Mapping[str, Any] | None = None,
+    threads: int | None = None,
+) -> float:
+    """Return a loss that no k-anonymous release of the table can be below.
+
+    The unit is that of the measure's score, so ``release.scores["ncp"] / lower_bound(...)`` says
+    how many times the best possible loss a release has at most. Privacy models beyond k can only
+    make a release lose more, so the bound holds for them too. The proof is in `shoal.bound`.
+
+    Args:
+        frame: the *original* table (pandas, polars or pyarrow).
+        k: smallest allowed group, at least 2.
+        quasi_identifiers: as in `anonymize`.
+        sensitive: as in `anonymize`; changes nothing here.
+        hierarchies: as in `anonymize`.
+        kinds: as in `anonymize`.
+        orders: as in `anonymize`.
+        weights: as in `anonymize`.
+        measure: what the release minimises; one that never falls when groups grow.
+        measure_options: options of that measure.
+        threads: how many threads may be used; all cores by default.
+
+    Raises:
+        OptionError: k or an option is wrong, or the measure has no such bound.
+        PromiseError: the table has fewer than k rows.
+        ShoalError: the table or a column is wrong.
+    """
+    import narwhals as nw
+
+    from shoal.encode import encode, to_polars
+    from shoal.infer import infer_kinds
+    from shoal.schema import build_schema
+
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 2:
+        raise OptionError(f"k must be a whole number of at least 2, got {k!r}.")
+    found = create_measure(measure, measure_options)
+    table = to_polars(frame)
+    named = {*_names(quasi_identifiers), *_names(sensitive)}
+    schema = build_schema(
+        table.columns,
+        quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive,
+        drop=[name for name in table.columns if name not in named],
+        hierarchies=hierarchies,
+        kinds=kinds,
+        orders=orders,
+        weights=weights,
+    )
+    if not schema.quasi_identifiers:
+        raise RoleError(
+            "There is no quasi-identifier; name the columns with quasi_identifiers=[...]."
+        )
+    if table.height == 0:
+        raise DataError("The table has no rows; there is nothing to bound.")
+    return bound_table(
+        encode(table, infer_kinds(schema, nw.from_native(table))), int(k), found, threads
+    )
+
+
+def bound_table(
+    table: EncodedTable,
+    k: int,
+    measure: object,
+    threads: int | None = None,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> float:
+    """Return the bound for an encoded table, in the unit of the measure's score.
+
+    Raises:
+        OptionError: the measure is none that can be bounded.
+        PromiseError: the table has fewer than k rows.
+    """
+    checked = check_measure(measure)
+    if table.n_rows < k:
+        raise PromiseError(
+            f"The table has {table.n_rows} rows, fewer than k = {k}, so no k-anonymous release "
+            "exists; lower k or add rows."
+        )
+    model = CostModel.bind(checked, table)
+    first, mult = distinct_tuples(table)
+    tuples = table.take(first)
+    scanner = Scanner.build(tuples, model)
+    costs, order = _least_costs(tuples, scanner, mult, k, threads, progress)
+    units = float(np.sum(costs * mult[order])) - table.n_rows * _rounding(model, scanner.scale)
+    constants = [checked.constant(attribute) for attribute in table.attributes]
+    # sums of millions of floats are off in the last digits, and so is the score
+    total = units / scanner.scale * (1 - 1e-12) - float(np.sum(model.weights * constants))
+    if checked.per_cell:
+        total /= table.n_rows * float(np.sum(model.weights))
+    return max(total - 1e-12 * abs(total), 0.0)
+
+
+def check_measure(measure: object) -> CostMeasure:
+    """Return the measure if it never falls when a closure grows.
+
+    Raises:
+        OptionError: it is a score without a cost, or looks at the sensitive column.
+    """
+    if not isinstance(measure, CostMeasure):
+        name = getattr(measure, "name", "")
+        raise OptionError(
+            f"Measure {name!r} is a score and has no lower bound; choose one such as 'ncp', 'lm' "
+            "or 'mi'."
+        )
+    if measure.needs_sensitive:
+        raise OptionError(
+            f"Measure {measure.name!r} may fall when groups grow, so no lower bound is known for "
+            "it; choose one such as 'ncp', 'lm' or 'mi'."
+        )
+    return measure
+
+
+def gap_of(loss: float, bound: float) -> float:
+    """Return loss ÷ bound: how many times the best possible loss this is at most."""
+    if bound > 0:
+        return max(loss / bound, 1.0)
+    return 1.0 if loss <= 1e-12 else float("inf")
+
+
+def distinct_tuples(table: EncodedTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return one row of each distinct tuple of quasi-identifiers, and how many rows have it."""
+    order = np.lexsort([attribute.codes for attribute in table.attributes])
+    new = np.zeros(len(order), np.bool_)
+    new[0] = True
+    for attribute in table.attributes:
+        new[1:] |= np.diff(attribute.codes[order].astype(np.int64)) != 0
+    starts = np.append(np.flatnonzero(new), len(order))
+    return order[starts[:-1]].astype(np.int64), np.diff(starts).astype(np.int64)
+
+
+def _least_costs(
+    table: EncodedTable,
+    scanner: Scanner,
+    mult: NDArray[np.int64],
+    k: int,
+    threads: int | None,
+    progress: Callable[[int, int, str], None] | None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the bound of one row of each tuple, in integers, and the order they stand in."""
+    from shoal.kernels.bound import least_closures
+
+    rows = BlockedRows.cut(table, scanner, BLOCK_ROWS)
+    ordered = mult[rows.ids]
+    n = len(ordered)
+    out = np.empty(n, np.int64)
+
+    def work(scratch: tuple[Any, Any], start: int) -> None:
+        query, room = scratch
+        least_closures(
+            scanner.space, rows.columns, ordered, rows.starts, rows.blocks, AROUND, start,
+            min(n, start + SLICE), k, WORK, query, room, out,
+        )  # fmt: skip
+
+    count = max(1, min(threads or os.cpu_count() or 1, (n + SLICE - 1) // SLICE))
+    idle = [(scanner.query(), _scratch(scanner, rows, n)) for _ in range(count)]
+
+    def one(start: int) -> None:
+        mine = idle.pop()  # as many as threads, and a list is safe to share
+        try:
+            work(mine, start)
+        finally:
+            idle.append(mine)
+
+    with ThreadPoolExecutor(count) as pool:
+        starts = range(0, n, SLICE)
+        for done, _ in zip(starts, pool.map(one, starts), strict=True):
+            if progress is not None:
+                progress(done, n, "bounding")
+    return out, rows.ids
+
+
+def _scratch(scanner: Scanner, rows: BlockedRows, n: int) -> Any:
+    from shoal.kernels.bound import BoundScratch
+
+    first = scanner.space.tree_first
+    n_trees = len(first) - 1
+    levels = int(np.diff(first).max()) if n_trees else 0
+    return BoundScratch(
+        np.empty(max(rows.longest, BLOCK_ROWS), scanner.dtype),
+        np.empty(len(rows.starts) - 1, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty((n_trees, n), np.uint8),
+        np.zeros((n_trees, levels + 1), np.int64),
+        np.empty((n_trees + 1, n), np.int64),
+        np.empty(n_trees + 1, np.int64),
+        np.empty(n_trees + 1, np.int64),
+        np.empty(n_trees + 1, np.int64),
+        np.empty(N_BUCKETS, np.int64),
+        np.empty(n_trees, np.int64),
+    )
+
+
+def _rounding(model: CostModel, scale: float) -> float:
+    """Return how much the integer cost of a row may exceed its true cost, 0 where it is exact."""
+    error = 0.0
+    for weight, form in zip(model.weights, model.forms, strict=True):
+        # both ends of an interval are rounded on their own; anything else once
+        if any(abs(v - round(v)) > 1e-6 for v in _charges(form) * float(weight) * scale):
+            error += 1.0 if isinstance(form, LinearForm) else 0.5
+    return error
+
+
+def _charges(form: Form) -> NDArray[np.float64]:
+    if isinstance(form, TreeForm):
+        return np.unique(form.node)
+    if isinstance(form, LinearForm):
+        return np.append(form.position, form.full)
+    if isinstance(form, CountForm):
+        return np.array([form.unit, form.full])
+    if isinstance(form, IndicatorForm):
+        return np.array([form.full])
+    assert isinstance(form, LogForm)
+    return np.array([0.25])  # logarithms are never whole
+
+
+def _names(given: str | Iterable[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)

@@ -1,0 +1,319 @@
+"""The cheapest closure that one row can hope for: what `shoal.bound` sums up.
+
+For a row x, split the cost of a closure into its trees and the rest (intervals and sets). A closure
+of x fixes, per tree, how many levels above x's leaf it lies; it covers only rows that part from x
+within those levels. Its rest is at least that of x joined with any one row it covers. So
+
+    cost ≥ tree part of the levels + k-th smallest (rest of x ∪ i, over the rows i that fit),
+
+and the least of this over all choices of levels is what x pays at least. ``least_closures`` finds
+it by depth-first search over the trees, candidates being the rows whose join with x costs less than
+the best closure known; blocks of rows that cannot hold a candidate are skipped.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.blocks import bound_scan
+from shoal.kernels.jit import helper, kernel
+from shoal.kernels.scan import join_scan, load_query
+
+__all__ = ["BoundScratch", "least_closures"]
+
+ZERO = np.int64(0)
+EXACT = 128
+Array = np.ndarray[Any, Any]
+
+
+class BoundScratch(NamedTuple):
+    """Room for one search, of at most `room` candidates and t trees."""
+
+    spare: Array  # cost type [longest block]
+    blocks: Array  # int64 [blocks]
+    rows: Array  # int64 [room]: candidates
+    joins: Array  # int64 [room]: cost of the join with the row
+    rest: Array  # int64 [room]: the part of the join without trees
+    depth: Array  # uint8 [t, room]: levels of each tree above the row's leaf
+    rise: Array  # int64 [t, levels + 1]: cost of going up so many levels
+    lists: Array  # int64 [t + 1, room]: candidates that fit the trees decided so far
+    counts: Array  # int64 [t + 1]
+    level: Array  # int64 [t + 1]: the level being tried
+    paid: Array  # int64 [t + 1]: cost of the levels decided so far
+    buckets: Array  # int64 [many]: for sorting by counting
+    top: Array  # int64 [t]: deepest level of the candidates at hand
+
+
+@helper
+def _load_rises(space: Any, query: Any, rise: Any) -> None:
+    """Write what going up 0, 1, … levels of each tree costs; levels are stored from the top."""
+    for t in range(space.tree_first.shape[0] - 1):
+        rise[t, 0] = 0
+        n_levels = space.tree_first[t + 1] - space.tree_first[t]
+        for d in range(n_levels):
+            level = space.tree_first[t + 1] - 1 - d
+            r = space.row[level]
+            width = space.width[level]
+            step = np.int64(0)
+            if width == 0:
+                step = np.int64(query.step8[0, r])
+            elif width == 1:
+                step = np.int64(query.step16[0, r])
+            else:
+                step = np.int64(query.step32[0, r])
+            rise[t, d + 1] = rise[t, d] + step
+
+
+@helper
+def _part(space: Any, cols: Any, query: Any, c: int, s: Any) -> None:
+    """Split the join with candidate c into the levels of its trees and the rest."""
+    i = s.rows[c]
+    rest = s.joins[c] - np.int64(query.base[0])
+    for t in range(space.tree_first.shape[0] - 1):
+        d = 0
+        for level in range(space.tree_first[t + 1] - 1, space.tree_first[t] - 1, -1):
+            r = space.row[level]
+            width = space.width[level]
+            same = False
+            if width == 0:
+                same = cols.lev8[r, i] == query.code8[r]
+            elif width == 1:
+                same = cols.lev16[r, i] == query.code16[r]
+            else:
+                same = cols.lev32[r, i] == query.code32[r]
+            if same:
+                break
+            d += 1
+        s.depth[t, c] = d
+        rest -= s.rise[t, d]
+    s.rest[c] = rest
+
+
+@helper
+def _nearest_few(mult: Any, k: int, n: int, s: Any) -> int:
+    """List the candidates up to the bucket that holds the k-th row; return how many there are."""
+    highest = np.int64(0)
+    for c in range(n):
+        highest = max(highest, s.joins[c])
+    width = highest // s.buckets.shape[0] + 1
+    s.buckets[:] = 0
+    for c in range(n):
+        s.buckets[s.joins[c] // width] += mult[s.rows[c]]
+    have = np.int64(0)
+    b = 0
+    while b < s.buckets.shape[0] - 1:
+        have += s.buckets[b]
+        if have >= k:
+            break
+        b += 1
+    limit = (b + 1) * width
+    m = 0
+    for c in range(n):
+        if s.joins[c] < limit:
+            s.lists[0, m] = c
+            m += 1
+    return m
+
+
+@helper
+def _sort_by_rest(n: int, s: Any) -> None:
+    """List n candidates by their rest, which is rounded down to one of many steps if n is large.
+
+    Lower is safe: the rest only ever bounds a cost from below.
+    """
+    s.counts[0] = n
+    if n <= EXACT:
+        s.lists[0, :n] = np.argsort(s.rest[:n])
+        return
+    highest = np.int64(0)
+    for c in range(n):
+        highest = max(highest, s.rest[c])
+    width = highest // s.buckets.shape[0] + 1
+    s.buckets[:] = 0
+    for c in range(n):
+        s.buckets[s.rest[c] // width] += 1
+    at = np.int64(0)
+    for b in range(s.buckets.shape[0]):
+        size = s.buckets[b]
+        s.buckets[b] = at
+        at += size
+    for c in range(n):
+        b = s.rest[c] // width
+        s.rest[c] = b * width
+        s.lists[0, s.buckets[b]] = c
+        s.buckets[b] += 1
+
+
+@helper
+def _near(space: Any, cols: Any, mult: Any, query: Any, k: int, n: int, s: Any) -> tuple[int, int]:
+    """Return the k-th smallest join of n candidates, and what one closure of k of them costs.
+
+    The second number is a cost of the kind that the search minimises, so no more than a real
+    closure's; both are −1 if there are fewer than k rows.
+    """
+    m = _nearest_few(mult, k, n, s)
+    few = s.lists[0, :m]
+    order = np.argsort(s.joins[few])
+    have = np.int64(0)
+    kth = np.int64(-1)
+    rest = np.int64(0)
+    s.top[:] = 0
+    for p in range(m):
+        c = few[order[p]]
+        have += mult[s.rows[c]]
+        _part(space, cols, query, c, s)
+        rest = max(rest, s.rest[c])
+        for t in range(s.top.shape[0]):
+            s.top[t] = max(s.top[t], s.depth[t, c])
+        if have >= k:
+            kth = s.joins[c]
+            break
+    if kth < 0:
+        return kth, kth
+    cost = np.int64(query.base[0]) + rest
+    for t in range(s.top.shape[0]):
+        cost += s.rise[t, s.top[t]]
+    return kth, cost
+
+
+@helper
+def _fit(mult: Any, t: int, d: int, paid: int, best: int, k: int, s: Any) -> int:
+    """Keep the candidates that part within d levels of tree t; return the k-th rest, −1 if none.
+
+    Candidates are ordered by their rest, so those too dear for the best known end the list.
+    """
+    m = 0
+    have = np.int64(0)
+    kth = np.int64(-1)
+    for p in range(s.counts[t]):
+        c = s.lists[t, p]
+        if paid + s.rest[c] >= best:
+            break
+        if s.depth[t, c] <= d:
+            s.lists[t + 1, m] = c
+            m += 1
+            if kth < 0:
+                have += mult[s.rows[c]]
+                if have >= k:
+                    kth = s.rest[c]
+    s.counts[t + 1] = m
+    return kth
+
+
+@helper
+def _search(mult: Any, base: int, best: int, k: int, work: int, s: Any) -> int:
+    """Return the least of paid levels + k-th rest below best, best if there is none.
+
+    Returns −1 when more than `work` comparisons would be needed.
+    """
+    n_trees = s.top.shape[0]
+    s.paid[0] = base
+    s.level[0] = 0
+    t = 0
+    while t >= 0:
+        d = s.level[t]
+        highest = s.top[t]
+        if d > highest or s.paid[t] + s.rise[t, d] >= best:
+            t -= 1
+            continue
+        s.level[t] += 1
+        if d < highest and s.rise[t, d + 1] == s.rise[t, d]:
+            continue  # the next level costs the same and covers more
+        work -= s.counts[t]
+        if work < 0:
+            return np.int64(-1)
+        paid = s.paid[t] + s.rise[t, d]
+        kth = _fit(mult, t, d, paid, best, k, s)
+        if kth < 0 or paid + kth >= best:
+            continue
+        if t == n_trees - 1:
+            best = paid + kth
+        else:
+            t += 1
+            s.paid[t] = paid
+            s.level[t] = 0
+    return best
+
+
+@kernel
+def least_closures(
+    space: Any,
+    cols: Any,
+    mult: Any,
+    starts: Any,
+    blocks: Any,
+    around: int,
+    first: int,
+    last: int,
+    k: int,
+    work: int,
+    query: Any,
+    s: Any,
+    out: Any,
+) -> None:
+    """Write what one row of each distinct tuple first … last−1 pays at least.
+
+    ``mult`` counts the rows of each tuple; tuples stand in block order. ``around`` neighbours in
+    that order give the first closure to beat. With more than ``work`` comparisons for a tuple, it
+    gets the cheaper bound by its (k−1)-th nearest row.
+    """
+    n = mult.shape[0]
+    n_trees = s.top.shape[0]
+    for x in range(first, last):
+        load_query(space, cols, x, query)
+        _load_rises(space, query, s.rise)
+        m = 0
+        low = max(0, x - around)
+        high = min(n, x + around + 1)
+        while True:  # more neighbours until they are k rows
+            have = np.int64(0)
+            for i in range(low, high):
+                have += mult[i]
+            if have >= k or (low == 0 and high == n):
+                break
+            low = max(0, low - around)
+            high = min(n, high + around)
+        for at in range(low, high, s.spare.shape[0]):
+            stop = min(high, at + s.spare.shape[0])
+            join_scan(space, cols, query, ZERO, at, stop, s.spare)
+            for i in range(at, stop):
+                s.rows[m] = i
+                s.joins[m] = s.spare[i - at]
+                m += 1
+        _, best = _near(space, cols, mult, query, k, m, s)
+        bound_scan(space, blocks, query, s.blocks)
+        m = 0
+        for b in range(starts.shape[0] - 1):
+            if s.blocks[b] >= best:
+                continue
+            join_scan(space, cols, query, ZERO, starts[b], starts[b + 1], s.spare)
+            for i in range(starts[b], starts[b + 1]):
+                cost = np.int64(s.spare[i - starts[b]])
+                if cost < best:
+                    s.rows[m] = i
+                    s.joins[m] = cost
+                    m += 1
+        kth, closed = _near(space, cols, mult, query, k, m, s)
+        if kth < 0:  # fewer than k rows are nearer than the best closure: nothing beats it
+            out[x] = best
+            continue
+        best = min(best, closed)
+        kept = 0
+        for c in range(m):
+            if s.joins[c] < best:
+                s.rows[kept] = s.rows[c]
+                s.joins[kept] = s.joins[c]
+                kept += 1
+        s.top[:] = 0
+        for c in range(kept):
+            _part(space, cols, query, c, s)
+            for t in range(n_trees):
+                s.top[t] = max(s.top[t], s.depth[t, c])
+        if n_trees == 0 or kept == 0:
+            out[x] = min(kth, best)
+            continue
+        _sort_by_rest(kept, s)
+        found = _search(mult, np.int64(query.base[0]), best, k, work, s)
+        out[x] = kth if found < 0 else found
