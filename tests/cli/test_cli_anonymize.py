@@ -207,7 +207,7 @@ def test_the_certificate_says_what_was_promised_and_measured(certify, table, tmp
     assert certificate["holds"] is True
     assert certificate["promises"][0]["measured"] >= 5
     assert certificate["promises"][1]["promised"] == 0.5
-    assert certificate["parameters"]["algorithm"] == "k-member"
+    assert certificate["parameters"]["algorithm"] == "auto"
     assert 0 < certificate["scores"]["ncp"] < 1
     assert set(certificate["by_column"]["ncp"]) == {"age", "zip", "sex"}
 

@@ -58,6 +58,7 @@ def demo(
             sensitive=["salary"],
             drop=[name for name in ADULT_COLUMNS if name not in kept],
             hierarchies=adult_hierarchies(_CATEGORICAL),
+            algorithm_options={"effort": "fast"},
             progress=progress,
         )
     outputs.write(release, input_sha256=None)
