@@ -68,6 +68,8 @@ class Job:
         missing: how missing values are treated.
         seed: of the run's random generator.
         threads: how many threads to use.
+        block_rows: tables above this size are cut into blocks.
+        refine: how hard the result is refined.
         missing_values: what stands for a missing value in a text file.
         style: how published cells look.
         algorithm_options: options of the algorithm.
@@ -83,6 +85,8 @@ class Job:
     missing: str | None = None
     seed: int | None = None
     threads: int | None = None
+    block_rows: int | None = None
+    refine: str | None = None
     missing_values: tuple[str, ...] | None = None
     style: Mapping[str, Any] = field(default_factory=dict)
     algorithm_options: Mapping[str, Any] = field(default_factory=dict)
@@ -150,6 +154,8 @@ class _Reader:
             missing=self.text(tables, "missing"),
             seed=self.integer(tables, "seed"),
             threads=self.integer(tables, "threads"),
+            block_rows=self.integer(tables, "block_rows"),
+            refine=self.text(tables, "refine"),
             missing_values=self.texts(tables, "missing_values"),
             style=self.table(tables, "style"),
             algorithm_options=self.table(tables, "algorithm_options"),

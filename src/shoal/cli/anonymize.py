@@ -78,6 +78,31 @@ def anonymize(
     threads: Annotated[
         int | None, typer.Option(help="All cores unless given.", rich_help_panel=_SEARCH)
     ] = None,
+    block_rows: Annotated[
+        int | None,
+        typer.Option(
+            help="Cut larger tables into blocks; chosen unless given.",
+            metavar="ROWS",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = None,
+    effort: Annotated[
+        str | None,
+        typer.Option(
+            help="Of the algorithm auto: fast, balanced or best.",
+            metavar="EFFORT",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = None,
+    refine: Annotated[
+        str | None,
+        typer.Option(
+            help="Improve what any algorithm finds: fast, balanced or best.",
+            metavar="EFFORT",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = None,
+    bound: opt.Bound = False,
     missing: Annotated[
         str | None,
         typer.Option(
@@ -194,6 +219,10 @@ def anonymize(
             missing=missing,
             seed=seed,
             threads=threads,
+            block_rows=block_rows,
+            refine=refine,
+            effort=effort,
+            bound=bound,
             numeric_output=numeric_output,
             shuffle=not no_shuffle,
         ),

@@ -13,6 +13,7 @@ from shoal.cli.explain import explain
 from shoal.cli.hierarchy import hierarchy
 from shoal.cli.init import init
 from shoal.cli.lists import algorithms, measures, privacy_models
+from shoal.cli.refine import refine
 from shoal.cli.score import score
 from shoal.cli.verify import verify
 
@@ -54,6 +55,7 @@ def shoal(
 app.command()(demo)
 app.command()(init)
 app.command()(anonymize)
+app.command()(refine)
 app.command()(verify)
 app.command()(score)
 app.command()(explain)

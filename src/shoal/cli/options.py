@@ -110,6 +110,15 @@ PrivacyColumn = Annotated[
     ),
 ]
 
+Bound = Annotated[
+    bool,
+    typer.Option(
+        "--bound",
+        help="Also say how far from the best possible release this one can be at most.",
+        rich_help_panel="Search",
+    ),
+]
+
 MissingValues = Annotated[
     str | None,
     _file(

@@ -76,11 +76,25 @@ class RunFlags:
     missing: str | None = None
     seed: int | None = None
     threads: int | None = None
+    block_rows: int | None = None
+    refine: str | None = None
+    effort: str | None = None
+    bound: bool = False
     numeric_output: str | None = None
     shuffle: bool = True
 
 
-_SCALARS = ("k", "algorithm", "measure", "max_suppression", "missing", "seed", "threads")
+_SCALARS = (
+    "k",
+    "algorithm",
+    "measure",
+    "max_suppression",
+    "missing",
+    "seed",
+    "threads",
+    "block_rows",
+    "refine",
+)
 
 
 def load_job(path: str | None) -> Job:
@@ -114,6 +128,10 @@ def merge(
         value = getattr(job, name) if flag is None else flag
         if value is not None:
             arguments[name] = value
+    if flags.effort is not None:
+        arguments["algorithm_options"] = _with_effort(arguments, flags.effort)
+    if flags.bound:
+        arguments["bound"] = True
     if "k" not in arguments:
         message = "k is not given: say from how many people nobody may stand out, with --k 10."
         raise OptionError(message)
@@ -123,6 +141,17 @@ def merge(
     if style:
         arguments["style"] = build_style(style)
     return arguments
+
+
+def _with_effort(arguments: Mapping[str, Any], effort: str) -> dict[str, Any]:
+    """Return the options of the algorithm with ``--effort``, which only auto has."""
+    algorithm = arguments.get("algorithm", "auto")
+    if algorithm != "auto":
+        raise OptionError(
+            f"--effort belongs to the algorithm 'auto', but {algorithm!r} is asked for; "
+            "use --refine to improve what it finds."
+        )
+    return {**arguments["algorithm_options"], "effort": effort}
 
 
 def merge_columns(job: Job, flags: ColumnFlags) -> dict[str, Any]:

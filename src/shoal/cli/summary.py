@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     measure = release.parameters.get("measure", "ncp")
     if measure != "ncp" and measure in release.scores:
         facts.add_row(f"Minimised ({measure})", f"{release.scores[measure]:.6g}")
+    if release.gap is not None:
+        facts.add_row("Loss", _distance_from_best(release.gap))
     _print_title(console, title)
     console.print(facts)
     _print_losses(console, release.scores.by_column.get("ncp", {}))
@@ -43,6 +46,15 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     console.print(f"\n{_meaning(verification, len(release.schema.quasi_identifiers))}")
     for warning in release.warnings:
         console.print(f"[yellow]Warning:[/] {escape(warning)}", soft_wrap=True)
+
+
+def _distance_from_best(gap: float) -> str:
+    if gap == 1.0:
+        return "the best possible"
+    if gap == float("inf"):
+        return "how far from the best possible is not known"
+    # never say less than the proof does
+    return f"at most {math.ceil(gap * 100) / 100:.2f} times the best possible"
 
 
 def print_verification(verification: Verification, *, title: str, n_columns: int) -> None:

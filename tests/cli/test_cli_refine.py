@@ -1,0 +1,91 @@
+"""`shoal refine`, and the flags that steer refinement, effort and the bound."""
+
+import json
+
+import polars as pl
+import pytest
+from cli_samples import ROLES
+
+import shoal
+from shoal.io import read_table
+
+
+@pytest.fixture
+def groups(table, tmp_path):
+    """Valid but poor groups of the 40 patients: by their place in the file."""
+    path = tmp_path / "groups.csv"
+    pl.DataFrame({"group": [f"g{row // 5}" for row in range(40)]}).write_csv(path)
+    return path
+
+
+def test_groups_of_a_file_are_improved_and_published(shoal_runs, table, groups, tmp_path):
+    safe, certificate = tmp_path / "safe.csv", tmp_path / "safe.json"
+    done = shoal_runs(
+        "refine", table, "--groups", groups, "-o", safe, "--k", 5, *ROLES, "--bound",
+        "--certificate", certificate, "--seed", 1,
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    assert "times the best possible" in done.out or "the best possible" in done.out
+    frame = read_table(table)
+    given = shoal.score(
+        frame, [row // 5 for row in range(40)], quasi_identifiers=["age", "zip", "sex"]
+    )
+    content = json.loads(certificate.read_text())
+    assert content["scores"]["ncp"] < given["ncp"]
+    assert content["lower_bound"]["bound"] <= content["scores"]["ncp"]
+    assert content["lower_bound"]["loss_over_bound"] >= 1
+    assert shoal.verify(read_table(safe), 5, quasi_identifiers=["age", "zip", "sex"])
+
+
+def test_groups_of_another_length_are_refused_without_a_cell(shoal_runs, table, tmp_path):
+    path = tmp_path / "groups.csv"
+    pl.DataFrame({"group": [1] * 39}).write_csv(path)
+    done = shoal_runs("refine", table, "--groups", path, "-o", tmp_path / "s.csv", "--k", 5, *ROLES)
+    assert done.status == 2
+    assert "39 rows but the table has 40" in done.err
+    assert not (tmp_path / "s.csv").exists()
+
+
+def test_a_file_of_several_columns_needs_to_be_told_which_one(shoal_runs, table, tmp_path):
+    path = tmp_path / "groups.csv"
+    pl.DataFrame({"a": [1] * 40, "b": [2] * 40}).write_csv(path)
+    arguments = ("refine", table, "--groups", path, "-o", tmp_path / "s.csv", "--k", 5, *ROLES)
+    done = shoal_runs(*arguments)
+    assert done.status == 2
+    assert "--group-column" in done.err
+    done = shoal_runs(*arguments, "--group-column", "c")
+    assert "no column 'c'" in done.err
+
+
+def test_effort_belongs_to_auto(shoal_runs, table, tmp_path):
+    done = shoal_runs(
+        "anonymize", table, "-o", tmp_path / "s.csv", "--k", 5, *ROLES, "--algorithm", "mondrian",
+        "--effort", "best",
+    )  # fmt: skip
+    assert done.status == 2
+    assert "--refine" in done.err
+
+
+def test_an_unknown_effort_is_named(shoal_runs, table, tmp_path):
+    for flag in ("--effort", "--refine"):
+        done = shoal_runs(
+            "anonymize", table, "-o", tmp_path / "s.csv", "--k", 5, *ROLES, flag, "bset"
+        )
+        assert done.status == 2
+        assert "'bset'" in done.err
+
+
+def test_flags_and_job_keys_of_the_search_reach_the_certificate(shoal_runs, table, tmp_path):
+    job = tmp_path / "job.toml"
+    job.write_text('k = 5\nblock_rows = 30\nrefine = "fast"\nalgorithm = "mondrian"\n')
+    certificate = tmp_path / "safe.json"
+    arguments = (
+        "anonymize", table, "-o", tmp_path / "s.csv", *ROLES, "--job", job, "--certificate",
+        certificate, "--bound",
+    )  # fmt: skip
+    assert shoal_runs(*arguments).status == 0
+    asked = json.loads(certificate.read_text())["parameters"]
+    assert (asked["block_rows"], asked["refine"]) == (30, "fast")
+    assert shoal_runs(*arguments, "--block-rows", 500, "--refine", "balanced").status == 0
+    asked = json.loads(certificate.read_text())["parameters"]
+    assert (asked["block_rows"], asked["refine"]) == (500, "balanced")
