@@ -1,0 +1,91 @@
+"""Everything about size, one command: python -m benchmarks.scale [--quick] [--only files,adult].
+
+Writes docs/results/scale.json after every part (so that an interrupted run keeps what it has),
+then docs/results/scale.md and its plots; a quick run writes to build/results instead. Parts:
+files, adult, threads, growth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import shoal
+from benchmarks.common import RESULTS, machine
+from benchmarks.scale import adult, growth, page
+from benchmarks.scale.files import file_to_file
+
+PARTS = ("files", "adult", "threads", "growth")
+WHOLE_K_MEMBER = ("--algorithm", "k-member", "--block-rows", "100000000")
+
+
+def main() -> None:
+    """Measure the parts asked for and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small tables, to try the script")
+    parser.add_argument("--only", default=",".join(PARTS), help="comma-separated parts")
+    parser.add_argument("--cap", type=float, default=60, help="seconds per run of growth")
+    parser.add_argument("--minutes", type=float, default=180, help="no new run after this long")
+    parser.add_argument("--largest", type=int, default=10_000_000, help="rows of the largest file")
+    parser.add_argument("--folder", help="where tables are kept; a temporary one unless given")
+    options = parser.parse_args()
+    deadline = time.time() + 60 * options.minutes
+    results = RESULTS.parents[1] / "build" / "results" if options.quick else RESULTS
+    results.mkdir(parents=True, exist_ok=True)
+    path = results / "scale.json"
+    content: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    content["machine"] = machine()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(options.folder or temporary)
+        for part in options.only.split(","):
+            began = os.getloadavg()[0]
+            content[part] = measure(part, options, folder, deadline)
+            # what else kept the cores busy before the part began
+            content.setdefault("load", {})[part] = began
+            content.setdefault("commit", {})[part] = machine()["commit"]
+            path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    page.write(json.loads(path.read_text()), results)
+
+
+def measure(part: str, options: argparse.Namespace, folder: Path, deadline: float) -> Any:
+    """Return the results of one part."""
+    quick = options.quick
+    if part == "files":
+        million = 20_000 if quick else 1_000_000
+        wanted: list[tuple[int, str, float, tuple[str, ...]]] = [
+            (million, "parquet", 300, ()),
+            (million, "csv", 300, ()),
+            (million, "parquet", 300, WHOLE_K_MEMBER),
+        ]
+        if not quick and options.largest > million:
+            wanted.append((options.largest, "parquet", 600, ()))
+        found = []
+        for rows, form, limit, more in wanted:
+            if time.time() > deadline:
+                error = {"seconds": 0.0, "cpu": 0.0, "peak_mb": 0.0, "error": "no time left"}
+                found.append({"rows": rows, "format": form, "options": " ".join(more), **error})
+                continue
+            found.append(file_to_file(rows, form, folder, limit, more))
+            print(found[-1], flush=True)
+        return found
+    if part == "adult":
+        n_rows = 5_000 if quick else 45_222
+        found_ratios = adult.ratios(n_rows)
+        print(found_ratios, flush=True)
+        return {"ratios": found_ratios, "quality": adult.quality(n_rows)}
+    if part == "threads":
+        return growth.threads(20_000 if quick else 200_000)
+    sizes = growth.QUICK_SIZES if quick else growth.SIZES
+    names = [name for name in shoal.algorithms() if name != "incognito"]
+    cap = min(options.cap, 20) if quick else options.cap
+    rows = growth.growth(names, list(sizes), cap, deadline)
+    return {"cap": cap, "sizes": list(sizes), "rows": rows}
+
+
+if __name__ == "__main__":
+    main()

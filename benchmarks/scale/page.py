@@ -1,0 +1,198 @@
+"""Writes the results of `benchmarks.scale` as a page with plots."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+CLAIMS = {
+    (1_000_000, "parquet", ""): "at most 60 s and 1,500 MB",
+    (1_000_000, "csv", ""): "at most 80 s",
+    (10_000_000, "parquet", ""): "at most 600 s and 6,000 MB",
+}
+
+
+def write(content: dict[str, Any], folder: Path) -> None:
+    """Write scale.md and the plots it shows."""
+    card = content["machine"]
+    lines = [
+        "# A million rows on a laptop",
+        "",
+        (
+            f"{card['cores']} cores ({card['processor']}), Python {card['python']}, numba "
+            f"{card['numba']}, polars {card['polars']}. Made by "
+            "`python -m benchmarks.scale`; the numbers are in "
+            "[scale.json](scale.json). Census rows come from `shoal.datasets.make_census`: "
+            "eight quasi-identifiers, salary sensitive, no hierarchies, k = 10."
+        ),
+        "",
+    ]
+    if load := content.get("load"):
+        commits = content["commit"]
+        shares = ", ".join(
+            f"{value:.1f} before {part} (commit {commits[part]})" for part, value in load.items()
+        )
+        lines += [
+            (
+                f"Load of the machine: {shares}. A load above 0 means that other programs shared "
+                "the cores: elapsed seconds are then longer than on an idle machine. CPU seconds "
+                "are those of the process alone, over all its threads."
+            ),
+            "",
+        ]
+    for part, writer in (
+        ("files", files),
+        ("adult", adult),
+        ("threads", threads),
+        ("growth", growth),
+    ):
+        if part in content:
+            lines += [*writer(content[part], folder), ""]
+        else:
+            lines += [f"## {part.capitalize()}", "", "Not measured in this run.", ""]
+    (folder / "scale.md").write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+
+
+def files(rows: list[dict[str, Any]], folder: Path) -> list[str]:
+    """Describe the runs of the command line."""
+    del folder
+    lines = [
+        "## File to file",
+        "",
+        "`shoal anonymize` in a process of its own, everything included; memory is its peak.",
+        "",
+        "| rows | format | options | seconds | CPU seconds | peak MB | aim | |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        options = row["options"]
+        aim = CLAIMS.get((row["rows"], row["format"], options), "")
+        if "k-member" in options and row["rows"] == 1_000_000:
+            aim = "at most 300 s"
+        lines.append(
+            f"| {row['rows']:,} | {row['format']} | {options or 'default'} | {row['seconds']:.1f} "
+            f"| {row['cpu']:.1f} | {row['peak_mb']:,.0f} | {aim} | {row.get('error', '')} |"
+        )
+    return lines
+
+
+def adult(found: dict[str, Any], folder: Path) -> list[str]:
+    """Describe the runs on Adult."""
+    del folder
+    lines = [
+        "## Adult beside straightforward scans",
+        "",
+        (
+            "The same process, seed and table, CPU seconds of one thread; the straightforward twin "
+            "evaluates every candidate."
+        ),
+        "",
+        "| algorithm | rows | seconds | straightforward | share of its time | same groups |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in found["ratios"]:
+        share = row["seconds"] / row["straightforward"]
+        same = "yes" if row["identical"] else "NO"
+        lines.append(
+            f"| {row['algorithm']} | {row['rows']:,} | {row['seconds']:.2f} "
+            f"| {row['straightforward']:.2f} | {share:.3f} ({1 / share:.1f} times as fast) "
+            f"| {same} |"
+        )
+    lines += [
+        "",
+        "Aims: k-member at most 0.05, sequential at most 0.2.",
+        "",
+        "## Adult in blocks beside the whole table",
+        "",
+        "| algorithm | NCP whole | NCP in blocks | difference | seconds whole | in blocks |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in found["quality"]:
+        more = row["block_ncp"] / row["whole_ncp"] - 1
+        lines.append(
+            f"| {row['algorithm']} | {row['whole_ncp']:.4f} | {row['block_ncp']:.4f} "
+            f"| {more:+.1%} | {row['whole_seconds']:.2f} | {row['block_seconds']:.2f} |"
+        )
+    row = found["quality"][0]
+    lines += [
+        "",
+        (
+            f"{row['rows']:,} rows, blocks of {row['block_rows']:,}. Aim: at most +2 %. Blocks end "
+            "with the repair of their seams, which refines groups and which whole tables do not "
+            "get, so blocks may lose less than the whole table."
+        ),
+    ]
+    return lines
+
+
+def threads(rows: list[dict[str, Any]], folder: Path) -> list[str]:
+    """Describe one thread beside two."""
+    del folder
+    lines = ["## Threads", "", "| rows | threads | seconds | NCP |", "|---|---|---|---|"]
+    lines += [
+        f"| {row['rows']:,} | {row['threads']} | {row['seconds']:.2f} | {row['ncp']:.4f} |"
+        for row in rows
+    ]
+    faster = rows[0]["seconds"] / rows[-1]["seconds"]
+    lines += ["", f"Two threads are {faster:.2f} times as fast as one."]
+    return lines
+
+
+def growth(found: dict[str, Any], folder: Path) -> list[str]:
+    """Describe how time grows, and draw it."""
+    sizes = found["sizes"]
+    lines = [
+        "## Growth",
+        "",
+        (
+            "CPU seconds of the whole call; the exponent is b of time = a · rows^b over the sizes "
+            f"that finished. A run is stopped after {found['cap']:g} elapsed seconds and larger tables are left out."
+        ),
+        "",
+        "| algorithm | | " + " | ".join(f"{n:,}" for n in sizes) + " | exponent | |",
+        "|---|---|" + "---|" * len(sizes) + "---|---|",
+    ]
+    for row in found["rows"]:
+        seconds = row.get("seconds", {})
+        cells = [f"{seconds[str(n)]:.2f}" if str(n) in seconds else "" for n in sizes]
+        slope = row.get("exponent")
+        note = row.get("error", "")
+        if row.get("stopped"):
+            note = f"stopped at {row['stopped']:,} rows"
+        lines.append(
+            f"| {row['algorithm']} | {row['mode']} | {' | '.join(cells)} "
+            f"| {'' if slope is None else f'{slope:.2f}'} | {note} |"
+        )
+    for mode in ("blocks", "whole"):
+        if draw(found, mode, folder):
+            lines += ["", f"![Seconds over rows, {mode}](scale-{mode}.svg)"]
+    return lines
+
+
+def draw(found: dict[str, Any], mode: str, folder: Path) -> bool:
+    """Draw seconds over rows; return whether there was anything to draw and to draw with."""
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        print("matplotlib is not installed (extra: bench); no plots")
+        return False
+    mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "shoal"  # the same numbers give the same file
+    from matplotlib import pyplot as plt
+
+    rows = [r for r in found["rows"] if r["mode"] == mode and r.get("seconds")]
+    if not rows:
+        return False
+    figure, axes = plt.subplots(figsize=(7, 4.5))
+    for row, marker in zip(rows, "os^vD<>pPX*hd8H" * 2, strict=False):
+        sizes = [int(n) for n in row["seconds"]]
+        axes.loglog(sizes, list(row["seconds"].values()), marker=marker, label=row["algorithm"])
+    axes.set_xlabel("rows")
+    axes.set_ylabel("CPU seconds")
+    axes.set_title("in blocks" if mode == "blocks" else "the whole table at once")
+    axes.grid(visible=True, which="both", alpha=0.3)
+    axes.legend(fontsize="small")
+    figure.tight_layout()
+    figure.savefig(folder / f"scale-{mode}.svg", metadata={"Date": None})
+    plt.close(figure)
+    return True
