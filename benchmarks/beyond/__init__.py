@@ -1,0 +1,1 @@
+"""`auto` and refinement against the papers' algorithms, other software and the lower bound."""

@@ -1,0 +1,55 @@
+"""Loss over time while a partition is refined, sweep by sweep, from several starts."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from shoal.algorithms.base import Run, create_algorithm, no_progress
+from shoal.bound import bound_table
+from shoal.encode import encode
+from shoal.infer import infer_kinds
+from shoal.measures.base import CostModel, Grouped
+from shoal.partition import Partition
+from shoal.refine import EFFORTS, refine_partition
+from shoal.scan import Scanner
+from shoal.schema import build_schema
+from shoal.scores import create_measure
+
+STARTS = ("random", "mondrian", "kaca", "sequential", "agglomerative")
+
+
+def trace(frame: Any, roles: dict[str, Any], k: int, starts: Any, sweeps: int) -> dict[str, Any]:
+    """Return (seconds, loss) after the start and after each sweep of `best`, and the bound."""
+    schema = infer_kinds(build_schema(frame.columns, **roles), nw.from_native(frame))
+    table = encode(frame, schema)
+    table = table.take(np.random.default_rng(0).permutation(table.n_rows))
+    measure = create_measure("ncp")
+    model = CostModel.bind(measure, table)
+    scanner = Scanner.build(table, model)
+    effort = replace(EFFORTS["best"], sweeps=1, min_gain=0.0)
+    curves = {}
+    for start in starts:
+        run = Run(k=k, model=model, scanner=scanner, rng=np.random.default_rng(1))
+        began = time.perf_counter()
+        if start == "random":
+            n_groups = table.n_rows // k
+            found = Partition.from_labels(np.arange(table.n_rows) % n_groups)
+        else:
+            found = create_algorithm(start).partition(table, run)
+        took = time.perf_counter() - began
+        points = [(took, measure.score(Grouped(table, found)))]
+        for _ in range(sweeps):
+            began = time.perf_counter()
+            found = refine_partition(table, found, scanner, k, (), effort, run.rng, no_progress)
+            took += time.perf_counter() - began
+            points.append((took, measure.score(Grouped(table, found))))
+        curves[start] = points
+        print(
+            f"  {start:14s} {points[0][1]:.4f} -> {points[-1][1]:.4f} in {took:.1f} s", flush=True
+        )
+    return {"k": k, "rows": table.n_rows, "curves": curves, "bound": bound_table(table, k, measure)}
