@@ -37,6 +37,9 @@ def frame(n=40):
 ROLES = {"quasi_identifiers": ["age", "city"], "sensitive": ["ill"]}
 
 
+K_MEMBER = {"algorithm": "k-member"}
+
+
 def anonymize(table=None, k=4, **options):
     table = frame() if table is None else table
     return shoal.anonymize(table, k, **{**ROLES, "seed": 1, **options})
@@ -151,9 +154,9 @@ def test_groups_that_do_not_fit_the_table_are_refused(groups, message):
         ({"k": True}, OptionError, "got True"),
         ({"k": 41}, PromiseError, "40 rows, fewer than k = 41"),
         ({"algorithm": "k-membr"}, OptionError, "Did you mean 'k-member'"),
-        ({"algorithm_options": {"penalty": 1}}, OptionError, "class_penalty, variant"),
-        ({"algorithm_options": {"class_penalty": -1}}, OptionError, "at least 0, got -1"),
-        ({"algorithm_options": {"variant": "x"}}, OptionError, "'byun' or 'goldberger-tassa'"),
+        ({**K_MEMBER, "algorithm_options": {"penalty": 1}}, OptionError, "class_penalty, variant"),
+        ({**K_MEMBER, "algorithm_options": {"class_penalty": -1}}, OptionError, "at least 0, got"),
+        ({**K_MEMBER, "algorithm_options": {"variant": "x"}}, OptionError, "'byun' or"),
         ({"algorithm_options": 3}, OptionError, "algorithm_options must be a mapping"),
         (
             {"algorithm": "mondrian", "algorithm_options": {"relaxed": 1}},
@@ -196,13 +199,15 @@ def test_class_penalty_needs_a_label():
     with pytest.raises(OptionError, match="needs a class label"):
         shoal.anonymize(
             frame().drop("ill"), 4, quasi_identifiers=["age", "city"],
+            **K_MEMBER,
             algorithm_options={"class_penalty": 1.0},
         )  # fmt: skip
 
 
 def test_class_penalty_makes_groups_purer():
     scores = [
-        anonymize(algorithm_options={"class_penalty": p}).scores["cm"] for p in (0.0, 1.0, 50.0)
+        anonymize(**K_MEMBER, algorithm_options={"class_penalty": p}).scores["cm"]
+        for p in (0.0, 1.0, 50.0)
     ]
     assert scores[0] > scores[1] >= scores[2]
 
@@ -282,7 +287,7 @@ def test_weights_move_the_loss_to_the_columns_that_matter_less():
 
 def test_progress_reports_the_stages_in_order():
     told = []
-    anonymize(progress=lambda done, total, what: told.append(what))
+    anonymize(**K_MEMBER, progress=lambda done, total, what: told.append(what))
     assert list(dict.fromkeys(told)) == [
         "encoding", "clustering", "publishing", "verifying", "scoring", "done",
     ]  # fmt: skip

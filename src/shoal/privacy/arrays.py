@@ -52,7 +52,7 @@ class PrivateArrays:
         sensitive = [column for column in table.sensitive if column.name in names]
         used = {column.name: i for i, column in enumerate(sensitive)}
         for model in models:
-            if not isinstance(model, LDiversity | TCloseness | AlphaK):
+            if not cls.know([model]):
                 continue
             for column in model.columns(table):
                 kind, value, c = _numbers(model)
@@ -72,6 +72,11 @@ class PrivateArrays:
                 np.array(numbers, np.float64).reshape(-1, 3),
             )
         )
+
+    @staticmethod
+    def know(models: Sequence[PrivacyModel]) -> bool:
+        """Return whether kernels know all of these models."""
+        return all(isinstance(model, LDiversity | TCloseness | AlphaK) for model in models)
 
     def scratch(self) -> NDArray[np.int64]:
         """Return room for the histograms of one group."""
