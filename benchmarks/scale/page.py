@@ -146,7 +146,8 @@ def growth(found: dict[str, Any], folder: Path) -> list[str]:
         "",
         (
             "CPU seconds of the whole call; the exponent is b of time = a · rows^b over the sizes "
-            f"that finished. A run is stopped after {found['cap']:g} elapsed seconds and larger tables are left out."
+            f"that finished. A run is stopped after {found['cap']:g} elapsed seconds, and larger "
+            "tables are left out then."
         ),
         "",
         "| algorithm | | " + " | ".join(f"{n:,}" for n in sizes) + " | exponent | |",

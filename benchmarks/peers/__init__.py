@@ -1,0 +1,1 @@
+"""Other packages that k-anonymize tables, beside Shoal, on the same rows."""
