@@ -38,18 +38,19 @@ def main() -> None:
     results = RESULTS.parents[1] / "build" / "results" if options.quick else RESULTS
     results.mkdir(parents=True, exist_ok=True)
     path = results / "scale.json"
-    content: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    content["machine"] = machine()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(options.folder or temporary)
         for part in options.only.split(","):
-            began = os.getloadavg()[0]
-            content[part] = measure(part, options, folder, deadline)
-            # what else kept the cores busy before the part began
-            content.setdefault("load", {})[part] = began
-            content.setdefault("commit", {})[part] = machine()["commit"]
+            load = os.getloadavg()[0]  # what else kept the cores busy before the part began
+            found = measure(part, options, folder, deadline)
+            # read again for every part: another run may have added one of its own
+            content: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+            content["machine"] = machine()
+            content[part] = found
+            content.setdefault("load", {})[part] = load
+            content.setdefault("commit", {})[part] = content["machine"]["commit"]
             path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    page.write(json.loads(path.read_text()), results)
+            page.write(json.loads(path.read_text()), results)
 
 
 def measure(part: str, options: argparse.Namespace, folder: Path, deadline: float) -> Any:
