@@ -54,8 +54,10 @@ __all__ = ["bound_table", "gap_of", "lower_bound"]
 
 BLOCK_ROWS = 64
 AROUND = 128
-WORK = 1_000_000
-"""Comparisons for one distinct tuple, beyond which its nearest rows decide."""
+WORK = 8_000_000_000
+"""Comparisons for all tuples together; beyond a tuple's share its nearest rows decide."""
+MOST_WORK = 1_000_000
+"""Comparisons for one tuple at most."""
 SLICE = 256
 N_BUCKETS = 4096
 
@@ -216,12 +218,13 @@ def _least_costs(
     ordered = mult[rows.ids]
     n = len(ordered)
     out = np.empty(n, np.int64)
+    share = min(MOST_WORK, WORK // n)
 
     def work(scratch: tuple[Any, Any], start: int) -> None:
         query, room = scratch
         least_closures(
             scanner.space, rows.columns, ordered, rows.starts, rows.blocks, AROUND, start,
-            min(n, start + SLICE), k, WORK, query, room, out,
+            min(n, start + SLICE), k, share, query, room, out,
         )  # fmt: skip
 
     count = max(1, min(threads or os.cpu_count() or 1, (n + SLICE - 1) // SLICE))

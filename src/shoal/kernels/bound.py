@@ -306,6 +306,9 @@ def least_closures(
                 s.rows[kept] = s.rows[c]
                 s.joins[kept] = s.joins[c]
                 kept += 1
+        if kept * n_trees > work:
+            out[x] = kth
+            continue
         s.top[:] = 0
         for c in range(kept):
             _part(space, cols, query, c, s)
@@ -315,5 +318,5 @@ def least_closures(
             out[x] = min(kth, best)
             continue
         _sort_by_rest(kept, s)
-        found = _search(mult, np.int64(query.base[0]), best, k, work, s)
+        found = _search(mult, np.int64(query.base[0]), best, k, work - kept * n_trees, s)
         out[x] = kth if found < 0 else found
