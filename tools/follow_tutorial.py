@@ -20,6 +20,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+MOST_SECONDS = 900  # for one block; the first ones compile
 ROOT = Path(__file__).resolve().parents[1]
 _FENCE = re.compile(
     r"^(?:<!-- (?P<mark>[^\n]*) -->\n+)?```(?P<language>[^\s`{]*)[^\n]*\n(?P<text>.*?)^```$",
@@ -105,6 +106,7 @@ def run_block(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,
+        timeout=MOST_SECONDS,
     )
 
 

@@ -1,5 +1,6 @@
 """Every code block of the documentation runs, and prints what the page shows."""
 
+import faulthandler
 import importlib.util
 import os
 import sys
@@ -27,6 +28,8 @@ WITH_CODE = [page for page in PAGES if any(b.language in RUN for b in tool.block
 @pytest.fixture
 def reader(tmp_path):
     """A folder to work in, and an environment in which `shoal` and `python` are these here."""
+    # a page may compile for minutes in a fresh clone; each of its blocks has a limit of its own
+    faulthandler.cancel_dump_traceback_later()
     programs, folder = tmp_path / "bin", tmp_path / "work"
     programs.mkdir()
     folder.mkdir()
