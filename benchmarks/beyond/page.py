@@ -22,8 +22,8 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
     yield (
         f"Made by `python -m benchmarks.beyond` at commit {about['commit']} (Python "
         f"{about['python']}, numpy {about['numpy']}, numba {about['numba']}, {about['cores']} "
-        f"cores). The load average when it began was {results['load_average']:.1f}: times on an "
-        "idle machine are shorter by about that factor over the number of cores. Compiling is not "
+        f"cores). The load average when it began was {results['load_average']:.1f} (times on "
+        "an idle machine are shorter if that is above the number of cores). Compiling is not "
         "counted. One run per cell, seed 0."
     )
     if results["quick"]:
