@@ -58,10 +58,11 @@ def main() -> None:
     parser.add_argument("--rows", default="5000,30162", help="comma-separated")
     parser.add_argument("--limit", type=float, default=300, help="seconds a peer may take")
     parser.add_argument("--folder", help="where environments are kept; temporary unless given")
+    parser.add_argument("--only", help="these peers alone; what was measured before is kept")
     parser.add_argument("--minutes", type=float, default=120, help="no new run after this long")
     options = parser.parse_args()
     deadline = time.time() + 60 * options.minutes
-    results: list[dict[str, Any]] = []
+    only = options.only.split(",") if options.only else ["shoal", *PEERS]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(options.folder or temporary).resolve()
         folder.mkdir(parents=True, exist_ok=True)
@@ -69,20 +70,33 @@ def main() -> None:
             frame = load_adult().select([*NAMES, "salary"]).head(n_rows)
             table = folder / f"adult_{n_rows}.csv"
             frame.write_csv(table)
-            for label in OURS:
-                results.append({"rows": n_rows, "name": label, **shoal_alone(label, n_rows)})
-                print(results[-1], flush=True)
-            for peer, (package, label) in PEERS.items():
+            for label in OURS if "shoal" in only else ():
+                keep({"rows": n_rows, "name": label, **shoal_alone(label, n_rows)})
+            for peer in only:
+                if peer == "shoal":
+                    continue
+                package, label = PEERS[peer]
                 if time.time() > deadline:
                     found: dict[str, Any] = {"error": "not run: no time left"}
                 else:
                     found = run_peer(peer, package, table, frame, folder, options.limit)
-                results.append({"rows": n_rows, "name": label, **found})
-                print(results[-1], flush=True)
-                content = {"machine": machine(), "load": os.getloadavg()[0], "results": results}
-                path = RESULTS / "peers.json"
-                path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-                (RESULTS / "peers.md").write_text(page(content), encoding="utf-8")
+                keep({"rows": n_rows, "name": label, **found})
+
+
+def keep(row: dict[str, Any]) -> None:
+    """Add a result to those of this and earlier runs and write the page."""
+    print(row, flush=True)
+    path = RESULTS / "peers.json"
+    rows = json.loads(path.read_text())["results"] if path.exists() else []
+    rows = [r for r in rows if (r["rows"], r["name"]) != (row["rows"], row["name"])]
+    labels = [*OURS, *(label for _, label in PEERS.values())]
+    load = round(os.getloadavg()[0], 1)
+    rows = sorted(
+        [*rows, {**row, "load": load}], key=lambda r: (r["rows"], labels.index(r["name"]))
+    )
+    content = {"machine": machine(), "results": rows}
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    (RESULTS / "peers.md").write_text(page(content), encoding="utf-8")
 
 
 def shoal_alone(label: str, n_rows: int) -> dict[str, Any]:
@@ -187,22 +201,22 @@ def page(content: dict[str, Any]) -> str:
             "process. NCP and LM are read by Shoal from the cells that each package publishes; a "
             "set of several words counts as suppressed, for everyone. anjana recodes full columns "
             f"and gets intervals for numbers. {card['cores']} cores, Python {card['python']}, "
-            f"commit {card['commit']}, load of the machine at the end {content['load']:.1f} (above "
-            "0: other programs shared the cores, so seconds are longer than on an idle machine). "
+            f"commit {card['commit']}. The load is that of the machine after the run: above 1, "
+            "other programs shared the cores, and seconds are longer than on an idle machine. "
             "Made by `python -m benchmarks.peers`."
         ),
         "",
-        "| rows | package | seconds | peak MiB | NCP | LM | rows published | smallest group |",
-        "|---|---|---|---|---|---|---|---|",
+        "| rows | package | seconds | peak MiB | NCP | LM | rows out | smallest group | load |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in content["results"]:
         start = f"| {row['rows']:,} | {row['name']} "
         if "error" in row:
-            lines.append(start + f"| {row['error']} | | | | | |")
+            lines.append(start + f"| {row['error']} | | | | | | |")
             continue
         lines.append(
             start + f"| {row['seconds']:.2f} | {row['peak_mib']:,.0f} | {row['ncp']:.4f} "
-            f"| {row['lm']:.4f} | {row['published']:,} | {row['smallest']} |"
+            f"| {row['lm']:.4f} | {row['published']:,} | {row['smallest']} | {row['load']} |"
         )
     return "\n".join(lines) + "\n"
 

@@ -27,6 +27,8 @@ def write(content: dict[str, Any], folder: Path) -> None:
         ),
         "",
     ]
+    if content.get("note"):
+        lines += [content["note"], ""]
     if load := content.get("load"):
         commits = content["commit"]
         shares = ", ".join(
@@ -69,9 +71,12 @@ def files(rows: list[dict[str, Any]], folder: Path) -> list[str]:
         aim = CLAIMS.get((row["rows"], row["format"], options), "")
         if "k-member" in options and row["rows"] == 1_000_000:
             aim = "at most 300 s"
+        taken = f"{row['seconds']:.1f}" if row["seconds"] else ""  # 0 for a run that never began
+        memory = f"{row['peak_mb']:,.0f}" if row["peak_mb"] else ""
+        cpu = "" if row["cpu"] is None else f"{row['cpu']:.1f}"
         lines.append(
-            f"| {row['rows']:,} | {row['format']} | {options or 'default'} | {row['seconds']:.1f} "
-            f"| {row['cpu']:.1f} | {row['peak_mb']:,.0f} | {aim} | {row.get('error', '')} |"
+            f"| {row['rows']:,} | {row['format']} | {options or 'default'} | {taken} "
+            f"| {cpu} | {memory} | {aim} | {row.get('error', '')} |"
         )
     return lines
 
