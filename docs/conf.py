@@ -35,6 +35,8 @@ html_copy_source = False
 
 def setup(app: Sphinx) -> None:
     app.connect("source-read", list_results)
+    # A new page of results changes this one, which Sphinx cannot know.
+    app.connect("env-get-outdated", lambda *_: ["results"])
     app.connect("autodoc-process-docstring", keep_bars)
 
 
