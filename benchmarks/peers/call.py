@@ -89,8 +89,11 @@ def anjana(table: str) -> Any:
         values = frame[name].to_numpy()
         levels[name] = {0: values}
         for level, width in enumerate(NUMBERS.get(name, ()), 1):
-            low = values // width * width
-            levels[name][level] = np.array([f"{v}-{v + width - 1}" for v in low])
+            # the ends of an interval are values that occur, as they are for everyone else
+            parts = frame[name].groupby(values // width)
+            low, high = parts.transform("min"), parts.transform("max")
+            cells = [str(a) if a == b else f"{a}-{b}" for a, b in zip(low, high, strict=True)]
+            levels[name][level] = np.array(cells)
         levels[name][len(levels[name])] = np.array(["*"] * len(values))
     yield
     found = k_anonymity(frame, [], names, K, 0, levels)

@@ -276,6 +276,7 @@ def _cluster(
         progress=request.progress,
         max_suppressed=allowed if request.max_suppression > 0 else None,
     )
+
     def group(part: EncodedTable, part_run: Run) -> Partition:
         effort = None if request.refine is None else EFFORTS[request.refine]
         return cluster(part, algorithm, part_run, request.block_rows, effort)
