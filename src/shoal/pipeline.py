@@ -343,7 +343,7 @@ def _suppress_outliers(
         _check_promises(part, run.privacy)
         again = Run(
             run.k,
-            run.model,
+            run.model.take(rows),
             run.scanner.take(rows),
             run.rng,
             run.privacy,

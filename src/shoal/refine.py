@@ -88,7 +88,7 @@ def refine_partition(
     slices of work; with ``effort.keep_on_interrupt`` the best so far is returned then.
     """
     kept = np.flatnonzero(partition.labels >= 0)
-    if partition.n_groups < 2 or not len(kept) or not PrivateArrays.know(privacy):
+    if len(kept) < 2 * k or not PrivateArrays.know(privacy):
         return partition  # a model of a plug-in cannot be asked about single moves
     if len(kept) < table.n_rows:
         inner = refine_partition(

@@ -32,10 +32,7 @@ def may_suppress(algorithm):
 @pytest.mark.parametrize("missing", ["none", "category", "suppress"])
 @pytest.mark.parametrize("measure", MEASURES)
 @every_algorithm
-def test_blocks_give_a_valid_release_for_every_measure(algorithm, measure, missing, request):
-    if (algorithm, measure) == ("chiu-tsai", "pmi"):
-        reason = "its weights are updated with the sensitive column of the whole table"
-        request.applymarker(pytest.mark.xfail(raises=ValueError, reason=reason))
+def test_blocks_give_a_valid_release_for_every_measure(algorithm, measure, missing):
     frame = people(N, missing=missing != "none")
     options = {} if missing == "none" else {"missing": missing}
     release = release_in_blocks(algorithm, frame, measure=measure, **options)

@@ -1,9 +1,9 @@
 """`shoal.suggest_job` guesses what a data officer would, on four differently shaped tables."""
 
 import polars as pl
-import profile_samples
 import pytest
 
+import profile_samples
 import shoal
 from shoal.errors import OptionError
 from shoal.job import read_job

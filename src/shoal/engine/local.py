@@ -143,6 +143,7 @@ def _run_blocks(
         allowed = run.max_suppressed
         inner = replace(
             run,
+            model=run.model.take(rows),
             scanner=run.scanner.take(rows),
             rng=generators[number],
             threads=1,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -158,6 +158,12 @@ class CostModel:
     forms: tuple[Form, ...]
     weights: NDArray[np.float64]
     target: Sensitive | None
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> CostModel:
+        """Return the model for these rows; the cost tables stay those of the whole table."""
+        if self.target is None:
+            return self
+        return replace(self, target=replace(self.target, codes=self.target.codes[rows]))
 
     @classmethod
     def bind(
