@@ -150,6 +150,8 @@ def test_the_marginal_cost_of_a_row_is_what_its_group_saves_without_it(measure, 
             state.hists,
             state.costs,
             scanner.query(),
+            scanner.query(),
+            scanner.groups(int(partition.sizes.max(initial=1))),
             found,
         )
         for g in range(partition.n_groups):
