@@ -85,6 +85,20 @@ def test_every_promise_is_kept_on_columns_of_all_kinds(algorithm, promise, missi
     )
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@every_algorithm
+def test_every_promise_is_kept_on_each_kind_in_each_missing_mode(algorithm, kind):
+    names = KINDS[kind]
+    if algorithm in TREES_ONLY and not set(names) <= set(TREES):
+        return  # refused in one sentence, as the test of kinds shows
+    for privacy in PRIVACY.values():
+        for missing in ("none", "category", "suppress"):
+            frame = people(missing=missing != "none")
+            options = {} if missing == "none" else {"missing": missing}
+            release = release_of(algorithm, frame, names, privacy=privacy, **options)
+            check_release(release, frame, K, names, privacy)
+
+
 @pytest.mark.parametrize(
     "measure", ["ncp", "il", "lm", "tree", "whd-height", "suppression", "mi", "pmi", "wmi"]
 )
