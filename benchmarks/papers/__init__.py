@@ -1,1 +1,1 @@
-"""Scripts that measure; a package only so that they can share code."""
+"""The experiments of the four papers and two studies beyond them: python -m benchmarks.papers."""
