@@ -51,7 +51,7 @@ SHOWN = {
     "k-member": "k-member",
     "k-member, classification": "k-member for classification",
     "k-member, goldberger-tassa": "k-member (Goldberger, Tassa)",
-    "mondrian": "Mondrian (median partitioning)",
+    "mondrian": "Mondrian",
     "oka": "OKA",
     "kaca": "KACA",
     "incognito": "Incognito",
@@ -81,7 +81,7 @@ STYLE = {
     "legend.frameon": False,
     "legend.handlelength": 3.2,
     "lines.linewidth": 1.6,
-    "lines.markersize": 5.5,
+    "lines.markersize": 6,
     "savefig.dpi": 160,
     "svg.hashsalt": "shoal",  # the same figure has the same bytes
     "xtick.direction": "out",
@@ -125,7 +125,7 @@ def panels(stem: str, folder: Path, parts: Sequence[Panel], *, columns: int = 2)
     """Draw several panels with one legend; write stem.png and stem.svg; return the stem."""
     plt = _pyplot()
     rows = -(-len(parts) // columns)
-    size = (5.6, 3.7) if len(parts) == 1 else (4.1 * columns, 3.1 * rows + 0.4)
+    size = (5.6, 3.5) if len(parts) == 1 else (4.1 * columns, 3.0 * rows)
     with plt.rc_context(STYLE):
         figure, grid = plt.subplots(
             rows, columns, figsize=size, squeeze=False, layout="constrained"
@@ -168,7 +168,7 @@ def bars(
     plt = _pyplot()
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
-            figsize=(max(5.6, 0.9 + 0.9 * len(groups)), 3.7), layout="constrained"
+            figsize=(max(5.6, 0.9 + 0.9 * len(groups)), 3.5), layout="constrained"
         )
         labels = list(series)
         looks = _looks(labels)
@@ -251,7 +251,7 @@ def _draw_lines(axes: Any, part: Panel, looks: Mapping[str, Look]) -> None:
 
 
 def _scale(axes: Any, part: Panel) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     xs = sorted({point[0] for points in part.series.values() for point in points})
     readable = FuncFormatter(lambda value, _: f"{value:,.10g}")
@@ -263,14 +263,17 @@ def _scale(axes: Any, part: Panel) -> None:
     elif len(xs) <= 12 and all(b - a == xs[1] - xs[0] for a, b in pairwise(xs)):
         axes.set_xticks(xs)
     else:
-        axes.xaxis.set_major_locator(MaxNLocator(8, integer=all(x == int(x) for x in xs)))
+        axes.xaxis.set_major_locator(MaxNLocator(8, steps=[1, 2, 2.5, 5, 10]))
     axes.xaxis.set_major_formatter(readable)
     if part.log_y:
         axes.set_yscale("log")
+        ys = [point[1] for points in part.series.values() for point in points]
+        few = max(ys) < 200 * min(ys)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,), numticks=12))
+        axes.yaxis.set_minor_formatter(NullFormatter())
     elif part.zero:
         axes.set_ylim(bottom=0)
-    if not part.log_y:
-        axes.yaxis.set_major_formatter(readable)
+    axes.yaxis.set_major_formatter(readable)
 
 
 def _legend(figure: Any, labels: Sequence[str], looks: Mapping[str, Look]) -> None:
@@ -292,10 +295,19 @@ def _legend(figure: Any, labels: Sequence[str], looks: Mapping[str, Look]) -> No
 
 
 def _legend_below(figure: Any, handles: Sequence[Any], names: Sequence[str]) -> None:
-    longest = max(len(name) for name in names)
-    room = figure.get_figwidth() / (0.62 + 0.078 * longest)
-    columns = max(1, min(len(names), int(room)))
+    room, columns = figure.get_figwidth(), len(names)
+    while columns > 1 and _legend_width(names, columns) > room:
+        columns -= 1
+    rows = -(-len(names) // columns)
+    figure.set_figheight(figure.get_figheight() + 0.1 + 0.18 * rows)
     figure.legend(handles, names, loc="outside lower center", ncols=columns)
+
+
+def _legend_width(names: Sequence[str], columns: int) -> float:
+    """Return about how many inches a legend needs, filled column by column."""
+    rows = -(-len(names) // columns)
+    longest = [max(map(len, names[i : i + rows])) for i in range(0, len(names), rows)]
+    return sum(0.72 + 0.068 * length for length in longest)
 
 
 def _save(figure: Any, stem: str, folder: Path) -> str:
