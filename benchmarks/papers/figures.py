@@ -14,12 +14,24 @@ Series = Mapping[str, Points]
 
 
 class Look(NamedTuple):
-    """How a series is drawn: colour, marker, dash, and hatch of its bars."""
+    """How a series is drawn: colour, marker (hollow or not), dash, and hatch of its bars."""
 
     color: str
     marker: str
     dash: Any
     hatch: str
+    hollow: bool = False
+
+    def marks(self) -> dict[str, Any]:
+        """Return how matplotlib draws a line of this look."""
+        return {
+            "color": self.color,
+            "marker": self.marker,
+            "linestyle": self.dash,
+            "markerfacecolor": "white" if self.hollow else self.color,
+            "markeredgecolor": self.color if self.hollow else "white",
+            "markeredgewidth": 1.2 if self.hollow else 0.5,
+        }
 
 
 SOLID: Any = "-"
@@ -221,9 +233,11 @@ def _looks(labels: Sequence[str]) -> dict[str, Look]:
         if label in LOOKS:
             looks[label] = LOOKS[label]
         elif name in LOOKS:
-            # details of one algorithm share its colour and marker and differ by their dash
+            # details of one algorithm share its colour and differ by dash and hollow markers
             number = taken[name] = taken.get(name, -1) + 1
-            looks[label] = LOOKS[name]._replace(dash=dashes[number % len(dashes)])
+            looks[label] = LOOKS[name]._replace(
+                dash=dashes[number % len(dashes)], hollow=number % 2 == 0
+            )
         else:
             looks[label] = OTHERS[n_others % len(OTHERS)]
             n_others += 1
@@ -232,20 +246,8 @@ def _looks(labels: Sequence[str]) -> dict[str, Look]:
 
 def _draw_lines(axes: Any, part: Panel, looks: Mapping[str, Look]) -> None:
     for label, points in part.series.items():
-        look = looks[label]
         xs, ys = zip(*points, strict=True)
-        axes.plot(
-            xs,
-            ys,
-            color=look.color,
-            marker=look.marker,
-            linestyle=look.dash,
-            markeredgecolor="white",
-            markeredgewidth=0.5,
-            label=shown(label),
-            clip_on=False,
-            zorder=3,
-        )
+        axes.plot(xs, ys, clip_on=False, zorder=3, **looks[label].marks())
     axes.set(title=part.title, xlabel=part.x_label, ylabel=part.y_label)
     _scale(axes, part)
 
@@ -279,18 +281,7 @@ def _scale(axes: Any, part: Panel) -> None:
 def _legend(figure: Any, labels: Sequence[str], looks: Mapping[str, Look]) -> None:
     from matplotlib.lines import Line2D
 
-    handles = [
-        Line2D(
-            [],
-            [],
-            color=looks[label].color,
-            marker=looks[label].marker,
-            linestyle=looks[label].dash,
-            markeredgecolor="white",
-            markeredgewidth=0.5,
-        )
-        for label in labels
-    ]
+    handles = [Line2D([], [], **looks[label].marks()) for label in labels]
     _legend_below(figure, handles, [shown(label) for label in labels])
 
 
@@ -307,7 +298,7 @@ def _legend_width(names: Sequence[str], columns: int) -> float:
     """Return about how many inches a legend needs, filled column by column."""
     rows = -(-len(names) // columns)
     longest = [max(map(len, names[i : i + rows])) for i in range(0, len(names), rows)]
-    return sum(0.72 + 0.068 * length for length in longest)
+    return sum(0.85 + 0.068 * length for length in longest)
 
 
 def _save(figure: Any, stem: str, folder: Path) -> str:

@@ -1,0 +1,246 @@
+"""Lin and Wei: Figs. 3 and 4, outliers, complexity, the clustering stage, and the outlook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+import shoal
+from benchmarks.common import eight as columns
+from benchmarks.common import load_adult
+from benchmarks.papers import figures
+from benchmarks.papers.eight import KS, Variant, release, run, summary
+from benchmarks.papers.lin_claims import all_claims
+from benchmarks.papers.lin_stage import Parts, stage
+
+if TYPE_CHECKING:
+    from benchmarks.papers.kept import Keep
+
+TITLE = "Lin, Wei: An Efficient Clustering Method for k-Anonymization"
+VARIANTS = {
+    "oka": Variant("oka"),
+    "k-member": Variant("k-member"),
+    "oka, 3 iterations": Variant("oka", {"iterations": 3}),
+    "oka, 1 % suppressed": Variant("oka", more={"max_suppression": 0.01}),
+    "chiu-tsai": Variant("chiu-tsai"),
+}
+DRAWN = ("oka", "k-member")
+SIZES = (5_000, 10_000, 20_000, 40_000)
+THRESHOLDS = (0.1, 0.2, 0.3, 0.5, 0.7)
+OUTLIERS = 0.01
+STAGES = {
+    "as published": Parts(),
+    "not sorted": Parts(sort=False),
+    "centroids stay": Parts(move=False),
+    "size does not count": Parts(by_size=False),
+}
+PRIVACY = {
+    "l-diversity": shoal.LDiversity(1.2),
+    "t-closeness": shoal.TCloseness(0.3),
+    "alpha-k": shoal.AlphaK(0.9),
+}
+
+
+def measure(keep: Keep, *, quick: bool) -> dict[str, Any]:
+    """Run everything."""
+    adult = load_adult().sample(fraction=1.0, shuffle=True, seed=1)
+    train = load_adult(part="train")
+    ks, sizes, seeds, small, k = KS, SIZES, 5, 4_000, 10
+    if quick:
+        adult, train = adult.head(400), train.head(300)
+        ks, sizes, seeds, small = (2, 5, 10), (100, 200, 400), 2, 200
+    found = {
+        "rows": adult.height,
+        "train_rows": train.height,
+        "seeds": seeds,
+        "over_k": {name: {k: _cell(keep, adult, k, name, seeds) for k in ks} for name in VARIANTS},
+        "train": {name: {k: _cell(keep, train, k, name, seeds) for k in ks} for name in DRAWN},
+        "over_n": {
+            name: {n: _cell(keep, adult.head(n), k, name, min(seeds, 3)) for n in sizes}
+            for name in (*DRAWN, "chiu-tsai")
+        },
+        "outliers": {},
+        "deleted": {},
+        "stages": {"rows": small, "k": k},
+        "models": {},
+        "levels": keep(f"levels k={k}", lambda: _levels(adult, k)),
+    }
+    mixed = _with_outliers(adult)
+    for name in DRAWN:
+        found["outliers"][name] = _cell(keep, mixed, k, name, seeds, "outliers ")
+    for limit in THRESHOLDS:
+        found["deleted"][limit] = keep(
+            f"loukides-shao threshold={limit} k={k} seed=0",
+            lambda limit=limit: _deleted(adult, k, limit),
+        )
+    for name, parts in STAGES.items():
+        found["stages"][name] = [
+            keep(
+                f"stage {name} k={k} seed={seed}",
+                lambda parts=parts, seed=seed: stage(adult.head(small), k, parts, seed),
+            )
+            for seed in range(min(seeds, 3))
+        ]
+    for name in DRAWN:
+        found["stages"][name] = _cell(keep, adult.head(small), k, name, min(seeds, 3))
+    for name, model in PRIVACY.items():
+        found["models"][name] = keep(
+            f"oka {name} k={k} seed=0", lambda model=model: _model(adult, k, model)
+        )
+    return found
+
+
+def _cell(
+    keep: Keep, frame: Any, k: int, name: str, seeds: int, what: str = ""
+) -> dict[str, float]:
+    runs = [
+        keep(
+            f"{what}{name} n={frame.height} k={k} seed={seed}",
+            lambda seed=seed: run(frame, k, VARIANTS[name], seed),
+        )
+        for seed in range(seeds)
+    ]
+    return summary(runs)
+
+
+def _with_outliers(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the table with records added that are like nobody.
+
+    Their numbers are the lowest or the highest, their categories rare ones: each value is drawn
+    with a chance that falls with its frequency.
+    """
+    rng = np.random.default_rng(7)
+    n = max(2, round(OUTLIERS * frame.height))
+    told = columns(frame)["quasi_identifiers"]
+    strange = {}
+    for name in frame.columns:
+        cells = frame.get_column(name)
+        if name in told and cells.dtype.is_numeric():
+            strange[name] = rng.choice([cells.min(), cells.max()], n)
+        elif name in told:
+            values, counts = np.unique(cells.to_numpy(), return_counts=True)
+            chance = 1 / counts
+            strange[name] = rng.choice(values, n, p=chance / chance.sum())
+        else:
+            strange[name] = cells.sample(n, seed=3).to_numpy()
+    return pl.concat([frame, pl.DataFrame(strange, schema=frame.schema)])
+
+
+def _deleted(frame: Any, k: int, threshold: float) -> dict[str, Any]:
+    """Return what Loukides and Shao's algorithm loses, and how much of it by deletion."""
+    try:
+        return run(frame, k, Variant("loukides-shao", {"threshold": threshold}), 0)
+    except shoal.ShoalError as problem:
+        return {"error": str(problem)}
+
+
+def _model(frame: Any, k: int, model: Any) -> dict[str, Any]:
+    """Return whether OKA's release keeps a promise beyond k."""
+    found, seconds = release(frame, k, Variant("oka", more={"privacy": [model]}), 0)
+    return {
+        "holds": bool(found.verification),
+        "model": str(model),
+        "il": found.scores["il"],
+        "seconds": seconds,
+    }
+
+
+def _levels(frame: Any, k: int) -> dict[str, float]:
+    """Return the loss of generalisation at the level of attributes and at that of cells."""
+    trees = shoal.datasets.adult_hierarchies()
+    years = sorted(set(frame.get_column("education_num")))
+    told = columns(frame, taxonomies=True)
+    told["hierarchies"] = {
+        **told["hierarchies"],
+        "age": trees["age"],
+        "education_num": shoal.interval_hierarchy(years, widths=(2, 4, 8)),
+    }
+    return {
+        name: shoal.anonymize(frame, k, **told, algorithm=name, measure="il", seed=0).scores["il"]
+        for name in ("incognito", "oka")
+    }
+
+
+def draw(results: dict[str, Any], folder: Path) -> list[str]:
+    """Draw Figs. 3 and 4."""
+    stems = []
+    for stem, what, label, title in (
+        ("lin_fig3_il", "il", "Total-IL (sum over all records)", "Fig. 3: information loss over k"),
+        ("lin_fig4_time", "seconds", "time (s)", "Fig. 4: execution time over k"),
+    ):
+        series = {
+            name: [(int(k), cell[what]) for k, cell in results["over_k"][name].items()]
+            for name in DRAWN
+        }
+        stems.append(
+            figures.lines(
+                stem,
+                folder,
+                series,
+                x_label="k (records)",
+                y_label=label,
+                title=f"Lin and Wei, {title}",
+                log_x=True,
+            )
+        )
+    return stems
+
+
+def section(results: dict[str, Any]) -> str:
+    """Return the part of the page."""
+    return "\n".join(_lines(results))
+
+
+def _lines(results: dict[str, Any]) -> Iterator[str]:
+    yield f"## {TITLE}"
+    yield ""
+    yield (
+        f"Adult without missing values, {results['rows']:,} rows (the paper does not say whether "
+        f"it takes these or the {results['train_rows']:,} of adult.data; both are in the table), "
+        "the columns and taxonomies as above. The paper prints neither the values of k nor a "
+        f"number of its figures. Mean of {results['seeds']} seeds (0 to {results['seeds'] - 1}), "
+        "times their median. Below the two algorithms of the figures: what the paper proposes for "
+        "later (more iterations, suppressing some records, 1 % here) and the algorithm of Chiu "
+        "and Tsai that it describes."
+    )
+    yield ""
+    yield figures.picture("lin_fig3_il", "Fig. 3: information loss over k")
+    yield figures.picture("lin_fig4_time", "Fig. 4: execution time over k")
+    for what, title, form in (
+        ("il", "Total-IL (Fig. 3)", ",.0f"),
+        ("seconds", "Seconds (Fig. 4)", ".3f"),
+    ):
+        heads = list(results["over_k"]["oka"])
+        yield ""
+        yield f"**{title} over k**"
+        yield ""
+        yield f"| rows | k | {' | '.join(heads)} |"
+        yield "|---" * (len(heads) + 2) + "|"
+        for rows, table in (("rows", "over_k"), ("train_rows", "train")):
+            for name, row in results[table].items():
+                cells = " | ".join(f"{cell[what]:{form}}" for cell in row.values())
+                yield f"| {results[rows]:,} | {figures.shown(name)} | {cells} |"
+    yield ""
+    yield (
+        f"**The clustering stage alone** ({results['stages']['rows']:,} rows, "
+        f"k = {results['stages']['k']}, mean of the seeds; a plain second implementation whose "
+        "parts can be left out)"
+    )
+    yield ""
+    yield "| | equal records all in one cluster | smallest | largest | Total-IL |"
+    yield "|---|---|---|---|---|"
+    for name in STAGES:
+        runs = results["stages"][name]
+        cells = [np.mean([run[what] for run in runs]) for what in ("together", "il")]
+        low, high = min(run["smallest"] for run in runs), max(run["largest"] for run in runs)
+        yield f"| {name} | {cells[0]:.0%} | {low} | {high} | {cells[1]:,.0f} |"
+    for name, what in (("oka", "OKA with its adjustment stage"), ("k-member", "k-member")):
+        cell = results["stages"][name]
+        yield f"| {what} | | {cell['smallest']} | {cell['largest']} | {cell['il']:,.0f} |"
+
+
+claims = all_claims
