@@ -201,7 +201,7 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
     yield (
         f"Adult without missing values, {results['rows']:,} rows (the paper does not say whether "
         f"it takes these or the {results['train_rows']:,} of adult.data; both are in the table), "
-        "the columns and taxonomies as above. The paper prints neither the values of k nor a "
+        "columns and taxonomies as for Byun et al. The paper prints neither the values of k nor a "
         f"number of its figures. Mean of {results['seeds']} seeds (0 to {results['seeds'] - 1}), "
         "times their median. Below the two algorithms of the figures: what the paper proposes for "
         "later (more iterations, suppressing some records, 1 % here) and the algorithm of Chiu "
