@@ -122,18 +122,17 @@ def _over_k(results: dict[str, Any]) -> list[Claim]:
             f"median partitioning (the better of both) has {span(il.values())} times its loss; "
             f"least of all {_where(least)}",
             judge(ratio > 1 for ratio in least.values()),
-            "Clusters grow around one record in all columns at once. At the largest k the last "
-            "clusters take what is left, and there the class penalty happens to help."
-            if min(least.values()) <= 1
-            else "Clusters grow around one record in all columns at once.",
+            "Clusters grow in all columns at once. It holds against median partitioning; the "
+            "modified k-member is as good at large k."
+            if min(least.values()) <= 1 < min(il.values())
+            else "Clusters grow in all columns at once.",
         ),
         Claim(
             "Byun, Fig. 6",
             "the modified k-member's Total-IL is very close to the unmodified one's",
             f"{span(close.values(), '+.1%')} (very close: within {CLOSE:.0%})",
             judge(abs(more) <= CLOSE for more in close.values()),
-            "The penalty costs most where clusters are small and there is little choice of a "
-            "record with the right label.",
+            f"The penalty costs most at k = {max(close, key=close.__getitem__)}.",
         ),
         Claim(
             "Byun, Fig. 6",
@@ -143,8 +142,8 @@ def _over_k(results: dict[str, Any]) -> list[Claim]:
             if cheapest
             else "there is no gap",
             judge(share > 0.5 for share in cheapest.values()) if cheapest else "not confirmed",
-            "Looking at all columns helps (where the share is positive), but straight cuts with k "
-            "records on either side remain straight cuts.",
+            "Confirmed where this closes more than half of the gap; even well-chosen cuts are "
+            "straight cuts with k records on either side.",
         ),
         Claim(
             "Byun, Fig. 7",
@@ -185,8 +184,8 @@ def _classification(results: dict[str, Any]) -> list[Claim]:
             f"median partitioning (the better of both) has {span(plain.values())} times its CM; "
             f"lower {_where(plain)}",
             judge(ratio > 1 for ratio in plain.values()),
-            "Small clusters of similar records share their label; with large k the late, "
-            "scattered clusters of k-member mix labels more than boxes do."
+            "k-member does not look at labels. Small clusters of similar records share theirs; at "
+            "large k it has less Total-IL than the boxes and still mixes more labels."
             if min(plain.values()) <= 1
             else "Clusters of similar records share their label.",
         ),
@@ -246,9 +245,9 @@ def _cardinality(results: dict[str, Any]) -> list[Claim]:
                 f"{share:.1%} ({shown(name)}: n^{b:.2f})" for name, (share, b) in fits.items()
             )
             + " of the variance",
-            judge(share >= 0.98 for share, _ in fits.values()),
-            "Almost linear: at least 98 %. More records lie closer together, so the loss per "
-            "record falls as the table grows.",
+            judge(0.85 <= b <= 1.15 for _, b in fits.values()),
+            "Almost linear: an exponent of 0.85 to 1.15. More records lie closer together, so the "
+            "loss per record falls as the table grows.",
         ),
         Claim(
             "Byun, Fig. 10",

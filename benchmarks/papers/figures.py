@@ -296,8 +296,9 @@ def _legend_below(figure: Any, handles: Sequence[Any], names: Sequence[str]) -> 
 
 def _legend_width(names: Sequence[str], columns: int) -> float:
     """Return about how many inches a legend needs, filled column by column."""
-    rows = -(-len(names) // columns)
-    longest = [max(map(len, names[i : i + rows])) for i in range(0, len(names), rows)]
+    whole, rest = divmod(len(names), columns)
+    ends = [i * whole + min(i, rest) for i in range(columns + 1)]
+    longest = [max(map(len, names[a:b])) for a, b in pairwise(ends)]
     return sum(0.85 + 0.068 * length for length in longest)
 
 

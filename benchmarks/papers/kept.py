@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import platform
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
@@ -31,7 +32,7 @@ class Keep:
             stored = json.loads(path.read_text(encoding="utf-8"))
             if stored["quick"] == quick:
                 self.content = stored
-        self.content["machine"] = machine()
+        self.content["machine"] = {**machine(), "model": _model()}
         self._began = False
 
     def __call__(self, key: str, make: Callable[[], Run]) -> Run:
@@ -83,6 +84,14 @@ class Keep:
         beside = self.path.with_suffix(".part")
         beside.write_text(json.dumps(self.content, indent=1) + "\n", encoding="utf-8")
         beside.replace(self.path)
+
+
+def _model() -> str:
+    """Return what the processor calls itself, as far as the system says."""
+    known = Path("/proc/cpuinfo")
+    lines = known.read_text(encoding="utf-8").splitlines() if known.exists() else []
+    found = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(found, platform.processor() or platform.machine())
 
 
 def stored(path: Path) -> dict[str, Any] | None:

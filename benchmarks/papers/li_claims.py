@@ -120,9 +120,9 @@ def _algorithm(results: dict[str, Any]) -> list[Claim]:
 
 def _times(results: dict[str, Any]) -> list[Claim]:
     cases = _cases(results)
-    # a step back of a twentieth is noise
+    # a step back of a twentieth or of 10 ms is noise
     rising = {
-        case: all(b["seconds"] > 0.95 * a["seconds"] for a, b in pairwise(cells.values()))
+        case: all(b["seconds"] > 0.95 * a["seconds"] - 0.01 for a, b in pairwise(cells.values()))
         for case, cells in cases.items()
     }
     average = {
@@ -161,8 +161,9 @@ def _times(results: dict[str, Any]) -> list[Claim]:
             "on average KACA takes longer than Incognito",
             f"mean of all sizes and k: {average['kaca']:.2f} s and {average['incognito']:.2f} s",
             judge([average["kaca"] > average["incognito"]]),
-            "Incognito's lattice grows with every attribute, KACA's classes hardly any more after "
-            "the fifth.",
+            "Up to eight attributes KACA takes longer; then Incognito's lattice overtakes it."
+            if average["kaca"] > average["incognito"]
+            else "Incognito's lattice grows with every attribute.",
         ),
         Claim(
             "Li, abstract",
@@ -175,8 +176,8 @@ def _times(results: dict[str, Any]) -> list[Claim]:
                     longer["kaca"] < longer["incognito"],
                 ]
             ),
-            "Incognito's lattice grows exponentially with the attributes; KACA's work with the number "
-            "of classes, and so with the rows.",
+            "Incognito's lattice grows exponentially with the attributes, KACA's work with the "
+            "number of classes and so with the rows.",
         ),
     ]
 
@@ -203,7 +204,9 @@ def _distortions(results: dict[str, Any]) -> list[Claim]:
     if found["of averages"] <= 1:
         verdict = "not confirmed"
     by_k = ", ".join(
-        f"{quotients(results, 'uniform', k)['of averages']:.2f} at k = {k}" for k in (low, high)
+        f"{at['of averages']:.2f}, median {at['median']:.2f}, at k = {k}"
+        for k in (low, high)
+        for at in [quotients(results, "uniform", k)]
     )
     return [
         Claim(
@@ -220,11 +223,11 @@ def _distortions(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "Li, Fig. 2 and § 7",
             f"KACA's distortion ratio is {PUBLISHED_RATIO} times lower than Incognito's on average",
-            f"{found['of averages']:.2f} times lower ({by_k}); median quotient "
-            f"{found['median']:.2f}, least {found['least']:.2f}",
+            f"{found['of averages']:.2f} times lower ({by_k})",
             verdict,
             f"Confirmed within {SAME:.0%} of the number, partly if KACA is lower by another "
-            "factor. Which sizes the paper averages over, and its trees, are not printed.",
+            "factor. The paper prints neither its trees nor what it averages; with few attributes "
+            "and k = 2 KACA changes almost nothing, which drives the average.",
         ),
         Claim(
             "Li, abstract",

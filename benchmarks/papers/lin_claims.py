@@ -36,6 +36,10 @@ def _average(runs: list[dict[str, float]], what: str) -> float:
 
 def _figures(results: dict[str, Any]) -> list[Claim]:
     il, seconds = _both(results, "il"), _both(results, "seconds")
+    plain = [
+        results["plain"][k]["seconds"] / cell["seconds"]
+        for k, cell in results["over_k"]["oka"].items()
+    ]
     stages = results["stages"]
     alone = _average(stages["as published"], "il")
     return [
@@ -51,9 +55,14 @@ def _figures(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "Lin, Fig. 4",
             "OKA takes much less time than k-member",
-            f"k-member takes {span(seconds)} times as long (much: at least twice)",
-            judge(ratio >= 2 for ratio in seconds),
-            "Our k-member skips blocks of records that cannot win, which the paper's could not.",
+            f"k-member takes {span(plain, '.1f')} times as long when it looks at every record, as "
+            f"the paper's, and {span(seconds)} times as long with Shoal's skipping (much: at "
+            "least twice)",
+            judge(ratio >= 2 for ratio in (*plain, *seconds)),
+            "Confirmed for both as published; skipping records that cannot win makes k-member as "
+            "fast as OKA at small k."
+            if min(plain) >= 2
+            else "OKA compares with clusters only, of which there are n ÷ k.",
         ),
     ]
 
@@ -61,6 +70,7 @@ def _figures(results: dict[str, Any]) -> list[Claim]:
 def _complexity(results: dict[str, Any]) -> list[Claim]:
     cells = results["over_n"]
     slope = {name: growth((int(n), c["seconds"]) for n, c in cells[name].items()) for name in cells}
+    plain = growth((int(n), cell["seconds"]) for n, cell in results["plain_over_n"].items())
     over_k = [(int(k), cell["seconds"]) for k, cell in results["over_k"]["oka"].items()]
     fall = growth(over_k)
     ends = [int(n) for n in cells["oka"]]
@@ -76,9 +86,11 @@ def _complexity(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "Lin, § 2.2",
             "k-member is slow: O(n²)",
-            f"k-member's time grows as n^{slope['k-member']:.2f}, OKA's as n^{slope['oka']:.2f}",
-            judge([slope["k-member"] > slope["oka"]]),
-            "Confirmed if k-member's time grows faster than OKA's; ours skips much of the work.",
+            f"its time grows as n^{plain:.2f} when it looks at every record, as n^"
+            f"{slope['k-member']:.2f} with Shoal's skipping",
+            judge([plain > 1.8, slope["k-member"] > 1.8]),
+            "The published algorithm is quadratic (an exponent above 1.8); its result can be had "
+            "without looking at every record.",
         ),
         Claim(
             "Lin, § 2.2",

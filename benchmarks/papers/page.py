@@ -67,7 +67,7 @@ def _made_on(parts: Parts) -> Iterator[str]:
         loads = ", ".join(f"{load:.1f}" for load in content["loads"])
         yield (
             f"| {name} | {', '.join(content['commits'])} | {versions} "
-            f"| {card['cores']} ({card['processor']}) | {loads} |"
+            f"| {card['cores']} ({card['model']}) | {loads} |"
         )
     yield ""
     yield (
