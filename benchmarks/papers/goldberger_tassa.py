@@ -239,9 +239,9 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield (
         f"{results['rows']:,} rows of Adult, its 14 public columns (fnlwgt included), cells kept "
-        "or suppressed, so that LM is the share of suppressed cells; salary is private; alpha = 0.5, "
-        "omega = 1.5. Mondrian and the Hilbert curve see the order of numbers, their cells are kept "
-        "or suppressed all the same. All runs use one thread; seed 0 where one run is shown, "
+        "or suppressed, so that LM is the share of suppressed cells; salary is private; alpha is "
+        "0.5, omega 1.5. Mondrian and the Hilbert curve see the order of numbers, their cells are "
+        "kept or suppressed all the same. All runs use one thread; seed 0 where one run is shown, "
         f"seeds 0 to {results['runs'] - 1} in Table 2. *k-member (Goldberger, Tassa)* is the "
         "variant their section 6.2.1 describes: the k - 1 records nearest to a centre, where Byun "
         "et al. add the record that the growing cluster can take at least cost. The paper leaves "

@@ -49,7 +49,8 @@ def _utility(results: dict[str, Any]) -> list[Claim]:
         for name in ("k-member", "k-member, goldberger-tassa")
     }
     slight = [rise <= SLIGHTLY for rise in more["k-member"]]
-    ahead = [max(loss[name][k] for name in SLOW) < min(loss[name][k] for name in QUICK) for k in ks]
+    gap = [min(loss[n][k] for n in QUICK) - max(loss[n][k] for n in SLOW) for k in ks]
+    ahead = [distance > 0 for distance in gap]
     unscaled = [loss["hilbert, not rescaled"][k] / loss["hilbert"][k] for k in ks]
     dm = [_by_k(results, name, "dm") for name in SLOW]
     dm_span = [max(row[k] for row in dm) / min(row[k] for row in dm) for k in ks]
