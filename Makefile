@@ -16,9 +16,10 @@ READY := $(VENV)/.ready-$(call key,pyproject.toml requirements/ci.txt)
 DOCS_READY := $(VENV)/.docs-ready-$(call key,pyproject.toml requirements/ci.txt requirements/docs.txt)
 
 .PHONY: help demo test services lint format bench docs lock clean
+.PHONY: papers papers-byun papers-li papers-lin papers-goldberger-tassa papers-utility papers-cross
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-23s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(READY) ## Anonymize the embedded census table; results in build/demo
 	@$(PY) -m shoal demo --out build/demo
@@ -41,6 +42,27 @@ format: $(READY) ## Format the code and fix what can be fixed safely
 
 bench: $(READY) ## Benchmarks; see benchmarks/run.py --help
 	$(PY) benchmarks/run.py
+
+papers: $(READY) ## The papers, reproduced: results, figures and docs/results/papers.md
+	$(PY) -m benchmarks.papers
+
+papers-byun: $(READY) ## Only Byun et al.: k-member and median partitioning
+	$(PY) -m benchmarks.papers byun
+
+papers-li: $(READY) ## Only Li et al.: KACA and Incognito
+	$(PY) -m benchmarks.papers li
+
+papers-lin: $(READY) ## Only Lin and Wei: OKA and k-member
+	$(PY) -m benchmarks.papers lin
+
+papers-goldberger-tassa: $(READY) ## Only Goldberger and Tassa: sequential clustering and four others
+	$(PY) -m benchmarks.papers goldberger-tassa
+
+papers-utility: $(READY) ## Only their open conjecture: do PMI releases predict better?
+	$(PY) -m benchmarks.papers utility
+
+papers-cross: $(READY) ## Only the cross table: every algorithm and measure
+	$(PY) -m benchmarks.papers cross
 
 docs: $(DOCS_READY) ## Build the documentation into build/docs; a warning is an error
 	$(PY) -m sphinx --fail-on-warning --keep-going --quiet docs build/docs

@@ -43,7 +43,7 @@ LOOKS = {
     "oka": Look("#009E73", "^", (0, (6, 1.5, 1, 1.5)), "..."),
     "kaca": Look("#117733", "P", SOLID, "ooo"),
     "incognito": Look("#AA4499", "X", (0, (1, 1)), "+++"),
-    "sequential": Look("#000000", "o", SOLID, "---"),
+    "sequential": Look("#000000", "p", SOLID, "---"),
     "agglomerative": Look("#CC79A7", "v", (0, (3, 1.5)), "|||"),
     "hilbert": Look("#E69F00", "h", (0, (1, 1.2)), "**"),
     "loukides-shao": Look("#999933", "<", (0, (5, 1, 1, 1, 1, 1)), "--//"),
