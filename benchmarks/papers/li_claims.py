@@ -59,7 +59,7 @@ def _definitions(results: dict[str, Any]) -> list[Claim]:
             "0.087, 1)",
             f"{sum(right)} of {len(right)} numbers agree",
             judge(right),
-            "Listed below; WHD(6, 5) is 0.0876, which the paper cuts to 0.087.",
+            "Listed in its section; WHD(6, 5) is 0.0876, which the paper cuts to 0.087.",
         ),
         Claim(
             "Li, Lemma 1",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 from benchmarks.papers import claims
 
@@ -36,24 +37,35 @@ def _lines(parts: Parts, missing: list[str]) -> Iterator[str]:
         yield "**A quick run on small subsets: these numbers mean nothing.**"
         yield ""
     yield from _contents(parts, missing)
+    for module, content in parts.values():
+        yield module.section(content["results"]).strip()
+        yield ""
     yield "## The claims"
     yield ""
     yield claims.count(found) if found else "None yet."
     yield ""
     yield from claims.table(found)
-    for module, content in parts.values():
-        yield ""
-        yield module.section(content["results"]).strip()
     yield ""
     yield from _made_on(parts)
 
 
 def _contents(parts: Parts, missing: list[str]) -> Iterator[str]:
-    for module, _ in parts.values():
-        yield f"- {module.TITLE}"
+    """Yield the parts and how their claims came out."""
+    verdicts = get_args(claims.Verdict)
+    yield f"| | {' | '.join(f'[{verdict}](#the-claims)' for verdict in verdicts)} |"
+    yield "|---" * (1 + len(verdicts)) + "|"
+    for module, content in parts.values():
+        found = [claim.verdict for claim in module.claims(content["results"])]
+        counts = " | ".join(str(found.count(verdict)) for verdict in verdicts)
+        yield f"| [{module.TITLE}](#{_anchor(module.TITLE)}) | {counts} |"
     for name in missing:
-        yield f"- not measured yet: {name} (`make papers-{name}`)"
+        yield f"| {name}: not measured yet (`make papers-{name}`){' |' * (1 + len(verdicts))}"
     yield ""
+
+
+def _anchor(title: str) -> str:
+    """Return the anchor that Markdown readers give to a heading."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def _made_on(parts: Parts) -> Iterator[str]:
