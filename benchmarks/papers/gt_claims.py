@@ -127,7 +127,7 @@ def _utility(results: dict[str, Any]) -> list[Claim]:
             f"largest ÷ smallest DM of the three best algorithms: {span(dm_span)}",
             judge(ratio <= 1.25 for ratio in dm_span),
             "Nearly is taken for within a quarter; k-member's clusters have k records almost all, "
-            "those of the others up to omegak and more.",
+            "those of the others up to omega times k and more.",
         ),
     ]
 

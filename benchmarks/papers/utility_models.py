@@ -1,0 +1,223 @@
+"""One cell of the utility study: a release of the training rows, models and rules made from it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+import shoal
+from benchmarks.common import eight, fourteen, load_adult
+from benchmarks.papers import features, utility_rules
+from shoal.errors import ShoalWarning
+from shoal.partition import Partition
+
+FOLDS = 5
+QUICK_ROWS = 1_000
+PASSES = 10
+"""Sequential clustering stops here: PMI, not monotone, keeps moving records but gains little."""
+VARIANTS: dict[str, dict[str, Any]] = {
+    "pmi": {"algorithm": "sequential", "measure": "pmi"},
+    "mi": {"algorithm": "sequential", "measure": "mi"},
+    "lm": {"algorithm": "sequential", "measure": "lm"},
+    "ncp": {"algorithm": "sequential", "measure": "ncp"},
+    "k-member": {"algorithm": "k-member", "measure": "ncp"},
+    "k-member, classification": {
+        "algorithm": "k-member",
+        "measure": "ncp",
+        "algorithm_options": {"class_penalty": 1.0},
+    },
+}
+MODELS = ("logistic regression", "naive Bayes", "random forest", "gradient boosting")
+SUPPORT = 0.01
+QUICK_SUPPORT = 0.1
+CONFIDENCE = {"<=50K": 0.9, ">50K": 0.5}
+"""Least confidence of a rule, by class: three quarters of all rows are of the first."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The original table of a setting, encoded, and how its cells are read."""
+
+    frame: Any
+    roles: dict[str, Any]
+    table: Any
+    columns: list[features.Reading]
+    classes: Any
+    fold_of: Any
+
+
+@lru_cache(maxsize=2)
+def setting(name: str, *, quick: bool) -> Setting:
+    """Return "taxonomies" (8 columns) or "suppression" (14 columns kept or suppressed)."""
+    frame = load_adult().sample(fraction=1.0, shuffle=True, seed=2)
+    if quick:
+        frame = frame.head(QUICK_ROWS)
+    roles = eight(frame, taxonomies=True) if name == "taxonomies" else fourteen(frame)
+    table = features.encoded(frame, roles)
+    classes = (frame.get_column("salary") == ">50K").to_numpy().astype(np.int64)
+    fold_of = np.arange(frame.height) % FOLDS  # the rows are in random order
+    return Setting(frame, roles, table, features.readings(frame, table), classes, fold_of)
+
+
+def original(name: str, fold: int, quick: bool) -> dict[str, Any]:  # noqa: FBT001 - run by name
+    """Return the scores of models of the original rows, and of always guessing the majority."""
+    told = setting(name, quick=quick)
+    train, test = _split(told, fold)
+    majority = int(np.bincount(told.classes[train]).argmax())
+    cells = features.exact(told.table.take(train))
+    rules = _original_rules(name, fold, quick=quick)
+    return {
+        "models": _models(told, cells, np.arange(len(train)), train, test),
+        "majority": float(np.mean(told.classes[test] == majority)),
+        "n_rules": len(rules),
+        "train": len(train),
+        "test": len(test),
+    }
+
+
+def release(name: str, variant: str, k: int, fold: int, quick: bool) -> dict[str, Any]:  # noqa: FBT001
+    """Return what models and rules of a release of the training rows are worth."""
+    told = setting(name, quick=quick)
+    train, test = _split(told, fold)
+    given = dict(VARIANTS[variant])
+    if given["algorithm"] == "sequential":
+        given["algorithm_options"] = {"max_passes": PASSES}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ShoalWarning)
+        made = shoal.anonymize(
+            told.frame[train.tolist()], k, **told.roles, **given, seed=fold, threads=1
+        )
+    partition = Partition.from_labels(made.groups)
+    cells = features.released(told.table.take(train), partition)
+    return {
+        "models": _models(told, cells, partition.labels, train, test),
+        "rules": _rules(told, name, fold, cells, partition, train, quick=quick),
+        "scores": {m: made.scores[m] for m in ("ncp", "pmi", "cm", "entropy-diversity")},
+    }
+
+
+def _split(told: Setting, fold: int) -> tuple[Any, Any]:
+    return np.flatnonzero(told.fold_of != fold), np.flatnonzero(told.fold_of == fold)
+
+
+def _models(
+    told: Setting, cells: list[features.Cells], label: Any, train: Any, test: Any
+) -> dict[str, dict[str, float]]:
+    """Train every model on the cells and classes of the training rows; test on original rows."""
+    from threadpoolctl import threadpool_limits
+
+    exact = features.exact(told.table.take(test))
+    y, truth = told.classes[train], told.classes[test]
+    mixed = features.mixed_features(told.columns, cells)
+    centre, spread = _moments(mixed, cells[0].rows)
+    mixed = ((mixed - centre) / spread).astype(np.float32)
+    mixed_test = features.mixed_features(told.columns, exact)
+    mixed_test = ((mixed_test - centre) / spread).astype(np.float32)
+    shares = features.share_features(told.columns, cells)
+    shares_test = features.share_features(told.columns, exact)
+    # rows of a group and class are equal: counted once with a weight, where that is the same
+    groups, classes, weight = _bundles(label, y)
+    found = {}
+    with threadpool_limits(1):
+        for name in MODELS:
+            model = _model(name)
+            if name == "naive Bayes":
+                model.fit(shares[groups], classes, sample_weight=weight)
+                chance = model.predict_proba(shares_test)[:, 1]
+            elif name == "logistic regression":
+                model.fit(mixed[groups], classes, sample_weight=weight)
+                chance = model.predict_proba(mixed_test)[:, 1]
+            else:
+                model.fit(mixed[label], y)
+                chance = model.predict_proba(mixed_test)[:, 1]
+            found[name] = _judge(chance, truth)
+    return found
+
+
+def _model(name: str) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.naive_bayes import MultinomialNB
+
+    made = {
+        "logistic regression": lambda: LogisticRegression(max_iter=1_000),
+        "naive Bayes": lambda: MultinomialNB(alpha=1.0),
+        "random forest": lambda: RandomForestClassifier(
+            n_estimators=40, min_samples_leaf=5, random_state=0, n_jobs=1
+        ),
+        "gradient boosting": lambda: HistGradientBoostingClassifier(random_state=0),
+    }
+    return made[name]()
+
+
+def _moments(values: Any, rows: Any) -> tuple[Any, Any]:
+    """Return the mean and the standard deviation of each feature over rows; 1 where it is 0."""
+    centre = rows @ values / rows.sum()
+    spread = np.sqrt(rows @ (values - centre) ** 2 / rows.sum())
+    return centre, np.where(spread > 0, spread, 1.0)
+
+
+def _bundles(label: Any, y: Any) -> tuple[Any, Any, Any]:
+    """Return group, class and number of rows of each combination that occurs."""
+    pairs, weight = np.unique(label.astype(np.int64) * 2 + y, return_counts=True)
+    return pairs // 2, pairs % 2, weight
+
+
+def _judge(chance: Any, truth: Any) -> dict[str, float]:
+    from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
+
+    guess = (chance > 0.5).astype(np.int64)
+    return {
+        "accuracy": float(np.mean(guess == truth)),
+        "balanced": float(balanced_accuracy_score(truth, guess)),
+        "auc": float(roc_auc_score(truth, chance)),
+        "log_loss": float(log_loss(truth, np.clip(chance, 1e-6, 1 - 1e-6))),
+    }
+
+
+@lru_cache(maxsize=8)
+def _original_rules(name: str, fold: int, *, quick: bool) -> dict[utility_rules.Rule, float]:
+    told = setting(name, quick=quick)
+    train, _ = _split(told, fold)
+    degrees = features.share_features(told.columns, features.exact(told.table.take(train)))
+    counts = np.zeros((len(train), 2), np.int64)
+    counts[np.arange(len(train)), told.classes[train]] = 1
+    # equal rows are one group
+    rows, place = np.unique(degrees, axis=0, return_inverse=True)
+    merged = np.zeros((len(rows), 2), np.int64)
+    np.add.at(merged, place, counts)
+    support = QUICK_SUPPORT if quick else SUPPORT
+    mined = utility_rules.mine(rows, merged, features.owners(told.columns), support)
+    return mined.rules(support, tuple(CONFIDENCE.values()))
+
+
+def _rules(
+    told: Setting,
+    name: str,
+    fold: int,
+    cells: list[features.Cells],
+    partition: Partition,
+    train: Any,
+    *,
+    quick: bool,
+) -> dict[str, dict[str, float]]:
+    """Return how close the rules are, with generalised cells read as shares or only if certain."""
+    wanted = _original_rules(name, fold, quick=quick)
+    counts = np.zeros((partition.n_groups, 2), np.int64)
+    np.add.at(counts, (partition.labels, told.classes[train]), 1)
+    support = QUICK_SUPPORT if quick else SUPPORT
+    found = {}
+    for reading, read in (
+        ("shares", features.share_features),
+        ("certain", features.certain_features),
+    ):
+        degrees = read(told.columns, cells)
+        mined = utility_rules.mine(degrees, counts, features.owners(told.columns), support)
+        again = utility_rules.confidences(degrees, counts, wanted)
+        rules = mined.rules(support, tuple(CONFIDENCE.values()))
+        found[reading] = utility_rules.compare(wanted, rules, again)
+    return found
