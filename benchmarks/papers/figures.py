@@ -319,3 +319,56 @@ def _pyplot() -> Any:
     from matplotlib import pyplot as plt
 
     return plt
+
+
+def heat(
+    stem: str,
+    folder: Path,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Sequence[Sequence[float]],
+    *,
+    title: str,
+    value_label: str,
+) -> str:
+    """Draw a table of numbers, darker where they are higher; write stem.png and stem.svg.
+
+    Args:
+        stem: name of the files.
+        folder: where they go.
+        rows: labels at the left.
+        columns: labels below.
+        values: a number of at least 1 per row and column, coloured by its logarithm; nan is blank.
+        title: above the table.
+        value_label: what the numbers are.
+    """
+    import numpy as np
+
+    plt = _pyplot()
+    numbers = np.array(values, float)
+    logs = np.log2(numbers)
+    with plt.rc_context({**STYLE, "axes.grid": False}):
+        figure, axes = plt.subplots(
+            figsize=(2.4 + 0.72 * len(columns), 1.3 + 0.32 * len(rows)), layout="constrained"
+        )
+        top = max(float(np.nanmax(logs)), 1.0)
+        axes.imshow(logs, cmap="Blues", vmin=0, vmax=top, aspect="auto")
+        for i, j in np.argwhere(np.isfinite(numbers)):
+            dark = logs[i, j] > 0.55 * top
+            bold = "bold" if numbers[i, j] <= 1 else "normal"
+            axes.text(
+                j,
+                i,
+                f"{numbers[i, j]:.2f}",
+                ha="center",
+                va="center",
+                fontsize=8,
+                color="white" if dark else "black",
+                fontweight=bold,
+            )
+        axes.set_xticks(range(len(columns)), columns, rotation=30, ha="right")
+        axes.set_yticks(range(len(rows)), rows)
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        axes.set(title=title, xlabel=f"measure ({value_label})")
+        return _save(figure, stem, folder)

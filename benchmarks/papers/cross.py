@@ -1,0 +1,267 @@
+"""Beyond the papers: every algorithm times every measure times k, on one table."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import shoal
+from benchmarks.papers import figures
+from benchmarks.papers.cross_guide import guide, ignoring, runs_of
+from benchmarks.papers.cross_run import PASSES, can_be_minimised, own_process
+
+if TYPE_CHECKING:
+    from benchmarks.papers.claims import Claim
+    from benchmarks.papers.kept import Keep
+
+TITLE = "The cross table: every algorithm, every measure, every k"
+ROWS, QUICK_ROWS = 45_222, 800
+KS = (5, 10, 25, 50, 100)
+SHORT = 10  # the k of runs that all k would take too long for, and of the tables on the page
+SLOW = {("agglomerative", "pmi"), ("agglomerative", "wmi")}
+"""Minutes per run: no bound prunes a measure that is not monotone."""
+SAME = ("il", "tree", "whd")
+"""In this setting NCP, or NCP times the number of cells: run at one k, to show it."""
+
+
+def measure(keep: Keep, *, quick: bool) -> dict[str, Any]:
+    """Run two processes at a time, each one algorithm and one measure over k."""
+    rows, ks = (ROWS, KS) if not quick else (QUICK_ROWS, (5, 10))
+    names = shoal.algorithms() if not quick else ("auto", "k-member", "mondrian", "incognito")
+    minimised = can_be_minimised() if not quick else ("ncp", "il", "tree", "lm", "pmi")
+    jobs = {}
+    for algorithm in names:
+        for name in minimised:
+            few = name in SAME or (algorithm, name) in SLOW
+            wanted = (SHORT,) if few else ks
+            told = ",".join(map(str, wanted))
+            jobs[f"{algorithm} {name} k={told} seed=0"] = (
+                own_process,
+                (algorithm, name, rows, wanted),
+            )
+    # what takes longest begins first, so that both processes end at the same time
+    slowest = ("agglomerative", "auto", "sequential")
+    order = sorted(
+        jobs,
+        key=lambda key: (not key.split()[1].endswith("mi"), not key.startswith(slowest)),
+    )
+    done = keep.many({key: jobs[key] for key in order})
+    cells: dict[str, Any] = {}
+    for key in jobs:
+        algorithm, name = key.split()[:2]
+        cells.setdefault(algorithm, {})[name] = done[key]
+    return {"rows": rows, "ks": list(ks), "cells": cells, "measures": list(shoal.measures())}
+
+
+def draw(results: dict[str, Any], folder: Path) -> list[str]:
+    """Draw loss and time over k and loss over measures; write all runs as a CSV file."""
+    cells, ks = results["cells"], [str(k) for k in results["ks"]]
+    _write_csv(results, folder / "cross.csv")
+    panels = []
+    for what, title in (("ncp", "loss: NCP, minimised"), ("seconds", "time")):
+        series = {}
+        for algorithm, row in cells.items():
+            found = row["ncp"]["k"]
+            points = [(int(k), _value(found[k], what)) for k in ks if "loss" in found[k]]
+            if points:
+                series[algorithm] = points
+        panels.append(
+            figures.Panel(
+                series,
+                "k (records)",
+                "time (s)" if what == "seconds" else "NCP (mean per cell)",
+                f"Adult, {results['rows']:,} rows: {title}",
+                log_x=True,
+                log_y=what == "seconds",
+            )
+        )
+    stems = [figures.panels("cross_over_k", folder, panels)]
+    rows, columns, ratios = _ratios(results)
+    stems.append(
+        figures.heat(
+            "cross_measures",
+            folder,
+            rows,
+            columns,
+            ratios,
+            title=f"Loss ÷ the least loss of all algorithms, own measure minimised, k = {SHORT}",
+            value_label="times the least loss",
+        )
+    )
+    return stems
+
+
+def _value(cell: Mapping[str, Any], what: str) -> float:
+    return float(cell["seconds"] if what == "seconds" else cell["loss"][what])
+
+
+def _ratios(results: dict[str, Any]) -> tuple[list[str], list[str], list[list[float]]]:
+    """Return loss ÷ least loss per algorithm and measure, each run minimising that measure."""
+    cells = results["cells"]
+    columns = [m for m in next(iter(cells.values())) if m not in SAME]
+    values = []
+    for row in cells.values():
+        found = [row[m]["k"].get(str(SHORT), {}) for m in columns]
+        values.append(
+            [
+                c["loss"][m] if "loss" in c else float("nan")
+                for c, m in zip(found, columns, strict=True)
+            ]
+        )
+    best = [np.nanmin(column) for column in zip(*values, strict=True)]
+    ratios = [[v / b for v, b in zip(row, best, strict=True)] for row in values]
+    return [figures.shown(a) for a in cells], columns, ratios
+
+
+def _write_csv(results: dict[str, Any], path: Path) -> None:
+    names = results["measures"]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(
+            ["algorithm", "minimised", "k", "seconds", "peak MiB", "groups", "suppressed", *names]
+        )
+        for algorithm, minimised, k, cell, memory in runs_of(results):
+            head = [algorithm, minimised, k]
+            if "loss" in cell:
+                rest = [cell["seconds"], memory, cell["groups"], cell["suppressed"]]
+                out.writerow([*head, *rest, *(cell["loss"][name] for name in names)])
+            else:
+                out.writerow([*head, cell["error"]])
+
+
+def section(results: dict[str, Any]) -> str:
+    """Return the part of the page."""
+    return "\n".join(_lines(results))
+
+
+def _lines(results: dict[str, Any]) -> Iterator[str]:
+    n_runs = sum(1 for _ in runs_of(results))
+    yield f"## {TITLE}"
+    yield ""
+    yield (
+        f"Adult, {results['rows']:,} rows, eight quasi-identifiers, six of them with taxonomies, "
+        "salary sensitive; "
+        f"{len(results['cells'])} algorithms, {len(next(iter(results['cells'].values())))} "
+        f"measures to minimise, k = {', '.join(map(str, results['ks']))}: {n_runs} runs, seed 0, "
+        "one thread each. All of them, with the loss under all "
+        f"{len(results['measures'])} measures, are in [cross.csv](papers/cross.csv). Each "
+        "algorithm and measure has a process of its own, whose peak is the memory shown (about "
+        "250 MiB of it are Python, the libraries and the table). Two processes ran side by side, "
+        "so times compare within this table only. Incognito generalises whole columns and has "
+        "trees for age and education too. Class-aware measures look at salary."
+    )
+    yield ""
+    yield from _notes(results)
+    yield ""
+    yield "### Which algorithm for which purpose"
+    yield ""
+    yield from guide(results)
+    yield ""
+    yield figures.picture("cross_over_k", "NCP and time over k")
+    yield figures.picture("cross_measures", "Loss of each algorithm under each measure")
+    yield from _minimised(results)
+    yield from _everything(results)
+
+
+def _notes(results: dict[str, Any]) -> Iterator[str]:
+    """Say once what an algorithm cannot minimise or does not look at."""
+    same = ignoring(results)
+    if same:
+        yield (
+            "- The same groups whatever measure is asked for: "
+            f"{', '.join(figures.shown(name) for name in same)}."
+        )
+    errors: dict[str, list[str]] = {}
+    for algorithm, minimised, k, cell, _ in runs_of(results):
+        if "error" in cell:
+            errors.setdefault(cell["error"], []).append(f"{algorithm}, {minimised}, k = {k}")
+    for text, where in errors.items():
+        yield f"- Not possible ({'; '.join(where)}): {text}"
+    pairs = [
+        (row["ncp"]["k"].get(str(SHORT), {}), row[name]["k"].get(str(SHORT), {}))
+        for row in results["cells"].values()
+        for name in SAME
+        if name in row
+    ]
+    equal = sum(a.get("same") == b.get("same") for a, b in pairs)
+    yield (
+        f"- With these trees {', '.join(f'`{name}`' for name in SAME)} are `ncp`, or `ncp` times "
+        f"the number of cells. Minimising them gives the same groups: checked at k = {SHORT}, "
+        f"true for {equal} of {len(pairs)} pairs with an algorithm; not run at other k."
+    )
+    scores = [m for m in results["measures"] if m not in can_be_minimised()]
+    yield f"- Scores only, which no algorithm minimises: {', '.join(scores)}."
+    if any(pair[0] in results["cells"] for pair in SLOW):
+        yield (
+            "- Left out for time: agglomerative clustering with `pmi` and `wmi` except at "
+            f"k = {SHORT} (nothing prunes a measure that is not monotone)."
+        )
+    yield (
+        f"- With `pmi` and `wmi`, sequential clustering stops after {PASSES} passes; its default "
+        "is 100, and it would use them all."
+    )
+
+
+def _minimised(results: dict[str, Any]) -> Iterator[str]:
+    """Show per algorithm the loss in the measure that was minimised, over k."""
+    ks = [str(k) for k in results["ks"]]
+    cells = results["cells"]
+    for name in next(iter(cells.values())):
+        if name in SAME:
+            continue
+        yield ""
+        yield f"**`{name}` minimised: {name} over k, seconds in brackets, and memory**"
+        yield ""
+        yield f"| algorithm | {' | '.join(f'k = {k}' for k in ks)} | peak MiB |"
+        yield "|---" * (len(ks) + 2) + "|"
+        lowest = {
+            k: min(
+                (row[name]["k"][k]["loss"][name] for row in cells.values() if _has(row[name], k)),
+                default=0.0,
+            )
+            for k in ks
+        }
+        for algorithm, row in cells.items():
+            shown = [_cell(row[name]["k"].get(k), name, lowest[k]) for k in ks]
+            memory = row[name]["mebibytes"]
+            yield f"| {figures.shown(algorithm)} | {' | '.join(shown)} | {memory} |"
+
+
+def _has(entry: Mapping[str, Any], k: str) -> bool:
+    return "loss" in entry["k"].get(k, {})
+
+
+def _cell(cell: Mapping[str, Any] | None, name: str, lowest: float) -> str:
+    if cell is None or "loss" not in cell:
+        return "-"
+    text = f"{cell['loss'][name]:.4f}"
+    if cell["loss"][name] <= lowest:
+        text = f"**{text}**"
+    gone = f", {cell['suppressed']} rows left out" if cell["suppressed"] else ""
+    return f"{text} ({cell['seconds']:.1f}{gone})"
+
+
+def _everything(results: dict[str, Any]) -> Iterator[str]:
+    """Show all measures at one k, for NCP and PMI."""
+    names = results["measures"]
+    for minimised in ("ncp", "pmi"):
+        yield ""
+        yield f"**All measures at k = {SHORT} where `{minimised}` is minimised**"
+        yield ""
+        yield f"| algorithm | {' | '.join(names)} |"
+        yield "|---" * (len(names) + 1) + "|"
+        for algorithm, row in results["cells"].items():
+            cell = row[minimised]["k"].get(str(SHORT), {})
+            if "loss" in cell:
+                values = " | ".join(f"{cell['loss'][name]:.4g}" for name in names)
+                yield f"| {figures.shown(algorithm)} | {values} |"
+
+
+def claims(results: dict[str, Any]) -> list[Claim]:
+    """Return none: the table goes beyond the papers."""
+    del results
+    return []

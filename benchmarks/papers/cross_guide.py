@@ -1,0 +1,205 @@
+"""The reading guide of the cross table: sentences made from its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import geometric_mean, median
+from typing import Any
+
+from benchmarks.papers.figures import shown
+
+PUBLIC = ("ncp", "lm", "whd-height", "suppression", "mi")
+"""Measures that do not look at the sensitive column, each of them once."""
+PROMPT = 1.0  # seconds
+CLOSE = 1.05  # times the least
+
+
+def runs_of(results: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, Any], int]]:
+    """Yield algorithm, minimised measure, k, the run and the memory of every run."""
+    for algorithm, row in results["cells"].items():
+        for minimised, entry in row.items():
+            for k, cell in entry["k"].items():
+                yield algorithm, minimised, k, cell, entry["mebibytes"]
+
+
+def ignoring(results: dict[str, Any]) -> list[str]:
+    """Return the algorithms whose groups are the same whatever is minimised."""
+    found = []
+    for algorithm, row in results["cells"].items():
+        seen: dict[str, set[str]] = {}
+        for entry in row.values():
+            for k, cell in entry["k"].items():
+                if "same" in cell:
+                    seen.setdefault(k, set()).add(cell["same"])
+        if seen and all(len(hashes) == 1 for hashes in seen.values()):
+            found.append(algorithm)
+    return found
+
+
+def _excess(results: dict[str, Any], names: tuple[str, ...]) -> dict[str, float]:
+    """Return per algorithm the mean of loss ÷ least loss, where every algorithm has a run."""
+    cells = results["cells"]
+    ratios: dict[str, list[float]] = {}
+    for name in names:
+        for k in map(str, results["ks"]):
+            found = {
+                a: row[name]["k"][k]["loss"][name]
+                for a, row in cells.items()
+                if "loss" in row.get(name, {"k": {}})["k"].get(k, {})
+            }
+            if not found or min(found.values()) <= 0:
+                continue
+            for algorithm, loss in found.items():
+                ratios.setdefault(algorithm, []).append(loss / min(found.values()))
+    return dict(sorted(((a, geometric_mean(r)) for a, r in ratios.items()), key=lambda x: x[1]))
+
+
+def _seconds(results: dict[str, Any], names: tuple[str, ...]) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for algorithm, minimised, _, cell, _ in runs_of(results):
+        if minimised in names and "seconds" in cell:
+            found.setdefault(algorithm, []).append(cell["seconds"])
+    return {algorithm: median(times) for algorithm, times in found.items()}
+
+
+def _wins(results: dict[str, Any], names: tuple[str, ...]) -> tuple[dict[str, int], int]:
+    """Return how often each algorithm has the least loss, and of how many cells."""
+    wins: dict[str, int] = {}
+    total = 0
+    for name in names:
+        for k in map(str, results["ks"]):
+            found = {
+                a: row[name]["k"][k]["loss"][name]
+                for a, row in results["cells"].items()
+                if "loss" in row.get(name, {"k": {}})["k"].get(k, {})
+            }
+            if found:
+                total += 1
+                best = min(found, key=lambda a: found[a])
+                wins[best] = wins.get(best, 0) + 1
+    return wins, total
+
+
+def guide(results: dict[str, Any]) -> Iterator[str]:
+    """Yield one sentence per purpose."""
+    measured = next(iter(results["cells"].values()))
+    public = tuple(name for name in PUBLIC if name in measured)
+    classes = tuple(name for name in ("pmi", "wmi") if name in measured)
+    excess, seconds = _excess(results, public), _seconds(results, public)
+    wins, total = _wins(results, public)
+    best = max(wins, key=lambda a: wins[a])
+    yield (
+        f"- **Least loss, time is no matter:** {shown(best)} has the least loss in {wins[best]} "
+        f"of {total} cells (measures without a class, all k), in {seconds[best]:.1f} s "
+        f"(median); {_runner_up(excess, best)}."
+    )
+    prompt = [a for a in excess if seconds[a] <= PROMPT]
+    if prompt:
+        first = prompt[0]
+        yield (
+            f"- **A good release at once:** of the algorithms that take at most {PROMPT:g} s, "
+            f"{shown(first)} loses least, on average {excess[first]:.2f} times the least loss "
+            f"({seconds[first]:.2f} s)."
+        )
+    quickest = min(seconds, key=lambda a: seconds[a])
+    yield (
+        f"- **As fast as possible:** {shown(quickest)} takes {seconds[quickest]:.2f} s and loses "
+        f"{excess[quickest]:.2f} times the least."
+    )
+    yield from _sensitive(results, classes)
+    yield from _suppressing(results)
+    yield from _wholes(excess)
+    memory = {a: max(entry["mebibytes"] for entry in row.values()) for a, row in _cells(results)}
+    low, high = min(memory, key=memory.__getitem__), max(memory, key=memory.__getitem__)
+    yield (
+        f"- **Memory** decides nothing at this size: {memory[low]} MiB ({shown(low)}) to "
+        f"{memory[high]} MiB ({shown(high)})."
+    )
+    yield (
+        "- **In order of loss** (mean of loss ÷ least loss over measures without a class and all "
+        "k, median seconds): "
+        + ", ".join(f"{shown(a)} {ratio:.2f} ({seconds[a]:.1f} s)" for a, ratio in excess.items())
+        + "."
+    )
+    worst = _worst_measure(results, public)
+    if worst:
+        yield worst
+
+
+def _cells(results: dict[str, Any]) -> Any:
+    return results["cells"].items()
+
+
+def _runner_up(excess: dict[str, float], best: str) -> str:
+    others = [a for a in excess if a != best]
+    if not others:
+        return "there is no other"
+    second = others[0]
+    word = "within 5 % of" if excess[second] <= CLOSE * excess[best] else "behind"
+    return (
+        f"{shown(second)} comes next, {word} it ({excess[second]:.2f} times the least loss on "
+        f"average, {shown(best)} {excess[best]:.2f})"
+    )
+
+
+def _sensitive(results: dict[str, Any], classes: tuple[str, ...]) -> Iterator[str]:
+    if not classes:
+        return
+    wins, total = _wins(results, classes)
+    best = max(wins, key=lambda a: wins[a])
+    price = []
+    for row in results["cells"].values():
+        for k in map(str, results["ks"]):
+            plain, own = (row[m]["k"].get(k, {}) for m in ("ncp", classes[0]))
+            if "loss" in plain and "loss" in own and plain["loss"]["ncp"] > 0:
+                price.append(own["loss"]["ncp"] / plain["loss"]["ncp"])
+    yield (
+        f"- **Clusters that go with the sensitive column** ({', '.join(classes)}): {shown(best)} "
+        f"has the least loss in {wins[best]} of {total} cells. Minimising {classes[0]} instead of "
+        f"ncp makes NCP {median(price):.1f} times as high (median); the part on the open "
+        "conjecture shows what models make of it."
+    )
+
+
+def _suppressing(results: dict[str, Any]) -> Iterator[str]:
+    gone: dict[str, int] = {}
+    for algorithm, _, _, cell, _ in runs_of(results):
+        if cell.get("suppressed"):
+            gone[algorithm] = max(gone.get(algorithm, 0), cell["suppressed"])
+    for algorithm, most in gone.items():
+        yield (
+            f"- **Every row has to stay:** not {shown(algorithm)}, which leaves out up to "
+            f"{most:,} of {results['rows']:,} rows, as published."
+        )
+
+
+def _wholes(excess: dict[str, float]) -> Iterator[str]:
+    if "incognito" in excess:
+        yield (
+            "- **One level per column for all rows** (simple to explain, easy to join): "
+            f"{shown('incognito')}, at {excess['incognito']:.1f} times the least loss."
+        )
+
+
+def _worst_measure(results: dict[str, Any], public: tuple[str, ...]) -> str:
+    """Say how much is lost in one measure by minimising another."""
+    ratios: dict[tuple[str, str], list[float]] = {}
+    for row in results["cells"].values():
+        for k in map(str, results["ks"]):
+            for name in public:
+                own = row[name]["k"].get(k, {})
+                for other in public:
+                    cell = row[other]["k"].get(k, {})
+                    if other != name and "loss" in own and "loss" in cell and own["loss"][name] > 0:
+                        ratio = cell["loss"][name] / own["loss"][name]
+                        ratios.setdefault((name, other), []).append(ratio)
+    if not ratios:
+        return ""
+    means = {pair: geometric_mean(found) for pair, found in ratios.items()}
+    (name, other), worst = max(means.items(), key=lambda item: item[1])
+    (near, beside), least = min(means.items(), key=lambda item: abs(item[1] - 1))
+    return (
+        f"- **Choosing the measure:** minimise what will be judged. Minimising {other} instead of "
+        f"{name} makes {name} {worst:.2f} times as high (the worst pair); {beside} instead of "
+        f"{near} makes {least:.2f} times (the closest pair)."
+    )

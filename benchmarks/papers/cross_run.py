@@ -1,0 +1,121 @@
+"""One algorithm and one measure over k, in a process of its own, so that its memory is its own.
+
+Run: python -m benchmarks.papers.cross_run ALGORITHM MEASURE ROWS K [K ...]
+Prints one line of JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import time
+import warnings
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+import shoal
+from benchmarks.common import eight, load_adult, peak_mebibytes
+from benchmarks.papers.features import encoded
+from shoal.errors import ShoalError, ShoalWarning
+from shoal.pipeline import Request, run_pipeline
+from shoal.registry import load, measures
+from shoal.schema import build_schema
+from shoal.scores import score_table
+
+CLASSES = ("pmi", "wmi")
+PASSES = 10
+"""Sequential clustering stops here with PMI, which is not monotone and keeps moving records."""
+WARM_ROWS = 500
+
+
+def own_process(algorithm: str, measure: str, rows: int, ks: tuple[int, ...]) -> dict[str, Any]:
+    """Return the runs of one algorithm and measure, made in a new process."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "benchmarks.papers.cross_run",
+            algorithm,
+            measure,
+            str(rows),
+            *map(str, ks),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{algorithm} with {measure} failed:\n{done.stderr[-2_000:]}")
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@lru_cache(maxsize=1)
+def adult(rows: int) -> Any:
+    """Return rows of Adult in one random order."""
+    return load_adult().sample(fraction=1.0, shuffle=True, seed=1).head(rows)
+
+
+def described(frame: Any, algorithm: str) -> dict[str, Any]:
+    """Return the roles of the columns: Incognito, which recodes levels, has trees for numbers."""
+    roles = eight(frame, taxonomies=True)
+    if algorithm == "incognito":
+        numbers = sorted(set(load_adult().get_column("education_num")))
+        roles["hierarchies"] = roles["hierarchies"] | {
+            "age": shoal.datasets.adult_hierarchies()["age"],
+            "education_num": shoal.interval_hierarchy(numbers, widths=(2, 4, 8)),
+        }
+    return roles
+
+
+def run(algorithm: str, measure: str, rows: int, k: int) -> dict[str, Any]:
+    """Return what one run loses under every measure, and its seconds."""
+    frame = adult(rows)
+    roles = described(frame, algorithm)
+    schema = build_schema(frame.columns, **roles)
+    options = {"max_passes": PASSES} if algorithm == "sequential" and measure in CLASSES else {}
+    request = Request(
+        k=k, algorithm=algorithm, algorithm_options=options, measure=measure, seed=0, threads=1
+    )
+    began = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ShoalWarning)
+            result = run_pipeline(frame, schema, request)
+    except ShoalError as error:
+        return {"error": str(error)}
+    seconds = time.perf_counter() - began
+    scores = score_table(encoded(frame, roles), result.partition, measures())
+    labels = result.partition.labels
+    # groups are the same if they list the same rows, whatever their numbers
+    first = np.unique(labels, return_index=True, return_inverse=True)
+    canonical = first[1][first[2]].astype(np.int64)
+    return {
+        "seconds": round(seconds, 3),
+        "groups": result.partition.n_groups,
+        "suppressed": result.partition.n_suppressed,
+        "same": hashlib.sha256(canonical.tobytes()).hexdigest()[:12],
+        "loss": {name: float(f"{value:.6g}") for name, value in scores.items()},
+    }
+
+
+def can_be_minimised() -> tuple[str, ...]:
+    """Return the measures that algorithms can minimise."""
+    return tuple(name for name in measures() if load("measures", name).can_minimise)
+
+
+def main() -> None:
+    """Run all k of the command line and print the result."""
+    algorithm, measure, rows, *ks = sys.argv[1:]
+    run(algorithm, measure, WARM_ROWS, 5)  # compile
+    adult.cache_clear()
+    found: dict[str, Any] = {"k": {k: run(algorithm, measure, int(rows), int(k)) for k in ks}}
+    print(json.dumps({**found, "mebibytes": round(peak_mebibytes())}))
+
+
+if __name__ == "__main__":
+    main()
