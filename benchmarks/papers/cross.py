@@ -88,8 +88,8 @@ def draw(results: dict[str, Any], folder: Path) -> list[str]:
             rows,
             columns,
             ratios,
-            title=f"Loss ÷ the least loss of all algorithms, own measure minimised, k = {SHORT}",
-            value_label="times the least loss",
+            title=f"Loss ÷ least loss of all algorithms at k = {SHORT}",
+            x_label="measure that is minimised and shown",
         )
     )
     return stems

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from shoal.closure import TreeClosures, close
+from shoal.closure import IntervalClosures, TreeClosures, close
 from shoal.encode import encode
 from shoal.infer import infer_kinds
 from shoal.schema import build_schema
@@ -152,7 +152,8 @@ def released(table: EncodedTable, partition: Partition) -> list[Cells]:
             node = closures.node[:-1]
             low, high = attribute.taxonomy.first_leaf[node], attribute.taxonomy.last_leaf[node]
         else:
-            low, high = closures.low[:-1], closures.high[:-1]  # type: ignore[union-attr]
+            assert isinstance(closures, IntervalClosures)  # no setting has columns of sets
+            low, high = closures.low[:-1], closures.high[:-1]
         found.append(Cells(low.astype(np.int64), high.astype(np.int64), partition.sizes))
     return found
 

@@ -329,7 +329,7 @@ def heat(
     values: Sequence[Sequence[float]],
     *,
     title: str,
-    value_label: str,
+    x_label: str,
 ) -> str:
     """Draw a table of numbers, darker where they are higher; write stem.png and stem.svg.
 
@@ -340,7 +340,7 @@ def heat(
         columns: labels below.
         values: a number of at least 1 per row and column, coloured by its logarithm; nan is blank.
         title: above the table.
-        value_label: what the numbers are.
+        x_label: what the columns are.
     """
     import numpy as np
 
@@ -349,7 +349,8 @@ def heat(
     logs = np.log2(numbers)
     with plt.rc_context({**STYLE, "axes.grid": False}):
         figure, axes = plt.subplots(
-            figsize=(2.4 + 0.72 * len(columns), 1.3 + 0.32 * len(rows)), layout="constrained"
+            figsize=(max(5.6, 2.4 + 0.72 * len(columns)), 1.3 + 0.32 * len(rows)),
+            layout="constrained",
         )
         top = max(float(np.nanmax(logs)), 1.0)
         axes.imshow(logs, cmap="Blues", vmin=0, vmax=top, aspect="auto")
@@ -370,5 +371,5 @@ def heat(
         axes.set_yticks(range(len(rows)), rows)
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-        axes.set(title=title, xlabel=f"measure ({value_label})")
+        axes.set(title=title, xlabel=x_label)
         return _save(figure, stem, folder)

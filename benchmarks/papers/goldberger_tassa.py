@@ -151,7 +151,10 @@ def draw(results: dict[str, Any], folder: Path) -> list[str]:
         figures.lines(
             "gt_fig1_utility",
             folder,
-            {name: _points(over_k[name], "lm") for name in SCALED},
+            {
+                **{name: _points(over_k[name], "lm") for name in SCALED},
+                "published: sequential (Table 2)": list(TABLE_2.items()),
+            },
             x_label="k (records)",
             y_label="LM (share of suppressed cells)",
             title="Goldberger & Tassa, Fig. 1: information loss over k",

@@ -3,7 +3,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks.papers import features, utility_rules
+from benchmarks.papers import cross_guide, features, utility, utility_rules
 from benchmarks.papers.features import Cells, Reading
 
 from shoal.partition import Partition
@@ -130,3 +130,72 @@ def test_comparison_counts_rules_found_again_and_the_error_of_their_confidence()
     assert found["precision"] == pytest.approx(1 / 3)
     assert found["f1"] == pytest.approx(0.4)
     assert found["confidence_error"] == pytest.approx(0.075)
+
+
+def test_interval_of_paired_differences_is_wider_than_that_of_independent_ones():
+    mean, half = utility.paired([0.01, 0.02, 0.03, 0.02, 0.02], 0.25)
+    # t(4) = 2.776, variance 0.00005, factor 1/5 + 1/4
+    assert mean == pytest.approx(0.02)
+    assert half == pytest.approx(2.776 * np.sqrt(0.45 * 0.00005), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("difference", "half", "said"), [(0.2, 0.1, "better"), (-0.2, 0.1, "worse"), (0.1, 0.2, "even")]
+)
+def test_verdict_is_even_where_the_interval_holds_zero(difference, half, said):
+    assert utility.verdict(difference, half) == said
+
+
+def conjecture(difference):
+    """Results in which PMI differs from MI by so much in everything."""
+    cell = {what: [difference, 0.01] for what in utility.WORTH}
+    scores = {"scores": {"entropy-diversity": 0.1}}
+    worse = {"scores": {"entropy-diversity": 0.5}}
+    found = {"against": {"mi": {"10": cell}}, "cells": {"pmi": {"10": scores}, "mi": {"10": worse}}}
+    return {"settings": {"taxonomies": found}}
+
+
+@pytest.mark.parametrize(
+    ("difference", "said"), [(0.1, "confirmed"), (-0.1, "not confirmed"), (0.0, "not confirmed")]
+)
+def test_conjecture_can_come_out_either_way(difference, said):
+    classifier, rules, _ = utility.claims(conjecture(difference))
+    assert (classifier.verdict, rules.verdict) == (said, said)
+
+
+def crossed(losses, seconds, same="own"):
+    """Cross results: losses[algorithm][measure], one k."""
+    cells = {}
+    for algorithm, row in losses.items():
+        cells[algorithm] = {
+            minimised: {
+                "mebibytes": 300,
+                "k": {
+                    "10": {
+                        "loss": {name: row[name] for name in row},
+                        "seconds": seconds[algorithm],
+                        "suppressed": 0,
+                        "groups": 5,
+                        "same": same if algorithm == "blind" else f"{algorithm} {minimised}",
+                    }
+                },
+            }
+            for minimised in row
+        }
+    return {"rows": 100, "ks": [10], "cells": cells, "measures": ["ncp", "lm"]}
+
+
+def test_guide_names_the_best_and_the_quickest_of_the_numbers():
+    losses = {"auto": {"ncp": 0.1, "lm": 0.2}, "blind": {"ncp": 0.3, "lm": 0.6}}
+    results = crossed(losses, {"auto": 9.0, "blind": 0.1})
+    text = "\n".join(cross_guide.guide(results))
+    assert "Shoal's auto has the least loss in 2 of 2 cells" in text
+    assert "blind takes 0.10 s and loses 3.00 times the least" in text
+    assert cross_guide.ignoring(results) == ["blind"]
+
+
+def test_guide_follows_when_the_numbers_turn_round():
+    losses = {"auto": {"ncp": 0.3, "lm": 0.6}, "blind": {"ncp": 0.1, "lm": 0.2}}
+    text = "\n".join(cross_guide.guide(crossed(losses, {"auto": 0.1, "blind": 9.0})))
+    assert "blind has the least loss in 2 of 2 cells" in text
+    assert "Shoal's auto takes 0.10 s" in text
