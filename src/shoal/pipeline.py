@@ -16,13 +16,14 @@ from shoal.bound import bound_table, check_measure
 from shoal.encode import encode
 from shoal.enforce import enforce, violations
 from shoal.engine.local import cluster
+from shoal.engine.polish import polish
 from shoal.errors import DataError, OptionError, PromiseError, ShoalWarning, did_you_mean
 from shoal.facts import Facts, gather_facts
 from shoal.infer import infer_kinds
 from shoal.measures.base import CostMeasure, CostModel, Grouped, pick_target
 from shoal.partition import SUPPRESSED, Partition
 from shoal.recode import Style, recode
-from shoal.refine import EFFORTS, refine_partition
+from shoal.refine import EFFORTS
 from shoal.scan import Scanner
 from shoal.scores import Scores, create_measure, default_measures, score_table
 from shoal.suppress import find_outliers
@@ -318,9 +319,7 @@ def _refine_given(
         )
     held = enforce(table, given, run.scanner, run.k, run.privacy, run.progress)
     effort = EFFORTS[request.refine or "balanced"]
-    return refine_partition(
-        table, held, run.scanner, run.k, run.privacy, effort, run.rng, run.progress
-    )
+    return polish(table, held, run, effort)
 
 
 def _suppress_outliers(

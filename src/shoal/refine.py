@@ -50,6 +50,7 @@ class Effort:
 
     Attributes:
         sweeps: at most this many sweeps.
+        rounds: how often a large table is refined in regions before it is refined as a whole.
         rebuild: whether groups are taken apart (the dearest move).
         reach: rows looked at around a seed, as a multiple of k.
         seconds: stop after this many seconds (then the result depends on the machine's speed).
@@ -58,6 +59,7 @@ class Effort:
     """
 
     sweeps: int = 8
+    rounds: int = 3
     rebuild: bool = True
     reach: int = 8
     seconds: float | None = None
@@ -124,8 +126,9 @@ class _Search:
         self.k, self.scanner, self.effort, self.rng = k, scanner, effort, rng
         self.progress = progress
         self.n = n = table.n_rows
-        # room for groups that are opened before others are dissolved
-        self.capacity = partition.n_groups + max(16, partition.n_groups // 4)
+        # there can be no more than n // k groups, one more while a group is rebuilt
+        self.capacity = max(partition.n_groups, n // k) + 1
+        self.limit = self._places(partition.n_groups)
         private = PrivateArrays.of(table, privacy)
         self.rules = Rules(*private.arrays)
         self.groups = _state(scanner, partition, self.capacity, self.rules)
@@ -166,10 +169,15 @@ class _Search:
                 break
         return Partition.from_labels(self.groups.label)
 
+    def _places(self, n_groups: int) -> int:
+        """Return how many places to look at: room for new groups, few empty ones to scan."""
+        return min(self.capacity, n_groups + max(16, n_groups // 8))
+
     def _cost(self) -> int:
         return int(self.groups.costs.sum())
 
     def _sweep(self, number: int) -> None:
+        self.limit = max(self.limit, self._places(int(np.count_nonzero(self.groups.size))))
         self._relocate(number)
         self._dissolve(number)
         # costs per sensitive value are not "per row of a closure": only the first two moves apply
@@ -200,7 +208,7 @@ class _Search:
 
     def _relocate(self, number: int) -> None:
         order = self.rng.permutation(self.n)
-        for start, stop in self._slices(self.n, self.capacity):
+        for start, stop in self._slices(self.n, self.limit):
             self.progress(start, self.n, f"refining, sweep {number + 1}")
             relocate_rows(
                 *self._base(),
@@ -208,7 +216,7 @@ class _Search:
                 start,
                 stop,
                 self.k,
-                self.capacity,
+                self.limit,
                 self.query,
                 self.spare,
                 self.out,
@@ -217,14 +225,14 @@ class _Search:
 
     def _dissolve(self, number: int) -> None:
         order = self._dearest_first(0)
-        for start, stop in self._slices(len(order), self.capacity * self.k):
+        for start, stop in self._slices(len(order), self.limit * self.k):
             self.progress(start, len(order), f"refining, sweep {number + 1}")
             dissolve_groups(
                 *self._base(),
                 order,
                 start,
                 stop,
-                self.capacity,
+                self.limit,
                 self.query,
                 self.spare,
                 self.out,
@@ -233,7 +241,7 @@ class _Search:
             )
 
     def _rebuild(self, seeds: NDArray[np.int64], number: int, *, apart: bool) -> None:
-        work = self.capacity * self.k + 4 * self.n
+        work = self.limit * self.k + 4 * self.n
         for start, stop in self._slices(len(seeds), work):
             self.progress(start, len(seeds), f"refining, sweep {number + 1}")
             rebuild_groups(
@@ -243,7 +251,7 @@ class _Search:
                 start,
                 stop,
                 self.k,
-                self.capacity,
+                self.limit,
                 self.effort.reach * self.k,
                 self.query,
                 self.spare,

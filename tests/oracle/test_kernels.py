@@ -198,40 +198,52 @@ def test_a_stored_closure_is_loaded_back():
             assert before.tolist() == after.tolist()
 
 
+@pytest.mark.parametrize("many_first", [False, True])
 @pytest.mark.parametrize("max_rows", [1, 2, 7, 64])
-def test_blocks_are_cut_between_codes_nearest_to_the_middle(max_rows):
+def test_blocks_are_cut_between_codes_nearest_to_the_middle(max_rows, many_first):
     for table in small_tables(36, count=30):
-        order, starts = similar_blocks(table, max_rows)
+        order, starts = similar_blocks(table, max_rows, many_values_first=many_first)
         assert sorted(order.tolist()) == list(range(table.n_rows))
-        expected = plain_blocks(table, list(range(table.n_rows)), max_rows)
+        expected = plain_blocks(table, list(range(table.n_rows)), max_rows, many_first)
         found = [order[a:b].tolist() for a, b in pairwise(starts)]
         assert found == expected
 
 
-def plain_blocks(table, rows, max_rows):
+def plain_blocks(table, rows, max_rows, many_first):
     if len(rows) <= max_rows:
         return [rows]
     best = max(
         range(len(table.attributes)),
-        key=lambda j: (spread(table.attributes[j], rows), -table.attributes[j].size, -j),
+        key=lambda j: (
+            spread(table.attributes[j], rows, many_first),
+            -table.attributes[j].size,
+            -j,
+        ),
     )
     attribute = table.attributes[best]
     edge = len(rows) // 2
-    if spread(attribute, rows) > 0:
+    if spread(attribute, rows, many_first) > 0:
         rows = sorted(rows, key=lambda row: int(attribute.codes[row]))
         codes = [int(attribute.codes[row]) for row in rows]
         edges = [i for i in range(1, len(rows)) if codes[i] != codes[i - 1]]
         edge = min(edges, key=lambda i: (abs(i - len(rows) // 2), i))
-    return plain_blocks(table, rows[:edge], max_rows) + plain_blocks(table, rows[edge:], max_rows)
+    return [
+        block
+        for part in (rows[:edge], rows[edge:])
+        for block in plain_blocks(table, part, max_rows, many_first)
+    ]
 
 
-def spread(attribute, rows):
+def spread(attribute, rows, many_first):
     """How far apart the values of some rows lie, as `similar_blocks` places them."""
     codes = [int(attribute.codes[row]) for row in rows]
     if attribute.positions is None:
-        return (max(codes) - min(codes)) * attribute.weight
-    first, last = attribute.positions[0], attribute.positions[-1]
-    place = [*((attribute.positions - first) / (last - first or 1.0)), 2.0]
+        if many_first:
+            return (max(codes) - min(codes)) * attribute.weight
+        place = [*(np.arange(attribute.size) / max(1, attribute.size - 1)), 2.0]
+    else:
+        first, last = attribute.positions[0], attribute.positions[-1]
+        place = [*((attribute.positions - first) / (last - first or 1.0)), 2.0]
     return place[max(codes)] * attribute.weight - place[min(codes)] * attribute.weight
 
 

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.algorithms.base import Algorithm
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
 from shoal.engine import local
 from shoal.errors import OptionError
@@ -55,7 +56,7 @@ def test_a_table_no_larger_than_a_block_is_clustered_as_a_whole():
 
 
 def test_large_tables_are_cut_by_themselves_unless_the_algorithm_grows_slowly(monkeypatch):
-    monkeypatch.setattr(local, "WHOLE_ROWS", 500)
+    monkeypatch.setattr(Algorithm, "whole_rows", 500)
     monkeypatch.setattr(local, "BLOCK_ROWS", 100)
     for algorithm, in_blocks in (("k-member", True), ("mondrian", False)):
         told = []
@@ -123,7 +124,7 @@ def test_a_size_of_blocks_that_makes_no_sense_is_refused(block_rows):
 def test_an_error_in_one_block_reaches_the_caller_and_ends_the_others(monkeypatch):
     seen = []
 
-    def fail(table, algorithm, run, effort):
+    def fail(table, algorithm, run):
         seen.append(table.n_rows)
         if len(seen) == 1:
             raise MemoryError("of this block")

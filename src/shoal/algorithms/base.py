@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shoal.measures.base import CostModel
     from shoal.partition import Partition
     from shoal.privacy import PrivacyModel
+    from shoal.refine import Effort
     from shoal.scan import Scanner
 
 __all__ = ["Algorithm", "Run", "create_algorithm", "no_progress"]
@@ -68,8 +69,8 @@ class Algorithm(ABC):
         respects_privacy: whether privacy models hold already when `partition` returns.
         may_suppress: whether it may leave rows out on its own.
         works_in_blocks: whether a large table may be cut into blocks of similar rows.
-        needs_blocks: whether large tables are cut unless the user says otherwise (algorithms that
-            grow with little more than the number of rows need not).
+        whole_rows: larger tables are cut into blocks unless the user says otherwise; infinite for
+            algorithms that grow with little more than the number of rows.
     """
 
     name: ClassVar[str]
@@ -78,7 +79,17 @@ class Algorithm(ABC):
     respects_privacy: ClassVar[bool] = False
     may_suppress: ClassVar[bool] = False
     works_in_blocks: ClassVar[bool] = True
-    needs_blocks: ClassVar[bool] = True
+    whole_rows: ClassVar[float] = 100_000
+
+    @property
+    def seams(self) -> tuple[Effort, ...]:
+        """How groups are refined across blocks; empty for the engine's own way."""
+        return ()
+
+    @property
+    def for_blocks(self) -> Algorithm:
+        """What runs on a block of a large table."""
+        return self
 
     @abstractmethod
     def partition(self, table: EncodedTable, run: Run) -> Partition:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,7 +59,7 @@ class Hilbert(Algorithm):
     name = "hilbert"
     title = "Hilbert curve order, cut optimally"
     citation = "Ghinita, Karras, Kalnis, Mamoulis 2007; Goldberger, Tassa 2010"
-    needs_blocks = False
+    whole_rows = math.inf
 
     rescale: bool = True
 

@@ -67,7 +67,7 @@ class Incognito(Algorithm):
     name = "incognito"
     title = "optimal full-domain generalisation"
     citation = "LeFevre, DeWitt, Ramakrishnan 2005"
-    needs_blocks = False
+    whole_rows = math.inf
     works_in_blocks = False
     respects_privacy = True
     may_suppress = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -55,7 +56,7 @@ class Mondrian(Algorithm):
     name = "mondrian"
     title = "multidimensional median partitioning"
     citation = "LeFevre, DeWitt, Ramakrishnan 2006"
-    needs_blocks = False
+    whole_rows = math.inf
     respects_privacy = True
 
     relaxed: bool = False
