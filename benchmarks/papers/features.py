@@ -67,7 +67,8 @@ class Reading:
 
     def covers_all(self, cells: Cells) -> NDArray[np.bool_]:
         """Return where a cell says nothing."""
-        return (cells.low == 0) & (cells.high == self.n_values - 1) & (self.n_values > 1)
+        all_of_it: NDArray[np.bool_] = (cells.low == 0) & (cells.high == self.n_values - 1)
+        return all_of_it if self.n_values > 1 else np.zeros_like(all_of_it)
 
     def midpoints(self, cells: Cells) -> NDArray[np.float64]:
         """Return one number per group."""
@@ -83,7 +84,7 @@ class Reading:
     def certain(self, cells: Cells) -> NDArray[np.float64]:
         """Return 1 where all covered values lie in the bin, else 0."""
         inside = self._counts(cells) == (cells.high - cells.low + 1)[:, None]
-        return inside.astype(np.float64)
+        return np.asarray(inside, np.float64)
 
     def _counts(self, cells: Cells) -> NDArray[np.float64]:
         """Return how many covered codes lie in each bin."""
