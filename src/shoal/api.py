@@ -157,6 +157,8 @@ def refine(
     seed: int | None = None,
     threads: int | None = None,
     effort: str = "balanced",
+    sweeps: int | None = None,
+    seconds: float | None = None,
     bound: bool = False,
     progress: bool | Callable[[int, int, str], None] = False,
     shuffle: bool = True,
@@ -166,6 +168,7 @@ def refine(
 
     Groups that break k or a privacy model are merged first; rows with a negative label stay
     suppressed. If nothing had to be merged, the loss is never above that of the given groups.
+    Ctrl-C ends the search, not the run: the best groups so far are published.
 
     Args:
         frame: the *original* table, as in `anonymize`.
@@ -187,6 +190,9 @@ def refine(
         seed: makes the run reproducible; keep it secret.
         threads: how many threads may be used.
         effort: "fast", "balanced" or "best".
+        sweeps: how often the search goes over all groups, instead of as often as it pays.
+        seconds: search for this long, or until nothing is gained; the result then depends on
+            the speed of the machine.
         bound: as in `anonymize`.
         progress: as in `anonymize`.
         shuffle: as in `anonymize`.
@@ -206,6 +212,8 @@ def refine(
         seed=seed,
         threads=threads,
         refine=effort,
+        sweeps=sweeps,
+        seconds=seconds,
         bound=_flag(bound, "bound"),
         shuffle=shuffle,
         style=style,

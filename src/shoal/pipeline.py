@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MISSING_MODES", "Request", "Result", "run_pipeline"]
 
+MANY = 1_000_000
 MISSING_MODES = ("category", "suppress", "error")
 
 
@@ -64,6 +65,8 @@ class Request:
     threads: int | None = None
     block_rows: int | None = None
     refine: str | None = None
+    sweeps: int | None = None
+    seconds: float | None = None
     bound: bool = False
     shuffle: bool = True
     style: Style = field(default_factory=Style)
@@ -87,7 +90,12 @@ class Request:
             raise OptionError(
                 f"refine must be one of {', '.join(EFFORTS)}, got {self.refine!r}.{hint}"
             )
-        for name, least in (("threads", 1), ("seed", 0), ("block_rows", 1)):
+        limit = self.seconds
+        if limit is not None and (
+            isinstance(limit, bool) or not isinstance(limit, int | float) or not limit > 0
+        ):
+            raise OptionError(f"seconds must be a number above 0, got {limit!r}.")
+        for name, least in (("threads", 1), ("seed", 0), ("block_rows", 1), ("sweeps", 1)):
             value = getattr(self, name)
             if value is not None and (
                 isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least
@@ -318,7 +326,13 @@ def _refine_given(
             stacklevel=2,
         )
     held = enforce(table, given, run.scanner, run.k, run.privacy, run.progress)
-    effort = EFFORTS[request.refine or "balanced"]
+    effort = replace(
+        EFFORTS[request.refine or "balanced"], seconds=request.seconds, keep_on_interrupt=True
+    )
+    if request.sweeps is not None:
+        effort = replace(effort, sweeps=request.sweeps, rounds=1, min_gain=0.0)
+    elif request.seconds is not None:  # as long as there is time and anything is gained
+        effort = replace(effort, sweeps=MANY, rounds=MANY, min_gain=0.0)
     return polish(table, held, run, effort)
 
 

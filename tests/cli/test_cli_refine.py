@@ -1,12 +1,16 @@
 """`shoal refine`, and the flags that steer refinement, effort and the bound."""
 
 import json
+import signal
+import subprocess
+import sys
 
 import polars as pl
 import pytest
 from cli_samples import ROLES
 
 import shoal
+from shoal.datasets import make_census
 from shoal.io import read_table
 
 
@@ -89,3 +93,31 @@ def test_flags_and_job_keys_of_the_search_reach_the_certificate(shoal_runs, tabl
     assert shoal_runs(*arguments, "--block-rows", 500, "--refine", "balanced").status == 0
     asked = json.loads(certificate.read_text())["parameters"]
     assert (asked["block_rows"], asked["refine"]) == (500, "balanced")
+
+
+def test_the_first_ctrl_c_ends_the_search_and_the_release_is_written(environment, tmp_path):
+    """In a process of its own: signals belong to the main thread."""
+    rows = make_census(60_000, seed=1).select("age", "education_num", "occupation", "sex")
+    table, groups, safe = (tmp_path / name for name in ("t.csv", "g.csv", "safe.csv"))
+    rows.write_csv(table)
+    pl.DataFrame({"group": [row // 20 for row in range(rows.height)]}).write_csv(groups)
+    # a shell that runs things in the background ignores SIGINT, and children inherit that
+    reset = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+    code = f"{reset} from shoal.cli import main; main()"
+    process = subprocess.Popen(
+        [
+            sys.executable, "-c", code, "refine", str(table), "--groups", str(groups), "-o",
+            str(safe), "--k", "10", "--qi", "age,education_num,occupation,sex",
+            "--seconds", "500",
+        ],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+    )  # fmt: skip
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "refining" in line:
+            process.send_signal(signal.SIGINT)
+            break
+    out, err = process.communicate(timeout=250)
+    assert process.returncode == 0, err
+    assert "Refined release" in out
+    assert shoal.verify(read_table(safe), 10, quasi_identifiers=rows.columns)

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.engine import polish
 from shoal.errors import DataError, OptionError
 
 QIS = ["age", "city", "born", "likes"]
@@ -106,3 +107,82 @@ def test_wrong_groups_and_efforts_are_refused(frame, poor):
         shoal.refine(frame, poor, 6, effort="bset", **ROLES)
     with pytest.raises(DataError, match="nothing to publish"):
         shoal.refine(frame, np.full(frame.height, -1), 6, **ROLES)
+
+
+class Impatient:
+    """A progress function that presses Ctrl-C the n-th time it is told of the search."""
+
+    def __init__(self, n):
+        self.left = n
+
+    def __call__(self, done, total, what):
+        if what.startswith("refining"):
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("calls", [1, 2, 4])
+def test_ctrl_c_ends_the_search_and_the_best_so_far_is_published(frame, poor, calls):
+    before = shoal.score(frame, poor, measures=["ncp"], **ROLES)["ncp"]
+    impatient = Impatient(calls)
+    release = shoal.refine(frame, poor, 6, seed=1, progress=impatient, **ROLES)
+    assert impatient.left == 0
+    assert np.bincount(release.groups).min() >= 6
+    assert release.scores["ncp"] <= before
+    patient = shoal.refine(frame, poor, 6, seed=1, **ROLES)
+    assert patient.scores["ncp"] < release.scores["ncp"]
+
+
+@pytest.mark.parametrize("calls", [1, 3])
+def test_ctrl_c_keeps_what_the_regions_of_a_large_table_have_found(monkeypatch, calls):
+    monkeypatch.setattr(polish, "REGION_ROWS", 300)
+    rng = np.random.default_rng(2)
+    table = pl.DataFrame({"a": rng.integers(0, 90, 3000), "b": rng.integers(0, 9, 3000)})
+    given = rng.permutation(3000) // 5
+    roles = {"quasi_identifiers": ["a", "b"]}
+    before = shoal.score(table, given, measures=["ncp"], **roles)["ncp"]
+    release = shoal.refine(table, given, 5, seed=1, progress=Impatient(calls), **roles)
+    assert np.bincount(release.groups).min() >= 5
+    assert release.scores["ncp"] <= before
+    assert release.verification
+
+
+def test_regions_give_the_same_groups_for_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr(polish, "REGION_ROWS", 300)
+    rng = np.random.default_rng(2)
+    table = pl.DataFrame({"a": rng.integers(0, 90, 3000), "b": rng.integers(0, 9, 3000)})
+    given = rng.permutation(3000) // 5
+    found = [
+        shoal.refine(table, given, 5, seed=1, threads=threads, quasi_identifiers=["a", "b"])
+        for threads in (1, 2, 3)
+    ]
+    assert all(np.array_equal(found[0].groups, other.groups) for other in found[1:])
+
+
+def test_more_sweeps_and_more_seconds_lose_no_more(frame, poor):
+    loss = [
+        shoal.refine(frame, poor, 6, seed=1, sweeps=sweeps, **ROLES).scores["ncp"]
+        for sweeps in (1, 2, 6)
+    ]
+    assert loss[0] > loss[1] >= loss[2]
+    timed = shoal.refine(frame, poor, 6, seed=1, seconds=1.5, **ROLES)
+    assert timed.scores["ncp"] <= loss[1]
+
+
+@pytest.mark.parametrize("options", [{"sweeps": 0}, {"seconds": 0}, {"seconds": "long"}])
+def test_budgets_that_make_no_sense_are_refused(frame, poor, options):
+    with pytest.raises(OptionError, match=next(iter(options))):
+        shoal.refine(frame, poor, 6, **options, **ROLES)
+
+
+def test_best_never_loses_more_than_balanced(frame):
+    for block_rows in (None, 60):
+        fair, best = (
+            shoal.anonymize(
+                frame, 6, seed=2, block_rows=block_rows,
+                algorithm_options={"effort": effort}, **ROLES,
+            ).scores["ncp"]
+            for effort in ("balanced", "best")
+        )  # fmt: skip
+        assert best <= fair

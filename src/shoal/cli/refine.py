@@ -10,6 +10,8 @@ from shoal.cli import options as opt
 from shoal.errors import DataError, OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -75,6 +77,23 @@ def refine(
         str | None,
         typer.Option(help="fast, balanced or best.", metavar="EFFORT", rich_help_panel=_SEARCH),
     ] = None,
+    sweeps: Annotated[
+        int | None,
+        typer.Option(
+            help="How often to go over all groups, instead of as often as it pays.",
+            metavar="N",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            help="Search for this long. Ctrl-C ends the search at any time, and the best so far "
+            "is published.",
+            metavar="S",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(help="Repeat a run exactly; keep it secret.", rich_help_panel=_SEARCH),
@@ -98,7 +117,8 @@ def refine(
 ) -> None:
     """Improve groups that were made elsewhere and publish them.
 
-    Groups that break a promise are merged first. The release is verified before it is written.
+    Groups that break a promise are merged first. Ctrl-C ends the search and publishes the best
+    groups so far. The release is verified before it is written.
     """
     del debug
     from shoal.cli.outputs import Outputs, format_of_output
@@ -140,6 +160,7 @@ def refine(
     for name in ("algorithm", "algorithm_options", "max_suppression", "block_rows"):
         arguments.pop(name, None)
     arguments["effort"] = arguments.pop("refine", "balanced")
+    arguments |= {"sweeps": sweeps, "seconds": seconds}
     outputs = Outputs(
         source=source,
         table=output,
@@ -177,7 +198,7 @@ def _refine(
         digest = rows_sha256(frame) if is_database(source) else sha256_of(source)
     with showing_progress(quiet=quiet) as progress:
         tell_if_compiling(progress)
-        release = shoal.refine(frame, labels, progress=progress, **arguments)
+        release = shoal.refine(frame, labels, progress=_ending_early(progress), **arguments)
         progress(0, release.n_published, "writing")
         outputs.write(release, input_sha256=digest)
     if not quiet:
@@ -186,6 +207,25 @@ def _refine(
         name = "standard input" if source == STREAM else shown_name(source)
         streams = STREAM in (outputs.table, outputs.certificate, outputs.report)
         print_release(release, title=f"Refined release of {name}", stderr=streams)
+
+
+def _ending_early(progress: Callable[[int, int, str], None]) -> Callable[[int, int, str], None]:
+    """Return a progress function through which the first Ctrl-C ends the search, not the run."""
+    from threading import Event
+
+    from shoal.cli.run import soften_next_interrupt
+
+    enough = Event()
+    soften_next_interrupt(enough.set)
+
+    def report(done: int, total: int, what: str) -> None:
+        if what == "publishing":
+            soften_next_interrupt(None)  # the search is over: Ctrl-C means stop
+        if what.startswith("refining") and enough.is_set():
+            raise KeyboardInterrupt
+        progress(done, total, what)
+
+    return report
 
 
 def read_groups(path: str, column: str | None, n_rows: int) -> NDArray[np.int64]:

@@ -41,6 +41,7 @@ class _State:
     debug = False
     written = False
     kept = ""
+    soften: Callable[[], None] | None = None
 
 
 def show_traces(wanted: bool) -> bool:
@@ -57,6 +58,14 @@ def note_written() -> None:
 def note_kept(sentence: str) -> None:
     """Remember what stays behind if the run is stopped, so that the message says it."""
     _State.kept = sentence
+
+
+def soften_next_interrupt(instead: Callable[[], None] | None) -> None:
+    """Call this at the next Ctrl-C instead of stopping; the one after it stops as always.
+
+    None takes that back.
+    """
+    _State.soften = instead
 
 
 def run_program(arguments: Sequence[str]) -> NoReturn:
@@ -80,6 +89,7 @@ def run(arguments: Sequence[str], *, call: Callable[[], int] | None = None) -> i
     """
     _State.debug = _State.written = False
     _State.kept = ""
+    _State.soften = None
     try:
         with _stopping():
             status = _call(arguments) if call is None else call()
@@ -166,8 +176,12 @@ def _say(text: str) -> None:
 def _stopping() -> Iterator[None]:
     """Turn Ctrl-C and requests to terminate into ``Stopped`` while the block runs."""
 
-    def stop(number: int, frame: FrameType | None) -> NoReturn:
+    def stop(number: int, frame: FrameType | None) -> None:
         del frame
+        if number == signal.SIGINT and _State.soften is not None:
+            instead, _State.soften = _State.soften, None
+            instead()
+            return
         # One is enough: a second one must not interrupt the cleaning up.
         for each in before:
             signal.signal(each, signal.SIG_IGN)

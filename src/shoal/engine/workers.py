@@ -50,11 +50,11 @@ def in_threads(
             raise KeyboardInterrupt if keep_on_interrupt else _StoppedError
 
     total, done = sum(sizes), 0
-    run.progress(0, total, what)
     interrupted = False
     with ThreadPoolExecutor(max(1, run.threads)) as pool:
         futures: dict[Future[Partition], int] = {}
         try:
+            run.progress(0, total, what)
             for number in range(len(sizes)):
                 futures[pool.submit(work, number, tick)] = number
             waiting = set(futures)
