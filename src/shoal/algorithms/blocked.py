@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from shoal.kernels.space import Columns
     from shoal.scan import Scanner
 
-__all__ = ["BlockedRows", "similar_blocks"]
+__all__ = ["BlockedRows", "similar_blocks", "similar_groups"]
+
+MAX_PLACES = 4096
+SIZE_WEIGHT = 1000.0  # groups of different sizes are cut apart before anything else
 
 
 def similar_blocks(
@@ -44,20 +47,51 @@ def similar_blocks(
             place = np.append((a.positions - a.positions[0]) / width, 2.0)
         places.append(place * a.weight)
         starts.append(starts[-1] + len(place))
-    n = table.n_rows
+    return _cut(codes, np.concatenate(places), np.array(starts, np.int64), max_rows)
+
+
+def similar_groups(
+    groups: Columns, sizes: NDArray[np.int64], max_groups: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cut groups into blocks of at most max_groups groups of similar closures and sizes.
+
+    Returns the numbers of the groups in block order, and where each block starts (one entry more
+    than blocks).
+    """
+    columns: list[NDArray[np.int32]] = []
+    weights: list[float] = []
+    for levels in (groups.lev8, groups.lev16, groups.lev32):
+        for level in levels:
+            _, codes = np.unique(level, return_inverse=True)
+            columns.append(codes.astype(np.int32))
+            weights.append(1.0)
+    for low in groups.low:
+        step = int(low.max(initial=0)) // MAX_PLACES + 1
+        columns.append((low // step).astype(np.int32))
+        weights.append(step / max(int(low.max(initial=0)), 1))
+    columns.append(np.minimum(sizes, MAX_PLACES).astype(np.int32))
+    weights.append(SIZE_WEIGHT)
+    n_codes = [int(codes.max()) + 1 for codes in columns]
+    place = np.concatenate([w * np.arange(n) for w, n in zip(weights, n_codes, strict=True)])
+    starts = np.concatenate(([0], np.cumsum(n_codes)))
+    return _cut(np.stack(columns), place, starts, max_groups)
+
+
+def _cut(
+    codes: NDArray[np.int32], place: NDArray[np.float64], starts: NDArray[np.int64], max_rows: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    n = codes.shape[1]
     order = np.arange(n, dtype=np.int64)
-    widest = max(a.size + 1 for a in table.attributes)
     ends = np.empty(n + 1, np.int64)
-    depth = np.empty((n + 2, 2), np.int64)  # parts put aside are never more than rows
     n_blocks = cut_rows(
         codes,
-        np.concatenate(places),
-        np.array(starts, np.int64),
+        place,
+        starts,
         max_rows,
         order,
-        np.empty(widest + 2, np.int64),
+        np.empty(int(np.diff(starts).max()) + 2, np.int64),
         np.empty(n, np.int64),
-        depth,
+        np.empty((n + 2, 2), np.int64),  # parts put aside are never more than rows
         ends,
     )
     return order, np.concatenate(([0], ends[:n_blocks])).astype(np.int64)

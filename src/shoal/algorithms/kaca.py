@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Run
-from shoal.kernels.classes import generalise_small_classes
+from shoal.algorithms.blocked import similar_blocks
+from shoal.kernels.classes import ClassBlocks, generalise_small_classes
 from shoal.kernels.merge import close_groups
 from shoal.partition import Partition
 from shoal.scan import take_columns
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["KACA"]
 
-SLICE_COMPARISONS = 100_000_000
+SLICE_COMPARISONS = 200_000_000
+BLOCK_CLASSES = 512
 DEAD_SHARE = 16
 MAX_CHANCE = 1_000_000
 
@@ -42,7 +45,9 @@ class KACA(Algorithm):
     The paper's outlier extension is the common option ``max_suppression``.
 
     Guarantee: every group has at least k rows.
-    Cost: O(E²) comparisons for E distinct tuples, each class closure being one column entry.
+    Cost: O(E²) comparisons for E distinct tuples at worst, each class closure being one column
+    entry; blocks of classes that provably cannot win are skipped, with the same result, unless the
+    measure looks at the sensitive values.
     Determinism: given the seed; ties go to the lowest class, classes being numbered by their first
     row.
     """
@@ -54,20 +59,25 @@ class KACA(Algorithm):
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
         classes = form_equivalence_classes(table, run.scanner)
-        n_small = int((classes.sizes < run.k).sum())
-        small = np.empty(len(classes.sizes), np.int64)
-        small[:n_small] = np.flatnonzero(classes.sizes < run.k)
-        total, chance = n_small, np.empty(0)
+        by_number = np.argsort(classes.numbers)
+        small = by_number[classes.sizes[by_number] < run.k]
+        n_small = total = len(small)
+        chance = np.empty(0)
         while n_small:
             run.progress(total - n_small, total, "clustering")
             n_small, chance = generalise_closest(classes, run, small, n_small, chance)
-            small = classes.drop_empty(small, n_small)
+            if classes.n_empty * DEAD_SHARE >= len(classes.sizes):
+                small = classes.drop_empty(run.scanner, small, n_small)
+        classes.drop_empty(run.scanner, small, 0)
         return Partition(classes.labels(), len(classes.sizes))
 
 
 @dataclass(eq=False)
 class _Classes:
-    """Equivalence classes: generalised tuple, members as linked rows, histogram, size and cost."""
+    """Equivalence classes: generalised tuple, members as linked rows, histogram, size and cost.
+
+    They stand in blocks of similar tuples; ``numbers`` has their order by first row.
+    """
 
     tuples: Columns
     sizes: NDArray[np.int64]
@@ -76,29 +86,66 @@ class _Classes:
     head: NDArray[np.int64]
     tail: NDArray[np.int64]
     following: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    blocks: ClassBlocks
+    n_empty: int = 0
 
-    def drop_empty(self, small: NDArray[np.int64], n_small: int) -> NDArray[np.int64]:
+    def drop_empty(
+        self, scanner: Scanner, small: NDArray[np.int64], n_small: int
+    ) -> NDArray[np.int64]:
         """Close the gaps that merged classes left; return the renumbered small classes."""
         kept = np.flatnonzero(self.sizes)
         renumbered = np.cumsum(self.sizes > 0) - 1
+        ends = np.concatenate(([0], renumbered + 1))[self.blocks.starts]
         self.tuples = take_columns(self.tuples, kept)
         self.sizes, self.costs = self.sizes[kept], self.costs[kept]
         self.hists = np.ascontiguousarray(self.hists[:, kept])
         self.head, self.tail = self.head[kept], self.tail[kept]
+        self.numbers = self.numbers[kept]
+        self.blocks = form_blocks(scanner, self.numbers, unite_blocks(ends))
+        self.n_empty = 0
         left = np.empty(len(kept), np.int64)
         left[:n_small] = renumbered[small[:n_small]]
         return left
 
     def labels(self) -> NDArray[np.int32]:
-        """Return the class of each row."""
+        """Return the class of each row, by number."""
         result = np.empty(len(self.following), np.int32)
         row, left = self.head.copy(), self.sizes.copy()
-        group = np.arange(len(row), dtype=np.int32)
+        group = np.argsort(np.argsort(self.numbers)).astype(np.int32)
         while len(group):  # one member of every class at a time
             result[row] = group
             more = left > 1
             row, group, left = self.following[row[more]], group[more], left[more] - 1
         return result
+
+
+def unite_blocks(starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Unite neighbouring blocks that have lost most of their classes."""
+    united = [0]
+    for end, following in pairwise(starts[1:]):
+        if following - united[-1] > BLOCK_CLASSES and end > united[-1]:
+            united.append(int(end))
+    return np.array([*united, starts[-1]], np.int64)
+
+
+def form_blocks(
+    scanner: Scanner, numbers: NDArray[np.int64], starts: NDArray[np.int64]
+) -> ClassBlocks:
+    """Return blocks of classes whose bounds are yet to be computed."""
+    n_blocks = len(starts) - 1
+    return ClassBlocks(
+        starts,
+        np.repeat(np.arange(n_blocks), np.diff(starts)),
+        numbers,
+        np.ones(len(numbers), np.bool_),
+        scanner.groups(n_blocks),
+        np.empty(n_blocks, np.int64),
+        np.empty(n_blocks, np.int64),
+        np.minimum.reduceat(numbers, starts[:-1]),
+        np.full(n_blocks, -1, np.int64),
+        np.empty(n_blocks, np.int64),
+    )
 
 
 def form_equivalence_classes(table: EncodedTable, scanner: Scanner) -> _Classes:
@@ -113,7 +160,14 @@ def form_equivalence_classes(table: EncodedTable, scanner: Scanner) -> _Classes:
     rank[np.argsort(first)] = np.arange(len(first))
     labels = np.empty(len(order), np.int32)
     labels[order] = rank[np.cumsum(new) - 1]
+    # only costs without sensitive values have bounds; all others compare with every class
     found = Partition(labels, len(first))
+    numbers, blocks = np.arange(len(first)), np.array([0, len(first)])
+    if scanner.n_classes == 1:
+        numbers, blocks = similar_blocks(table.take(np.sort(first)), BLOCK_CLASSES)
+        position = np.empty(len(first), np.int32)
+        position[numbers] = np.arange(len(first))
+        found = Partition(position[labels], len(first))
     rows, starts, sizes = found.order, found.starts, found.sizes
     following = np.full(len(rows), -1, np.int64)
     following[rows[:-1]] = rows[1:]
@@ -132,7 +186,15 @@ def form_equivalence_classes(table: EncodedTable, scanner: Scanner) -> _Classes:
         costs,
     )
     return _Classes(
-        tuples, sizes.copy(), hists, costs, rows[starts[:-1]], rows[starts[1:] - 1], following
+        tuples,
+        sizes.copy(),
+        hists,
+        costs,
+        rows[starts[:-1]],
+        rows[starts[1:] - 1],
+        following,
+        numbers,
+        form_blocks(scanner, numbers, blocks),
     )
 
 
@@ -155,7 +217,7 @@ def generalise_closest(
     place = np.full(n, -1, np.int64)
     place[small[:n_small]] = np.arange(n_small)
     out = np.empty((2, n if scanner.n_classes > 1 else 0), np.int64)
-    used = np.zeros(1, np.int64)
+    used = np.zeros(2, np.int64)
     longest = max(int(classes.sizes.max()), 2 * k)  # classes grow to 2k - 1 before they are split
     left: int = generalise_small_classes(
         scanner.space,
@@ -170,8 +232,10 @@ def generalise_closest(
         small,
         place,
         n_small,
-        min(turns, max(1, n // DEAD_SHARE)),
+        turns,
+        max(1, n // DEAD_SHARE),
         k,
+        classes.blocks,
         chance,
         used,
         scanner.query(),
@@ -179,4 +243,5 @@ def generalise_closest(
         out,
         np.empty(longest, np.int64),
     )
+    classes.n_empty += int(used[1])
     return left, chance[used[0] :]

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Run
+from shoal.algorithms.blocked import similar_groups
 from shoal.errors import OptionError
-from shoal.kernels.centroid import assign_rows, centroid_distances, start_clusters
+from shoal.kernels.centroid import (
+    CentroidBlocks,
+    Centroids,
+    assign_rows,
+    centroid_distances,
+    start_clusters,
+)
 from shoal.partition import Partition
 
 if TYPE_CHECKING:
@@ -20,7 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["OKA"]
 
-SLICE_COMPARISONS = 20_000_000
+SLICE_COMPARISONS = 100_000_000
+BLOCK_CLUSTERS = 512
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +52,9 @@ class OKA(Algorithm):
       to each centroid as seed: a common ancestor as seed could never become more specific again.
 
     Guarantee: every cluster has at least k records.
-    Cost: O(n²/k) comparisons per iteration.
+    Cost: O(n²/k) comparisons per iteration at worst, as published; blocks of clusters that provably
+    cannot win are skipped, with the same result, unless the measure looks at the sensitive values.
+    A record equal to the one before it looks only at what has changed.
     Determinism: given the seed; ties go to the lowest cluster.
 
     Args:
@@ -70,90 +80,112 @@ class OKA(Algorithm):
         n = table.n_rows
         order = sort_records(table)
         seeds = run.rng.permutation(n)[: n // run.k]
-        clusters = _Clusters(run.scanner, len(seeds))
-        for turn in range(self.iterations):
-            if turn:
-                seeds = closest_records(clusters)
-            clustering_stage(clusters, run, order, seeds)
-        adjustment_stage(clusters, run)
-        return Partition(clusters.label, len(seeds))
+        clusters = clustering_stage(run, order, seeds)
+        for _ in range(1, self.iterations):
+            clusters = clustering_stage(run, order, closest_records(clusters))
+        return Partition(adjustment_stage(clusters, run), len(seeds))
 
 
 class _Clusters:
-    """Centroids: sums of the linear columns, closures of all others; and who belongs where."""
+    """Centroids of some clusters, in blocks of similar ones, and the cluster of every record."""
 
-    def __init__(self, scanner: Scanner, n_clusters: int) -> None:
+    def __init__(
+        self, scanner: Scanner, label: NDArray[np.int32], sizes: NDArray[np.int64], chosen: Any
+    ) -> None:
+        self.scanner, self.label = scanner, label
         # closures without their linear columns, which have means instead
-        none, groups, query = scanner.rows.low[:0], scanner.groups(n_clusters), scanner.query()
-        self.scanner = scanner
+        none = scanner.rows.low[:0]
         self.rows = scanner.rows._replace(low=none, high=none)
-        self.closures = groups._replace(low=groups.low[:0], high=groups.high[:0])
-        self.query = query._replace(low=query.low[:0], high=query.high[:0])
-        n_linear = len(scanner.rows.low)
-        any_missing = bool((scanner.rows.low > scanner.space.full[:, None]).any())
-        self.hists = np.zeros((scanner.n_classes, n_clusters), np.int64)
-        self.sums = np.zeros((n_linear, n_clusters), np.int64)
-        self.gaps = np.zeros((n_linear, n_clusters if any_missing else 0), np.int64)
-        self.sizes = np.zeros(n_clusters, np.int64)
-        self.label = np.full(scanner.n_rows, -1, np.int32)
-
-    def start(self, label: NDArray[np.int32]) -> None:
-        """Compute the centroids of these clusters; −1 stands for no cluster yet."""
-        self.label = label
-        members = Partition(label, len(self.sizes))
-        start_clusters(
-            self.scanner.space,
-            self.rows,
-            self.scanner.rows.low,
-            self.scanner.classes,
-            members.order,
-            members.starts,
-            self.closures,
-            self.hists,
-            self.sums,
-            self.gaps,
-            self.sizes,
-            self.query,
+        self.joined = scanner.query()._replace(low=none[:, 0], high=none[:, 0])
+        self._members = Partition(label, len(sizes))
+        self.numbers = chosen
+        self.centroids = self._start()
+        # only costs without sensitive values have bounds; all others compare with every cluster
+        most = BLOCK_CLUSTERS if scanner.n_classes == 1 else len(chosen)
+        order, starts = similar_groups(self.centroids.columns, self.centroids.sizes, most)
+        self.numbers = chosen[order]
+        self.centroids = self._start()
+        n_blocks = len(starts) - 1
+        self.blocks = CentroidBlocks(
+            starts,
+            np.repeat(np.arange(n_blocks), np.diff(starts)),
+            scanner.groups(n_blocks),
+            np.zeros(n_blocks, np.int64),
+            np.minimum.reduceat(self.numbers, starts[:-1]),
+            *(np.zeros(n_blocks, np.int64) for _ in range(3)),
         )
 
-    def assign(self, rows: NDArray[Any], smallest: int, run: Run, what: str) -> None:
-        """Add records to their closest clusters, one after the other."""
-        n_clusters = len(self.sizes)
-        spare = np.empty(n_clusters, self.scanner.dtype)
-        out = np.empty(n_clusters, np.int64)
-        per_slice = max(1, SLICE_COMPARISONS // n_clusters)
-        for first in range(0, len(rows), per_slice):
-            run.progress(first, len(rows), what)
-            assign_rows(
-                self.scanner.space,
+    def _start(self) -> Centroids:
+        """Compute the centroids of the chosen clusters."""
+        scanner, n = self.scanner, len(self.numbers)
+        n_linear, columns = len(scanner.rows.low), scanner.groups(n)
+        any_missing = bool((scanner.rows.low > scanner.space.full[:, None]).any())
+        result = Centroids(
+            columns,
+            columns._replace(low=columns.low[:0], high=columns.high[:0]),
+            np.zeros((scanner.n_classes, n), np.int64),
+            np.zeros((n_linear, n), np.int64),
+            np.zeros((n_linear, n if any_missing else 0), np.int64),
+            np.zeros(n, np.int64),
+            self.numbers,
+            np.zeros(n, np.bool_),
+        )
+        start_clusters(
+            scanner.space,
+            self.rows,
+            scanner.rows.low,
+            scanner.classes,
+            self._members.order,
+            self._members.starts,
+            result,
+            self.joined,
+        )
+        return result
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Records of each cluster, by number."""
+        return self.centroids.sizes[np.argsort(self.numbers)]
+
+    def assign(self, todo: NDArray[Any], limit: int, keep: int, report: Any) -> int:
+        """Add records to their closest clusters, one after the other; return how many."""
+        scanner = self.scanner
+        longest = int(np.diff(self.blocks.starts).max())
+        query, spare = scanner.query(), np.empty(longest, scanner.dtype)
+        out = np.empty(longest, np.int64)
+        per_slice = max(1, SLICE_COMPARISONS // len(self.numbers))
+        done = 0
+        while done < len(todo):
+            report(done)
+            part = todo[done : done + per_slice]
+            n_assigned = assign_rows(
+                scanner.space,
+                scanner.rows,
                 self.rows,
-                self.scanner.rows.low,
-                self.scanner.classes,
-                rows[first : first + per_slice],
-                smallest,
-                self.closures,
-                self.hists,
-                self.sums,
-                self.gaps,
-                self.sizes,
-                self.query,
+                scanner.rows.low,
+                scanner.classes,
+                part,
+                limit,
+                keep,
+                self.centroids,
+                self.blocks,
+                query,
+                self.joined,
                 spare,
                 out,
                 self.label,
             )
+            done += n_assigned
+            if n_assigned < len(part):
+                break
+        return done
 
     def distances(self) -> NDArray[np.int64]:
         """Return how far each record lies from the centroid of its own cluster."""
-        out = np.zeros(self.scanner.n_rows, np.int64)
-        centroid_distances(
-            self.scanner.space,
-            self.scanner.rows.low,
-            self.label,
-            self.sums,
-            self.gaps,
-            self.sizes,
-            out,
-        )
+        scanner = self.scanner
+        out = np.zeros(scanner.n_rows, np.int64)
+        position = np.argsort(self.numbers)[self.label]
+        centroid_distances(scanner.space, scanner.rows.low, position, self.centroids, out)
         return out
 
 
@@ -162,14 +194,15 @@ def sort_records(table: EncodedTable) -> NDArray[np.int64]:
     return np.lexsort([a.codes for a in reversed(table.attributes)])
 
 
-def clustering_stage(
-    clusters: _Clusters, run: Run, order: NDArray[np.int64], seeds: NDArray[np.int64]
-) -> None:
+def clustering_stage(run: Run, order: NDArray[np.int64], seeds: NDArray[np.int64]) -> _Clusters:
     """Fig. 1: each record, in sorted order, joins its closest cluster."""
+    numbers = np.arange(len(seeds))
     label = np.full(len(order), -1, np.int32)
-    label[seeds] = np.arange(len(seeds), dtype=np.int32)
-    clusters.start(label)
-    clusters.assign(order[label[order] < 0], 0, run, "clustering")
+    label[seeds] = numbers
+    todo = order[label[order] < 0]
+    clusters = _Clusters(run.scanner, label, np.ones(len(seeds), np.int64), numbers)
+    clusters.assign(todo, 0, 0, lambda done: run.progress(done, len(todo), "clustering"))
+    return clusters
 
 
 def closest_records(clusters: _Clusters) -> NDArray[np.int64]:
@@ -178,13 +211,29 @@ def closest_records(clusters: _Clusters) -> NDArray[np.int64]:
     return ranked[np.concatenate(([0], np.cumsum(clusters.sizes)[:-1]))]
 
 
-def adjustment_stage(clusters: _Clusters, run: Run) -> None:
-    """Fig. 2: records far from large clusters' centroids go where fewer than k records are."""
+def adjustment_stage(clusters: _Clusters, run: Run) -> NDArray[np.int32]:
+    """Fig. 2: records far from large clusters' centroids go where fewer than k records are.
+
+    Once all clusters have k records, the rest may go anywhere.
+    """
     removed = remove_farthest(clusters, run.k)
-    label = clusters.label.copy()
+    label, n_clusters = clusters.label.copy(), len(clusters.numbers)
     label[removed] = -1
-    clusters.start(label)
-    clusters.assign(run.rng.permutation(removed), run.k, run, "adjusting clusters")
+    todo = run.rng.permutation(removed)
+    done = 0
+
+    def report(more: int) -> None:
+        run.progress(done + more, len(todo), "adjusting clusters")
+
+    while done < len(todo):
+        sizes = np.bincount(label[label >= 0], minlength=n_clusters)
+        small = np.flatnonzero(sizes < run.k)
+        chosen = small if len(small) else np.arange(n_clusters)
+        clusters = _Clusters(run.scanner, label, sizes, chosen)
+        # clusters that are full are in the way: leave them out when they are half of all
+        keep, limit = (len(small) // 2, run.k) if len(small) else (0, 0)
+        done += clusters.assign(todo[done:], limit, keep, report)
+    return label
 
 
 def remove_farthest(clusters: _Clusters, k: int) -> NDArray[np.int64]:

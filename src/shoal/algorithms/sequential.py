@@ -102,8 +102,8 @@ class Sequential(Algorithm):
 
 
 def _check(name: str, value: object, low: float, high: float) -> None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(float(value)) or not low < float(value) <= high:  # type: ignore[arg-type]
+    number = float(value) if isinstance(value, int | float) else math.nan
+    if isinstance(value, bool) or not math.isfinite(number) or not low < number <= high:
         raise OptionError(
             f"{name} of 'sequential' must be above {low:g} and at most {high:g}, got {value!r}."
         )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.kernels.jit import helper, kernel
+from shoal.kernels.jit import kernel, scan_helper
 from shoal.kernels.merge import group_cost, union_costs
 from shoal.kernels.scan import absorb, load_query, store_query
 
@@ -20,7 +20,7 @@ __all__ = ["nearest_partners", "unify_closest"]
 FAR = np.int64(1) << 62
 
 
-@helper
+@scan_helper
 def _look(
     space: Any,
     groups: Any,

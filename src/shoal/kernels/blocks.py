@@ -3,6 +3,9 @@
 A block is a run of rows with its own closure. Joining a closure with the block's closure costs at
 least as much as with any of its rows (upper bound); joining it with the most favourable point of
 the block's closure costs at most as much (lower bound).
+
+Blocks of groups have an inner closure instead: what every group of the block contains. It gives
+lower bounds only, and tighter ones. They hold without any update while groups grow.
 """
 
 from __future__ import annotations
@@ -11,13 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from shoal.kernels.jit import helper, kernel
+from shoal.kernels.jit import inlined_helper, kernel, scan_helper
 from shoal.kernels.scan import join_codes, load_codes, own_cost, store_query
 from shoal.kernels.space import MIXED8, MIXED16, MIXED32
 
 ZERO = np.int64(0)
 
-__all__ = ["bound_scan", "close_blocks", "drop_row"]
+# A code that says "no group of the block has a code here". A value may have this code, too: then
+# its rows are charged too little, which a lower bound may do.
+NONE8 = np.uint8(MIXED8 - 1)
+NONE16 = np.uint16(MIXED16 - 1)
+NONE32 = np.uint32(MIXED32 - 1)
+
+__all__ = ["block_at", "bound_scan", "close_blocks", "close_inside", "drop_row", "remove_row"]
 
 
 @kernel
@@ -30,7 +39,56 @@ def close_blocks(cols: Any, starts: Any, query: Any, blocks: Any) -> None:
         store_query(blocks, b, query)
 
 
-@helper
+@scan_helper
+def _common(codes: Any, live: Any, start: int, stop: int, mixed: Any, none: Any) -> Any:
+    """Return the code that all groups have which have any: mixed if they differ."""
+    code = none
+    found = False
+    for i in range(start, stop):
+        if live[i] and codes[i] != mixed:
+            if found and codes[i] != code:
+                return mixed
+            code = codes[i]
+            found = True
+    return code
+
+
+@scan_helper
+def close_inside(cols: Any, live: Any, start: int, stop: int, blocks: Any, b: int) -> None:
+    """Write the inner closure of a block of groups start..stop, of which only live ones count.
+
+    The code of a level is that of all groups that have one (groups without are charged for the
+    level by any query, so the others decide). An interval reaches from the lowest upper end to the
+    highest lower end, which is what `bound_scan` takes for the block's nearest point.
+    """
+    for j in range(cols.lev8.shape[0]):
+        blocks.lev8[j, b] = _common(cols.lev8[j], live, start, stop, MIXED8, NONE8)
+    for j in range(cols.lev16.shape[0]):
+        blocks.lev16[j, b] = _common(cols.lev16[j], live, start, stop, MIXED16, NONE16)
+    for j in range(cols.lev32.shape[0]):
+        blocks.lev32[j, b] = _common(cols.lev32[j], live, start, stop, MIXED32, NONE32)
+    for j in range(cols.low.shape[0]):
+        seen = False
+        low = cols.high[j, start]
+        high = cols.low[j, start]
+        for i in range(start, stop):
+            if live[i]:
+                low = min(low, cols.high[j, i]) if seen else cols.high[j, i]
+                high = max(high, cols.low[j, i]) if seen else cols.low[j, i]
+                seen = True
+        blocks.low[j, b] = low
+        blocks.high[j, b] = high
+
+
+@scan_helper
+def block_at(turn: int, first: int) -> int:
+    """Return the block to visit in this turn: the most promising first, then all others."""
+    if turn == 0:
+        return first
+    return turn - 1 if turn <= first else turn
+
+
+@inlined_helper
 def bound_scan(space: Any, blocks: Any, query: Any, out: Any) -> None:
     """Write a lower bound of the cost per member of (query ∪ row) over the rows of each block."""
     m = out.shape[0]
@@ -72,7 +130,7 @@ def bound_scan(space: Any, blocks: Any, query: Any, out: Any) -> None:
             out[b] += min(full, spread)
 
 
-@helper
+@scan_helper
 def drop_row(cols: Any, ids: Any, i: int, last: int) -> None:
     """Overwrite row i by row ``last``; rows have one array for low and high."""
     for j in range(cols.lev8.shape[0]):
@@ -88,3 +146,10 @@ def drop_row(cols: Any, ids: Any, i: int, last: int) -> None:
     for j in range(cols.bits.shape[0]):
         cols.bits[j, i] = cols.bits[j, last]
     ids[i] = ids[last]
+
+
+@scan_helper
+def remove_row(cols: Any, ids: Any, starts: Any, alive: Any, b: int, i: int) -> None:
+    """Take row i from block b; the last row of the block moves to its place."""
+    alive[b] -= 1
+    drop_row(cols, ids, i, starts[b] + alive[b])

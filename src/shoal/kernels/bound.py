@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.blocks import bound_scan
-from shoal.kernels.jit import helper, kernel
+from shoal.kernels.jit import helper, kernel, scan_helper
 from shoal.kernels.scan import join_scan, load_query
 
 __all__ = ["BoundScratch", "least_closures"]
@@ -46,7 +46,7 @@ class BoundScratch(NamedTuple):
     top: Array  # int64 [t]: deepest level of the candidates at hand
 
 
-@helper
+@scan_helper
 def _load_rises(space: Any, query: Any, rise: Any) -> None:
     """Write what going up 0, 1, … levels of each tree costs; levels are stored from the top."""
     for t in range(space.tree_first.shape[0] - 1):
@@ -66,7 +66,7 @@ def _load_rises(space: Any, query: Any, rise: Any) -> None:
             rise[t, d + 1] = rise[t, d] + step
 
 
-@helper
+@scan_helper
 def _part(space: Any, cols: Any, query: Any, c: int, s: Any) -> None:
     """Split the join with candidate c into the levels of its trees and the rest."""
     i = s.rows[c]
@@ -91,7 +91,7 @@ def _part(space: Any, cols: Any, query: Any, c: int, s: Any) -> None:
     s.rest[c] = rest
 
 
-@helper
+@scan_helper
 def _nearest_few(mult: Any, k: int, n: int, s: Any) -> int:
     """List the candidates up to the bucket that holds the k-th row; return how many there are."""
     highest = np.int64(0)
@@ -178,7 +178,7 @@ def _near(space: Any, cols: Any, mult: Any, query: Any, k: int, n: int, s: Any) 
     return kth, cost
 
 
-@helper
+@scan_helper
 def _fit(mult: Any, t: int, d: int, paid: int, best: int, k: int, s: Any) -> int:
     """Keep the candidates that part within d levels of tree t; return the k-th rest, −1 if none.
 
@@ -202,7 +202,7 @@ def _fit(mult: Any, t: int, d: int, paid: int, best: int, k: int, s: Any) -> int
     return kth
 
 
-@helper
+@scan_helper
 def _search(mult: Any, base: int, best: int, k: int, work: int, s: Any) -> int:
     """Return the least of paid levels + k-th rest below best, best if there is none.
 

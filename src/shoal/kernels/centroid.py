@@ -1,93 +1,255 @@
-"""Records against the centroids of many clusters (One-pass K-means)."""
+"""Records against the centroids of many clusters (One-pass K-means).
+
+A centroid is a column like a closure, its numeric intervals being the mean, rounded down. So the
+common scan gives the distance to it but for the rounding, and that is enough to leave out nearly
+all clusters; only for the few that are left is the distance to the exact mean computed. Clusters
+stand in blocks of similar ones, and a block that cannot hold the closest cluster is not scanned.
+The result is that of comparing with every cluster, ties included.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.jit import helper, kernel
-from shoal.kernels.scan import absorb, join_scan, load_query, store_query
+from shoal.kernels.blocks import block_at, bound_scan, close_inside
+from shoal.kernels.jit import inlined_helper, kernel, scan_helper
+from shoal.kernels.scan import absorb, charge_scan, join_scan, load_query, store_query
 
 ZERO = np.int64(0)
+FAR = np.int64(1) << 62
+REFRESH = 16
+Array = np.ndarray[Any, Any]
 
-__all__ = ["assign_rows", "centroid_distances", "start_clusters"]
+__all__ = ["CentroidBlocks", "Centroids", "assign_rows", "centroid_distances", "start_clusters"]
 
 
-@helper
-def _add_linear(
-    full: Any, place: Any, sums: Any, gaps: Any, sizes: Any, i: int, stop: int, out: Any
-) -> None:
-    """Add |size · x − Σx| of record i to the distance to each cluster, for every linear column.
+class Centroids(NamedTuple):
+    """Centroids of many clusters: means of the linear columns, closures of all others."""
 
-    ``gaps[j, g]`` counts missing values in cluster g (no columns: there are none). Missing lies at
-    full distance from any value, and a cluster that mixes them has no mean: it is at full distance
-    from every record.
+    columns: Any  # Columns: the mean rounded down is low and high; full width: there is none
+    closures: Any  # the same Columns without linear ones
+    hists: Array  # int64 [classes, clusters]
+    sums: Array  # int64 [linear, clusters]: of the values that are not missing
+    gaps: Array  # int64 [linear, clusters]: missing values (no columns: there are none)
+    sizes: Array  # int64 [clusters]
+    numbers: Array  # int64 [clusters]: the lowest wins a tie
+    live: Array  # bool [clusters]: whether records may join
+
+
+class CentroidBlocks(NamedTuple):
+    """Blocks of similar clusters, and what bounds the distance to the live ones of each."""
+
+    starts: Array  # int64 [blocks + 1]
+    block_of: Array  # int64 [clusters]
+    inner: Any  # Columns: inner closures
+    least: Array  # int64 [blocks]: size of the smallest live cluster; 0 if none is live
+    number: Array  # int64 [blocks]: lowest number of a cluster
+    joined: Array  # int64 [blocks]: records since the bounds were computed anew
+    bound: Array  # int64 [blocks]: least distance of the record at hand, or a lower bound
+    nearest: Array  # int64 [blocks]: cluster at that distance; −1 if it is only a bound
+
+
+@scan_helper
+def _linear(full: Any, place: Any, c: Any, i: int, g: int) -> int:
+    """Return Σ |size · x − Σx| of record i and cluster g over the linear columns.
+
+    Missing lies at full distance from any value, and a cluster that mixes them has no mean: it is
+    at full distance from every record.
     """
+    total = np.int64(0)
     for j in range(full.shape[0]):
         x = np.int64(place[j, i])
         whole = np.int64(full[j])
-        if gaps.shape[1] == 0:  # nothing is missing anywhere: a loop that vectorises
-            for g in range(stop):
-                out[g] += abs(sizes[g] * x - sums[j, g])
-            continue
-        for g in range(stop):
-            if gaps[j, g] == 0 and x <= whole:
-                out[g] += abs(sizes[g] * x - sums[j, g])
-            elif gaps[j, g] < sizes[g] or x <= whole:
-                out[g] += sizes[g] * whole
+        gap = c.gaps[j, g] if c.gaps.shape[1] > 0 else ZERO
+        if gap == 0 and x <= whole:
+            total += abs(c.sizes[g] * x - c.sums[j, g])
+        elif gap < c.sizes[g] or x <= whole:
+            total += c.sizes[g] * whole
+    return total
 
 
-@helper
-def _distances(
+@scan_helper
+def _rounded(full: Any, place: Any, c: Any, i: int, g: int) -> int:
+    """Return what the scan charges record i for the linear columns of cluster g."""
+    total = np.int64(0)
+    for j in range(full.shape[0]):
+        x = np.int64(place[j, i])
+        high = max(x, np.int64(c.columns.high[j, g]))
+        total += min(np.int64(full[j]), high - min(x, np.int64(c.columns.low[j, g])))
+    return total
+
+
+@scan_helper
+def _scan_all(
+    space: Any, place: Any, c: Any, i: int, b: int, blocks: Any, query: Any, spare: Any, out: Any
+) -> None:
+    """Find the cluster of block b closest to record i where costs depend on sensitive values."""
+    start = blocks.starts[b]
+    stop = blocks.starts[b + 1]
+    for y in range(c.hists.shape[0]):
+        charge_scan(space, c.closures, query, ZERO, c.hists[y], y, start, stop, spare, out)
+    least = FAR
+    near = np.int64(-1)
+    for g in range(start, stop):
+        d = out[g - start] + _linear(space.full, place, c, i, g)
+        if c.live[g] and (d < least or (d == least and c.numbers[g] < c.numbers[near])):
+            least = d
+            near = np.int64(g)
+    blocks.bound[b] = least
+    blocks.nearest[b] = near
+
+
+@inlined_helper
+def _scan_block(
     space: Any,
-    cols: Any,
     place: Any,
-    clusters: Any,
-    hists: Any,
-    sums: Any,
-    gaps: Any,
-    sizes: Any,
+    c: Any,
     i: int,
+    b: int,
+    best: int,
+    blocks: Any,
     query: Any,
     spare: Any,
     out: Any,
 ) -> None:
-    """Write |cluster| · D({record i, centroid}) for every cluster."""
-    n = sizes.shape[0]
-    load_query(space, cols, i, query)
-    for y in range(hists.shape[0]):
-        join_scan(space, clusters, query, y, ZERO, n, spare)
-        if y == 0:
-            for g in range(n):
-                out[g] = hists[0, g] * np.int64(spare[g])
-        else:
-            for g in range(n):
-                out[g] += hists[y, g] * np.int64(spare[g])
-    _add_linear(space.full, place, sums, gaps, sizes, i, n, out)
+    """Find the cluster of block b closest to record i, if it is no farther than best.
+
+    Rounding a mean down changes the distance by less than the size per linear column.
+    """
+    start = blocks.starts[b]
+    stop = blocks.starts[b + 1]
+    m = stop - start
+    join_scan(space, c.columns, query, ZERO, start, stop, spare)
+    low = spare[0]
+    for h in range(1, m):
+        low = min(low, spare[h])
+    off = np.int64(space.full.shape[0])
+    size = blocks.least[b]
+    blocks.nearest[b] = -1
+    blocks.bound[b] = size * (np.int64(low) - off)
+    if blocks.bound[b] > best:
+        return
+    near = np.int64(-1)
+    highest = best // size + off  # what costs more is farther than the best
+    for h in range(m):
+        if np.int64(spare[h]) > highest:
+            continue
+        g = start + h
+        if not c.live[g] or c.sizes[g] * (np.int64(spare[h]) - off) > best:
+            continue
+        tree = np.int64(spare[h]) - _rounded(space.full, place, c, i, g)
+        d = c.sizes[g] * tree + _linear(space.full, place, c, i, g)
+        if d < best or (d == best and (near < 0 or c.numbers[g] < c.numbers[near])):
+            best = d
+            near = np.int64(g)
+            highest = best // size + off
+    blocks.bound[b] = best if near >= 0 else best + 1
+    blocks.nearest[b] = near
 
 
-@helper
-def _count(
-    space: Any,
-    place: Any,
-    classes: Any,
-    hists: Any,
-    sums: Any,
-    gaps: Any,
-    sizes: Any,
-    g: int,
-    i: int,
-) -> None:
-    """Update sums and counts of cluster g when record i joins."""
-    sizes[g] += 1
-    hists[classes[i], g] += 1
-    for j in range(sums.shape[0]):
+@inlined_helper
+def _closest_cluster(
+    space: Any, place: Any, c: Any, blocks: Any, i: int, query: Any, spare: Any, out: Any
+) -> int:
+    """Return the live cluster closest to record i (the query); ties go to the lowest number."""
+    n_blocks = blocks.least.shape[0]
+    first = np.int64(0)
+    for b in range(1, n_blocks):
+        if blocks.bound[b] < blocks.bound[first]:
+            first = np.int64(b)
+    best = np.int64(-1)
+    least = FAR
+    for turn in range(n_blocks):
+        b = block_at(np.int64(turn), first)
+        if blocks.bound[b] > least or blocks.least[b] == 0:
+            continue
+        if blocks.bound[b] == least and best >= 0 and blocks.number[b] > c.numbers[best]:
+            continue
+        if blocks.nearest[b] < 0:
+            if c.hists.shape[0] > 1:
+                _scan_all(space, place, c, i, b, blocks, query, spare, out)
+            else:
+                _scan_block(space, place, c, i, b, least, blocks, query, spare, out)
+        near = blocks.nearest[b]
+        d = blocks.bound[b]
+        if near >= 0 and (d < least or (d == least and c.numbers[near] < c.numbers[best])):
+            least = d
+            best = near
+    return best
+
+
+@scan_helper
+def _bounds(space: Any, blocks: Any, query: Any) -> None:
+    """Write a lower bound of the distance of the query to any cluster of each block."""
+    bound = blocks.bound
+    off = np.int64(space.full.shape[0])
+    bound_scan(space, blocks.inner, query, bound)
+    for b in range(bound.shape[0]):
+        bound[b] = blocks.least[b] * (bound[b] - off) if blocks.least[b] > 0 else FAR
+        blocks.nearest[b] = -1
+
+
+@scan_helper
+def _describe(c: Any, blocks: Any, b: int) -> None:
+    """Compute anew what bounds the distance to the live clusters of block b."""
+    start = blocks.starts[b]
+    stop = blocks.starts[b + 1]
+    close_inside(c.columns, c.live, start, stop, blocks.inner, b)
+    least = np.int64(0)
+    for g in range(start, stop):
+        if c.live[g] and (least == 0 or c.sizes[g] < least):
+            least = c.sizes[g]
+    blocks.least[b] = least
+    blocks.joined[b] = 0
+
+
+@scan_helper
+def _widen(c: Any, blocks: Any, b: int, g: int) -> None:
+    """Let the bounds of block b hold for the new mean of its cluster g; all else still holds."""
+    for j in range(c.columns.low.shape[0]):
+        blocks.inner.low[j, b] = min(blocks.inner.low[j, b], c.columns.high[j, g])
+        blocks.inner.high[j, b] = max(blocks.inner.high[j, b], c.columns.low[j, g])
+
+
+@scan_helper
+def _count(space: Any, place: Any, classes: Any, c: Any, g: int, i: int) -> None:
+    """Update sums, counts and means of cluster g when record i joins."""
+    c.sizes[g] += 1
+    c.hists[classes[i], g] += 1
+    for j in range(c.sums.shape[0]):
         x = np.int64(place[j, i])
-        if gaps.shape[1] > 0 and x > np.int64(space.full[j]):
-            gaps[j, g] += 1
-        else:
-            sums[j, g] += x
+        full = np.int64(space.full[j])
+        gap = np.int64(0)
+        if c.gaps.shape[1] > 0:
+            c.gaps[j, g] += 1 if x > full else 0
+            gap = c.gaps[j, g]
+        c.sums[j, g] += x if x <= full else 0
+        mean = c.sums[j, g] // c.sizes[g]
+        c.columns.low[j, g] = mean if gap == 0 else 2 * full if gap == c.sizes[g] else 0
+        c.columns.high[j, g] = mean if gap == 0 else 2 * full
+
+
+@scan_helper
+def _differ(columns: Any, i: int, h: int) -> bool:
+    found = False
+    for j in range(columns.shape[0]):
+        found = found or columns[j, i] != columns[j, h]
+    return found
+
+
+@scan_helper
+def _same(rows: Any, i: int, h: int) -> bool:
+    """Whether two records are equal in every column."""
+    return not (
+        _differ(rows.lev8, i, h)
+        or _differ(rows.lev16, i, h)
+        or _differ(rows.lev32, i, h)
+        or _differ(rows.low, i, h)
+        or _differ(rows.clow, i, h)
+        or _differ(rows.bits, i, h)
+    )
 
 
 @kernel
@@ -98,88 +260,91 @@ def start_clusters(
     classes: Any,
     order: Any,
     starts: Any,
-    clusters: Any,
-    hists: Any,
-    sums: Any,
-    gaps: Any,
-    sizes: Any,
+    c: Any,
     query: Any,
 ) -> None:
-    """Compute the centroid of each cluster of records order[starts[g]:starts[g + 1]]."""
-    hists[:] = 0
-    sums[:] = 0
-    gaps[:] = 0
-    sizes[:] = 0
-    for g in range(sizes.shape[0]):
+    """Compute the centroid of each cluster; number g has records order[starts[g]:starts[g + 1]].
+
+    Columns and query have no linear ones; ``place`` has.
+    """
+    c.hists[:] = 0
+    c.sums[:] = 0
+    c.gaps[:] = 0
+    c.sizes[:] = 0
+    c.live[:] = True
+    for p in range(c.sizes.shape[0]):
+        g = c.numbers[p]
         load_query(space, cols, order[starts[g]], query)
-        for p in range(starts[g], starts[g + 1]):
-            absorb(space, cols, query, order[p])
-            _count(space, place, classes, hists, sums, gaps, sizes, g, order[p])
-        store_query(clusters, g, query)
+        for q in range(starts[g], starts[g + 1]):
+            absorb(space, cols, query, order[q])
+            _count(space, place, classes, c, p, order[q])
+        store_query(c.closures, p, query)
 
 
 @kernel
 def assign_rows(
     space: Any,
+    rows: Any,
     cols: Any,
     place: Any,
     classes: Any,
-    rows: Any,
-    smallest: int,
-    clusters: Any,
-    hists: Any,
-    sums: Any,
-    gaps: Any,
-    sizes: Any,
+    todo: Any,
+    limit: int,
+    keep: int,
+    c: Any,
+    blocks: Any,
     query: Any,
+    joined: Any,
     spare: Any,
     out: Any,
     label: Any,
-) -> None:
+) -> int:
     """Add each record to its closest cluster and update that centroid at once.
 
-    While any cluster has fewer than ``smallest`` records, only such clusters are considered.
-    Ties go to the lowest cluster.
+    A cluster that reaches ``limit`` records (0: no limit) takes no more; with no more than
+    ``keep`` clusters left that do, this stops. Returns how many records were assigned. Ties go to
+    the lowest number. A record that equals the one before it looks again only at the block that
+    has changed since, and at blocks that were skipped then. ``cols`` are ``rows`` without linear
+    columns, as ``joined`` is a query without them.
     """
-    n = sizes.shape[0]
-    n_small = 0
-    for g in range(n):
-        n_small += 1 if sizes[g] < smallest else 0
-    for p in range(rows.shape[0]):
-        i = rows[p]
-        _distances(space, cols, place, clusters, hists, sums, gaps, sizes, i, query, spare, out)
-        best = np.int64(-1)
-        least = np.int64(1 << 62)
-        for g in range(n):
-            if out[g] < least and (n_small == 0 or sizes[g] < smallest):
-                least = out[g]
-                best = np.int64(g)
-        label[i] = best
-        load_query(space, clusters, best, query)
-        absorb(space, cols, query, i)
-        store_query(clusters, best, query)
-        _count(space, place, classes, hists, sums, gaps, sizes, best, i)
-        if sizes[best] == smallest:
-            n_small -= 1
+    n_live = 0
+    for g in range(c.sizes.shape[0]):
+        c.live[g] = limit == 0 or c.sizes[g] < limit
+        n_live += 1 if c.live[g] else 0
+    for b in range(blocks.least.shape[0]):
+        _describe(c, blocks, np.int64(b))
+    for p in range(todo.shape[0]):
+        if n_live <= keep:
+            return p
+        i = todo[p]
+        if p == 0 or not _same(rows, i, todo[p - 1]):
+            load_query(space, rows, i, query)
+            _bounds(space, blocks, query)
+        best = _closest_cluster(space, place, c, blocks, i, query, spare, out)
+        label[i] = c.numbers[best]
+        load_query(space, c.closures, best, joined)
+        absorb(space, cols, joined, i)
+        store_query(c.closures, best, joined)
+        _count(space, place, classes, c, best, i)
+        if c.sizes[best] == limit:
+            n_live -= 1
+            c.live[best] = False
+        b = blocks.block_of[best]
+        blocks.joined[b] += 1
+        if blocks.joined[b] < REFRESH and c.live[best]:
+            _widen(c, blocks, b, best)
+        else:
+            _describe(c, blocks, b)
+        blocks.bound[b] = -FAR if blocks.least[b] > 0 else FAR
+        blocks.nearest[b] = -1
+    return todo.shape[0]
 
 
 @kernel
-def centroid_distances(
-    space: Any, place: Any, label: Any, sums: Any, gaps: Any, sizes: Any, out: Any
-) -> None:
-    """Write how far each record lies from the centroid of its own cluster.
+def centroid_distances(space: Any, place: Any, position: Any, c: Any, out: Any) -> None:
+    """Write how far each record lies from the centroid of the cluster at its position.
 
     Only linear columns tell records apart: the centroid of any other column covers them all.
     """
-    for i in range(label.shape[0]):
-        g = label[i]
-        _add_linear(
-            space.full,
-            place,
-            sums[:, g : g + 1],
-            gaps[:, g : g + 1],
-            sizes[g : g + 1],
-            i,
-            np.int64(1),
-            out[i : i + 1],
-        )
+    for i in range(position.shape[0]):
+        out[i] = _linear(space.full, place, c, i, np.int64(position[i]))

@@ -1,22 +1,137 @@
-"""Equivalence classes that are generalised until none is small (the loop of KACA)."""
+"""Equivalence classes that are generalised until none is small (the loop of KACA).
+
+Classes stand in blocks of similar ones. A block is not scanned if no class of it can be closest:
+the result is that of comparing with every class, ties included.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.jit import helper, kernel
+from shoal.kernels.blocks import block_at, bound_scan, close_inside
+from shoal.kernels.jit import inlined_helper, kernel, scan_helper
 from shoal.kernels.merge import group_cost
 from shoal.kernels.scan import absorb, join_scan, load_query, store_query
 
 ZERO = np.int64(0)
+FAR = np.int64(1) << 62
+REFRESH = 16
+Array = np.ndarray[Any, Any]
 
-__all__ = ["generalise_small_classes"]
+__all__ = ["ClassBlocks", "generalise_small_classes"]
 
 
-@helper
-def _closest_class(
+class ClassBlocks(NamedTuple):
+    """Blocks of similar classes, and what bounds the distance to the living ones of each."""
+
+    starts: Array  # int64 [blocks + 1]
+    block_of: Array  # int64 [classes]
+    numbers: Array  # int64 [classes]: the lowest wins a tie
+    live: Array  # bool [classes]: whether it has members
+    inner: Any  # Columns: inner closures
+    least: Array  # int64 [blocks]: members of the smallest class; 0 if none is alive
+    most: Array  # int64 [blocks]: highest cost per member
+    number: Array  # int64 [blocks]: lowest number of a class
+    changes: Array  # int64 [blocks]: since the bounds were computed anew
+    bound: Array  # int64 [blocks]
+
+
+@scan_helper
+def _describe(groups: Any, costs: Any, sizes: Any, blocks: Any, b: int) -> None:
+    """Compute anew what bounds the distance to the classes of block b."""
+    start = blocks.starts[b]
+    stop = blocks.starts[b + 1]
+    close_inside(groups, blocks.live, start, stop, blocks.inner, b)
+    least = np.int64(0)
+    most = np.int64(0)
+    for h in range(start, stop):
+        if sizes[h] > 0:
+            least = sizes[h] if least == 0 else min(least, sizes[h])
+            most = max(most, costs[h] // sizes[h])
+    blocks.least[b] = least
+    blocks.most[b] = most
+    blocks.changes[b] = 0
+
+
+@scan_helper
+def _note_change(groups: Any, costs: Any, sizes: Any, blocks: Any, h: int) -> None:
+    """Let the bounds of its block hold for class h, which was generalised or lost members.
+
+    What all classes contain is contained in a more general class, too, so that still holds.
+    """
+    b = blocks.block_of[h]
+    blocks.live[h] = sizes[h] > 0
+    blocks.changes[b] += 1
+    if blocks.changes[b] >= REFRESH:
+        _describe(groups, costs, sizes, blocks, b)
+    elif sizes[h] > 0:
+        blocks.least[b] = min(blocks.least[b], sizes[h])
+        blocks.most[b] = max(blocks.most[b], costs[h] // sizes[h])
+
+
+@inlined_helper
+def _closest_in_blocks(
+    space: Any,
+    groups: Any,
+    costs: Any,
+    sizes: Any,
+    c: int,
+    k: int,
+    blocks: Any,
+    query: Any,
+    spare: Any,
+) -> np.int64:
+    """Return the class closest to c by Definitions 10 and 11 where costs are without values.
+
+    The rise of c alone bounds the distance from below and rules out nearly all classes; so does
+    the rise of a block's classes from the highest cost among them.
+    """
+    own = sizes[c]
+    before = costs[c] // own
+    bound = blocks.bound
+    bound_scan(space, blocks.inner, query, bound)
+    first = ZERO
+    for b in range(bound.shape[0]):
+        joining = min(blocks.least[b], k - own)
+        rise = own * (bound[b] - before) + joining * max(bound[b] - blocks.most[b], ZERO)
+        bound[b] = rise if blocks.least[b] > 0 else FAR
+        if bound[b] < bound[first]:
+            first = np.int64(b)
+    best = np.int64(-1)
+    least = FAR
+    for turn in range(bound.shape[0]):
+        b = block_at(np.int64(turn), first)
+        if bound[b] > least or blocks.least[b] == 0:
+            continue
+        if bound[b] == least and best >= 0 and blocks.number[b] > blocks.numbers[best]:
+            continue
+        start = blocks.starts[b]
+        m = blocks.starts[b + 1] - start
+        join_scan(space, groups, query, ZERO, start, start + m, spare)
+        low = spare[0]
+        for i in range(1, m):
+            low = min(low, spare[i])
+        highest = least // own + before
+        if np.int64(low) > highest:
+            continue
+        for i in range(m):
+            cost = np.int64(spare[i])
+            h = start + i
+            if cost > highest or sizes[h] == 0 or h == c:
+                continue
+            joining = sizes[h] if own + sizes[h] < 2 * k else k - own
+            distance = own * (cost - before) + joining * (cost - costs[h] // sizes[h])
+            if distance < least or (distance == least and blocks.numbers[h] < blocks.numbers[best]):
+                least = distance
+                best = np.int64(h)
+                highest = least // own + before
+    return best
+
+
+@scan_helper
+def _closest_by_value(
     space: Any,
     groups: Any,
     hists: Any,
@@ -28,34 +143,19 @@ def _closest_class(
     spare: Any,
     out: Any,
 ) -> np.int64:
-    """Return the class closest to c by Definitions 10 and 11; ties go to the lowest index.
+    """Return the class closest to c where costs depend on sensitive values; classes are in order.
 
     The rise of a class is what its members (or a stub of them) pay more for the common
     generalisation. A stub's rise is its share of the whole class's, rounded down.
     """
     n = sizes.shape[0]
-    n_values = hists.shape[0]
     own = sizes[c]
     best = np.int64(-1)
-    least = np.int64(1 << 62)
-    if n_values == 1:
-        join_scan(space, groups, query, ZERO, ZERO, n, spare)
-        before = costs[c] // own
-        for h in range(n):
-            # the rise of c alone bounds the distance from below and rules out nearly all classes
-            cost = np.int64(spare[h])
-            if own * (cost - before) >= least or sizes[h] == 0 or h == c:
-                continue
-            joining = sizes[h] if own + sizes[h] < 2 * k else k - own
-            distance = own * (cost - before) + joining * (cost - costs[h] // sizes[h])
-            if distance < least:
-                least = distance
-                best = np.int64(h)
-        return best
+    least = FAR
     for h in range(n):
         out[0, h] = -costs[c]
         out[1, h] = -costs[h]
-    for y in range(n_values):
+    for y in range(hists.shape[0]):
         join_scan(space, groups, query, y, ZERO, n, spare)
         for h in range(n):
             out[0, h] += hists[y, c] * np.int64(spare[h])
@@ -72,7 +172,7 @@ def _closest_class(
     return best
 
 
-@helper
+@scan_helper
 def _split_stub(
     head: Any,
     tail: Any,
@@ -100,7 +200,7 @@ def _split_stub(
         following[scratch[i]] = scratch[i + 1]
 
 
-@helper
+@scan_helper
 def _forget(small: Any, place: Any, n_small: int, c: int) -> int:
     """Take class c from the list of small classes; the last one moves to its place."""
     last = small[n_small - 1]
@@ -124,8 +224,10 @@ def generalise_small_classes(
     small: Any,
     place: Any,
     n_small: int,
+    max_turns: int,
     max_dead: int,
     k: int,
+    blocks: Any,
     uniforms: Any,
     used: Any,
     query: Any,
@@ -135,18 +237,27 @@ def generalise_small_classes(
 ) -> int:
     """Generalise random small classes with their closest class; return how many are still small.
 
-    Stops early when max_dead classes have been used up or the random numbers may not suffice for
-    another turn; ``used[0]`` says how many were needed. Members of a class are the rows head,
-    following[head], … tail. ``small`` lists the classes below k, ``place`` says where each stands
-    there (−1: not at all). Every turn leaves fewer small classes.
+    Stops early after max_turns, when max_dead classes have been used up, or when the random numbers
+    may not suffice for another turn; ``used`` says how many numbers and classes were. Members of a
+    class are the rows head, following[head], … tail. ``small`` lists the classes below k,
+    ``place`` says where each stands there (−1: not at all). Every turn leaves fewer small classes.
+    Blocks with a negative number of changes have no bounds yet.
     """
     at = 0
     dead = 0
-    while n_small > 0 and dead < max_dead and at + k <= uniforms.shape[0]:
+    bounded = hists.shape[0] == 1
+    for b in range(blocks.least.shape[0]):
+        if blocks.changes[b] < 0:
+            _describe(groups, costs, sizes, blocks, np.int64(b))
+    while n_small > 0 and max_turns > 0 and dead < max_dead and at + k <= uniforms.shape[0]:
+        max_turns -= 1
         c = small[np.int64(uniforms[at] * n_small)]
         at += 1
         load_query(space, groups, c, query)
-        h = _closest_class(space, groups, hists, costs, sizes, c, k, query, spare, out)
+        if bounded:
+            h = _closest_in_blocks(space, groups, costs, sizes, c, k, blocks, query, spare)
+        else:
+            h = _closest_by_value(space, groups, hists, costs, sizes, c, k, query, spare, out)
         absorb(space, groups, query, h)
         store_query(groups, c, query)
         joining = sizes[h]
@@ -176,5 +287,9 @@ def generalise_small_classes(
             n_small = _forget(small, place, n_small, h)
         if sizes[c] >= k:
             n_small = _forget(small, place, n_small, c)
+        if bounded:
+            _note_change(groups, costs, sizes, blocks, c)
+            _note_change(groups, costs, sizes, blocks, h)
     used[0] = at
+    used[1] = dead
     return n_small

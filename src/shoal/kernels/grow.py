@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from shoal.kernels.blocks import bound_scan, drop_row
-from shoal.kernels.jit import helper, kernel
-from shoal.kernels.scan import absorb, join_scan, load_query, own_cost, store_query
+from shoal.kernels.blocks import block_at, bound_scan, remove_row
+from shoal.kernels.jit import inlined_helper, kernel, scan_helper
+from shoal.kernels.scan import absorb, charge_scan, join_scan, load_query, own_cost, store_query
 
 ZERO = np.int64(0)  # a plain 0 is a type of its own to numba, and would compile a kernel twice
 
 __all__ = ["cheapest_row", "farthest_row", "grow_clusters", "join_leftovers"]
 
 
-@helper
+@inlined_helper
 def _row_cost(
     space: Any,
     cols: Any,
@@ -48,7 +48,7 @@ def _row_cost(
                 out[i] = before + (count + own) * np.int64(spare[i])
 
 
-@helper
+@inlined_helper
 def farthest_row(
     space: Any,
     cols: Any,
@@ -79,10 +79,10 @@ def farthest_row(
     best = np.int64(-(1 << 62))
     best_id = np.int64(-1)
     best_at = np.int64(-1)
-    for turn in range(n_blocks + 1):
+    for turn in range(n_blocks):
         # the most promising block comes first, so that most others can be skipped
-        b = first if turn == 0 else turn - 1
-        if alive[b] == 0 or (turn > 0 and b == first):
+        b = block_at(np.int64(turn), np.int64(first))
+        if alive[b] == 0:
             continue
         if bounded and 2 * np.int64(bound[b]) < best:
             continue
@@ -98,7 +98,7 @@ def farthest_row(
     return best_at
 
 
-@helper
+@inlined_helper
 def cheapest_row(
     space: Any,
     cols: Any,
@@ -126,19 +126,19 @@ def cheapest_row(
     n_blocks = alive.shape[0]
     bounded = hist.shape[0] == 1
     size = hist[0] + 1
-    first = np.int64(-1)
+    first = ZERO
     if bounded:
         bound_scan(space, blocks, query, bound)
         for b in range(n_blocks):
             bound[b] = max(bound[b], floor[b])
-            if alive[b] > 0 and (first < 0 or bound[b] < bound[first]):
+            if alive[b] > 0 and (alive[first] == 0 or bound[b] < bound[first]):
                 first = b
     best = np.int64(1 << 62)
     best_id = np.int64(-1)
     best_at = np.int64(-1)
-    for turn in range(n_blocks + 1):
-        b = first if turn == 0 else np.int64(turn - 1)
-        if b < 0 or alive[b] == 0 or (turn > 0 and b == first):
+    for turn in range(n_blocks):
+        b = block_at(np.int64(turn), np.int64(first))
+        if alive[b] == 0:
             continue
         if bounded and size * bound[b] > best:
             continue
@@ -160,7 +160,7 @@ def cheapest_row(
     return best_at
 
 
-@helper
+@scan_helper
 def _block_of(starts: Any, i: int) -> int:
     low = 0
     high = starts.shape[0] - 1
@@ -173,14 +173,12 @@ def _block_of(starts: Any, i: int) -> int:
     return low
 
 
-@helper
+@scan_helper
 def _remove(cols: Any, ids: Any, starts: Any, alive: Any, i: int) -> None:
-    b = _block_of(starts, i)
-    alive[b] -= 1
-    drop_row(cols, ids, i, starts[b] + alive[b])
+    remove_row(cols, ids, starts, alive, _block_of(starts, i), i)
 
 
-@helper
+@scan_helper
 def _majority(votes: Any, order: Any, n_seen: int) -> int:
     """Return the label with most votes; ties go to the label seen first."""
     best = order[0]
@@ -190,7 +188,7 @@ def _majority(votes: Any, order: Any, n_seen: int) -> int:
     return best
 
 
-@helper
+@scan_helper
 def _lowest_id(starts: Any, alive: Any, ids: Any) -> int:
     best_at = np.int64(-1)
     for b in range(alive.shape[0]):
@@ -319,12 +317,11 @@ def join_leftovers(
     for r in range(rows.shape[0]):
         i = rows[r]
         load_query(space, cols, i, query)
-        rise[:] = 0
         for y in range(n_classes):
-            join_scan(space, groups, query, y, ZERO, n_groups, spare)
-            own = 1 if classes[i] == y else 0
-            for g in range(n_groups):
-                rise[g] += (hists[y, g] + own) * np.int64(spare[g])
+            own = np.int64(1 if classes[i] == y else 0)
+            charge_scan(
+                space, groups, query, own, hists[y], y, ZERO, np.int64(n_groups), spare, rise
+            )
         best = np.int64(-1)
         least = np.int64(1 << 62)
         for g in range(n_groups):

@@ -13,7 +13,14 @@ from typing import Any
 
 from numba import njit
 
-__all__ = ["helper", "kernel", "needs_compiling"]
+__all__ = [
+    "helper",
+    "inlined_helper",
+    "kernel",
+    "needs_compiling",
+    "open_helper",
+    "scan_helper",
+]
 
 _HERE = Path(__file__).parent
 _STAMP = _HERE / "__pycache__" / "kernels.sha256"
@@ -58,3 +65,29 @@ def helper(function: Any) -> Any:
     """Compile a function that only kernels call: without the entry points from Python."""
     options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return njit(nogil=True, boundscheck=False, **options)(function)
+
+
+def scan_helper(function: Any) -> Any:
+    """Compile a helper that neither makes nor keeps arrays, without counting references to them.
+
+    Counting takes longer than scanning a small block: a scan is given some forty arrays, and 16
+    rows took 430 ns with it and take 110 ns without. Such a helper calls only others of its kind.
+    """
+    return _uncounted(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def inlined_helper(function: Any) -> Any:
+    """Compile a scan helper into each function that calls it: for what runs once per block.
+
+    Passing forty arrays costs about as much as scanning a small block does.
+    """
+    return _uncounted(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
+
+
+def open_helper(function: Any) -> Any:
+    """Compile a scan helper that Python calls, too."""
+    return _uncounted(function, cache=True)
+
+
+def _uncounted(function: Any, **options: Any) -> Any:
+    return njit(nogil=True, boundscheck=False, **{"_nrt": False, **options})(function)

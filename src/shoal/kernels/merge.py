@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from shoal.kernels.jit import helper, kernel
+from shoal.kernels.jit import kernel, scan_helper
 from shoal.kernels.scan import (
     absorb,
+    charge_scan,
     join_codes,
-    join_scan,
     load_codes,
     load_query,
     own_cost,
@@ -23,7 +23,7 @@ ZERO = np.int64(0)
 __all__ = ["close_groups", "group_cost", "merge_groups", "nearest_group", "union_costs"]
 
 
-@helper
+@scan_helper
 def group_cost(space: Any, query: Any, hists: Any, g: int) -> int:
     """Return the total cost of group g, whose closure the query holds."""
     cost = np.int64(0)
@@ -57,7 +57,7 @@ def close_groups(
         costs[g] = group_cost(space, query, hists, g)
 
 
-@helper
+@scan_helper
 def union_costs(
     space: Any,
     groups: Any,
@@ -70,13 +70,11 @@ def union_costs(
     out: Any,
 ) -> None:
     """Write dist(g, h) = cost(g ∪ h) − cost(g) − cost(h) for groups h < stop; the query is g."""
-    for h in range(stop):
-        out[h] = -costs[g] - costs[h]
     for y in range(hists.shape[0]):
-        join_scan(space, groups, query, y, ZERO, stop, spare)
-        own = hists[y, g]
-        for h in range(stop):
-            out[h] += (own + hists[y, h]) * np.int64(spare[h])
+        charge_scan(space, groups, query, hists[y, g], hists[y], y, ZERO, stop, spare, out)
+    own = costs[g]
+    for h in range(stop):
+        out[h] -= own + costs[h]
 
 
 @kernel

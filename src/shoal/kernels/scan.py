@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from shoal.kernels.jit import helper, kernel
+from shoal.kernels.jit import inlined_helper, open_helper, scan_helper
 from shoal.kernels.space import MIXED8, MIXED16, MIXED32
 
 __all__ = [
     "absorb",
+    "charge_scan",
     "join_codes",
     "join_one",
     "join_scan",
@@ -34,7 +35,7 @@ __all__ = [
 BLOCK = 4096
 
 
-@helper
+@scan_helper
 def load_codes(cols: Any, i: int, query: Any) -> None:
     """Copy the codes of row or group i into the query; `prepare` must follow."""
     for j in range(cols.lev8.shape[0]):
@@ -53,14 +54,14 @@ def load_codes(cols: Any, i: int, query: Any) -> None:
         query.bits[j] = cols.bits[j, i]
 
 
-@kernel
+@open_helper
 def load_query(space: Any, cols: Any, i: int, query: Any) -> None:
     """Set the query to the closure of row or group i."""
     load_codes(cols, i, query)
     prepare(space, query)
 
 
-@helper
+@scan_helper
 def prepare(space: Any, query: Any) -> None:
     """Compute steps, base and set masses from the query's codes."""
     for y in range(query.base.shape[0]):
@@ -109,7 +110,7 @@ def prepare(space: Any, query: Any) -> None:
             query.mass[c, s] = total
 
 
-@helper
+@scan_helper
 def _interval_cost(space: Any, y: int, e: int, low: int, high: int) -> int:
     """Cost of the log interval low..high of codes; missing mixed with others is everything."""
     start = space.prefix_start[e]
@@ -125,7 +126,7 @@ def _interval_cost(space: Any, y: int, e: int, low: int, high: int) -> int:
     return cost
 
 
-@helper
+@scan_helper
 def _set_cost(space: Any, y: int, s: int, mass: int, part: int) -> int:
     """Cost of a set from the masses of its values (never mixed with missing)."""
     if space.set_log[s] == 0:
@@ -136,7 +137,7 @@ def _set_cost(space: Any, y: int, s: int, mass: int, part: int) -> int:
     return space.log_cost[r, mass] - space.log_part[r, part] if part > 0 else 0
 
 
-@helper
+@scan_helper
 def _set_join_cost(space: Any, y: int, s: int, query: Any, cols: Any, i: int) -> int:
     """Cost of the union of the query's set and that of column i."""
     first = space.set_first[s]
@@ -166,7 +167,7 @@ def _set_join_cost(space: Any, y: int, s: int, query: Any, cols: Any, i: int) ->
     return _set_cost(space, y, s, mass, part)
 
 
-@helper
+@scan_helper
 def _count_bits(word: Any) -> Any:
     """Return how many bits are set; LLVM turns these steps into vector code."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -177,7 +178,7 @@ def _count_bits(word: Any) -> Any:
     return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@helper
+@scan_helper
 def _add_counted_set(space: Any, y: int, s: int, query: Any, bits: Any, out: Any, m: int) -> None:
     """Add the cost of (query ∪ i) in a set of one word whose cost counts its values.
 
@@ -195,7 +196,7 @@ def _add_counted_set(space: Any, y: int, s: int, query: Any, bits: Any, out: Any
         out[i] += type(out[i])(full if mixed else cost)
 
 
-@helper
+@scan_helper
 def _is_single(space: Any, s: int, query: Any) -> bool:
     count = 0
     for w in range(space.set_first[s], space.set_first[s + 1]):
@@ -206,7 +207,7 @@ def _is_single(space: Any, s: int, query: Any) -> bool:
     return count == 1
 
 
-@helper
+@inlined_helper
 def join_scan(space: Any, cols: Any, query: Any, y: int, start: int, stop: int, out: Any) -> None:
     """Write the cost per member of (query ∪ i), for sensitive value y, into out[i - start]."""
     for s in range(start, stop, BLOCK):
@@ -278,7 +279,32 @@ def join_scan(space: Any, cols: Any, query: Any, y: int, start: int, stop: int, 
                 o[i] += type(base)(_set_join_cost(space, y, j, query, cols, s + i))
 
 
-@helper
+@scan_helper
+def charge_scan(
+    space: Any,
+    cols: Any,
+    query: Any,
+    own: int,
+    counts: Any,
+    y: int,
+    start: int,
+    stop: int,
+    spare: Any,
+    out: Any,
+) -> None:
+    """Add what the members of value y in (query ∪ i) pay to out[i - start]; y = 0 sets it anew.
+
+    ``own`` counts such members of the query, ``counts`` those of each row or group i.
+    """
+    join_scan(space, cols, query, y, start, stop, spare)
+    n = counts[start:stop]
+    if y == 0:
+        out[: stop - start] = 0
+    for i in range(stop - start):
+        out[i] += (own + n[i]) * np.int64(spare[i])
+
+
+@scan_helper
 def join_one(space: Any, cols: Any, query: Any, y: int, i: int) -> int:
     """Return the cost per member of (query ∪ i) for sensitive value y."""
     cost = np.int64(query.base[y])
@@ -305,7 +331,7 @@ def join_one(space: Any, cols: Any, query: Any, y: int, i: int) -> int:
     return cost
 
 
-@helper
+@scan_helper
 def own_cost(space: Any, query: Any, y: int) -> int:
     """Return the cost per member of the query itself for sensitive value y."""
     cost = np.int64(query.base[y])
@@ -326,7 +352,7 @@ def own_cost(space: Any, query: Any, y: int) -> int:
     return cost
 
 
-@helper
+@scan_helper
 def join_codes(cols: Any, query: Any, i: int) -> None:
     """Join the codes of row or group i into the query; `prepare` must follow."""
     for j in range(cols.lev8.shape[0]):
@@ -348,14 +374,14 @@ def join_codes(cols: Any, query: Any, i: int) -> None:
         query.bits[j] |= cols.bits[j, i]
 
 
-@helper
+@scan_helper
 def absorb(space: Any, cols: Any, query: Any, i: int) -> None:
     """Join row or group i into the query."""
     join_codes(cols, query, i)
     prepare(space, query)
 
 
-@helper
+@scan_helper
 def store_query(cols: Any, i: int, query: Any) -> None:
     """Write the query's closure into column i of the groups."""
     for j in range(cols.lev8.shape[0]):

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from shoal.kernels.jit import helper, kernel
+from shoal.kernels.jit import helper, kernel, scan_helper
 from shoal.kernels.private import group_holds
 from shoal.kernels.scan import (
     absorb,
+    charge_scan,
     join_codes,
-    join_scan,
     load_codes,
     load_query,
     own_cost,
@@ -44,7 +44,7 @@ def link_members(label: Any, head: Any, after: Any, before: Any, size: Any) -> N
         size[g] += 1
 
 
-@helper
+@scan_helper
 def _unlink(i: int, g: int, head: Any, after: Any, before: Any) -> None:
     if before[i] >= 0:
         after[before[i]] = after[i]
@@ -54,7 +54,7 @@ def _unlink(i: int, g: int, head: Any, after: Any, before: Any) -> None:
         before[after[i]] = before[i]
 
 
-@helper
+@scan_helper
 def _link(i: int, g: int, head: Any, after: Any, before: Any) -> None:
     after[i] = head[g]
     before[i] = -1
@@ -63,7 +63,7 @@ def _link(i: int, g: int, head: Any, after: Any, before: Any) -> None:
     head[g] = i
 
 
-@helper
+@scan_helper
 def _close_without(
     space: Any, cols: Any, i: int, g: int, head: Any, after: Any, query: Any
 ) -> None:
@@ -80,7 +80,7 @@ def _close_without(
     prepare(space, query)
 
 
-@helper
+@scan_helper
 def _rest_cost(
     space: Any,
     cols: Any,
@@ -122,7 +122,7 @@ def _stays_private(
     return group_holds(scratch, whole, first, kinds, numbers)
 
 
-@helper
+@scan_helper
 def _scan_groups(
     space: Any,
     classes: Any,
@@ -137,18 +137,13 @@ def _scan_groups(
 ) -> None:
     """Write the rise of the cost of each of the first groups if row i (the query) joined it."""
     for y in range(hists.shape[0]):
-        own = 1 if classes[i] == y else 0
-        join_scan(space, columns, query, y, ZERO, stop, spare)
-        counts = hists[y]
-        if y == 0:
-            for h in range(stop):
-                out[h] = (counts[h] + own) * np.int64(spare[h]) - costs[h]
-        else:
-            for h in range(stop):
-                out[h] += (counts[h] + own) * np.int64(spare[h])
+        own = np.int64(1 if classes[i] == y else 0)
+        charge_scan(space, columns, query, own, hists[y], y, ZERO, stop, spare, out)
+    for h in range(stop):
+        out[h] -= costs[h]
 
 
-@helper
+@scan_helper
 def _note_change(
     g: int,
     query: Any,

@@ -6,11 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from shoal.kernels.blocks import bound_scan, drop_row
+from shoal.kernels.blocks import bound_scan, remove_row
 from shoal.kernels.grow import cheapest_row
-from shoal.kernels.jit import helper, kernel
+from shoal.kernels.jit import kernel, scan_helper
 from shoal.kernels.merge import group_cost
-from shoal.kernels.scan import absorb, join_one, join_scan, load_query, own_cost, store_query
+from shoal.kernels.scan import (
+    absorb,
+    charge_scan,
+    join_one,
+    join_scan,
+    load_query,
+    own_cost,
+    store_query,
+)
 
 ZERO = np.int64(0)
 FREE = -2
@@ -19,7 +27,7 @@ DELETED = -1
 __all__ = ["DELETED", "FREE", "grow_to_threshold", "join_cheapest"]
 
 
-@helper
+@scan_helper
 def _position(ids: Any, start: int, row: int) -> int:
     at = start
     while ids[at] != row:
@@ -27,7 +35,7 @@ def _position(ids: Any, start: int, row: int) -> int:
     return at
 
 
-@helper
+@scan_helper
 def _take(
     space: Any,
     cols: Any,
@@ -44,12 +52,11 @@ def _take(
     row = ids[at]
     absorb(space, cols, query, at)
     hist[classes[row]] += 1
-    alive[b] -= 1
-    drop_row(cols, ids, at, starts[b] + alive[b])
+    remove_row(cols, ids, starts, alive, b, at)
     return row
 
 
-@helper
+@scan_helper
 def _take_covered(
     space: Any,
     cols: Any,
@@ -91,7 +98,7 @@ def _take_covered(
     return size
 
 
-@helper
+@scan_helper
 def _exceeds(
     space: Any,
     cols: Any,
@@ -236,13 +243,11 @@ def join_cheapest(
     for p in range(rows.shape[0]):
         i = rows[p]
         load_query(space, cols, i, query)
-        for g in range(n):
-            total[g] = -costs[g]
         for y in range(hists.shape[0]):
-            join_scan(space, groups, query, y, ZERO, n, spare)
-            own = 1 if classes[i] == y else 0
-            for g in range(n):
-                total[g] += (hists[y, g] + own) * np.int64(spare[g])
+            own = np.int64(1 if classes[i] == y else 0)
+            charge_scan(space, groups, query, own, hists[y], y, ZERO, np.int64(n), spare, total)
+        for g in range(n):
+            total[g] -= costs[g]
         best = np.int64(0)
         for g in range(1, n):
             if total[g] < total[best]:
