@@ -1,79 +1,90 @@
-"""Everything that issue "better than every paper" asks to be shown.
+"""`auto`, refinement and the bound beside other software, the papers and other shapes of data.
 
-Run: python -m benchmarks.beyond [--quick] [--minutes 8]
-Writes docs/results/beyond.json, beyond.md and, with matplotlib (extra bench), beyond_*.svg/png.
-A cell that the time does not allow is left out and named in the page.
+Run: python -m benchmarks.beyond [software table_2 shapes curves papers best] [--quick] [--fresh]
+Writes docs/results/beyond.json run by run (a stopped benchmark goes on where it was), then
+docs/results/beyond.md and its figures. Quick runs use small samples, in build/beyond-quick.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import shoal
+from benchmarks.beyond import mdav
 from benchmarks.beyond.curves import STARTS, trace
 from benchmarks.beyond.page import write_page
 from benchmarks.beyond.shapes import SHAPES
-from benchmarks.common import eight, fourteen, load_adult, timed, write_json
+from benchmarks.common import RESULTS, eight, fourteen, load_adult, timed
+from benchmarks.papers.kept import Keep
 from benchmarks.papers.published_numbers import TABLE_2
 from shoal.errors import ShoalError
 
-ARX = {5: 0.0571, 10: 0.0858, 50: 0.1713}
-SDC_MICRO_LM = 0.0516
 EFFORTS = ("fast", "balanced", "best")
-PAPERS = ("kaca", "mondrian", "hilbert", "sequential", "k-member", "agglomerative", "oka")
-
-
-class Clock:
-    """Says whether there is time left, and remembers what was left out."""
-
-    def __init__(self, minutes: float) -> None:
-        """Start the clock."""
-        self.began = time.monotonic()
-        self.end = self.began + 60 * minutes
-        self.skipped: list[str] = []
-
-    def until(self, share: float) -> Callable[[str], bool]:
-        """Return a test that is true while this share of the whole time is not used up."""
-        limit = self.began + share * (self.end - self.began)
-
-        def allows(what: str) -> bool:
-            if time.monotonic() < limit:
-                return True
-            self.skipped.append(what)
-            return False
-
-        return allows
+PAPERS = ("kaca", "mondrian", "hilbert", "k-member", "oka", "agglomerative", "sequential")
+KS = (10, 50, 5, 25, 100)
+CELLS = [
+    (measure, trees, k) for measure in ("ncp", "lm", "mi") for trees in ("flat", "tree") for k in KS
+]
 
 
 def main() -> None:
-    """Measure what the time allows and write it down after each part."""
+    """Measure the parts asked for and write the page after each."""
+    parts: dict[str, Callable[[Bench], None]] = {
+        "software": software,
+        "table_2": table_2,
+        "shapes": shapes,
+        "curves": curves,
+        "papers": papers,
+        "best": best,
+    }
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(parts))
     parser.add_argument("--quick", action="store_true", help="small samples, to try the script")
-    parser.add_argument("--minutes", type=float, default=8.0)
+    parser.add_argument("--fresh", action="store_true", help="forget stored runs")
     given = parser.parse_args()
-    clock = Clock(given.minutes)
-    results: dict[str, Any] = {"quick": given.quick, "load_average": os.getloadavg()[0]}
-    train, adult = load_adult(part="train"), load_adult()
-    if given.quick:
-        train, adult = train.sample(1500, seed=0), adult.sample(1500, seed=0)
-    warm_up(adult)
-    parts = (
-        ("software", lambda: other_software(train, clock.until(0.35))),
-        ("table_2", lambda: table_2(adult, clock.until(0.5))),
-        ("shapes", lambda: shapes(clock.until(0.65), quick=given.quick)),
-        ("curves", lambda: curves(train, clock.until(0.75))),
-        ("papers", lambda: papers(adult, clock.until(1.0))),
-    )
-    for name, part in parts:
+    folder = RESULTS.parents[1] / "build" / "beyond-quick" if given.quick else RESULTS
+    bench = Bench(folder, quick=given.quick, fresh=given.fresh)
+    warm_up(bench.adult)
+    for name in given.parts or parts:
         print(name, flush=True)
-        results[name] = part()
-        results["skipped"] = clock.skipped
-        write_json("beyond.json", results)
-    print(write_page(results))
+        parts[name](bench)
+        print(write_page(bench.keep.content, folder), flush=True)
+
+
+class Bench:
+    """The tables and the stored runs."""
+
+    def __init__(self, folder: Path, *, quick: bool, fresh: bool) -> None:
+        self.keep = Keep(folder / "beyond.json", quick=quick, fresh=fresh)
+        self.quick = quick
+        self.train, self.adult = load_adult(part="train"), load_adult()
+        if quick:
+            self.train, self.adult = self.train.sample(900, seed=0), self.adult.sample(900, seed=0)
+
+    def run(self, key: str, frame: Any, k: int, roles: Any, measure: str, **options: Any) -> None:
+        """Keep loss and seconds of one release."""
+
+        def make() -> dict[str, Any]:
+            try:
+                release, took = timed(frame, k, roles, measure=measure, seed=0, **options)
+            except ShoalError as error:
+                return {"error": str(error)}
+            return {"loss": release.scores[measure], "seconds": took}
+
+        self.keep(key, make)
+
+    def auto(self, key: str, frame: Any, k: int, roles: Any, measure: str, effort: str) -> None:
+        """Keep one run of auto."""
+        self.run(key, frame, k, roles, measure, algorithm_options={"effort": effort})
+
+    def bound(self, key: str, frame: Any, k: int, roles: Any, measure: str) -> None:
+        """Keep the lower bound."""
+        names = ("quasi_identifiers", "hierarchies", "kinds")
+        given = {name: roles[name] for name in names if name in roles}
+        self.keep(key, lambda: {"bound": shoal.lower_bound(frame, k, measure=measure, **given)})
 
 
 def warm_up(adult: Any) -> None:
@@ -82,106 +93,72 @@ def warm_up(adult: Any) -> None:
     for measure in ("ncp", "mi"):
         for algorithm in ("auto", *PAPERS):
             timed(few, 5, eight(few), algorithm=algorithm, measure=measure, bound=True, seed=0)
+    for roles in (as_sets(few), fourteen(few)):
+        timed(few, 5, roles, measure="lm", seed=0, block_rows=100)
 
 
-def other_software(train: Any, allows: Callable[[str], bool]) -> list[dict[str, Any]]:
+def as_sets(frame: Any) -> dict[str, Any]:
+    """Return the eight columns with categories published as sets of values."""
+    roles = eight(frame)
+    words = [c for c in roles["quasi_identifiers"] if not frame[c].dtype.is_numeric()]
+    return {**roles, "kinds": dict.fromkeys(words, "set")}
+
+
+def software(bench: Bench) -> None:
     """30,162 rows of adult.data, eight columns, beside ARX and sdcMicro."""
-    names = eight(train)["quasi_identifiers"]
-    bounds = {k: shoal.lower_bound(train, k, quasi_identifiers=names) for k in ARX}
-    asked = [("ncp", k, effort) for effort in EFFORTS for k in ARX]
-    asked.insert(2 * len(ARX), ("lm", 10, "balanced"))  # before the long runs of `best`
-    rows = [
-        cell(train, k, measure, effort)
-        | {
-            "other": ARX[k] if measure == "ncp" else SDC_MICRO_LM,
-            "bound": bounds[k] if measure == "ncp" else None,
-        }
-        for measure, k, effort in asked
-        if allows(f"software: {measure}, k = {k}, {effort}")
-    ]
-    return sorted(rows, key=lambda row: (row["measure"] != "ncp", row["k"]))
+    train, flat, sets = bench.train, eight(bench.train), as_sets(bench.train)
+    for effort in EFFORTS:
+        for k in (5, 10, 50):
+            bench.auto(f"software ncp flat {k} {effort}", train, k, flat, "ncp", effort)
+        bench.auto(f"software lm set 10 {effort}", train, 10, sets, "lm", effort)
+        bench.auto(f"software lm flat 10 {effort}", train, 10, flat, "lm", effort)
+    bench.keep("software mdav", lambda: mdav.scores(train, 10, flat, sets))
+    for k in (5, 10, 50):
+        bench.bound(f"software ncp flat {k} bound", train, k, flat, "ncp")
 
 
-def cell(train: Any, k: int, measure: str, effort: str) -> dict[str, Any]:
-    """One run of auto."""
-    release, took = timed(
-        train, k, eight(train), measure=measure, algorithm_options={"effort": effort}, seed=0
-    )
-    loss = release.scores[measure]
-    print(f"  {measure} k={k} {effort}: {loss:.4f} in {took:.1f} s", flush=True)
-    return {"k": k, "measure": measure, "effort": effort, "loss": loss, "seconds": took}
-
-
-def shapes(allows: Callable[[str], bool], *, quick: bool) -> list[dict[str, Any]]:
-    """Three other shapes of data, at k = 5 and 25."""
-    rows = []
-    for name, make in SHAPES.items():
-        frame, roles = make(300) if quick else make()
-        for k in (5, 25):
-            if not allows(f"shapes: {name}, k = {k}"):
-                continue
-            found = compare(frame, k, roles, "ncp", allows, f"shapes: {name}, k = {k}")
-            bound = shoal.lower_bound(frame, k, **roles)
-            rows.append({"shape": name, "rows": frame.height, "k": k, "bound": bound, **found})
-    return rows
-
-
-def compare(
-    frame: Any, k: int, roles: Any, measure: str, allows: Callable[[str], bool], what: str
-) -> dict[str, Any]:
-    """Return loss and seconds of auto and of each algorithm of the papers."""
-    found: dict[str, Any] = {}
-    asked = (("auto", "balanced"), *((name, None) for name in PAPERS), ("auto", "best"))
-    for name, effort in asked:
-        label = name if effort is None else f"auto, {effort}"
-        if not allows(f"{what}, {label}"):
-            continue
-        options = {} if effort is None else {"algorithm_options": {"effort": effort}}
-        try:
-            release, took = timed(
-                frame, k, roles, algorithm=name, measure=measure, seed=0, **options
-            )
-        except ShoalError as error:
-            print(f"  {what}, {label}: {error}", flush=True)
-            continue
-        found[label] = {"loss": release.scores[measure], "seconds": took}
-    listed = ", ".join(f"{name} {value['loss']:.4f}" for name, value in found.items())
-    print(f"  {what}: {listed}", flush=True)
-    return {"measure": measure, "found": found}
-
-
-def curves(train: Any, allows: Callable[[str], bool]) -> list[dict[str, Any]]:
-    """Loss over time of refinement from several starts."""
-    few = train.sample(min(5_000, train.height), seed=1)
-    return [trace(few, eight(few), k, STARTS, 8) for k in (10, 50) if allows(f"curves: k = {k}")]
-
-
-def table_2(adult: Any, allows: Callable[[str], bool]) -> list[dict[str, Any]]:
+def table_2(bench: Bench) -> None:
     """Goldberger and Tassa's 14 columns, each value kept or suppressed."""
-    rows = []
-    for k in (10, 50, 100, 20, 30, 40, 75):
-        if not allows(f"Table 2: k = {k}"):
-            continue
-        release, took = timed(adult, k, fourteen(adult), measure="lm", seed=0)
-        loss = release.scores["lm"]
-        print(f"  k={k} published {TABLE_2[k]} auto {loss:.4f} in {took:.1f} s", flush=True)
-        rows.append({"k": k, "published": TABLE_2[k], "loss": loss, "seconds": took})
-    return sorted(rows, key=lambda row: row["k"])
+    for k in TABLE_2:
+        bench.auto(f"table_2 {k}", bench.adult, k, fourteen(bench.adult), "lm", "balanced")
 
 
-def papers(adult: Any, allows: Callable[[str], bool]) -> list[dict[str, Any]]:
-    """Adult, eight columns, flat and with taxonomies: auto beside the papers' algorithms."""
-    rows = []
-    for measure in ("ncp", "lm", "mi"):
-        for taxonomies in (False, True):
-            for k in (10, 50, 5, 25, 100):
-                trees = "taxonomies" if taxonomies else "flat"
-                what = f"papers: {measure}, {trees}, k = {k}"
-                if allows(what):
-                    roles = eight(adult, taxonomies=taxonomies)
-                    found = compare(adult, k, roles, measure, allows, what)
-                    rows.append({"k": k, "trees": trees, **found})
-    return rows
+def shapes(bench: Bench) -> None:
+    """Three other shapes of data, at k = 5 and 25."""
+    for name, make in SHAPES.items():
+        frame, roles = make(300) if bench.quick else make()
+        for k in (5, 25):
+            cell = f"shapes | {name} | ncp | {k}"
+            for effort in ("balanced", "best"):
+                bench.auto(f"{cell} | auto, {effort}", frame, k, roles, "ncp", effort)
+            for algorithm in PAPERS:
+                bench.run(f"{cell} | {algorithm}", frame, k, roles, "ncp", algorithm=algorithm)
+            bench.bound(f"{cell} | bound", frame, k, roles, "ncp")
+
+
+def curves(bench: Bench) -> None:
+    """Loss over time of refinement from several starts."""
+    few = bench.train.sample(min(5_000, bench.train.height), seed=1)
+    for k in (10, 50):
+        bench.keep(f"curves {k}", lambda k=k: trace(few, eight(few), k, STARTS, 8))
+
+
+def papers(bench: Bench) -> None:
+    """Adult, eight columns: auto, balanced, beside the algorithms of the papers."""
+    for measure, trees, k in CELLS:
+        roles = eight(bench.adult, taxonomies=trees == "tree")
+        cell = f"papers | {trees} | {measure} | {k}"
+        bench.auto(f"{cell} | auto, balanced", bench.adult, k, roles, measure, "balanced")
+        for name in PAPERS:
+            bench.run(f"{cell} | {name}", bench.adult, k, roles, measure, algorithm=name)
+
+
+def best(bench: Bench) -> None:
+    """Adult, eight columns: auto, best."""
+    for measure, trees, k in CELLS:
+        roles = eight(bench.adult, taxonomies=trees == "tree")
+        cell = f"papers | {trees} | {measure} | {k}"
+        bench.auto(f"{cell} | auto, best", bench.adult, k, roles, measure, "best")
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ class Effort:
 EFFORTS = {
     "fast": Effort(sweeps=2, rebuild=False, min_gain=0.01),
     "balanced": Effort(sweeps=8, min_gain=0.003),
-    "best": Effort(sweeps=60, reach=16, min_gain=5e-5),
+    "best": Effort(sweeps=40, reach=16, min_gain=1e-4),
 }
 
 

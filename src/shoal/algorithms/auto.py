@@ -28,6 +28,9 @@ __all__ = ["Auto"]
 SEVERAL_STARTS_ROWS = 3_000
 """Up to this many rows it costs little to refine several starts and keep the best."""
 
+FEW_GROUPS = 100
+"""Where there are no more groups than this, cutting often ends better than merging."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(Algorithm):
@@ -35,7 +38,8 @@ class Auto(Algorithm):
 
     Start: agglomerative clustering; KACA's classes of equal records for ``effort="fast"``;
     sequential clustering where the cost looks at the sensitive column; with privacy models the
-    cheapest of KACA, Mondrian and sequential clustering. Then `refine`: records relocated, groups
+    cheapest of KACA, Mondrian and sequential clustering; where groups are few, Mondrian's cheapest
+    cuts are tried too. Then `refine`: records relocated, groups
     dissolved, opened and rebuilt, as long as it pays. Tables above ``whole_rows`` are cut into
     blocks of similar rows, each of them treated so, and then refined across the blocks.
     "best" first does what "balanced" does and goes on from there, so it never loses more; small
@@ -81,6 +85,9 @@ class Auto(Algorithm):
         """Group the rows of a table."""
         first, *others = self.seams
         found = self._refine(table, run, self._start(table, run), first)
+        if self.effort != "fast" and table.n_rows <= FEW_GROUPS * run.k and not run.privacy:
+            start = Mondrian(cuts="cheapest").partition(table, run)
+            found = _cheapest([found, self._refine(table, run, start, first)], run)
         for effort in others:
             ends = [self._refine(table, run, found, effort)]
             if table.n_rows <= SEVERAL_STARTS_ROWS and not run.privacy:
