@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from shoal.engine.local import BLOCK_ROWS
+
 SIZES = (50_000, 100_000, 200_000, 400_000, 800_000, 1_600_000)
 QUICK_SIZES = (5_000, 10_000, 20_000)
 MODES = ("blocks", "whole")
@@ -38,8 +40,9 @@ def one(name: str, mode: str, sizes: list[int], cap: float) -> dict[str, Any]:
     seconds, elapsed, stopped = {}, {}, None
     for rows in sizes:
         # in quick runs tables are small, and blocks must be smaller still
-        block_rows = max(sizes) if mode == "whole" else min(12_000, min(sizes) // 4)
+        block_rows = max(sizes) if mode == "whole" else min(BLOCK_ROWS, min(sizes) // 4)
         options = {"algorithm": name, "seed": 0, "block_rows": block_rows, "progress": limit}
+        options["threads"] = 1  # CPU seconds of one thread are shown
         began, used = time.perf_counter(), time.process_time()
         try:
             elapsed[rows] = timed(largest.head(rows), 10, roles, **options)[1]
@@ -105,7 +108,7 @@ def threads(n_rows: int) -> list[dict[str, Any]]:
     timed(frame.head(2000), 10, roles, seed=0, block_rows=500)  # compile
     found = []
     for n_threads in (1, 2):
-        block_rows = min(12_000, n_rows // 4)
+        block_rows = min(BLOCK_ROWS, n_rows // 4)
         release, seconds = timed(frame, 10, roles, seed=0, block_rows=block_rows, threads=n_threads)
         found.append(
             {

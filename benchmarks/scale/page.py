@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from benchmarks.papers.figures import lines as figure
+
 CLAIMS = {
     (1_000_000, "parquet", ""): "at most 60 s and 1,500 MB",
     (1_000_000, "csv", ""): "at most 80 s",
@@ -170,35 +172,21 @@ def growth(found: dict[str, Any], folder: Path) -> list[str]:
             f"| {'' if slope is None else f'{slope:.2f}'} | {note} |"
         )
     for mode in ("blocks", "whole"):
-        if draw(found, mode, folder):
-            lines += ["", f"![Seconds over rows, {mode}](scale-{mode}.svg)"]
+        series = {
+            row["algorithm"]: [(int(n), t) for n, t in row["seconds"].items()]
+            for row in found["rows"]
+            if row["mode"] == mode and row.get("seconds")
+        }
+        if series:
+            figure(
+                f"scale-{mode}",
+                folder,
+                series,
+                x_label="rows",
+                y_label="CPU time (s)",
+                title="In blocks" if mode == "blocks" else "The whole table at once",
+                log_x=True,
+                log_y=True,
+            )
+            lines += ["", f"![CPU seconds over rows, {mode}](scale-{mode}.svg)"]
     return lines
-
-
-def draw(found: dict[str, Any], mode: str, folder: Path) -> bool:
-    """Draw seconds over rows; return whether there was anything to draw and to draw with."""
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        print("matplotlib is not installed (extra: bench); no plots")
-        return False
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "shoal"  # the same numbers give the same file
-    from matplotlib import pyplot as plt
-
-    rows = [r for r in found["rows"] if r["mode"] == mode and r.get("seconds")]
-    if not rows:
-        return False
-    figure, axes = plt.subplots(figsize=(7, 4.5))
-    for row, marker in zip(rows, "os^vD<>pPX*hd8H" * 2, strict=False):
-        sizes = [int(n) for n in row["seconds"]]
-        axes.loglog(sizes, list(row["seconds"].values()), marker=marker, label=row["algorithm"])
-    axes.set_xlabel("rows")
-    axes.set_ylabel("CPU seconds")
-    axes.set_title("in blocks" if mode == "blocks" else "the whole table at once")
-    axes.grid(visible=True, which="both", alpha=0.3)
-    axes.legend(fontsize="small")
-    figure.tight_layout()
-    figure.savefig(folder / f"scale-{mode}.svg", metadata={"Date": None})
-    plt.close(figure)
-    return True
