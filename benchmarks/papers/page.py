@@ -29,8 +29,9 @@ def _lines(parts: Parts, missing: list[str]) -> Iterator[str]:
         "papers print them (their figures have no numbers, so there we test what the text says). "
         "`make papers` repeats everything, `make papers-byun` and so on one part; results of "
         "single runs are in `docs/results/papers/`. Times are those of whole calls, from a table "
-        "in memory to a verified release, compiling left out; runs that are timed never share "
-        "the machine with another."
+        "in memory to a verified release, compiling left out. Within a part, runs whose "
+        "times are shown run one at a time, except in the cross table (two at a time); what else "
+        "the machine had to do is in the last table."
     )
     yield ""
     if any(content["quick"] for _, content in parts.values()):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("byun", "li", "lin", "goldberger-tassa")
+PARTS = ("byun", "li", "lin", "goldberger-tassa", "utility", "cross")
 
 
 @pytest.fixture(autouse=True)
