@@ -16,6 +16,8 @@ from benchmarks.common import machine
 Run = dict[str, Any]
 Jobs = Mapping[str, tuple[Callable[..., Run], tuple[Any, ...]]]
 
+PROCESSES = int(os.environ.get("SHOAL_BENCH_PROCESSES", "2"))
+
 
 class Keep:
     """The runs of one module, in one JSON file; call it with a key and what makes the run.
@@ -42,7 +44,7 @@ class Keep:
             self._add(key, make())
         return self.content["runs"][key]
 
-    def many(self, jobs: Jobs, *, processes: int = 2) -> dict[str, Run]:
+    def many(self, jobs: Jobs, *, processes: int = PROCESSES) -> dict[str, Run]:
         """Return the results of many keys, made in processes side by side.
 
         Only for runs whose times are not shown: they share the cores. A job is a function of a
