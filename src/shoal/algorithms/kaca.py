@@ -139,6 +139,7 @@ def form_blocks(
         np.repeat(np.arange(n_blocks), np.diff(starts)),
         numbers,
         np.ones(len(numbers), np.bool_),
+        np.zeros(len(numbers), np.int64),
         scanner.groups(n_blocks),
         np.empty(n_blocks, np.int64),
         np.empty(n_blocks, np.int64),
@@ -216,7 +217,7 @@ def generalise_closest(
     chance = np.concatenate((chance, run.rng.random(max(wanted, 0))))
     place = np.full(n, -1, np.int64)
     place[small[:n_small]] = np.arange(n_small)
-    out = np.empty((2, n if scanner.n_classes > 1 else 0), np.int64)
+    out = np.empty((2, n), np.int64)
     used = np.zeros(2, np.int64)
     longest = max(int(classes.sizes.max()), 2 * k)  # classes grow to 2k - 1 before they are split
     left: int = generalise_small_classes(

@@ -26,7 +26,15 @@ NONE8 = np.uint8(MIXED8 - 1)
 NONE16 = np.uint16(MIXED16 - 1)
 NONE32 = np.uint32(MIXED32 - 1)
 
-__all__ = ["block_at", "bound_scan", "close_blocks", "close_inside", "drop_row", "remove_row"]
+__all__ = [
+    "block_at",
+    "bound_scan",
+    "close_blocks",
+    "close_inside",
+    "drop_row",
+    "least_of",
+    "remove_row",
+]
 
 
 @kernel
@@ -78,6 +86,16 @@ def close_inside(cols: Any, live: Any, start: int, stop: int, blocks: Any, b: in
                 seen = True
         blocks.low[j, b] = low
         blocks.high[j, b] = high
+
+
+@inlined_helper
+def least_of(costs: Any, start: int, stop: int) -> Any:
+    """Return the least of some costs: a loop without branches, which vectorises."""
+    part = costs[start:stop]
+    least = part[0]
+    for i in range(part.shape[0]):
+        least = min(least, part[i])
+    return least
 
 
 @scan_helper

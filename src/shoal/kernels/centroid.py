@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.blocks import block_at, bound_scan, close_inside
+from shoal.kernels.blocks import block_at, bound_scan, close_inside, least_of
 from shoal.kernels.jit import inlined_helper, kernel, scan_helper
 from shoal.kernels.scan import absorb, charge_scan, join_scan, load_query, store_query
 
 ZERO = np.int64(0)
 FAR = np.int64(1) << 62
 REFRESH = 16
+CHUNK = 64
 Array = np.ndarray[Any, Any]
 
 __all__ = ["CentroidBlocks", "Centroids", "assign_rows", "centroid_distances", "start_clusters"]
@@ -51,7 +52,7 @@ class CentroidBlocks(NamedTuple):
     nearest: Array  # int64 [blocks]: cluster at that distance; −1 if it is only a bound
 
 
-@scan_helper
+@inlined_helper
 def _linear(full: Any, place: Any, c: Any, i: int, g: int) -> int:
     """Return Σ |size · x − Σx| of record i and cluster g over the linear columns.
 
@@ -70,7 +71,7 @@ def _linear(full: Any, place: Any, c: Any, i: int, g: int) -> int:
     return total
 
 
-@scan_helper
+@inlined_helper
 def _rounded(full: Any, place: Any, c: Any, i: int, g: int) -> int:
     """Return what the scan charges record i for the linear columns of cluster g."""
     total = np.int64(0)
@@ -122,9 +123,7 @@ def _scan_block(
     stop = blocks.starts[b + 1]
     m = stop - start
     join_scan(space, c.columns, query, ZERO, start, stop, spare)
-    low = spare[0]
-    for h in range(1, m):
-        low = min(low, spare[h])
+    low = least_of(spare, ZERO, m)
     off = np.int64(space.full.shape[0])
     size = blocks.least[b]
     blocks.nearest[b] = -1
@@ -133,18 +132,29 @@ def _scan_block(
         return
     near = np.int64(-1)
     highest = best // size + off  # what costs more is farther than the best
-    for h in range(m):
-        if np.int64(spare[h]) > highest:
+    for first in range(0, m, CHUNK):
+        last = min(m, first + CHUNK)
+        if np.int64(least_of(spare, first, last)) > highest:
             continue
-        g = start + h
-        if not c.live[g] or c.sizes[g] * (np.int64(spare[h]) - off) > best:
+        costs = spare[first:last]
+        sizes = c.sizes[start + first : start + last]
+        near_by = FAR
+        for h in range(last - first):
+            near_by = min(near_by, sizes[h] * (np.int64(costs[h]) - off))
+        if near_by > best:
             continue
-        tree = np.int64(spare[h]) - _rounded(space.full, place, c, i, g)
-        d = c.sizes[g] * tree + _linear(space.full, place, c, i, g)
-        if d < best or (d == best and (near < 0 or c.numbers[g] < c.numbers[near])):
-            best = d
-            near = np.int64(g)
-            highest = best // size + off
+        for h in range(first, last):
+            if np.int64(spare[h]) > highest:
+                continue
+            g = start + h
+            if not c.live[g] or c.sizes[g] * (np.int64(spare[h]) - off) > best:
+                continue
+            tree = np.int64(spare[h]) - _rounded(space.full, place, c, i, g)
+            d = c.sizes[g] * tree + _linear(space.full, place, c, i, g)
+            if d < best or (d == best and (near < 0 or c.numbers[g] < c.numbers[near])):
+                best = d
+                near = np.int64(g)
+                highest = best // size + off
     blocks.bound[b] = best if near >= 0 else best + 1
     blocks.nearest[b] = near
 
@@ -180,7 +190,7 @@ def _closest_cluster(
     return best
 
 
-@scan_helper
+@inlined_helper
 def _bounds(space: Any, blocks: Any, query: Any) -> None:
     """Write a lower bound of the distance of the query to any cluster of each block."""
     bound = blocks.bound

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.blocks import block_at, bound_scan, close_inside
+from shoal.kernels.blocks import block_at, bound_scan, close_inside, least_of
 from shoal.kernels.jit import inlined_helper, kernel, scan_helper
 from shoal.kernels.merge import group_cost
 from shoal.kernels.scan import absorb, join_scan, load_query, store_query
@@ -18,6 +18,7 @@ from shoal.kernels.scan import absorb, join_scan, load_query, store_query
 ZERO = np.int64(0)
 FAR = np.int64(1) << 62
 REFRESH = 16
+CHUNK = 64
 Array = np.ndarray[Any, Any]
 
 __all__ = ["ClassBlocks", "generalise_small_classes"]
@@ -30,6 +31,7 @@ class ClassBlocks(NamedTuple):
     block_of: Array  # int64 [classes]
     numbers: Array  # int64 [classes]: the lowest wins a tie
     live: Array  # bool [classes]: whether it has members
+    each: Array  # int64 [classes]: cost per member
     inner: Any  # Columns: inner closures
     least: Array  # int64 [blocks]: members of the smallest class; 0 if none is alive
     most: Array  # int64 [blocks]: highest cost per member
@@ -49,7 +51,8 @@ def _describe(groups: Any, costs: Any, sizes: Any, blocks: Any, b: int) -> None:
     for h in range(start, stop):
         if sizes[h] > 0:
             least = sizes[h] if least == 0 else min(least, sizes[h])
-            most = max(most, costs[h] // sizes[h])
+            blocks.each[h] = costs[h] // sizes[h]
+            most = max(most, blocks.each[h])
     blocks.least[b] = least
     blocks.most[b] = most
     blocks.changes[b] = 0
@@ -63,12 +66,14 @@ def _note_change(groups: Any, costs: Any, sizes: Any, blocks: Any, h: int) -> No
     """
     b = blocks.block_of[h]
     blocks.live[h] = sizes[h] > 0
+    if sizes[h] > 0:
+        blocks.each[h] = costs[h] // sizes[h]
     blocks.changes[b] += 1
     if blocks.changes[b] >= REFRESH:
         _describe(groups, costs, sizes, blocks, b)
     elif sizes[h] > 0:
         blocks.least[b] = min(blocks.least[b], sizes[h])
-        blocks.most[b] = max(blocks.most[b], costs[h] // sizes[h])
+        blocks.most[b] = max(blocks.most[b], blocks.each[h])
 
 
 @inlined_helper
@@ -82,6 +87,7 @@ def _closest_in_blocks(
     blocks: Any,
     query: Any,
     spare: Any,
+    out: Any,
 ) -> np.int64:
     """Return the class closest to c by Definitions 10 and 11 where costs are without values.
 
@@ -110,23 +116,30 @@ def _closest_in_blocks(
         start = blocks.starts[b]
         m = blocks.starts[b + 1] - start
         join_scan(space, groups, query, ZERO, start, start + m, spare)
-        low = spare[0]
-        for i in range(1, m):
-            low = min(low, spare[i])
-        highest = least // own + before
-        if np.int64(low) > highest:
-            continue
-        for i in range(m):
-            cost = np.int64(spare[i])
-            h = start + i
-            if cost > highest or sizes[h] == 0 or h == c:
+        for i in range(0, m, CHUNK):
+            end = min(m, i + CHUNK)
+            highest = least // own + before
+            if np.int64(least_of(spare, i, end)) > highest:
                 continue
-            joining = sizes[h] if own + sizes[h] < 2 * k else k - own
-            distance = own * (cost - before) + joining * (cost - costs[h] // sizes[h])
-            if distance < least or (distance == least and blocks.numbers[h] < blocks.numbers[best]):
-                least = distance
-                best = np.int64(h)
-                highest = least // own + before
+            size = sizes[start + i : start + end]
+            each = blocks.each[start + i : start + end]
+            joint = spare[i:end]
+            chunk = out[: end - i]
+            closest = FAR
+            for j in range(end - i):  # no branches: this loop vectorises
+                cost = np.int64(joint[j])
+                joining = size[j] if own + size[j] < 2 * k else k - own
+                chunk[j] = own * (cost - before) + joining * (cost - each[j])
+                closest = min(closest, chunk[j])
+            if closest > least:
+                continue
+            for j in range(end - i):
+                h = start + i + j
+                if chunk[j] > least or sizes[h] == 0 or h == c:
+                    continue
+                if chunk[j] < least or blocks.numbers[h] < blocks.numbers[best]:
+                    least = chunk[j]
+                    best = np.int64(h)
     return best
 
 
@@ -255,7 +268,7 @@ def generalise_small_classes(
         at += 1
         load_query(space, groups, c, query)
         if bounded:
-            h = _closest_in_blocks(space, groups, costs, sizes, c, k, blocks, query, spare)
+            h = _closest_in_blocks(space, groups, costs, sizes, c, k, blocks, query, spare, out[0])
         else:
             h = _closest_by_value(space, groups, hists, costs, sizes, c, k, query, spare, out)
         absorb(space, groups, query, h)
