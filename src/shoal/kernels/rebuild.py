@@ -363,13 +363,14 @@ def rebuild_groups(
             after = before - left
         if fine and after < before:
             saved += before - after
-            if apart:
-                groups.costs[g] = 0
             _set_worth(groups, free, k, worth)
             for m in range(n_moved):
                 h = origin[m] if m < n_new else np.int64(groups.label[joined[m]])
                 if groups.size[h] > 0:
                     _set_worth(groups, h, k, worth)
+            if apart:
+                groups.costs[g] = 0
+                free = min(free, g)  # its place can be used again
             continue
         for m in range(n_moved - 1, -1, -1):
             i = joined[m]
