@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.algorithms.blocked import similar_blocks
+from shoal.enforce import GroupState
 from shoal.engine.workers import in_threads
 from shoal.partition import Partition
 from shoal.privacy.arrays import PrivateArrays
@@ -47,12 +48,15 @@ def polish(table: EncodedTable, partition: Partition, run: Run, effort: Effort) 
     if partition.n_suppressed:
         return _without_suppressed(table, partition, run, effort)
     end = None if effort.seconds is None else time.monotonic() + effort.seconds
-    interrupted = False
     if table.n_rows > REGION_ROWS:
+        cost = _cost(run, partition)
         for number in range(effort.rounds):
             partition, interrupted = _refine_regions(table, partition, run, effort, end, number)
             if interrupted or (end is not None and time.monotonic() > end):
                 return partition
+            before, cost = cost, _cost(run, partition)
+            if cost == before:
+                break
         if table.n_rows > WHOLE_ROWS:
             return partition
     left = None if end is None else max(0.0, end - time.monotonic())
@@ -66,6 +70,10 @@ def polish(table: EncodedTable, partition: Partition, run: Run, effort: Effort) 
         run.rng,
         run.progress,
     )
+
+
+def _cost(run: Run, partition: Partition) -> int:
+    return int(GroupState(run.scanner, partition).costs.sum())
 
 
 def _without_suppressed(

@@ -370,7 +370,8 @@ def rebuild_groups(
                     _set_worth(groups, h, k, worth)
             if apart:
                 groups.costs[g] = 0
-                free = min(free, g)  # its place can be used again
+                if g < free:  # its place can be used again
+                    free = g
             continue
         for m in range(n_moved - 1, -1, -1):
             i = joined[m]
