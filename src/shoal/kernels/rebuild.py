@@ -370,8 +370,7 @@ def rebuild_groups(
                     _set_worth(groups, h, k, worth)
             if apart:
                 groups.costs[g] = 0
-                if g < free:  # its place can be used again
-                    free = g
+                free = min(free, np.int64(g))  # its place can be used again
             continue
         for m in range(n_moved - 1, -1, -1):
             i = joined[m]
