@@ -42,7 +42,7 @@ ALSO = {
     "polarfrost": ("pyspark",),  # does not declare that it cannot be imported without it
 }
 OURS: dict[str, dict[str, Any]] = {
-    "Shoal, Mondrian as published": {"algorithm": "mondrian"},
+    "Shoal, Mondrian": {"algorithm": "mondrian"},
     "Shoal, Mondrian with the cheapest cuts": {
         "algorithm": "mondrian",
         "algorithm_options": {"cuts": "cheapest"},
