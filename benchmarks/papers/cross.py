@@ -200,7 +200,8 @@ def _notes(results: dict[str, Any]) -> Iterator[str]:
     if any(pair[0] in results["cells"] for pair in SLOW):
         yield (
             "- Left out for time: agglomerative clustering with `pmi` and `wmi` (nothing prunes a "
-            f"measure that is not monotone; a run on all 45,222 rows at k = {SHORT} was stopped after seven minutes)."
+            f"measure that is not monotone; on all 45,222 rows a run at k = {SHORT} was stopped "
+            "after seven minutes)."
         )
     yield (
         f"- With `pmi` and `wmi`, sequential clustering stops after {PASSES} passes; its default "
