@@ -1,7 +1,7 @@
-"""OKA and KACA skip blocks that cannot win; their groups are those of comparing with everything.
+"""Blocks that cannot win are skipped; the groups are those of comparing with everything.
 
-The twins in `test_oka.py` and `test_kaca.py` compare with all by definition; here blocks are so
-small, or tables so large, that most of them are skipped again and again.
+The twins of OKA, KACA and agglomerative clustering compare with all by definition; here blocks are
+so small, or tables so large, that most of them are skipped again and again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import pytest
 from brute import TREE, make_run, small_tables
 
 from shoal import scan
-from shoal.algorithms import kaca, oka
+from shoal.algorithms import agglomerative, kaca, oka
+from shoal.algorithms.agglomerative import Agglomerative
 from shoal.algorithms.kaca import KACA
 from shoal.algorithms.oka import OKA
 from shoal.encode import encode
@@ -24,6 +25,7 @@ ALGORITHMS = {
     "oka": (OKA(), oka, "BLOCK_CLUSTERS"),
     "oka twice": (OKA(iterations=2), oka, "BLOCK_CLUSTERS"),
     "kaca": (KACA(), kaca, "BLOCK_CLASSES"),
+    "agglomerative": (Agglomerative(), agglomerative, "BLOCK_CLUSTERS"),
 }
 
 
@@ -85,7 +87,7 @@ def test_blocks_of_any_size_give_the_groups_of_one_block(name, measure, width, m
 
 
 @pytest.mark.parametrize("measure", ["ncp", "whd-height", "suppression"])
-@pytest.mark.parametrize("name", ["oka", "kaca"])
+@pytest.mark.parametrize("name", ["oka", "kaca", "agglomerative"])
 def test_blocks_of_a_large_table_give_the_groups_of_one_block(name, measure, width, monkeypatch):
     table = large_table(5)
     for k in (3, 10):

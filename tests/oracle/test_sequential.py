@@ -52,20 +52,23 @@ class Twin:
     def unify(self, clusters: list[set[int]]) -> list[set[int]]:
         """Steps 11 to 14."""
         k = self.run.k
-        slots: list[set[int] | None] = list(clusters)
+        slots: list[set[int] | None] = list(clusters)  # by age: a union comes last
+        first = list(range(len(clusters)))
 
         def small() -> list[int]:
             return [g for g, c in enumerate(slots) if c is not None and len(c) < k]
 
         while len(small()) > 1:
-            # dist(A, B), then the lowest numbers
-            _, a, b = min(
-                (self.cost(slots[a] | slots[b]) - self.cost(slots[a]) - self.cost(slots[b]), a, b)
+            # dist(A, B), then the pair whose younger cluster is oldest
+            _, b, a = min(
+                (self.cost(slots[a] | slots[b]) - self.cost(slots[a]) - self.cost(slots[b]), b, a)
                 for a, b in combinations(small(), 2)
             )
-            slots[a] = slots[a] | slots[b]
-            slots[b] = None
-        left = [c for c in slots if c is not None]
+            slots.append(slots[a] | slots[b])
+            first.append(min(first[a], first[b]))
+            slots[a] = slots[b] = None
+        by_first = sorted((g for g, c in enumerate(slots) if c is not None), key=first.__getitem__)
+        left = [slots[g] for g in by_first]
         for g, cluster in enumerate(left):
             if len(cluster) < k and len(left) > 1:
                 _, h = min(

@@ -8,22 +8,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Run
+from shoal.algorithms.blocked import form_blocks, similar_blocks, unite_blocks
 from shoal.enforce import GroupState
-from shoal.kernels.agglomerate import nearest_partners, unify_closest
+from shoal.kernels.agglomerate import FAR, Pairs, unify_closest
 from shoal.partition import Partition
 from shoal.scan import take_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from shoal.encode import EncodedTable
+    from shoal.kernels.group_blocks import GroupBlocks
+    from shoal.kernels.space import Columns
     from shoal.scan import Scanner
 
 __all__ = ["Agglomerative", "unify_small_clusters"]
 
-SLICE_GROUPS = 10_000_000
+SLICE_COMPARISONS = 200_000_000
+BLOCK_CLUSTERS = 512
+GONE_SHARE = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +39,12 @@ class Agglomerative(Algorithm):
 
     Guarantee: every cluster has at least k and at most 2k − 2 records (3k − 3 for the one that
     takes the last small cluster).
-    Cost: a few scans of all clusters per union (O(n²) comparisons), O(n) memory.
-    Determinism: no chance but the run's shuffle; ties go to the lowest row position.
+    Cost: a few searches for the closest cluster per union, O(n²) comparisons at worst; blocks of
+    clusters that provably cannot win are skipped, with the same result, unless the measure looks
+    at the sensitive values. O(n) memory.
+    Determinism: no chance but the run's shuffle; of pairs equally close, the one whose younger
+    cluster is oldest, then whose older cluster is (single records by position, unions after them;
+    equal records before others that would cost nothing either).
     """
 
     name = "agglomerative"
@@ -47,80 +54,125 @@ class Agglomerative(Algorithm):
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
         alone = Partition(np.arange(table.n_rows, dtype=np.int32), table.n_rows)
-        return unify_small_clusters(run.scanner, alone, run.k, run.progress)
+        return unify_small_clusters(table, alone, run)
 
 
 @dataclass(eq=False)
 class _Pool:
-    """The small clusters: their state, and who they are in the partition."""
+    """The small clusters: closures, members, and the pair that each knows.
 
-    state: GroupState
-    ids: NDArray[np.int64]
-    size: NDArray[np.int64]
-    small: NDArray[np.bool_]
-    partner: NDArray[np.int64]
-    distance: NDArray[np.int64]
-    into: NDArray[np.int64]
+    ``numbers`` of the blocks are ages. Where costs have bounds, clusters stand in blocks of
+    similar ones, otherwise in the order of their numbers.
+    """
 
-    def compact(self) -> None:
-        """Drop clusters that are not small any more; the others keep their order."""
-        keep = np.flatnonzero(self.small)
-        place = np.full(len(self.small), -1)
-        place[keep] = np.arange(len(keep))
-        state = self.state
-        state.groups = take_columns(state.groups, keep)
-        state.hists = np.ascontiguousarray(state.hists[:, keep])
-        state.costs = state.costs[keep]
-        # a partner that is gone becomes the extra last place, which is never small
-        self.partner = np.where(place[self.partner[keep]] < 0, len(keep), place[self.partner[keep]])
-        self.distance = self.distance[keep]
-        self.ids, self.size = self.ids[keep], self.size[keep]
-        self.small = np.append(np.ones(len(keep), np.bool_), False)
-        self.into = np.arange(len(keep))
+    groups: Columns
+    hists: NDArray[np.int64]
+    costs: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    roots: NDArray[np.int64]
+    pairs: Pairs
+    blocks: GroupBlocks
 
-
-def unify_small_clusters(
-    scanner: Scanner, partition: Partition, k: int, progress: Callable[[int, int, str], None]
-) -> Partition:
-    """Steps 11 to 14 of Algorithm 1: unify small clusters, closest first, until none is left."""
-    small_ids = np.flatnonzero(partition.sizes < k)
-    if not len(small_ids):
-        return partition
-    whole = GroupState(scanner, partition)
-    target = np.arange(partition.n_groups)
-    pool = _pool_of(whole, small_ids, partition.sizes)
-    total = len(small_ids)
-    _find_partners(scanner, pool, partition, progress)
-    n_small = total
-    while n_small > 1:
-        progress(total - n_small, total, "unifying small clusters")
-        if n_small * 2 < len(pool.ids):
-            pool.compact()
-        n = len(pool.ids)
-        ids = pool.ids
-        n_small = unify_closest(
-            scanner.space,
-            pool.state.groups,
-            pool.state.hists,
-            pool.state.costs,
-            pool.size,
-            pool.small,
-            k,
-            n,
-            pool.state.query,
-            pool.state.spare,
-            pool.state.out,
-            pool.partner,
-            pool.distance,
-            pool.into,
-            n_small,
-            max(1, SLICE_GROUPS // n),
+    @classmethod
+    def of(cls, table: EncodedTable, scanner: Scanner, partition: Partition, k: int) -> _Pool:
+        """Return the pool of all clusters below k rows."""
+        state = GroupState(scanner, partition)
+        small = np.flatnonzero(partition.sizes < k)
+        groups, costs = take_columns(state.groups, small), state.costs[small]
+        numbers, starts = np.arange(len(small)), np.array([0, len(small)])
+        twins = np.full(len(small), -1)
+        if scanner.n_classes == 1:
+            # no distance is below 0, that of equal closures without cost
+            twins = np.where(costs == 0, _twins(groups), -1)
+            heads = partition.order[partition.starts[small]]
+            numbers, starts = similar_blocks(table.take(heads), BLOCK_CLUSTERS)
+        place = np.empty(len(small), np.int64)
+        place[numbers] = np.arange(len(small))
+        seen = twins[numbers]
+        known = seen >= 0
+        return cls(
+            take_columns(groups, numbers),
+            np.ascontiguousarray(state.hists[:, small[numbers]]),
+            costs[numbers],
+            partition.sizes[small[numbers]],
+            small[numbers],
+            _with_heap(
+                np.where(known, place[seen], -1),
+                seen,
+                np.where(known, 0, -FAR),
+                np.maximum(seen, numbers),
+                np.minimum(seen, numbers),
+            ),
+            form_blocks(scanner, numbers, starts),
         )
-        gone = np.flatnonzero(pool.into != np.arange(n))
-        target[ids[gone]] = ids[pool.into[gone]]
-        pool.into[gone] = gone
-    labels = np.append(_roots(target), -1)[partition.labels]
-    unified = Partition.from_labels(labels)
+
+    def drop_used(self, scanner: Scanner) -> None:
+        """Close the gaps that unified and finished clusters left."""
+        kept = np.flatnonzero(self.sizes)
+        place = np.cumsum(self.sizes > 0) - 1
+        ends = np.concatenate(([0], place + 1))[self.blocks.starts]
+        partner, *others, _ = (a[kept] for a in self.pairs)
+        gone = (partner < 0) | (self.sizes[partner] == 0)
+        self.pairs = _with_heap(np.where(gone, -1, place[partner]), *others)
+        self.groups = take_columns(self.groups, kept)
+        self.hists = np.ascontiguousarray(self.hists[:, kept])
+        self.costs, self.sizes = self.costs[kept], self.sizes[kept]
+        self.roots = self.roots[kept]
+        united = unite_blocks(ends, BLOCK_CLUSTERS)
+        self.blocks = form_blocks(scanner, self.blocks.numbers[kept], united)
+
+
+def _with_heap(
+    partner: NDArray[np.int64],
+    seen: NDArray[np.int64],
+    distance: NDArray[np.int64],
+    younger: NDArray[np.int64],
+    older: NDArray[np.int64],
+) -> Pairs:
+    """Return pairs with all their clusters in the heap (a sorted list is one)."""
+    heap = np.lexsort((older, younger, distance))
+    return Pairs(partner, seen, distance, younger, older, heap)
+
+
+def unify_small_clusters(table: EncodedTable, partition: Partition, run: Run) -> Partition:
+    """Steps 11 to 14 of Algorithm 1: unify small clusters, closest first, until none is left."""
+    scanner, k = run.scanner, run.k
+    if partition.n_groups < 2 or partition.sizes.min() >= k:
+        return partition
+    pool = _Pool.of(table, scanner, partition, k)
+    target = np.arange(partition.n_groups)
+    total = len(pool.sizes)
+    counts = np.array([total, total, total, 0, 0])
+    query, spare = scanner.query(), np.empty(total, scanner.dtype)
+    out = np.empty(total, np.int64)
+    while counts[1] > 1:
+        n = len(pool.sizes)
+        done = total - int(counts[1]) + min(total, int(counts[3]))
+        run.progress(done, 2 * total, "unifying closest clusters")
+        counts[4] = 0
+        unify_closest(
+            scanner.space,
+            pool.groups,
+            pool.hists,
+            pool.costs,
+            pool.sizes,
+            pool.roots,
+            target,
+            pool.pairs,
+            pool.blocks,
+            k,
+            total,
+            max(1, SLICE_COMPARISONS // n),
+            max(1, n // GONE_SHARE),
+            counts,
+            query,
+            spare,
+            out,
+        )
+        if counts[4]:
+            pool.drop_used(scanner)
+            counts[0] = len(pool.sizes)
+    unified = Partition.from_labels(np.append(_roots(target), -1)[partition.labels])
     left = np.flatnonzero(unified.sizes < k)
     if len(left) and unified.n_groups > 1:
         state = GroupState(scanner, unified)
@@ -136,81 +188,18 @@ def _roots(target: NDArray[np.int64]) -> NDArray[np.int64]:
     return target
 
 
-def _pool_of(whole: GroupState, ids: NDArray[np.int64], sizes: NDArray[np.int64]) -> _Pool:
-    whole.groups = take_columns(whole.groups, ids)
-    whole.hists = np.ascontiguousarray(whole.hists[:, ids])
-    whole.costs = whole.costs[ids]
-    n = len(ids)
-    return _Pool(
-        state=whole,
-        ids=ids,
-        size=sizes[ids].copy(),
-        small=np.append(np.ones(n, np.bool_), False),
-        partner=np.full(n, n, np.int64),
-        distance=np.zeros(n, np.int64),
-        into=np.arange(n),
-    )
-
-
-def _find_partners(
-    scanner: Scanner,
-    pool: _Pool,
-    partition: Partition,
-    progress: Callable[[int, int, str], None],
-) -> None:
-    """Find the nearest partner of every cluster.
-
-    Identical closures without cost are each other's nearest at distance 0, the least there is
-    (unless costs look at the sensitive column): they need no scan.
-    """
-    del partition
-    n = len(pool.ids)
-    state = pool.state
-    todo = np.arange(n)
-    if scanner.n_classes == 1:
-        twins = _twins(state)
-        has_twin = (twins >= 0) & (state.costs == 0)
-        pool.partner[has_twin] = twins[has_twin]
-        todo = np.flatnonzero(~has_twin)
-    step = max(1, SLICE_GROUPS // n)
-    for start in range(0, len(todo), step):
-        progress(start, len(todo), "finding nearest clusters")
-        nearest_partners(
-            scanner.space,
-            state.groups,
-            state.hists,
-            state.costs,
-            pool.small,
-            todo,
-            start,
-            min(len(todo), start + step),
-            n,
-            state.query,
-            state.spare,
-            state.out,
-            pool.partner,
-            pool.distance,
-        )
-
-
-def _twins(state: GroupState) -> NDArray[np.int64]:
-    """Return for each cluster the lowest other one with the same closure, −1 if there is none."""
+def _twins(groups: Columns) -> NDArray[np.int64]:
+    """Return for each cluster the first other one with the same closure, −1 if there is none."""
     parts = [
         np.ascontiguousarray(part.T).view(np.uint8).reshape(part.shape[1], -1)
-        for part in state.groups
+        for part in groups
         if part.shape[0]
     ]
     keys = np.ascontiguousarray(np.concatenate(parts, axis=1))
     packed = keys.view([("", np.void, keys.shape[1])]).ravel()
-    _, first, inverse, counts = np.unique(
-        packed, return_index=True, return_inverse=True, return_counts=True
-    )
-    n = len(packed)
+    _, first, inverse = np.unique(packed, return_index=True, return_inverse=True)
     twins = first[inverse]
-    is_first = twins == np.arange(n)
-    order = np.lexsort((np.arange(n), inverse))
-    second = np.full(len(first), -1)
-    starts = np.cumsum(counts) - counts
-    several = counts > 1
-    second[several] = order[starts[several] + 1]
-    return np.where(is_first, second[inverse], twins)
+    others = np.flatnonzero(twins != np.arange(len(twins)))[::-1]
+    twins[first] = -1
+    twins[first[inverse[others]]] = others  # the first other one is written last
+    return twins

@@ -1,14 +1,16 @@
-"""Rows in blocks of similar rows, with the closure of each block: what bounds are taken from."""
+"""Rows or groups in blocks of similar ones, and what bounds are taken from."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.kernels.blocks import close_blocks
 from shoal.kernels.cut import cut_rows
+from shoal.kernels.group_blocks import GroupBlocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from shoal.kernels.space import Columns
     from shoal.scan import Scanner
 
-__all__ = ["BlockedRows", "similar_blocks", "similar_groups"]
+__all__ = ["BlockedRows", "form_blocks", "similar_blocks", "similar_groups", "unite_blocks"]
 
 MAX_PLACES = 4096
 SIZE_WEIGHT = 1000.0  # groups of different sizes are cut apart before anything else
@@ -75,6 +77,35 @@ def similar_groups(
     place = np.concatenate([w * np.arange(n) for w, n in zip(weights, n_codes, strict=True)])
     starts = np.concatenate(([0], np.cumsum(n_codes)))
     return _cut(np.stack(columns), place, starts, max_groups)
+
+
+def unite_blocks(starts: NDArray[np.int64], max_groups: int) -> NDArray[np.int64]:
+    """Unite neighbouring blocks that have lost most of their groups."""
+    united = [0]
+    for end, following in pairwise(starts[1:]):
+        if following - united[-1] > max_groups and end > united[-1]:
+            united.append(int(end))
+    return np.array([*united, starts[-1]], np.int64)
+
+
+def form_blocks(
+    scanner: Scanner, numbers: NDArray[np.int64], starts: NDArray[np.int64]
+) -> GroupBlocks:
+    """Return blocks of groups whose bounds are yet to be computed."""
+    n_blocks = len(starts) - 1
+    return GroupBlocks(
+        starts,
+        np.repeat(np.arange(n_blocks), np.diff(starts)),
+        numbers,
+        np.ones(len(numbers), np.bool_),
+        np.zeros(len(numbers), np.int64),
+        scanner.groups(n_blocks),
+        np.empty(n_blocks, np.int64),
+        np.empty(n_blocks, np.int64),
+        np.empty(n_blocks, np.int64),
+        np.full(n_blocks, -1, np.int64),
+        np.empty(n_blocks, np.int64),
+    )
 
 
 def _cut(

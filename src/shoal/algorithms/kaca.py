@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Run
-from shoal.algorithms.blocked import similar_blocks
-from shoal.kernels.classes import ClassBlocks, generalise_small_classes
+from shoal.algorithms.blocked import form_blocks, similar_blocks, unite_blocks
+from shoal.kernels.classes import generalise_small_classes
 from shoal.kernels.merge import close_groups
 from shoal.partition import Partition
 from shoal.scan import take_columns
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.encode import EncodedTable
+    from shoal.kernels.group_blocks import GroupBlocks
     from shoal.kernels.space import Columns
     from shoal.scan import Scanner
 
@@ -87,7 +87,7 @@ class _Classes:
     tail: NDArray[np.int64]
     following: NDArray[np.int64]
     numbers: NDArray[np.int64]
-    blocks: ClassBlocks
+    blocks: GroupBlocks
     n_empty: int = 0
 
     def drop_empty(
@@ -102,7 +102,7 @@ class _Classes:
         self.hists = np.ascontiguousarray(self.hists[:, kept])
         self.head, self.tail = self.head[kept], self.tail[kept]
         self.numbers = self.numbers[kept]
-        self.blocks = form_blocks(scanner, self.numbers, unite_blocks(ends))
+        self.blocks = form_blocks(scanner, self.numbers, unite_blocks(ends, BLOCK_CLASSES))
         self.n_empty = 0
         left = np.empty(len(kept), np.int64)
         left[:n_small] = renumbered[small[:n_small]]
@@ -118,35 +118,6 @@ class _Classes:
             more = left > 1
             row, group, left = self.following[row[more]], group[more], left[more] - 1
         return result
-
-
-def unite_blocks(starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Unite neighbouring blocks that have lost most of their classes."""
-    united = [0]
-    for end, following in pairwise(starts[1:]):
-        if following - united[-1] > BLOCK_CLASSES and end > united[-1]:
-            united.append(int(end))
-    return np.array([*united, starts[-1]], np.int64)
-
-
-def form_blocks(
-    scanner: Scanner, numbers: NDArray[np.int64], starts: NDArray[np.int64]
-) -> ClassBlocks:
-    """Return blocks of classes whose bounds are yet to be computed."""
-    n_blocks = len(starts) - 1
-    return ClassBlocks(
-        starts,
-        np.repeat(np.arange(n_blocks), np.diff(starts)),
-        numbers,
-        np.ones(len(numbers), np.bool_),
-        np.zeros(len(numbers), np.int64),
-        scanner.groups(n_blocks),
-        np.empty(n_blocks, np.int64),
-        np.empty(n_blocks, np.int64),
-        np.minimum.reduceat(numbers, starts[:-1]),
-        np.full(n_blocks, -1, np.int64),
-        np.empty(n_blocks, np.int64),
-    )
 
 
 def form_equivalence_classes(table: EncodedTable, scanner: Scanner) -> _Classes:

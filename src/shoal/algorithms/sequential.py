@@ -93,12 +93,12 @@ class Sequential(Algorithm):
         n_clusters = max(1, table.n_rows // start_size)
         if start_size == 1 and not run.privacy:
             alone = Partition(np.arange(table.n_rows, dtype=np.int32), table.n_rows)
-            return unify_small_clusters(run.scanner, alone, run.k, run.progress)
+            return unify_small_clusters(table, alone, run)
         initial = start_clusters(table, run, n_clusters)
         if initial is None:
             return Partition(np.zeros(table.n_rows, np.int32), 1)
         moved = _Moves(table, run, initial).until_stable(self.omega * run.k, self.max_passes)
-        return unify_small_clusters(run.scanner, moved, run.k, run.progress)
+        return unify_small_clusters(table, moved, run)
 
 
 def _check(name: str, value: object, low: float, high: float) -> None:

@@ -1,87 +1,90 @@
 """Agglomerative clustering of small groups: always unify the two closest.
 
-Every group remembers its nearest partner. After a merger all groups are compared with the new one
-in a single scan; a group whose partner is gone keeps its old distance as a lower bound and looks
-anew only when it comes up. So a merger costs a few scans, not a quadratic search.
+Groups are numbered by age. Each knows a pair with itself that is at least as close as any with an
+older group, so the closest pair of all is on top of a heap of them, and nobody has to be told of a
+new group, which looks for itself. A group whose partner is gone keeps its pair as a lower bound
+and looks anew only when it comes up.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.group_blocks import FAR, closest_in_blocks, describe_blocks, note_change
 from shoal.kernels.jit import kernel, scan_helper
 from shoal.kernels.merge import group_cost, union_costs
 from shoal.kernels.scan import absorb, load_query, store_query
 
-__all__ = ["nearest_partners", "unify_closest"]
+__all__ = ["FAR", "Pairs", "unify_closest"]
 
-FAR = np.int64(1) << 62
+Array = np.ndarray[Any, Any]
+
+
+class Pairs(NamedTuple):
+    """The pair that each group knows, and a heap of the groups by these pairs."""
+
+    partner: Array  # int64 [groups]: where it stands; negative: not known
+    seen: Array  # int64 [groups]: its number when it was found; with another it is not that group
+    distance: Array  # int64 [groups]
+    younger: Array  # int64 [groups]: the higher number of the pair
+    older: Array  # int64 [groups]
+    heap: Array  # int64 [groups]
 
 
 @scan_helper
-def _look(
+def _closest_by_value(
     space: Any,
     groups: Any,
     hists: Any,
     costs: Any,
-    small: Any,
-    g: int,
-    n_groups: int,
+    sizes: Any,
+    c: int,
+    stop: int,
+    numbers: Any,
     query: Any,
     spare: Any,
     out: Any,
-    partner: Any,
-    distance: Any,
-) -> None:
-    """Find the nearest other small group of g; ties go to the lowest number."""
-    load_query(space, groups, g, query)
-    union_costs(space, groups, hists, costs, g, n_groups, query, spare, out)
-    out[g] = FAR
+) -> tuple[np.int64, np.int64]:
+    """Return the closest group older than c below ``stop``, where costs look at values."""
+    union_costs(space, groups, hists, costs, c, stop, query, spare, out)
     best = np.int64(-1)
     least = FAR
-    for h in range(n_groups):
-        if out[h] < least and small[h]:
+    for h in range(stop):
+        if out[h] > least or sizes[h] == 0 or numbers[h] >= numbers[c]:
+            continue
+        if out[h] < least or numbers[h] < numbers[best]:
             least = out[h]
-            best = h
-    partner[g] = best
-    distance[g] = least
+            best = np.int64(h)
+    return best, least
 
 
-@kernel
-def nearest_partners(
-    space: Any,
-    groups: Any,
-    hists: Any,
-    costs: Any,
-    small: Any,
-    todo: Any,
-    start: int,
-    stop: int,
-    n_groups: int,
-    query: Any,
-    spare: Any,
-    out: Any,
-    partner: Any,
-    distance: Any,
-) -> None:
-    """Find the nearest partner of groups todo[start:stop]."""
-    for t in range(start, stop):
-        _look(
-            space,
-            groups,
-            hists,
-            costs,
-            small,
-            todo[t],
-            n_groups,
-            query,
-            spare,
-            out,
-            partner,
-            distance,
-        )
+@scan_helper
+def _comes_first(keys: Any, a: int, b: int) -> bool:
+    """Whether the pair that group a knows comes before that of group b."""
+    if keys.distance[a] != keys.distance[b]:
+        return bool(keys.distance[a] < keys.distance[b])
+    if keys.younger[a] != keys.younger[b]:
+        return bool(keys.younger[a] < keys.younger[b])
+    return bool(keys.older[a] < keys.older[b])
+
+
+@scan_helper
+def _sink(keys: Any, n: int) -> None:
+    """Let the group on top of the heap sink to its place."""
+    heap = keys.heap
+    c = heap[0]
+    at = np.int64(0)
+    while 2 * at + 1 < n:
+        child = 2 * at + 1
+        if child + 1 < n and _comes_first(keys, heap[child + 1], heap[child]):
+            child += 1
+        if not _comes_first(keys, heap[child], c):
+            break
+        heap[at] = heap[child]
+        at = child
+    heap[at] = c
 
 
 @kernel
@@ -90,83 +93,91 @@ def unify_closest(
     groups: Any,
     hists: Any,
     costs: Any,
-    size: Any,
-    small: Any,
+    sizes: Any,
+    roots: Any,
+    target: Any,
+    pairs: Any,
+    blocks: Any,
     k: int,
-    n_groups: int,
+    first_union: int,
+    max_looks: int,
+    max_gone: int,
+    counts: Any,
     query: Any,
     spare: Any,
     out: Any,
-    partner: Any,
-    distance: Any,
-    into: Any,
-    n_small: int,
-    budget: int,
-) -> int:
-    """Unify the two closest small groups again and again, at most ``budget`` scans.
+) -> None:
+    """Unify the two closest small groups again and again.
 
-    The union keeps the lower number; ``into`` of the other says so. A union of at least k rows is
-    not small any more. Stops when fewer than two small groups are left; returns how many are.
-    Ties: the lowest number whose distance is least, with its lowest partner.
+    Stops when fewer than two are left, after max_looks searches, or when max_gone groups have been
+    used up. ``counts`` has the groups in the heap, the small groups left, the next number, and
+    counts searches and groups used up. A union of at least k rows is not small any more.
+    ``target`` leads from the first row (or group) of a group to that of its union.
+    Ties: the pair whose younger group is oldest, then the one whose older group is.
     """
-    while n_small > 1 and budget > 0:
-        a = np.int64(-1)
-        least = FAR
-        for g in range(n_groups):
-            if distance[g] < least and small[g]:
-                least = distance[g]
-                a = g
-        b = partner[a]
-        if not small[b]:
-            _look(
-                space,
-                groups,
-                hists,
-                costs,
-                small,
-                a,
-                n_groups,
-                query,
-                spare,
-                out,
-                partner,
-                distance,
-            )
-            budget -= 1
+    numbers = blocks.numbers
+    heap = pairs.heap
+    bounded = hists.shape[0] == 1
+    n_heap, n_small, number = counts[0], counts[1], counts[2]
+    looks = np.int64(0)
+    gone = np.int64(0)
+    if bounded:
+        describe_blocks(groups, costs, sizes, blocks)
+    while n_small > 1 and looks < max_looks and gone < max_gone:
+        c = heap[0]
+        if sizes[c] == 0:
+            n_heap -= 1
+            heap[0] = heap[n_heap]
+            _sink(pairs, n_heap)
             continue
-        if b < a:
-            a, b = b, a
-        load_query(space, groups, a, query)
-        absorb(space, groups, query, b)
-        store_query(groups, a, query)
+        h = pairs.partner[c]
+        if h < 0 or numbers[h] != pairs.seen[c]:
+            load_query(space, groups, c, query)
+            if bounded:
+                h, distance = closest_in_blocks(
+                    space, groups, costs, sizes, c, k, blocks, query, spare, out
+                )
+            else:
+                # groups that are no unions stand in the order of their numbers
+                stop = np.int64(c if numbers[c] < first_union else sizes.shape[0])
+                h, distance = _closest_by_value(
+                    space, groups, hists, costs, sizes, c, stop, numbers, query, spare, out
+                )
+            pairs.partner[c] = h
+            pairs.distance[c] = distance
+            if h >= 0:
+                pairs.seen[c] = numbers[h]
+                pairs.younger[c] = max(numbers[c], numbers[h])
+                pairs.older[c] = min(numbers[c], numbers[h])
+            _sink(pairs, n_heap)
+            looks += 1
+            continue
+        load_query(space, groups, c, query)
+        absorb(space, groups, query, h)
+        store_query(groups, c, query)
         for y in range(hists.shape[0]):
-            hists[y, a] += hists[y, b]
-        costs[a] = group_cost(space, query, hists, a)
-        size[a] += size[b]
-        small[b] = False
-        into[b] = a
+            hists[y, c] += hists[y, h]
+        costs[c] = group_cost(space, query, hists, c)
+        sizes[c] += sizes[h]
+        sizes[h] = 0
+        numbers[h] = -1
+        root = min(roots[c], roots[h])
+        target[max(roots[c], roots[h])] = root
+        roots[c] = root
         n_small -= 1
-        if size[a] >= k:
-            small[a] = False
+        gone += 1
+        numbers[c] = number
+        number += 1
+        pairs.partner[c] = -1  # it stays on top of the heap and looks at once
+        pairs.distance[c] = -FAR
+        if sizes[c] >= k:
+            sizes[c] = 0
+            numbers[c] = -1
             n_small -= 1
-            continue
-        union_costs(space, groups, hists, costs, a, n_groups, query, spare, out)
-        out[a] = FAR
-        best = np.int64(-1)
-        least = FAR
-        for h in range(n_groups):
-            if small[h]:
-                if out[h] < least:
-                    least = out[h]
-                    best = h
-                if out[h] < distance[h] or (out[h] == distance[h] and a <= partner[h]):
-                    distance[h] = out[h]
-                    partner[h] = a
-                elif partner[h] == a:
-                    # the old a is gone: the stored distance is a lower bound from here on, and
-                    # pointing at b, which is not small, makes h look anew when it comes up
-                    partner[h] = b
-        partner[a] = best
-        distance[a] = least
-        budget -= 1
-    return n_small
+            gone += 1
+        if bounded:
+            note_change(groups, costs, sizes, blocks, c)
+            note_change(groups, costs, sizes, blocks, h)
+    counts[0], counts[1], counts[2] = n_heap, n_small, number
+    counts[3] += looks
+    counts[4] += gone

@@ -1,146 +1,19 @@
-"""Equivalence classes that are generalised until none is small (the loop of KACA).
-
-Classes stand in blocks of similar ones. A block is not scanned if no class of it can be closest:
-the result is that of comparing with every class, ties included.
-"""
+"""Equivalence classes that are generalised until none is small (the loop of KACA)."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from shoal.kernels.blocks import block_at, bound_scan, close_inside, least_of
-from shoal.kernels.jit import inlined_helper, kernel, scan_helper
+from shoal.kernels.group_blocks import FAR, closest_in_blocks, describe_blocks, note_change
+from shoal.kernels.jit import kernel, scan_helper
 from shoal.kernels.merge import group_cost
 from shoal.kernels.scan import absorb, join_scan, load_query, store_query
 
 ZERO = np.int64(0)
-FAR = np.int64(1) << 62
-REFRESH = 16
-CHUNK = 64
-Array = np.ndarray[Any, Any]
 
-__all__ = ["ClassBlocks", "generalise_small_classes"]
-
-
-class ClassBlocks(NamedTuple):
-    """Blocks of similar classes, and what bounds the distance to the living ones of each."""
-
-    starts: Array  # int64 [blocks + 1]
-    block_of: Array  # int64 [classes]
-    numbers: Array  # int64 [classes]: the lowest wins a tie
-    live: Array  # bool [classes]: whether it has members
-    each: Array  # int64 [classes]: cost per member
-    inner: Any  # Columns: inner closures
-    least: Array  # int64 [blocks]: members of the smallest class; 0 if none is alive
-    most: Array  # int64 [blocks]: highest cost per member
-    number: Array  # int64 [blocks]: lowest number of a class
-    changes: Array  # int64 [blocks]: since the bounds were computed anew
-    bound: Array  # int64 [blocks]
-
-
-@scan_helper
-def _describe(groups: Any, costs: Any, sizes: Any, blocks: Any, b: int) -> None:
-    """Compute anew what bounds the distance to the classes of block b."""
-    start = blocks.starts[b]
-    stop = blocks.starts[b + 1]
-    close_inside(groups, blocks.live, start, stop, blocks.inner, b)
-    least = np.int64(0)
-    most = np.int64(0)
-    for h in range(start, stop):
-        if sizes[h] > 0:
-            least = sizes[h] if least == 0 else min(least, sizes[h])
-            blocks.each[h] = costs[h] // sizes[h]
-            most = max(most, blocks.each[h])
-    blocks.least[b] = least
-    blocks.most[b] = most
-    blocks.changes[b] = 0
-
-
-@scan_helper
-def _note_change(groups: Any, costs: Any, sizes: Any, blocks: Any, h: int) -> None:
-    """Let the bounds of its block hold for class h, which was generalised or lost members.
-
-    What all classes contain is contained in a more general class, too, so that still holds.
-    """
-    b = blocks.block_of[h]
-    blocks.live[h] = sizes[h] > 0
-    if sizes[h] > 0:
-        blocks.each[h] = costs[h] // sizes[h]
-    blocks.changes[b] += 1
-    if blocks.changes[b] >= REFRESH:
-        _describe(groups, costs, sizes, blocks, b)
-    elif sizes[h] > 0:
-        blocks.least[b] = min(blocks.least[b], sizes[h])
-        blocks.most[b] = max(blocks.most[b], blocks.each[h])
-
-
-@inlined_helper
-def _closest_in_blocks(
-    space: Any,
-    groups: Any,
-    costs: Any,
-    sizes: Any,
-    c: int,
-    k: int,
-    blocks: Any,
-    query: Any,
-    spare: Any,
-    out: Any,
-) -> np.int64:
-    """Return the class closest to c by Definitions 10 and 11 where costs are without values.
-
-    The rise of c alone bounds the distance from below and rules out nearly all classes; so does
-    the rise of a block's classes from the highest cost among them.
-    """
-    own = sizes[c]
-    before = costs[c] // own
-    bound = blocks.bound
-    bound_scan(space, blocks.inner, query, bound)
-    first = ZERO
-    for b in range(bound.shape[0]):
-        joining = min(blocks.least[b], k - own)
-        rise = own * (bound[b] - before) + joining * max(bound[b] - blocks.most[b], ZERO)
-        bound[b] = rise if blocks.least[b] > 0 else FAR
-        if bound[b] < bound[first]:
-            first = np.int64(b)
-    best = np.int64(-1)
-    least = FAR
-    for turn in range(bound.shape[0]):
-        b = block_at(np.int64(turn), first)
-        if bound[b] > least or blocks.least[b] == 0:
-            continue
-        if bound[b] == least and best >= 0 and blocks.number[b] > blocks.numbers[best]:
-            continue
-        start = blocks.starts[b]
-        m = blocks.starts[b + 1] - start
-        join_scan(space, groups, query, ZERO, start, start + m, spare)
-        for i in range(0, m, CHUNK):
-            end = min(m, i + CHUNK)
-            highest = least // own + before
-            if np.int64(least_of(spare, i, end)) > highest:
-                continue
-            size = sizes[start + i : start + end]
-            each = blocks.each[start + i : start + end]
-            joint = spare[i:end]
-            chunk = out[: end - i]
-            closest = FAR
-            for j in range(end - i):  # no branches: this loop vectorises
-                cost = np.int64(joint[j])
-                joining = size[j] if own + size[j] < 2 * k else k - own
-                chunk[j] = own * (cost - before) + joining * (cost - each[j])
-                closest = min(closest, chunk[j])
-            if closest > least:
-                continue
-            for j in range(end - i):
-                h = start + i + j
-                if chunk[j] > least or sizes[h] == 0 or h == c:
-                    continue
-                if chunk[j] < least or blocks.numbers[h] < blocks.numbers[best]:
-                    least = chunk[j]
-                    best = np.int64(h)
-    return best
+__all__ = ["generalise_small_classes"]
 
 
 @scan_helper
@@ -259,16 +132,16 @@ def generalise_small_classes(
     at = 0
     dead = 0
     bounded = hists.shape[0] == 1
-    for b in range(blocks.least.shape[0]):
-        if blocks.changes[b] < 0:
-            _describe(groups, costs, sizes, blocks, np.int64(b))
+    describe_blocks(groups, costs, sizes, blocks)
     while n_small > 0 and max_turns > 0 and dead < max_dead and at + k <= uniforms.shape[0]:
         max_turns -= 1
         c = small[np.int64(uniforms[at] * n_small)]
         at += 1
         load_query(space, groups, c, query)
         if bounded:
-            h = _closest_in_blocks(space, groups, costs, sizes, c, k, blocks, query, spare, out[0])
+            h, _ = closest_in_blocks(
+                space, groups, costs, sizes, c, k, blocks, query, spare, out[0]
+            )
         else:
             h = _closest_by_value(space, groups, hists, costs, sizes, c, k, query, spare, out)
         absorb(space, groups, query, h)
@@ -301,8 +174,8 @@ def generalise_small_classes(
         if sizes[c] >= k:
             n_small = _forget(small, place, n_small, c)
         if bounded:
-            _note_change(groups, costs, sizes, blocks, c)
-            _note_change(groups, costs, sizes, blocks, h)
+            note_change(groups, costs, sizes, blocks, c)
+            note_change(groups, costs, sizes, blocks, h)
     used[0] = at
     used[1] = dead
     return n_small
