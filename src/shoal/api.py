@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -9,13 +10,11 @@ import numpy as np
 
 from shoal.encode import Owned, encode, to_polars
 from shoal.errors import OptionError
-from shoal.infer import infer_kinds
+from shoal.infer import schema_of_used
 from shoal.partition import Partition
 from shoal.pipeline import Request, run_pipeline
-from shoal.privacy import parse_privacy
-from shoal.recode import Style
+from shoal.prepare import request_options, schema_of
 from shoal.release import Release
-from shoal.schema import build_schema
 from shoal.scores import default_measures, score_table
 from shoal.verify import Verification, verify_table
 
@@ -25,12 +24,10 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.schema import Schema
+    from shoal.recode import Style
     from shoal.scores import Scores
 
 __all__ = ["anonymize", "refine", "score", "verify"]
-
-Names = "str | Iterable[str]"
 
 
 def anonymize(
@@ -101,39 +98,7 @@ def anonymize(
         ShoalError: with one sentence on what is wrong and what to do. `PromiseError` if no
             release can keep the promise.
     """
-    if not isinstance(style, Style):
-        style = Style() if style is None else Style.from_dict(style)
-    request = Request(
-        k=k,
-        algorithm=algorithm,
-        algorithm_options=_mapping(algorithm_options, "algorithm_options"),
-        measure=measure,
-        measure_options=_mapping(measure_options, "measure_options"),
-        privacy=parse_privacy(privacy),
-        max_suppression=max_suppression,
-        missing=missing,
-        seed=seed,
-        threads=threads,
-        block_rows=block_rows,
-        refine=refine,
-        bound=_flag(bound, "bound"),
-        shuffle=shuffle,
-        style=style,
-    )
-    table = to_polars(frame)
-    schema = build_schema(
-        frame.columns if isinstance(frame, Owned) else table.columns,
-        quasi_identifiers=quasi_identifiers,
-        sensitive=sensitive,
-        identifiers=identifiers,
-        insensitive=insensitive,
-        drop=drop,
-        hierarchies=hierarchies,
-        kinds=kinds,
-        orders=orders,
-        weights=weights,
-    )
-    return _release(frame, table, schema, request, progress)
+    return _release(frame, locals(), progress)  # every argument by its name
 
 
 def refine(
@@ -201,53 +166,21 @@ def refine(
     Raises:
         ShoalError: with one sentence on what is wrong and what to do.
     """
-    if not isinstance(style, Style):
-        style = Style() if style is None else Style.from_dict(style)
-    request = Request(
-        k=k,
-        measure=measure,
-        measure_options=_mapping(measure_options, "measure_options"),
-        privacy=parse_privacy(privacy),
-        missing=missing,
-        seed=seed,
-        threads=threads,
-        refine=effort,
-        sweeps=sweeps,
-        seconds=seconds,
-        bound=_flag(bound, "bound"),
-        shuffle=shuffle,
-        style=style,
-    )
-    table = to_polars(frame)
-    schema = build_schema(
-        frame.columns if isinstance(frame, Owned) else table.columns,
-        quasi_identifiers=quasi_identifiers,
-        sensitive=sensitive,
-        identifiers=identifiers,
-        insensitive=insensitive,
-        drop=drop,
-        hierarchies=hierarchies,
-        kinds=kinds,
-        orders=orders,
-        weights=weights,
-    )
-    return _release(frame, table, schema, request, progress, _labels(groups, table.height))
+    return _release(frame, {**locals(), "refine": effort}, progress)
 
 
-def _release(
-    frame: Any,
-    table: pl.DataFrame,
-    schema: Schema,
-    request: Request,
-    progress: Any,
-    start: NDArray[np.integer[Any]] | None = None,
-) -> Release:
-    """Run the pipeline and wrap what it produces."""
+def _release(frame: Any, arguments: Mapping[str, Any], progress: Any) -> Release:
+    """Run the pipeline with the arguments of `anonymize` or `refine` and wrap what it makes."""
     from shoal.progress import watching
 
+    request = Request(**request_options(arguments))
+    table = to_polars(frame)
     own, n_rows = isinstance(frame, Owned), table.height
+    schema = schema_of(frame.columns if own else table.columns, arguments)
+    start = _labels(arguments["groups"], n_rows) if "groups" in arguments else None
     with watching(progress) as report:
-        result = run_pipeline(table, schema, _with_progress(request, report), own=own, start=start)
+        request = replace(request, progress=report)
+        result = run_pipeline(table, schema, request, own=own, start=start)
     return Release(
         frame=_back(
             result.published, frame, [*result.schema.sensitive, *result.schema.insensitive]
@@ -316,18 +249,16 @@ def score(
         measure_options: options of the measures.
     """
     table = to_polars(frame)
-    named = {*_names(quasi_identifiers), *_names(sensitive)}
-    schema = build_schema(
-        table.columns,
+    schema = schema_of_used(
+        nw.from_native(table),
         quasi_identifiers=quasi_identifiers,
         sensitive=sensitive,
-        drop=[name for name in table.columns if name not in named],
         hierarchies=hierarchies,
         kinds=kinds,
         orders=orders,
         weights=weights,
     )
-    encoded = encode(table, infer_kinds(schema, nw.from_native(table)))
+    encoded = encode(table, schema)
     labels = _labels(groups, table.height)
     names = default_measures(encoded) if measures is None else measures
     return score_table(
@@ -346,31 +277,6 @@ def _labels(groups: Any, n_rows: int) -> NDArray[np.integer[Any]]:
             "negative ones mean suppressed."
         )
     return labels
-
-
-def _flag(value: object, name: str) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise OptionError(f"{name} must be True or False, got {value!r}.")
-    return bool(value)
-
-
-def _names(given: str | Iterable[str]) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
-
-
-def _mapping(given: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
-    if given is None:
-        return {}
-    try:
-        return dict(given)
-    except (TypeError, ValueError):
-        raise OptionError(f"{name} must be a mapping of option names to values.") from None
-
-
-def _with_progress(request: Request, report: Callable[[int, int, str], None]) -> Request:
-    from dataclasses import replace
-
-    return replace(request, progress=report)
 
 
 def _back(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.algorithms.blocked import BlockedRows
-from shoal.errors import DataError, OptionError, PromiseError, RoleError
+from shoal.errors import DataError, OptionError, PromiseError
 from shoal.measures.base import CostMeasure, CostModel
 from shoal.measures.forms import CountForm, IndicatorForm, LinearForm, LogForm, TreeForm
 from shoal.scan import Scanner
@@ -103,33 +103,24 @@ def lower_bound(  # noqa: PLR0913 - the arguments of anonymize that matter here
     import narwhals as nw
 
     from shoal.encode import encode, to_polars
-    from shoal.infer import infer_kinds
-    from shoal.schema import build_schema
+    from shoal.infer import schema_of_used
 
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 2:
         raise OptionError(f"k must be a whole number of at least 2, got {k!r}.")
     found = create_measure(measure, measure_options)
     table = to_polars(frame)
-    named = {*_names(quasi_identifiers), *_names(sensitive)}
-    schema = build_schema(
-        table.columns,
+    schema = schema_of_used(
+        nw.from_native(table),
         quasi_identifiers=quasi_identifiers,
         sensitive=sensitive,
-        drop=[name for name in table.columns if name not in named],
         hierarchies=hierarchies,
         kinds=kinds,
         orders=orders,
         weights=weights,
     )
-    if not schema.quasi_identifiers:
-        raise RoleError(
-            "There is no quasi-identifier; name the columns with quasi_identifiers=[...]."
-        )
     if table.height == 0:
         raise DataError("The table has no rows; there is nothing to bound.")
-    return bound_table(
-        encode(table, infer_kinds(schema, nw.from_native(table))), int(k), found, threads
-    )
+    return bound_table(encode(table, schema), int(k), found, threads)
 
 
 def bound_table(
@@ -289,7 +280,3 @@ def _charges(form: Form) -> NDArray[np.float64]:
         return np.array([form.full])
     assert isinstance(form, LogForm)
     return np.array([0.25])  # logarithms are never whole
-
-
-def _names(given: str | Iterable[str]) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)

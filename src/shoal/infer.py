@@ -6,16 +6,38 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
-from shoal.schema import Column, Kind, Role, Schema
+from shoal.schema import Column, Kind, Names, Role, Schema, build_schema
 
 if TYPE_CHECKING:
     import narwhals as nw
     from narwhals.dtypes import DType
 
-__all__ = ["infer_kinds"]
+__all__ = ["infer_kinds", "schema_of_used"]
 
 # The kinds that read numbers off the values, and the kind of data they can read them from.
 _NEEDS = {Kind.NUMERIC: "numbers", Kind.DATE: "dates", Kind.DATETIME: "dates with a time"}
+
+
+def schema_of_used(
+    frame: nw.DataFrame[Any], *, quasi_identifiers: Names, sensitive: Names = (), **details: Any
+) -> Schema:
+    """Return the schema of a table of which only these columns matter; the others are dropped.
+
+    ``details`` are hierarchies, kinds, orders and weights, as for `build_schema`.
+
+    Raises:
+        RoleError: a column does not exist or has both roles.
+        ShoalError: as `build_schema` and `infer_kinds`.
+    """
+    keys, private = (
+        [given] if isinstance(given, str) else list(given)
+        for given in (quasi_identifiers, sensitive)
+    )
+    rest = [name for name in frame.columns if name not in {*keys, *private}]
+    schema = build_schema(
+        frame.columns, quasi_identifiers=keys, sensitive=private, drop=rest, **details
+    )
+    return infer_kinds(schema, frame)
 
 
 def infer_kinds(schema: Schema, frame: nw.DataFrame[Any]) -> Schema:

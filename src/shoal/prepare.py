@@ -1,4 +1,4 @@
-"""What explaining and comparing share: options to a checked plan, and many runs side by side."""
+"""From the options of ``shoal.anonymize`` to a checked plan, and many runs side by side."""
 
 from __future__ import annotations
 
@@ -18,11 +18,18 @@ if TYPE_CHECKING:
     from shoal.progress import Report
     from shoal.schema import Schema
 
-__all__ = ["Plan", "prepare", "run_side_by_side"]
+__all__ = [
+    "SCHEMA_OPTIONS",
+    "Plan",
+    "prepare",
+    "request_options",
+    "run_side_by_side",
+    "schema_of",
+]
 
 T = TypeVar("T")
 
-_SCHEMA_OPTIONS = (
+SCHEMA_OPTIONS = (
     "quasi_identifiers",
     "sensitive",
     "identifiers",
@@ -33,6 +40,7 @@ _SCHEMA_OPTIONS = (
     "orders",
     "weights",
 )
+"""The options that say what the columns are; all others are fields of a `Request`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +61,8 @@ def prepare(frame: Any, options: Mapping[str, Any]) -> Plan:
     """
     from shoal.encode import to_polars
     from shoal.pipeline import Request
-    from shoal.privacy import parse_privacy
-    from shoal.recode import Style
-    from shoal.schema import build_schema
 
-    known = [*_SCHEMA_OPTIONS, *(each.name for each in fields(Request) if each.name != "progress")]
+    known = [*SCHEMA_OPTIONS, *_request_fields()]
     for name in options:
         if name not in known:
             raise OptionError(f"There is no option {name!r}.{did_you_mean(name, known)}")
@@ -65,15 +70,57 @@ def prepare(frame: Any, options: Mapping[str, Any]) -> Plan:
         if name not in options:
             raise OptionError(f"{name} is not given; say it as for shoal.anonymize.")
     table = to_polars(frame)
-    asked = {name: value for name, value in options.items() if name not in _SCHEMA_OPTIONS}
-    asked["privacy"] = parse_privacy(asked.get("privacy", ()))
+    asked = request_options(options)
+    return Plan(table, schema_of(table.columns, options), Request(**asked))
+
+
+def schema_of(columns: Sequence[str], options: Mapping[str, Any]) -> Schema:
+    """Return the schema that the options give to a table with these columns.
+
+    Raises:
+        RoleError: a column has no role, or two.
+        OptionError: a detail of a column is wrong.
+    """
+    from shoal.schema import build_schema
+
+    return build_schema(columns, **{n: options[n] for n in SCHEMA_OPTIONS if n in options})
+
+
+def request_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a `Request` among the options, read from what users may write.
+
+    Raises:
+        OptionError: an option cannot be read.
+    """
+    import numpy as np
+
+    from shoal.privacy import parse_privacy
+    from shoal.recode import Style
+
+    asked = {name: options[name] for name in _request_fields() if name in options}
     style = asked.get("style")
     if not isinstance(style, Style):
         asked["style"] = Style() if style is None else Style.from_dict(style)
     for name in ("algorithm_options", "measure_options"):
-        asked[name] = dict(asked.get(name) or {})
-    columns = {name: options[name] for name in _SCHEMA_OPTIONS if name in options}
-    return Plan(table, build_schema(table.columns, **columns), Request(**asked))
+        asked[name] = _as_dict(asked.get(name), name)
+    asked["privacy"] = parse_privacy(asked.get("privacy", ()))
+    bound = asked.get("bound", False)
+    if not isinstance(bound, bool | np.bool_):
+        raise OptionError(f"bound must be True or False, got {bound!r}.")
+    return asked | {"bound": bool(bound)}
+
+
+def _request_fields() -> list[str]:
+    from shoal.pipeline import Request
+
+    return [each.name for each in fields(Request) if each.name != "progress"]
+
+
+def _as_dict(given: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
+    try:
+        return {} if given is None else dict(given)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name} must be a mapping of option names to values.") from None
 
 
 class _Abandoned(BaseException):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from inspect import signature
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,8 @@ from shoal.errors import (
     PromiseError,
     RoleError,
 )
+from shoal.pipeline import Request
+from shoal.prepare import SCHEMA_OPTIONS
 from shoal.privacy import PrivacyModel
 
 
@@ -135,6 +138,22 @@ def test_verify_and_score_agree_with_the_release():
 def test_columns_without_a_role_are_not_scored():
     extra = frame().with_columns(other=pl.lit(1))
     assert shoal.score(extra, [0] * 40, quasi_identifiers="age")["ncp"] == 1.0
+
+
+def test_a_score_takes_column_names_that_can_be_read_only_once():
+    names = (name for name in ["age", "city"])
+    assert shoal.score(frame(), [0] * 40, quasi_identifiers=names)["ncp"] == 1.0
+
+
+@pytest.mark.parametrize("function", [shoal.anonymize, shoal.api.refine])
+def test_every_argument_is_an_option_of_the_columns_or_of_the_run(function):
+    known = {*SCHEMA_OPTIONS, *(field.name for field in fields(Request))}
+    assert set(signature(function).parameters) - known <= {"frame", "groups", "effort"}
+
+
+def test_no_groups_are_not_taken_for_a_run_that_makes_them():
+    with pytest.raises(OptionError, match="groups must hold one whole number per row"):
+        shoal.refine(frame(), None, 4, **ROLES)
 
 
 @pytest.mark.parametrize(

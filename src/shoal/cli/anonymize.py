@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli import options as opt
+from shoal.cli.flags import ColumnFlags, InputFlags, PrivacyFlags, takes_flags
 from shoal.errors import OptionError
 
 if TYPE_CHECKING:
@@ -15,151 +16,78 @@ if TYPE_CHECKING:
 
 __all__ = ["anonymize"]
 
-_SEARCH = "Search"
 
-
+@takes_flags
 def anonymize(
     source: Annotated[
         str, typer.Argument(metavar="DATA", help="A file or a database URL; - is a stream.")
     ],
+    *,
     output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", help="The release; - is a stream.", rich_help_panel="Files"),
+        str | None, opt.in_files("--output", "-o", help="The release; - is a stream.")
     ] = None,
     job: opt.JobFile = None,
     k: opt.K = None,
-    qi: opt.Qi = None,
-    sensitive: opt.SensitiveColumns = None,
-    identifier: opt.Identifier = None,
-    insensitive: opt.Insensitive = None,
-    drop: opt.Drop = None,
-    hierarchy: opt.Hierarchies = None,
-    kind: opt.Kinds = None,
-    order: opt.Orders = None,
-    weight: opt.Weights = None,
-    l_diversity: opt.LDiversity = None,
-    l_kind: opt.LKind = None,
-    l_c: opt.LC = None,
-    t_closeness: opt.TCloseness = None,
-    t_distance: opt.TDistance = None,
-    alpha: opt.Alpha = None,
-    privacy_column: opt.PrivacyColumn = None,
+    columns: ColumnFlags,
+    promises: PrivacyFlags,
     max_suppression: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of rows that may be left out.", metavar="SHARE", rich_help_panel="Promises"
-        ),
+        float | None, opt.in_promises(help="Share of rows that may be left out.", metavar="SHARE")
     ] = None,
-    algorithm: Annotated[
-        str | None, typer.Option(help="See 'shoal algorithms'.", rich_help_panel=_SEARCH)
-    ] = None,
+    algorithm: Annotated[str | None, opt.in_search(help="See 'shoal algorithms'.")] = None,
     algorithm_option: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Option of the algorithm; repeat it.",
-            metavar="NAME=VALUE",
-            rich_help_panel=_SEARCH,
-        ),
+        opt.in_search(help="Option of the algorithm; repeat it.", metavar="NAME=VALUE"),
     ] = None,
-    measure: Annotated[
-        str | None,
-        typer.Option(help="What is minimised; see 'shoal measures'.", rich_help_panel=_SEARCH),
-    ] = None,
-    measure_option: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Option of the measure; repeat it.", metavar="NAME=VALUE", rich_help_panel=_SEARCH
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Repeat a run exactly; keep it secret.", rich_help_panel=_SEARCH),
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option(help="All cores unless given.", rich_help_panel=_SEARCH)
-    ] = None,
+    measure: opt.Measure = None,
+    measure_option: opt.MeasureOption = None,
+    seed: opt.SecretSeed = None,
+    threads: Annotated[int | None, opt.in_search(help="All cores unless given.")] = None,
     block_rows: Annotated[
         int | None,
-        typer.Option(
-            help="Cut larger tables into blocks; chosen unless given.",
-            metavar="ROWS",
-            rich_help_panel=_SEARCH,
-        ),
+        opt.in_search(help="Cut larger tables into blocks; chosen unless given.", metavar="ROWS"),
     ] = None,
     effort: Annotated[
         str | None,
-        typer.Option(
-            help="Of the algorithm auto: fast, balanced or best.",
-            metavar="EFFORT",
-            rich_help_panel=_SEARCH,
-        ),
+        opt.in_search(help="Of the algorithm auto: fast, balanced or best.", metavar="EFFORT"),
     ] = None,
     refine: Annotated[
         str | None,
-        typer.Option(
-            help="Improve what any algorithm finds: fast, balanced or best.",
-            metavar="EFFORT",
-            rich_help_panel=_SEARCH,
+        opt.in_search(
+            help="Improve what any algorithm finds: fast, balanced or best.", metavar="EFFORT"
         ),
     ] = None,
     bound: opt.Bound = False,
     missing: Annotated[
-        str | None,
-        typer.Option(
-            help="Missing values: category, suppress or error.", rich_help_panel="Columns"
-        ),
+        str | None, opt.in_columns(help="Missing values: category, suppress or error.")
     ] = None,
-    missing_values: opt.MissingValues = None,
-    delimiter: opt.Delimiter = None,
-    file_format: opt.FileFormat = None,
+    reading: InputFlags,
     output_format: Annotated[
         str | None,
-        typer.Option(
-            help="Of the release, where its ending does not say it.",
-            metavar="FORMAT",
-            rich_help_panel="Files",
-        ),
+        opt.in_files(help="Of the release, where its ending does not say it.", metavar="FORMAT"),
     ] = None,
     if_exists: Annotated[
         str | None,
-        typer.Option(
-            help="A table of a database that is there already: fail or replace.",
-            metavar="CHOICE",
-            rich_help_panel="Files",
+        opt.in_files(
+            help="A table of a database that is there already: fail or replace.", metavar="CHOICE"
         ),
     ] = None,
     numeric_output: Annotated[
         str | None,
-        typer.Option(
-            help="Generalised numbers: interval, bounds, struct, mean or median.",
-            metavar="FORM",
-            rich_help_panel="Files",
+        opt.in_files(
+            help="Generalised numbers: interval, bounds, struct, mean or median.", metavar="FORM"
         ),
     ] = None,
-    certificate: Annotated[
-        str | None,
-        typer.Option(
-            help="Also write a certificate (JSON).", metavar="FILE", rich_help_panel="Files"
-        ),
-    ] = None,
-    report: Annotated[
-        str | None,
-        typer.Option(help="Also write a report (HTML).", metavar="FILE", rich_help_panel="Files"),
-    ] = None,
+    certificate: opt.Certificate = None,
+    report: opt.Report = None,
     explanation: Annotated[
         str | None,
-        typer.Option(
-            help="What 'shoal explain --out' wrote, for the report.",
-            metavar="FILE",
-            rich_help_panel="Files",
-        ),
+        opt.in_files(help="What 'shoal explain --out' wrote, for the report.", metavar="FILE"),
     ] = None,
     sampling_fraction: Annotated[
         float | None,
-        typer.Option(
+        opt.in_files(
             help="Share of the population in the table, for the risks in the report.",
             metavar="SHARE",
-            rich_help_panel="Files",
         ),
     ] = None,
     no_shuffle: Annotated[
@@ -184,31 +112,13 @@ def anonymize(
     del debug
     from shoal.cli.loading import Loader
     from shoal.cli.outputs import STREAM, Outputs, format_of_output
-    from shoal.cli.settings import ColumnFlags, PrivacyFlags, RunFlags, load_job, merge
+    from shoal.cli.settings import RunFlags, load_job, merge
 
     base = load_job(job)
     arguments = merge(
         base,
-        ColumnFlags(
-            qi=qi,
-            sensitive=sensitive,
-            identifier=identifier,
-            insensitive=insensitive,
-            drop=drop,
-            hierarchy=hierarchy,
-            kind=kind,
-            order=order,
-            weight=weight,
-        ),
-        PrivacyFlags(
-            l_diversity=l_diversity,
-            l_kind=l_kind,
-            l_c=l_c,
-            t_closeness=t_closeness,
-            t_distance=t_distance,
-            alpha=alpha,
-            column=privacy_column,
-        ),
+        columns,
+        promises,
         RunFlags(
             k=k,
             algorithm=algorithm,
@@ -237,8 +147,8 @@ def anonymize(
         report=report,
         explanation=explanation,
         sampling_fraction=sampling_fraction,
-        format=format_of_output(target, output_format, file_format),
-        delimiter=delimiter,
+        format=format_of_output(target, output_format, reading.file_format),
+        delimiter=reading.delimiter,
         if_exists=if_exists,
     )
     outputs.check()
@@ -246,9 +156,7 @@ def anonymize(
         job=base,
         arguments=arguments,
         outputs=outputs,
-        file_format=file_format,
-        delimiter=delimiter,
-        missing_values=missing_values,
+        reading=reading,
         memory_check=not (no_memory_check or dry_run),
     )
     if no_shuffle:

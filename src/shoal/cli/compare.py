@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoal.cli import options as opt
+from shoal.cli.flags import ColumnFlags, InputFlags, PrivacyFlags, takes_flags
 from shoal.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 
+@takes_flags
 def compare(
     source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is a stream.")],
+    *,
     job: opt.JobFile = None,
     k: Annotated[
         str, typer.Option("--k", "-k", help="Sizes of the smallest group.", metavar="NUMBERS")
@@ -28,15 +31,7 @@ def compare(
     measures: Annotated[
         str | None, typer.Option(help="What is minimised; see 'shoal measures'.", metavar="NAMES")
     ] = None,
-    qi: opt.Qi = None,
-    sensitive: opt.SensitiveColumns = None,
-    identifier: opt.Identifier = None,
-    insensitive: opt.Insensitive = None,
-    drop: opt.Drop = None,
-    hierarchy: opt.Hierarchies = None,
-    kind: opt.Kinds = None,
-    order: opt.Orders = None,
-    weight: opt.Weights = None,
+    columns: ColumnFlags,
     report: Annotated[
         str | None,
         typer.Option(help="Write the frontier as a page (HTML).", metavar="FILE"),
@@ -49,13 +44,11 @@ def compare(
             metavar="FILE",
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of every run; 0 unless given.")] = None,
+    seed: opt.SharedSeed = None,
     workers: Annotated[
         int | None, typer.Option(help="Runs at a time; all cores unless given.")
     ] = None,
-    missing_values: opt.MissingValues = None,
-    delimiter: opt.Delimiter = None,
-    file_format: opt.FileFormat = None,
+    reading: InputFlags,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
 ) -> None:
@@ -66,7 +59,7 @@ def compare(
     del debug
     from shoal.cli.compiling import tell_if_compiling
     from shoal.cli.run import note_kept, note_written
-    from shoal.cli.settings import ColumnFlags, PrivacyFlags, RunFlags, load_job, merge, read_input
+    from shoal.cli.settings import RunFlags, load_job, merge, read_input
     from shoal.progress import showing_progress
 
     sizes = _sizes(k)
@@ -79,33 +72,11 @@ def compare(
         if path not in (None, "-") and not Path(str(path)).parent.is_dir():
             raise DataError(f"Could not write {path!r}: its folder does not exist.")
     base = load_job(job)
-    arguments = merge(
-        base,
-        ColumnFlags(
-            qi=qi,
-            sensitive=sensitive,
-            identifier=identifier,
-            insensitive=insensitive,
-            drop=drop,
-            hierarchy=hierarchy,
-            kind=kind,
-            order=order,
-            weight=weight,
-        ),
-        PrivacyFlags(),
-        RunFlags(k=sizes[0], seed=seed),
-    )
+    arguments = merge(base, columns, PrivacyFlags(), RunFlags(k=sizes[0], seed=seed))
     wanted = [base.measure or "ncp"] if measures is None else opt.parse_names([measures])
     for name in ("k", "algorithm", "measure"):
         arguments.pop(name, None)
-    frame = read_input(
-        source,
-        base,
-        kinds=arguments["kinds"],
-        file_format=file_format,
-        delimiter=delimiter,
-        missing_values=missing_values,
-    )
+    frame = read_input(source, base, reading, kinds=arguments["kinds"])
     from shoal.compare import compare as run_all
 
     if results is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoal.cli import options as opt
+from shoal.cli.flags import ColumnFlags, InputFlags, PrivacyFlags, takes_flags
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,33 +17,25 @@ if TYPE_CHECKING:
 __all__ = ["explain"]
 
 
+@takes_flags
 def explain(
     source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is a stream.")],
+    *,
     job: opt.JobFile = None,
     k: opt.K = None,
-    qi: opt.Qi = None,
-    sensitive: opt.SensitiveColumns = None,
-    identifier: opt.Identifier = None,
-    insensitive: opt.Insensitive = None,
-    drop: opt.Drop = None,
-    hierarchy: opt.Hierarchies = None,
-    kind: opt.Kinds = None,
-    order: opt.Orders = None,
-    weight: opt.Weights = None,
+    columns: ColumnFlags,
     algorithm: Annotated[str | None, typer.Option(help="See 'shoal algorithms'.")] = None,
     measure: Annotated[
         str | None, typer.Option(help="What is minimised; see 'shoal measures'.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of every run; 0 unless given.")] = None,
+    seed: opt.SharedSeed = None,
     rows: Annotated[
         int, typer.Option(help="Changes are tried on a sample of at most so many rows.")
     ] = 20_000,
     out: Annotated[
         str | None, typer.Option(help="Also write everything as JSON.", metavar="FILE")
     ] = None,
-    missing_values: opt.MissingValues = None,
-    delimiter: opt.Delimiter = None,
-    file_format: opt.FileFormat = None,
+    reading: InputFlags,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
 ) -> None:
@@ -53,34 +46,13 @@ def explain(
     """
     del debug
     from shoal.cli.compiling import tell_if_compiling
-    from shoal.cli.settings import ColumnFlags, PrivacyFlags, RunFlags, load_job, merge, read_input
+    from shoal.cli.settings import RunFlags, load_job, merge, read_input
     from shoal.progress import showing_progress
 
     base = load_job(job)
-    arguments = merge(
-        base,
-        ColumnFlags(
-            qi=qi,
-            sensitive=sensitive,
-            identifier=identifier,
-            insensitive=insensitive,
-            drop=drop,
-            hierarchy=hierarchy,
-            kind=kind,
-            order=order,
-            weight=weight,
-        ),
-        PrivacyFlags(),
-        RunFlags(k=k, algorithm=algorithm, measure=measure, seed=seed),
-    )
-    frame = read_input(
-        source,
-        base,
-        kinds=arguments["kinds"],
-        file_format=file_format,
-        delimiter=delimiter,
-        missing_values=missing_values,
-    )
+    flags = RunFlags(k=k, algorithm=algorithm, measure=measure, seed=seed)
+    arguments = merge(base, columns, PrivacyFlags(), flags)
+    frame = read_input(source, base, reading, kinds=arguments["kinds"])
     from shoal.explain import explain as measure_changes
 
     with showing_progress(quiet=quiet) as progress:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import DataError
 
 if TYPE_CHECKING:
+    from shoal.cli.flags import InputFlags
     from shoal.cli.outputs import Outputs
     from shoal.encode import Owned
     from shoal.job import Job
@@ -16,20 +17,7 @@ if TYPE_CHECKING:
     from shoal.progress import Report
     from shoal.schema import Schema
 
-__all__ = ["SCHEMA_ARGUMENTS", "Loader", "check_memory", "need_of"]
-
-SCHEMA_ARGUMENTS = (
-    "quasi_identifiers",
-    "sensitive",
-    "identifiers",
-    "insensitive",
-    "drop",
-    "hierarchies",
-    "kinds",
-    "orders",
-    "weights",
-)
-"""The arguments of ``shoal.anonymize`` that say what the columns are."""
+__all__ = ["Loader", "check_memory", "need_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,18 +28,14 @@ class Loader:
         job: the job file.
         arguments: of ``shoal.anonymize``.
         outputs: where the release goes.
-        file_format: of the input, where its ending does not say it.
-        delimiter: of the input.
-        missing_values: the flag.
+        reading: how the input is read.
         memory_check: whether a table that would not fit into memory is refused.
     """
 
     job: Job
     arguments: Mapping[str, Any]
     outputs: Outputs
-    file_format: str | None
-    delimiter: str | None
-    missing_values: str | None
+    reading: InputFlags
     memory_check: bool
 
     def load(self, progress: Report) -> Owned:
@@ -63,27 +47,25 @@ class Loader:
         """
         from shoal.cli.settings import read_input
         from shoal.encode import Owned
-        from shoal.schema import build_schema
+        from shoal.prepare import schema_of
 
         source = self.outputs.source or ""
         names: list[str] = []
 
         def needed(found: list[str]) -> list[str]:
             names[:] = found
-            schema = build_schema(found, **{n: self.arguments[n] for n in SCHEMA_ARGUMENTS})
+            schema = schema_of(found, self.arguments)
             rows = self._rows()
             if self.memory_check and rows is not None:
-                check_memory(need_of(schema, rows, self.outputs, self.file_format))
+                check_memory(need_of(schema, rows, self.outputs, self.reading.file_format))
             return list(schema.published)
 
         progress(0, 0, "reading")
         frame = read_input(
             source,
             self.job,
+            self.reading,
             kinds=self.arguments["kinds"],
-            file_format=self.file_format,
-            delimiter=self.delimiter,
-            missing_values=self.missing_values,
             columns=needed,
             coded=True,
             progress=progress,
@@ -97,7 +79,7 @@ class Loader:
         source = self.outputs.source
         if source is None or is_database(source):
             return None
-        return guess_rows(source, self.file_format)
+        return guess_rows(source, self.reading.file_format)
 
 
 def need_of(schema: Schema, n_rows: int, outputs: Outputs, file_format: str | None) -> Need:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -11,24 +12,21 @@ import typer
 from shoal.cli.run import show_traces
 from shoal.errors import OptionError
 
-__all__ = ["parse_names", "parse_pairs", "parse_value"]
+__all__ = [
+    "in_columns",
+    "in_files",
+    "in_promises",
+    "in_search",
+    "parse_names",
+    "parse_pairs",
+    "parse_value",
+]
 
-_COLUMNS = "Columns"
-_PROMISES = "Promises"
-_FILES = "Files"
-
-
-def _columns(*names: str, text: str, metavar: str = "COLUMNS") -> Any:
-    return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=_COLUMNS)
-
-
-def _promise(*names: str, text: str, metavar: str | None = None) -> Any:
-    return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=_PROMISES)
-
-
-def _file(*names: str, text: str, metavar: str | None = None) -> Any:
-    return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=_FILES)
-
+# An option in one of the panels of --help.
+in_columns = partial(typer.Option, rich_help_panel="Columns")
+in_promises = partial(typer.Option, rich_help_panel="Promises")
+in_search = partial(typer.Option, rich_help_panel="Search")
+in_files = partial(typer.Option, rich_help_panel="Files")
 
 Debug = Annotated[
     bool,
@@ -41,104 +39,97 @@ Quiet = Annotated[
 ]
 JobFile = Annotated[
     str | None,
-    _file("--job", text="A job file; flags given beside it win over it.", metavar="FILE"),
+    in_files("--job", help="A job file; flags given beside it win over it.", metavar="FILE"),
 ]
 
 Qi = Annotated[
     list[str] | None,
-    _columns("--qi", "--quasi-identifier", text="Generalised: could single a person out."),
+    in_columns(
+        "--qi",
+        "--quasi-identifier",
+        help="Generalised: could single a person out.",
+        metavar="COLUMNS",
+    ),
 ]
 SensitiveColumns = Annotated[
     list[str] | None,
-    _columns("--sensitive", text="Published as they are; promises may be made about them."),
+    in_columns(
+        "--sensitive",
+        help="Published as they are; promises may be made about them.",
+        metavar="COLUMNS",
+    ),
 ]
 Identifier = Annotated[
-    list[str] | None, _columns("--identifier", text="Removed: they name people.")
+    list[str] | None,
+    in_columns("--identifier", help="Removed: they name people.", metavar="COLUMNS"),
 ]
-Insensitive = Annotated[list[str] | None, _columns("--insensitive", text="Published as they are.")]
-Drop = Annotated[list[str] | None, _columns("--drop", text="Removed.")]
+Insensitive = Annotated[
+    list[str] | None, in_columns("--insensitive", help="Published as they are.", metavar="COLUMNS")
+]
+Drop = Annotated[list[str] | None, in_columns("--drop", help="Removed.", metavar="COLUMNS")]
 Hierarchies = Annotated[
     list[str] | None,
-    _columns("--hierarchy", text="Hierarchy file of a column; repeat it.", metavar="COLUMN=FILE"),
+    in_columns("--hierarchy", help="Hierarchy file of a column; repeat it.", metavar="COLUMN=FILE"),
 ]
 Kinds = Annotated[
     list[str] | None,
-    _columns(
+    in_columns(
         "--kind",
-        text="numeric, ordinal, categorical, flat, set, date or datetime; repeat it.",
+        help="numeric, ordinal, categorical, flat, set, date or datetime; repeat it.",
         metavar="COLUMN=KIND",
     ),
 ]
 Orders = Annotated[
     list[str] | None,
-    _columns("--order", text="Values of an ordinal column, low to high.", metavar="COLUMN=A,B,..."),
+    in_columns(
+        "--order", help="Values of an ordinal column, low to high.", metavar="COLUMN=A,B,..."
+    ),
 ]
 Weights = Annotated[
     list[str] | None,
-    _columns("--weight", text="How much a loss counts; 1 unless given.", metavar="COLUMN=NUMBER"),
+    in_columns("--weight", help="How much a loss counts; 1 unless given.", metavar="COLUMN=NUMBER"),
 ]
 
 K = Annotated[
-    int | None, _promise("--k", "-k", text="Nobody stands out from fewer than k.", metavar="K")
+    int | None, in_promises("--k", "-k", help="Nobody stands out from fewer than k.", metavar="K")
 ]
-LDiversity = Annotated[
-    float | None,
-    _promise("--l-diversity", text="Each group holds L well-represented values.", metavar="L"),
-]
-LKind = Annotated[
-    str | None,
-    _promise("--l-kind", text="frequency, distinct, entropy or recursive.", metavar="KIND"),
-]
-LC = Annotated[float | None, _promise("--l-c", text="c of recursive (c,l).", metavar="C")]
-TCloseness = Annotated[
-    float | None,
-    _promise("--t-closeness", text="No group is further than T from the table.", metavar="T"),
-]
-TDistance = Annotated[
-    str | None, _promise("--t-distance", text="equal or ordered.", metavar="DISTANCE")
-]
-Alpha = Annotated[
-    float | None,
-    _promise("--alpha", text="No value is more frequent in a group (alpha,k).", metavar="ALPHA"),
-]
-PrivacyColumn = Annotated[
-    str | None,
-    _promise(
-        "--privacy-column",
-        text="The sensitive column of these promises; all unless given.",
-        metavar="COLUMN",
-    ),
-]
-
 Bound = Annotated[
     bool,
-    typer.Option(
-        "--bound",
-        help="Also say how far from the best possible release this one can be at most.",
-        rich_help_panel="Search",
+    in_search(
+        "--bound", help="Also say how far from the best possible release this one can be at most."
     ),
 ]
+Measure = Annotated[str | None, in_search(help="What is minimised; see 'shoal measures'.")]
+MeasureOption = Annotated[
+    list[str] | None, in_search(help="Option of the measure; repeat it.", metavar="NAME=VALUE")
+]
+SecretSeed = Annotated[int | None, in_search(help="Repeat a run exactly; keep it secret.")]
+SharedSeed = Annotated[int | None, typer.Option(help="Of every run; 0 unless given.")]
 
 MissingValues = Annotated[
     str | None,
-    _file(
+    in_files(
         "--missing-values",
-        text="Texts that mean a missing value, beside the empty one, as in '?,NA'.",
+        help="Texts that mean a missing value, beside the empty one, as in '?,NA'.",
         metavar="TEXTS",
     ),
 ]
 Delimiter = Annotated[
     str | None,
-    _file("--delimiter", text="Of a CSV; found out unless given.", metavar="CHARACTER"),
+    in_files("--delimiter", help="Of a CSV; found out unless given.", metavar="CHARACTER"),
 ]
 FileFormat = Annotated[
     str | None,
-    _file(
+    in_files(
         "--format",
-        text="csv, tsv, parquet, arrow, xlsx or jsonl, where the ending does not say it.",
+        help="csv, tsv, parquet, arrow, xlsx or jsonl, where the ending does not say it.",
         metavar="FORMAT",
     ),
 ]
+Certificate = Annotated[
+    str | None, in_files(help="Also write a certificate (JSON).", metavar="FILE")
+]
+Report = Annotated[str | None, in_files(help="Also write a report (HTML).", metavar="FILE")]
 
 
 def parse_names(given: Iterable[str] | None) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.cli.loading import SCHEMA_ARGUMENTS, need_of
+from shoal.cli.loading import need_of
 from shoal.errors import OptionError, PromiseError
 
 if TYPE_CHECKING:
@@ -38,19 +38,17 @@ def print_plan(loader: Loader, *, written: bool) -> None:
     from shoal.encode import encode
     from shoal.infer import infer_kinds
     from shoal.pipeline import Request
-    from shoal.privacy import parse_privacy
-    from shoal.schema import build_schema
+    from shoal.prepare import request_options, schema_of
 
     arguments = loader.arguments
-    options = {name: value for name, value in arguments.items() if name not in SCHEMA_ARGUMENTS}
-    request = Request(**options | {"privacy": parse_privacy(arguments["privacy"])})
+    request = Request(**request_options(arguments))
     search = _check_search(request)
     owned = loader.load(no_progress)
     frame = owned.frame
-    schema = build_schema(owned.columns, **{name: arguments[name] for name in SCHEMA_ARGUMENTS})
+    schema = schema_of(owned.columns, arguments)
     schema = infer_kinds(schema, nw.from_native(frame, eager_only=True))
     promises = _check_promises(request, encode(frame, schema))
-    need = need_of(schema, frame.height, loader.outputs, loader.file_format)
+    need = need_of(schema, frame.height, loader.outputs, loader.reading.file_format)
     lines = [*promises, *search, *_resources(need)]
     _show(frame, schema, lines, loader.outputs if written else None)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli import options as opt
+from shoal.cli.flags import ColumnFlags, InputFlags, PrivacyFlags, takes_flags
 from shoal.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -17,101 +18,55 @@ if TYPE_CHECKING:
 
 __all__ = ["refine"]
 
-_SEARCH = "Search"
 
-
+@takes_flags
 def refine(
     source: Annotated[
         str, typer.Argument(metavar="DATA", help="The original table: a file or a database URL.")
     ],
+    *,
     groups: Annotated[
         str,
-        typer.Option(
+        opt.in_files(
             "--groups",
             help="A table with the group of each row, in the order of DATA; empty or negative "
             "means suppressed.",
             metavar="FILE",
-            rich_help_panel="Files",
         ),
     ],
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="The release.", rich_help_panel="Files")
-    ],
+    output: Annotated[str, opt.in_files("--output", "-o", help="The release.")],
     group_column: Annotated[
         str | None,
-        typer.Option(
-            help="Column of the groups, where the file has several.",
-            metavar="COLUMN",
-            rich_help_panel="Files",
-        ),
+        opt.in_files(help="Column of the groups, where the file has several.", metavar="COLUMN"),
     ] = None,
     job: opt.JobFile = None,
     k: opt.K = None,
-    qi: opt.Qi = None,
-    sensitive: opt.SensitiveColumns = None,
-    identifier: opt.Identifier = None,
-    insensitive: opt.Insensitive = None,
-    drop: opt.Drop = None,
-    hierarchy: opt.Hierarchies = None,
-    kind: opt.Kinds = None,
-    order: opt.Orders = None,
-    weight: opt.Weights = None,
-    l_diversity: opt.LDiversity = None,
-    l_kind: opt.LKind = None,
-    l_c: opt.LC = None,
-    t_closeness: opt.TCloseness = None,
-    t_distance: opt.TDistance = None,
-    alpha: opt.Alpha = None,
-    privacy_column: opt.PrivacyColumn = None,
-    measure: Annotated[
-        str | None,
-        typer.Option(help="What is minimised; see 'shoal measures'.", rich_help_panel=_SEARCH),
-    ] = None,
-    measure_option: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Option of the measure; repeat it.", metavar="NAME=VALUE", rich_help_panel=_SEARCH
-        ),
-    ] = None,
+    columns: ColumnFlags,
+    promises: PrivacyFlags,
+    measure: opt.Measure = None,
+    measure_option: opt.MeasureOption = None,
     effort: Annotated[
-        str | None,
-        typer.Option(help="fast, balanced or best.", metavar="EFFORT", rich_help_panel=_SEARCH),
+        str | None, opt.in_search(help="fast, balanced or best.", metavar="EFFORT")
     ] = None,
     sweeps: Annotated[
         int | None,
-        typer.Option(
-            help="How often to go over all groups, instead of as often as it pays.",
-            metavar="N",
-            rich_help_panel=_SEARCH,
+        opt.in_search(
+            help="How often to go over all groups, instead of as often as it pays.", metavar="N"
         ),
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option(
+        opt.in_search(
             help="Search for this long. Ctrl-C ends the search at any time, and the best so far "
             "is published.",
             metavar="S",
-            rich_help_panel=_SEARCH,
         ),
     ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Repeat a run exactly; keep it secret.", rich_help_panel=_SEARCH),
-    ] = None,
+    seed: opt.SecretSeed = None,
     bound: opt.Bound = False,
-    certificate: Annotated[
-        str | None,
-        typer.Option(
-            help="Also write a certificate (JSON).", metavar="FILE", rich_help_panel="Files"
-        ),
-    ] = None,
-    report: Annotated[
-        str | None,
-        typer.Option(help="Also write a report (HTML).", metavar="FILE", rich_help_panel="Files"),
-    ] = None,
-    missing_values: opt.MissingValues = None,
-    delimiter: opt.Delimiter = None,
-    file_format: opt.FileFormat = None,
+    certificate: opt.Certificate = None,
+    report: opt.Report = None,
+    reading: InputFlags,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
 ) -> None:
@@ -122,31 +77,13 @@ def refine(
     """
     del debug
     from shoal.cli.outputs import Outputs, format_of_output
-    from shoal.cli.settings import ColumnFlags, PrivacyFlags, RunFlags, load_job, merge, read_input
+    from shoal.cli.settings import RunFlags, load_job, merge, read_input
 
     base = load_job(job)
     arguments = merge(
         base,
-        ColumnFlags(
-            qi=qi,
-            sensitive=sensitive,
-            identifier=identifier,
-            insensitive=insensitive,
-            drop=drop,
-            hierarchy=hierarchy,
-            kind=kind,
-            order=order,
-            weight=weight,
-        ),
-        PrivacyFlags(
-            l_diversity=l_diversity,
-            l_kind=l_kind,
-            l_c=l_c,
-            t_closeness=t_closeness,
-            t_distance=t_distance,
-            alpha=alpha,
-            column=privacy_column,
-        ),
+        columns,
+        promises,
         RunFlags(
             k=k,
             measure=measure,
@@ -166,19 +103,12 @@ def refine(
         table=output,
         certificate=certificate,
         report=report,
-        format=format_of_output(output, None, file_format),
-        delimiter=delimiter,
+        format=format_of_output(output, None, reading.file_format),
+        delimiter=reading.delimiter,
         if_exists=None,
     )
     outputs.check()
-    frame = read_input(
-        source,
-        base,
-        kinds=arguments["kinds"],
-        file_format=file_format,
-        delimiter=delimiter,
-        missing_values=missing_values,
-    )
+    frame = read_input(source, base, reading, kinds=arguments["kinds"])
     labels = read_groups(groups, group_column, frame.height)
     _refine(frame, labels, arguments, outputs, quiet=quiet)
 

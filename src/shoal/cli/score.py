@@ -7,13 +7,16 @@ from typing import Annotated
 import typer
 
 from shoal.cli import options as opt
+from shoal.cli.flags import ColumnFlags, InputFlags, takes_flags
 
 __all__ = ["score"]
 
 
+@takes_flags
 def score(
     original: Annotated[str, typer.Argument(metavar="DATA", help="The table before.")],
     published: Annotated[str, typer.Argument(metavar="RELEASE", help="The published table.")],
+    *,
     job: opt.JobFile = None,
     qi: opt.Qi = None,
     sensitive: opt.SensitiveColumns = None,
@@ -29,9 +32,7 @@ def score(
         list[str] | None,
         typer.Option(help="Option of a measure; repeat it.", metavar="NAME=VALUE"),
     ] = None,
-    missing_values: opt.MissingValues = None,
-    delimiter: opt.Delimiter = None,
-    file_format: opt.FileFormat = None,
+    reading: InputFlags,
     debug: opt.Debug = False,
 ) -> None:
     """Score a published table against the one it was made from.
@@ -41,7 +42,6 @@ def score(
     """
     del debug
     from shoal.cli.settings import (
-        ColumnFlags,
         build_style,
         load_job,
         merge_columns,
@@ -57,35 +57,23 @@ def score(
         ),
     )
     tables = [
-        read_input(
-            path,
-            base,
-            kinds=columns["kinds"],
-            file_format=file_format,
-            delimiter=delimiter,
-            missing_values=missing_values,
-        )
-        for path in (original, published)
+        read_input(path, base, reading, kinds=columns["kinds"]) for path in (original, published)
     ]
     names = None if measures is None else opt.parse_names([measures])
     before, after = tables
 
     import narwhals as nw
 
-    from shoal.infer import infer_kinds
+    from shoal.infer import schema_of_used
     from shoal.report.published import score_published
-    from shoal.schema import build_schema
 
     # Columns that were removed or kept as they are play no part in the scores.
-    used = [*columns["quasi_identifiers"], *columns["sensitive"]]
-    rest = [name for name in before.columns if name not in used]
-    schema = build_schema(
-        before.columns, **columns | {"identifiers": [], "insensitive": [], "drop": rest}
-    )
+    for role in ("identifiers", "insensitive", "drop"):
+        del columns[role]
     scores = score_published(
         before,
         after,
-        infer_kinds(schema, nw.from_native(before, eager_only=True)),
+        schema_of_used(nw.from_native(before, eager_only=True), **columns),
         measures=names,
         also=[] if base.measure is None else [base.measure],
         measure_options=parse_options(

@@ -12,12 +12,11 @@ from shoal.errors import OptionError
 if TYPE_CHECKING:
     import polars as pl
 
+    from shoal.cli.flags import ColumnFlags, InputFlags, PrivacyFlags
     from shoal.job import Job
     from shoal.recode import Style
 
 __all__ = [
-    "ColumnFlags",
-    "PrivacyFlags",
     "RunFlags",
     "build_style",
     "load_job",
@@ -33,34 +32,6 @@ _ROLES = ("quasi_identifiers", "sensitive", "identifiers", "insensitive", "drop"
 _DETAILS = ("hierarchies", "kinds", "orders", "weights")
 # A column has one way to be generalised: a flag for one of these replaces the job's others.
 _WAYS = ("hierarchies", "kinds", "orders")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ColumnFlags:
-    """The flags about columns, as typer hands them over."""
-
-    qi: Sequence[str] | None = None
-    sensitive: Sequence[str] | None = None
-    identifier: Sequence[str] | None = None
-    insensitive: Sequence[str] | None = None
-    drop: Sequence[str] | None = None
-    hierarchy: Sequence[str] | None = None
-    kind: Sequence[str] | None = None
-    order: Sequence[str] | None = None
-    weight: Sequence[str] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class PrivacyFlags:
-    """The flags about promises beyond k."""
-
-    l_diversity: float | None = None
-    l_kind: str | None = None
-    l_c: float | None = None
-    t_closeness: float | None = None
-    t_distance: str | None = None
-    alpha: float | None = None
-    column: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,13 +202,13 @@ def _given_models(flags: PrivacyFlags) -> list[dict[str, Any]]:
         )
     if flags.alpha is not None:
         models.append({"model": "alpha-k", "alpha": flags.alpha})
-    if flags.column is not None and not models:
+    if flags.privacy_column is not None and not models:
         message = "--privacy-column names the column of --l-diversity, --t-closeness or --alpha."
         raise OptionError(f"{message} Give one of them.")
     return [
         {
             key: value
-            for key, value in (model | {"column": flags.column}).items()
+            for key, value in (model | {"column": flags.privacy_column}).items()
             if value is not None
         }
         for model in models
@@ -269,11 +240,9 @@ def missing_texts(job: Job, flag: str | None) -> tuple[str, ...]:
 def read_input(
     source: str,
     job: Job,
+    flags: InputFlags,
     *,
     kinds: Mapping[str, Any],
-    file_format: str | None,
-    delimiter: str | None,
-    missing_values: str | None,
     columns: Callable[[list[str]], Sequence[str]] | None = None,
     coded: bool = False,
     progress: Callable[[int, int, str], None] | None = None,
@@ -283,10 +252,8 @@ def read_input(
     Args:
         source: file, stream or database.
         job: the job file.
+        flags: how to read it.
         kinds: of columns.
-        file_format: where the ending does not say it.
-        delimiter: of a CSV.
-        missing_values: the flag.
         columns: picks the columns that are needed, before any row is read.
         coded: whether text stays codes.
         progress: told how far reading has come.
@@ -295,9 +262,9 @@ def read_input(
 
     return read_table(
         source,
-        format=file_format,
-        delimiter=delimiter,
-        missing_values=missing_texts(job, missing_values),
+        format=flags.file_format,
+        delimiter=flags.delimiter,
+        missing_values=missing_texts(job, flags.missing_values),
         numeric=[name for name, kind in kinds.items() if kind == "numeric"],
         columns=columns,
         coded=coded,

@@ -7,29 +7,24 @@ from typing import Annotated
 import typer
 
 from shoal.cli import options as opt
+from shoal.cli.flags import ColumnFlags, InputFlags, PrivacyFlags, takes_flags
 from shoal.errors import OptionError
 
 __all__ = ["verify"]
 
 
+@takes_flags
 def verify(
     published: Annotated[
         str, typer.Argument(metavar="RELEASE", help="The published table; - is a stream.")
     ],
+    *,
     job: opt.JobFile = None,
     k: opt.K = None,
     qi: opt.Qi = None,
     sensitive: opt.SensitiveColumns = None,
-    l_diversity: opt.LDiversity = None,
-    l_kind: opt.LKind = None,
-    l_c: opt.LC = None,
-    t_closeness: opt.TCloseness = None,
-    t_distance: opt.TDistance = None,
-    alpha: opt.Alpha = None,
-    privacy_column: opt.PrivacyColumn = None,
-    missing_values: opt.MissingValues = None,
-    delimiter: opt.Delimiter = None,
-    file_format: opt.FileFormat = None,
+    promises: PrivacyFlags,
+    reading: InputFlags,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
 ) -> None:
@@ -38,40 +33,15 @@ def verify(
     Exit status: 0 every promise holds, 1 one does not, 2 it could not be checked.
     """
     del debug
-    from shoal.cli.settings import (
-        ColumnFlags,
-        PrivacyFlags,
-        load_job,
-        merge_columns,
-        merge_privacy,
-        read_input,
-    )
+    from shoal.cli.settings import load_job, merge_columns, merge_privacy, read_input
 
     base = load_job(job)
     columns = merge_columns(base, ColumnFlags(qi=qi, sensitive=sensitive))
-    privacy = merge_privacy(
-        base,
-        PrivacyFlags(
-            l_diversity=l_diversity,
-            l_kind=l_kind,
-            l_c=l_c,
-            t_closeness=t_closeness,
-            t_distance=t_distance,
-            alpha=alpha,
-            column=privacy_column,
-        ),
-    )
+    privacy = merge_privacy(base, promises)
     size = base.k if k is None else k
     if size is None:
         raise OptionError("k is not given: say what was promised, with --k 10 or a job file.")
-    frame = read_input(
-        published,
-        base,
-        kinds={},
-        file_format=file_format,
-        delimiter=delimiter,
-        missing_values=missing_values,
-    )
+    frame = read_input(published, base, reading, kinds={})
     from shoal.verify import verify_table
 
     found = verify_table(
