@@ -2,7 +2,8 @@
 
 Writes docs/results/scale.json after every part (so that an interrupted run keeps what it has),
 then docs/results/scale.md and its plots; a quick run writes to build/results instead. Parts:
-files, adult, threads, growth.
+files, adult, threads, growth. Growth keeps each run in docs/results/scale-growth.json and goes on
+where it was; delete that file to measure anew.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 import shoal
 from benchmarks.common import RESULTS, machine
+from benchmarks.papers.kept import Keep
 from benchmarks.scale import adult, growth, page
 from benchmarks.scale.files import file_to_file
 
@@ -29,7 +31,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small tables, to try the script")
     parser.add_argument("--only", default=",".join(PARTS), help="comma-separated parts")
-    parser.add_argument("--cap", type=float, default=60, help="seconds per run of growth")
+    parser.add_argument("--cap", type=float, default=600, help="seconds per run of growth")
+    parser.add_argument("--algorithms", help="of growth, comma-separated; all unless given")
+    parser.add_argument("--modes", default=",".join(growth.MODES), help="of growth")
     parser.add_argument("--minutes", type=float, default=180, help="no new run after this long")
     parser.add_argument("--largest", type=int, default=10_000_000, help="rows of the largest file")
     parser.add_argument("--folder", help="where tables are kept; a temporary one unless given")
@@ -42,7 +46,7 @@ def main() -> None:
         folder = Path(options.folder or temporary)
         for part in options.only.split(","):
             load = os.getloadavg()[0]  # what else kept the cores busy before the part began
-            found = measure(part, options, folder, deadline)
+            found = measure(part, options, folder, deadline, results)
             # read again for every part: another run may have added one of its own
             content: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
             content["machine"] = machine()
@@ -53,7 +57,9 @@ def main() -> None:
             page.write(json.loads(path.read_text()), results)
 
 
-def measure(part: str, options: argparse.Namespace, folder: Path, deadline: float) -> Any:
+def measure(
+    part: str, options: argparse.Namespace, folder: Path, deadline: float, results: Path
+) -> Any:
     """Return the results of one part."""
     quick = options.quick
     if part == "files":
@@ -83,9 +89,17 @@ def measure(part: str, options: argparse.Namespace, folder: Path, deadline: floa
         return growth.threads(20_000 if quick else 200_000)
     sizes = growth.QUICK_SIZES if quick else growth.SIZES
     names = [name for name in shoal.algorithms() if name != "incognito"]
+    if options.algorithms:
+        names = options.algorithms.split(",")
     cap = min(options.cap, 20) if quick else options.cap
-    rows = growth.growth(names, list(sizes), cap, deadline)
-    return {"cap": cap, "sizes": list(sizes), "rows": rows}
+    keep = Keep(results / "scale-growth.json", quick=quick)
+    rows = growth.growth(names, options.modes.split(","), list(sizes), cap, keep)
+    return {
+        "cap": cap,
+        "sizes": list(sizes),
+        "commits": keep.content["commits"],
+        "rows": rows,
+    }
 
 
 if __name__ == "__main__":

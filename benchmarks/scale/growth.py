@@ -7,11 +7,14 @@ import math
 import subprocess
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shoal.engine.local import BLOCK_ROWS
+
+if TYPE_CHECKING:
+    from benchmarks.papers.kept import Keep
 
 SIZES = (50_000, 100_000, 200_000, 400_000, 800_000, 1_600_000)
 QUICK_SIZES = (5_000, 10_000, 20_000)
@@ -23,7 +26,10 @@ class TooLongError(Exception):
 
 
 def one(name: str, mode: str, sizes: list[int], cap: float) -> dict[str, Any]:
-    """Run one algorithm on growing tables in this process until a run exceeds the cap."""
+    """Run one algorithm on growing tables in this process until a run exceeds the cap.
+
+    A run that would exceed it if time grew as it did from the size before is not begun.
+    """
     from benchmarks.common import eight, make_census, timed
 
     largest = make_census(max(sizes), seed=1)
@@ -37,12 +43,18 @@ def one(name: str, mode: str, sizes: list[int], cap: float) -> dict[str, Any]:
         if time.perf_counter() - began > cap:
             raise TooLongError
 
-    seconds, elapsed, stopped = {}, {}, None
+    seconds: dict[int, float] = {}
+    elapsed: dict[int, float] = {}
+    stopped = None
     for rows in sizes:
         # in quick runs tables are small, and blocks must be smaller still
         block_rows = max(sizes) if mode == "whole" else min(BLOCK_ROWS, min(sizes) // 4)
         options = {"algorithm": name, "seed": 0, "block_rows": block_rows, "progress": limit}
         options["threads"] = 1  # CPU seconds of one thread are shown
+        last = list(elapsed.values())[-2:]
+        if len(last) == 2 and last[1] ** 2 / last[0] > cap:
+            stopped = rows
+            break
         began, used = time.perf_counter(), time.process_time()
         try:
             elapsed[rows] = timed(largest.head(rows), 10, roles, **options)[1]
@@ -50,45 +62,41 @@ def one(name: str, mode: str, sizes: list[int], cap: float) -> dict[str, Any]:
         except TooLongError:
             stopped = rows
             break
-    return {
-        "algorithm": name,
-        "mode": mode,
-        "seconds": seconds,
-        "elapsed": elapsed,
-        "stopped": stopped,
-    }
+    return {"seconds": seconds, "elapsed": elapsed, "stopped": stopped}
 
 
-def growth(names: list[str], sizes: list[int], cap: float, deadline: float) -> list[dict[str, Any]]:
-    """Measure every algorithm in a process of its own; stop at the deadline."""
-    found = []
-    for mode in MODES:
-        for name in names:
-            if time.time() > deadline:
-                found.append({"algorithm": name, "mode": mode, "error": "no time left"})
-                continue
-            command = [sys.executable, "-m", "benchmarks.scale.growth", name, mode]
-            command += [",".join(map(str, sizes)), str(cap)]
-            try:
-                done = subprocess.run(
-                    command,
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                    timeout=60 + 2 * cap * len(sizes),
-                )
-            except subprocess.TimeoutExpired:
-                found.append({"algorithm": name, "mode": mode, "error": "did not stop when told"})
-                continue
-            if done.returncode:
-                error = done.stderr.strip().splitlines()[-1]
-                found.append({"algorithm": name, "mode": mode, "error": error})
-                continue
-            row = json.loads(done.stdout.splitlines()[-1])
-            row["exponent"] = exponent(row["seconds"])
-            found.append(row)
-            print(f"{mode:7s}{name:15s}{row['exponent']}  {row['seconds']}", flush=True)
+def own_process(name: str, mode: str, sizes: list[int], cap: float) -> dict[str, Any]:
+    """Return what `one` finds in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.scale.growth", name, mode]
+    command += [",".join(map(str, sizes)), str(cap)]
+    limit = 60 + 2 * cap * len(sizes)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit)
+    except subprocess.TimeoutExpired:
+        return {"error": "did not stop when told"}
+    if done.returncode:
+        return {"error": done.stderr.strip().splitlines()[-1]}
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
+
+
+def growth(
+    names: list[str], modes: list[str], sizes: list[int], cap: float, keep: Keep
+) -> list[dict[str, Any]]:
+    """Measure every algorithm, two processes at a time: CPU seconds are shown."""
+    keys = {(mode, name): f"{mode} {name} cap={cap:g}" for mode in modes for name in names}
+    done = keep.many(
+        {key: (own_process, (name, mode, sizes, cap)) for (mode, name), key in keys.items()}
+    )
+    return [
+        {
+            "algorithm": name,
+            "mode": mode,
+            **done[key],
+            "exponent": exponent(done[key].get("seconds", {})),
+        }
+        for (mode, name), key in keys.items()
+    ]
 
 
 def exponent(seconds: dict[str, float]) -> float | None:

@@ -153,8 +153,15 @@ def growth(found: dict[str, Any], folder: Path) -> list[str]:
         "",
         (
             "CPU seconds of the whole call; the exponent is b of time = a · rows^b over the sizes "
-            f"that finished. A run is stopped after {found['cap']:g} elapsed seconds, and larger "
-            "tables are left out then."
+            f"that finished. Runs of over {found['cap']:g} s are stopped, or not begun where the "
+            "growth so far foretells it. Two programs ran side by side, "
+            f"at commit {', '.join(found['commits'])}."
+        ),
+        "",
+        (
+            "Blocks end with the repair of their seams, which takes most of the time and is why "
+            "whole tables can be faster. Tables up to 100,000 rows are refined as a whole in the "
+            "end, larger ones are not: exponents of blocks that begin below that come out low."
         ),
         "",
         "| algorithm | | " + " | ".join(f"{n:,}" for n in sizes) + " | exponent | |",
@@ -162,11 +169,11 @@ def growth(found: dict[str, Any], folder: Path) -> list[str]:
     ]
     for row in found["rows"]:
         seconds = row.get("seconds", {})
-        cells = [f"{seconds[str(n)]:.2f}" if str(n) in seconds else "" for n in sizes]
+        cells = [f"{seconds[str(n)]:.2f}" if str(n) in seconds else "-" for n in sizes]
         slope = row.get("exponent")
         note = row.get("error", "")
         if row.get("stopped"):
-            note = f"stopped at {row['stopped']:,} rows"
+            note = f"too long from {row['stopped']:,} rows on"
         lines.append(
             f"| {row['algorithm']} | {row['mode']} | {' | '.join(cells)} "
             f"| {'' if slope is None else f'{slope:.2f}'} | {note} |"
