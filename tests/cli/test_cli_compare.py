@@ -57,6 +57,15 @@ def test_compare_refuses_wrong_options_before_it_runs(shoal_runs, table, extra, 
     assert words in outcome.err
 
 
+@pytest.mark.parametrize("option", ["--report", "--out"])
+def test_compare_never_writes_over_its_input(shoal_runs, table, option):
+    before = table.read_bytes()
+    outcome = shoal_runs("compare", table, *COMMAND, option, table)
+    assert outcome.status == 2
+    assert "and the input would be the same file" in outcome.err
+    assert table.read_bytes() == before
+
+
 def test_compare_fails_if_no_run_keeps_its_promise(shoal_runs, table):
     outcome = shoal_runs("compare", table, *COMMAND, "--k", "900")
     assert outcome.status == 1

@@ -40,3 +40,11 @@ def test_explain_refuses_wrong_options(shoal_runs, table, extra, words):
     assert outcome.status == 2
     assert words in outcome.err
     assert "SECRET" not in outcome.err
+
+
+def test_explain_never_writes_over_its_input(shoal_runs, table):
+    before = table.read_bytes()
+    outcome = shoal_runs("explain", table, *ROLES, "--k", "4", "--out", table)
+    assert outcome.status == 2
+    assert "The explanation and the input would be the same file" in outcome.err
+    assert table.read_bytes() == before

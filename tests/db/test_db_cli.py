@@ -114,6 +114,8 @@ def test_if_exists_is_about_databases(source, tmp_path, shoal_says):
         ("verify", "{}", "--k", "4", "--qi", "nothing", "--debug"),
         ("score", "{}", "{}", *ROLES[:4]),
         ("init", "{}", "-o", "job.toml"),
+        ("explain", "{}", "--k", "4", *ROLES, "--out", "why.json"),
+        ("compare", "{}", "--k", "4", "--algorithms", "mondrian", *ROLES, "--report", "page.html"),
         ("hierarchy", "build", "{}", "-c", "zip", "-o", "{}"),
     ],
     ids=lambda command: " ".join(command[:1] + command[-1:]),

@@ -9,7 +9,7 @@ import typer
 
 from shoal.cli import options as opt
 from shoal.cli.flags import ColumnFlags, InputFlags, PrivacyFlags, takes_flags
-from shoal.errors import DataError, OptionError
+from shoal.errors import OptionError
 
 if TYPE_CHECKING:
     from shoal.compare import Comparison
@@ -58,6 +58,7 @@ def compare(
     """
     del debug
     from shoal.cli.compiling import tell_if_compiling
+    from shoal.cli.outputs import check_files, name_of
     from shoal.cli.run import note_kept, note_written
     from shoal.cli.settings import RunFlags, load_job, merge, read_input
     from shoal.progress import showing_progress
@@ -68,9 +69,7 @@ def compare(
     results = out
     if results is None and report not in (None, "-"):
         results = str(Path(str(report)).with_suffix(".jsonl"))
-    for path in (report, results):
-        if path not in (None, "-") and not Path(str(path)).parent.is_dir():
-            raise DataError(f"Could not write {path!r}: its folder does not exist.")
+    check_files(source, {"the report": report, "the results": results})
     base = load_job(job)
     arguments = merge(base, columns, PrivacyFlags(), RunFlags(k=sizes[0], seed=seed))
     wanted = [base.measure or "ncp"] if measures is None else opt.parse_names([measures])
@@ -97,7 +96,7 @@ def compare(
         found.report(report)
     note_written()
     if not quiet:
-        _print(found, source, stderr=report == "-")
+        _print(found, name_of(source), stderr=report == "-")
     if all(outcome.error is not None for outcome in found.outcomes):
         raise typer.Exit(1)
 
@@ -112,13 +111,12 @@ def _sizes(text: str) -> list[int]:
     return sorted(set(sizes))
 
 
-def _print(found: Comparison, source: str, *, stderr: bool) -> None:
+def _print(found: Comparison, name: str, *, stderr: bool) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console(highlight=False, stderr=stderr)
-    name = "standard input" if source == "-" else source
     for measure in found.measures:
         title = f"Loss ({measure}) of {name}, {found.n_rows:,} rows"
         console.print(title, style="bold", markup=False, soft_wrap=True)

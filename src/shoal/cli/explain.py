@@ -46,9 +46,11 @@ def explain(
     """
     del debug
     from shoal.cli.compiling import tell_if_compiling
+    from shoal.cli.outputs import check_files, name_of
     from shoal.cli.settings import RunFlags, load_job, merge, read_input
     from shoal.progress import showing_progress
 
+    check_files(source, {"the explanation": out})
     base = load_job(job)
     flags = RunFlags(k=k, algorithm=algorithm, measure=measure, seed=seed)
     arguments = merge(base, columns, PrivacyFlags(), flags)
@@ -68,16 +70,15 @@ def explain(
         atomic_write_text(out, text + "\n")
         note_written()
     if not quiet:
-        _print(found, source)
+        _print(found, name_of(source))
 
 
-def _print(found: Explanation, source: str) -> None:
+def _print(found: Explanation, name: str) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console(highlight=False)
-    name = "standard input" if source == "-" else source
     console.print(f"What costs most in {name}", style="bold", markup=False, soft_wrap=True)
     sample = f", on a sample of {found.n_tried:,} rows" if found.is_sample else ""
     console.print(f"With k = {found.k}, {found.loss:.1%} of the detail is lost{sample}.\n")

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from shoal.errors import DataError, OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from shoal.io import AtomicGroup
     from shoal.release import Release
     from shoal.report.advice import Explained
 
-__all__ = ["STREAM", "Outputs", "format_of_output"]
+__all__ = ["STREAM", "Outputs", "check_files", "format_of_output", "name_of"]
 
 STREAM = "-"
 
@@ -64,25 +66,14 @@ class Outputs:
                     "--if-exists is about tables of databases; a file is always replaced."
                 )
         self._check_report()
-        taken: dict[str, str] = {}
-        if self.source not in (None, STREAM) and not is_database(self.source or ""):
-            taken[_real(self.source)] = "the input"
-        for name, path in (
-            ("the table", self.table),
-            ("the certificate", self.certificate),
-            ("the report", self.report),
-        ):
-            if path is None or (path == self.table and is_database(path)):
-                continue
-            real = _real(path)
-            if real in taken:
-                message = f"{name.capitalize()} and {taken[real]} would be the same file, {path!r}."
-                raise OptionError(f"{message} Give each its own.")
-            taken[real] = name
-            folder = Path(path).parent
-            if path != STREAM and not folder.is_dir():
-                message = f"Could not write {path!r}: the folder {str(folder)!r} does not exist."
-                raise DataError(message)
+        check_files(
+            self.source,
+            {
+                "the table": None if is_database(self.table) else self.table,
+                "the certificate": self.certificate,
+                "the report": self.report,
+            },
+        )
 
     def _check_database(self) -> None:
         from shoal.io import is_database, shown_name
@@ -162,8 +153,41 @@ class Outputs:
         return sha256_of(staged) if documented else None
 
 
+def check_files(source: str | None, outputs: Mapping[str, str | None]) -> None:
+    """Find out before the work that outputs, by what they are called, can be written.
+
+    Raises:
+        OptionError: two of them, or one and the input, are the same file.
+        DataError: a folder does not exist.
+    """
+    from shoal.io import is_database
+
+    taken: dict[str, str] = {}
+    if source not in (None, STREAM) and not is_database(source or ""):
+        taken[_real(source)] = "the input"
+    for name, path in outputs.items():
+        if path is None:
+            continue
+        real = _real(path)
+        if real in taken:
+            message = f"{name.capitalize()} and {taken[real]} would be the same file, {path!r}."
+            raise OptionError(f"{message} Give each its own.")
+        taken[real] = name
+        folder = Path(path).parent
+        if path != STREAM and not folder.is_dir():
+            message = f"Could not write {path!r}: the folder {str(folder)!r} does not exist."
+            raise DataError(message)
+
+
 def _real(path: str | None) -> str:
     return STREAM if path == STREAM else os.path.realpath(path or "")
+
+
+def name_of(source: str) -> str:
+    """Return what to call a table on screen: the URL of a database may hold a password."""
+    from shoal.io import shown_name
+
+    return "standard input" if source == STREAM else shown_name(source)
 
 
 def format_of_output(path: str, wanted: str | None, of_input: str | None) -> str | None:

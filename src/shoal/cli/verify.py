@@ -52,10 +52,10 @@ def verify(
         privacy=privacy,
     )
     if not quiet:
+        from shoal.cli.outputs import name_of
         from shoal.cli.summary import print_verification
-        from shoal.io import shown_name
 
-        name = "standard input" if published == "-" else shown_name(published)
+        name = name_of(published)
         print_verification(
             found,
             title=f"{name}: every promise holds" if found.holds else f"{name}: DOES NOT HOLD",
