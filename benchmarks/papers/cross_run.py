@@ -56,8 +56,8 @@ def own_process(algorithm: str, measure: str, rows: int, ks: tuple[int, ...]) ->
 
 @lru_cache(maxsize=1)
 def adult(rows: int) -> Any:
-    """Return rows of Adult in one random order."""
-    return load_adult().sample(fraction=1.0, shuffle=True, seed=1).head(rows)
+    """Return rows of Adult's training part in one random order."""
+    return load_adult(part="train").sample(fraction=1.0, shuffle=True, seed=1).head(rows)
 
 
 def described(frame: Any, algorithm: str) -> dict[str, Any]:
