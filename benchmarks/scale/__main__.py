@@ -31,7 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small tables, to try the script")
     parser.add_argument("--only", default=",".join(PARTS), help="comma-separated parts")
-    parser.add_argument("--cap", type=float, default=600, help="seconds per run of growth")
+    parser.add_argument("--cap", type=float, default=600, help="CPU seconds per run of growth")
     parser.add_argument("--algorithms", help="of growth, comma-separated; all unless given")
     parser.add_argument("--modes", default=",".join(growth.MODES), help="of growth")
     parser.add_argument("--minutes", type=float, default=180, help="no new run after this long")

@@ -28,7 +28,7 @@ class TooLongError(Exception):
 def one(name: str, mode: str, sizes: list[int], cap: float) -> dict[str, Any]:
     """Run one algorithm on growing tables in this process until a run exceeds the cap.
 
-    A run that would exceed it if time grew as it did from the size before is not begun.
+    The cap is in CPU seconds. A run that would exceed it if time grew as it did from the size before is not begun.
     """
     from benchmarks.common import eight, make_census, timed
 
@@ -40,7 +40,7 @@ def one(name: str, mode: str, sizes: list[int], cap: float) -> dict[str, Any]:
 
     def limit(done: int, total: int, what: str) -> None:
         del done, total, what
-        if time.perf_counter() - began > cap:
+        if time.process_time() - began > cap:
             raise TooLongError
 
     seconds: dict[int, float] = {}
@@ -51,14 +51,14 @@ def one(name: str, mode: str, sizes: list[int], cap: float) -> dict[str, Any]:
         block_rows = max(sizes) if mode == "whole" else min(BLOCK_ROWS, min(sizes) // 4)
         options = {"algorithm": name, "seed": 0, "block_rows": block_rows, "progress": limit}
         options["threads"] = 1  # CPU seconds of one thread are shown
-        last = list(elapsed.values())[-2:]
+        last = list(seconds.values())[-2:]
         if len(last) == 2 and last[1] ** 2 / last[0] > cap:
             stopped = rows
             break
-        began, used = time.perf_counter(), time.process_time()
+        began = time.process_time()
         try:
             elapsed[rows] = timed(largest.head(rows), 10, roles, **options)[1]
-            seconds[rows] = time.process_time() - used
+            seconds[rows] = time.process_time() - began
         except TooLongError:
             stopped = rows
             break
