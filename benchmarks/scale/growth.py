@@ -28,7 +28,8 @@ class TooLongError(Exception):
 def one(name: str, mode: str, sizes: list[int], cap: float) -> dict[str, Any]:
     """Run one algorithm on growing tables in this process until a run exceeds the cap.
 
-    The cap is in CPU seconds. A run that would exceed it if time grew as it did from the size before is not begun.
+    The cap is in CPU seconds. A run that would exceed it if time grew as it did from the size
+    before is not begun.
     """
     from benchmarks.common import eight, make_census, timed
 
