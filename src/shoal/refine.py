@@ -23,8 +23,9 @@ import numpy as np
 
 from shoal.callable_module import make_callable
 from shoal.enforce import GroupState
+from shoal.kernels.groups import Groups, Rules, Undo
 from shoal.kernels.rebuild import N_BUCKETS, rebuild_groups
-from shoal.kernels.refine import Groups, Rules, dissolve_groups, relocate_rows
+from shoal.kernels.refine import dissolve_groups, relocate_rows
 from shoal.kernels.sequential import link_members
 from shoal.partition import Partition
 from shoal.privacy.arrays import PrivateArrays
@@ -137,6 +138,12 @@ class _Search:
         self.spare = np.empty(max(self.capacity, n), scanner.dtype)
         self.out = np.empty(self.capacity, np.int64)
         self.members = np.empty(n, np.int64)
+        self.undo = Undo(
+            np.zeros(self.capacity, np.bool_),
+            scanner.groups(self.capacity),
+            np.empty(self.capacity, np.int64),
+            np.empty(n, np.bool_),
+        )
         reach = effort.reach * k
         most = min(n, max(4 * reach, 64))
         self.rebuild_scratch = (
@@ -150,6 +157,7 @@ class _Search:
             np.zeros(self.capacity, np.int64),
             self.members,
             np.empty(n + 1, np.int64),
+            self.undo,
         )
 
     def run(self) -> Partition:
@@ -238,6 +246,7 @@ class _Search:
                 self.out,
                 self.scratch,
                 self.members,
+                self.undo,
             )
 
     def _rebuild(self, seeds: NDArray[np.int64], number: int, *, apart: bool) -> None:
@@ -284,7 +293,8 @@ def _state(scanner: Scanner, partition: Partition, capacity: int, rules: Rules) 
     phist = np.zeros((capacity if len(rules.kinds) else 1, len(rules.whole)), np.int64)
     for s, codes in enumerate(rules.private):
         np.add.at(phist, (label, rules.first[s] + codes), 1)
-    return Groups(label, head, after, before, size, columns, hists, costs, phist)
+    pillar = np.ones(n, np.bool_)  # any row may be one until its group is walked through
+    return Groups(label, head, after, before, size, columns, hists, costs, phist, pillar)
 
 
 make_callable(__name__, "shoal.api", "refine")

@@ -13,9 +13,10 @@ from shoal import scan
 from shoal.algorithms.blocked import BlockedRows, similar_blocks
 from shoal.enforce import GroupState
 from shoal.kernels.blocks import bound_scan
+from shoal.kernels.codes import join_codes, store_query
 from shoal.kernels.outliers import marginal_costs
 from shoal.kernels.private import group_holds
-from shoal.kernels.scan import absorb, join_one, join_scan, load_query, own_cost, store_query
+from shoal.kernels.scan import absorb, join_one, join_scan, load_query, own_cost
 from shoal.partition import Partition
 from shoal.privacy import AlphaK, LDiversity, TCloseness
 from shoal.privacy.arrays import _numbers
@@ -30,6 +31,11 @@ def close_rows(space, cols, rows, query):
     load_query(space, cols, rows[0], query)
     for i in rows[1:]:
         absorb(space, cols, query, i)
+
+
+@njit
+def join_row(cols, query, i):
+    return join_codes(cols, query, i)
 
 
 @njit
@@ -102,6 +108,28 @@ def test_scans_charge_the_closure_of_cluster_and_row(measure, width):
             assert scanned.tolist() == one.tolist()
             if hist_of(scanner, cluster)[y] > 0:
                 assert own == closure_cost(table, scanner, run.model, cluster)[y]
+
+
+@pytest.mark.parametrize("measure", ["ncp", "mi"])  # linear intervals, log intervals
+def test_joining_a_row_tells_whether_the_closure_grew(measure, width):
+    rng = np.random.default_rng(4)
+    seen = set()
+    for table, run in runs(35, measure, width):
+        scanner, query = run.scanner, run.scanner.query()
+        order = rng.permutation(table.n_rows)
+        close_rows(scanner.space, scanner.rows, order[:1], query)
+        for i in order[1:]:
+            before = codes_of(query)
+            grew = join_row(scanner.rows, query, i)
+            assert grew == (codes_of(query) != before)
+            assert not join_row(scanner.rows, query, i)
+            seen.add(grew)
+    assert seen == {False, True}
+
+
+def codes_of(query):
+    names = ("code8", "code16", "code32", "low", "high", "clow", "chigh", "bits")
+    return [getattr(query, name).tolist() for name in names]
 
 
 def hist_of(scanner, rows):

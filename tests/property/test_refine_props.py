@@ -69,7 +69,7 @@ def test_costs_never_rise_and_groups_keep_k_and_suppressed_rows(effort, case, na
 
 @QUICK
 @given(cases(max_rows=24), st.sampled_from(MEASURES), st.integers(2, 4))
-def test_costs_kept_during_a_search_equal_costs_computed_anew(case, name, k):
+def test_costs_and_closures_kept_during_a_search_equal_those_computed_anew(case, name, k):
     table = case.grouped.table
     if table.n_rows < k:
         return
@@ -92,6 +92,11 @@ def test_costs_kept_during_a_search_equal_costs_computed_anew(case, name, k):
     assert np.array_equal(groups.size[used], after.sizes[renamed])
     assert np.array_equal(groups.hists[:, used], state.hists[:, renamed])
     assert groups.costs.sum() == state.costs.sum()
+    pillars = np.flatnonzero(groups.pillar)
+    spanned = GroupState(rows.take(pillars), Partition(after.labels[pillars], after.n_groups))
+    for ours, anew, by_pillars in zip(groups.columns, state.groups, spanned.groups, strict=True):
+        assert np.array_equal(ours[:, used], anew[:, renamed])
+        assert np.array_equal(by_pillars, anew)
 
 
 @QUICK

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.codes import store_query
 from shoal.kernels.group_blocks import FAR, closest_in_blocks, describe_blocks, note_change
 from shoal.kernels.jit import kernel, scan_helper
 from shoal.kernels.merge import group_cost, union_costs
-from shoal.kernels.scan import absorb, load_query, store_query
+from shoal.kernels.scan import absorb, load_query
 
 __all__ = ["FAR", "Pairs", "unify_closest"]
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from shoal.kernels.codes import join_codes, load_codes, store_query
 from shoal.kernels.jit import inlined_helper, kernel, scan_helper
-from shoal.kernels.scan import join_codes, load_codes, own_cost, store_query
+from shoal.kernels.scan import own_cost
 from shoal.kernels.space import MIXED8, MIXED16, MIXED32
 
 ZERO = np.int64(0)

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.blocks import block_at, bound_scan, close_inside, least_of
+from shoal.kernels.codes import store_query
 from shoal.kernels.jit import inlined_helper, kernel, scan_helper
-from shoal.kernels.scan import absorb, charge_scan, join_scan, load_query, store_query
+from shoal.kernels.scan import absorb, charge_scan, join_scan, load_query
 
 ZERO = np.int64(0)
 FAR = np.int64(1) << 62

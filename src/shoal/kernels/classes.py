@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from shoal.kernels.codes import store_query
 from shoal.kernels.group_blocks import FAR, closest_in_blocks, describe_blocks, note_change
 from shoal.kernels.jit import kernel, scan_helper
 from shoal.kernels.merge import group_cost
-from shoal.kernels.scan import absorb, join_scan, load_query, store_query
+from shoal.kernels.scan import absorb, join_scan, load_query
 
 ZERO = np.int64(0)
 

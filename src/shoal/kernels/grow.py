@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from shoal.kernels.blocks import block_at, bound_scan, remove_row
+from shoal.kernels.codes import store_query
 from shoal.kernels.jit import inlined_helper, kernel, scan_helper
-from shoal.kernels.scan import absorb, charge_scan, join_scan, load_query, own_cost, store_query
+from shoal.kernels.scan import absorb, charge_scan, join_scan, load_query, own_cost
 
 ZERO = np.int64(0)  # a plain 0 is a type of its own to numba, and would compile a kernel twice
 

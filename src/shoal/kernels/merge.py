@@ -6,17 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from shoal.kernels.codes import join_codes, load_codes, store_query
 from shoal.kernels.jit import kernel, scan_helper
-from shoal.kernels.scan import (
-    absorb,
-    charge_scan,
-    join_codes,
-    load_codes,
-    load_query,
-    own_cost,
-    prepare,
-    store_query,
-)
+from shoal.kernels.scan import absorb, charge_scan, load_query, own_cost, prepare
 
 ZERO = np.int64(0)
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from shoal.kernels.codes import join_codes, load_codes, store_query
 from shoal.kernels.jit import kernel
-from shoal.kernels.scan import join_codes, load_codes, own_cost, prepare, store_query
+from shoal.kernels.scan import own_cost, prepare
 
 __all__ = ["marginal_costs"]
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from shoal.kernels.groups import close_group, put_in, take_out
 from shoal.kernels.jit import helper, kernel
 from shoal.kernels.private import group_holds
-from shoal.kernels.refine import NONE, best_group, close_group, put_in, take_out
-from shoal.kernels.scan import absorb, join_scan, load_query, store_query
+from shoal.kernels.refine import NONE, best_group, bring_back, scatter_rows, settle
+from shoal.kernels.scan import absorb, join_scan, load_query
 
 ZERO = np.int64(0)
 N_BUCKETS = 1024
@@ -158,59 +159,6 @@ def _holds(groups: Any, rules: Any, g: int) -> bool:
     return group_holds(groups.phist[g], rules.whole, rules.first, rules.kinds, rules.numbers)
 
 
-@helper
-def _place_rest(
-    space: Any,
-    rows: Any,
-    classes: Any,
-    groups: Any,
-    rules: Any,
-    g: int,
-    members: Any,
-    n: int,
-    budget: int,
-    n_groups: int,
-    query: Any,
-    spare: Any,
-    out: Any,
-    scratch: Any,
-    joined: Any,
-    origin: Any,
-    n_moved: int,
-) -> tuple[int, int]:
-    """Put the rows that group g still has where they cost least, all together within budget.
-
-    Returns the number of rows moved so far (as a negative number if the budget did not do) and
-    what is left of the budget.
-    """
-    groups.size[g] = -groups.size[g]  # not a place to go to
-    worked = True
-    for m in range(n):
-        i = members[m]
-        if groups.label[i] != g:
-            continue
-        best, rise = best_group(
-            space, rows, classes, groups, rules, i, g, n_groups, budget, query, spare, out, scratch
-        )
-        if best < 0:
-            worked = False
-            break
-        groups.size[g] = -groups.size[g]
-        take_out(groups, rules, classes, i)
-        groups.size[g] = -groups.size[g]
-        put_in(groups, rules, classes, i, best)
-        groups.costs[best] += rise
-        load_query(space, groups.columns, best, query)
-        absorb(space, rows, query, i)
-        store_query(groups.columns, best, query)
-        joined[n_moved] = i
-        origin[n_moved] = g
-        n_moved += 1
-        budget -= rise
-    groups.size[g] = -groups.size[g]
-    return (n_moved if worked else -n_moved), budget
-
-
 @kernel
 def rebuild_groups(
     space: Any,
@@ -239,6 +187,7 @@ def rebuild_groups(
     quota: Any,
     members: Any,
     origin: Any,
+    undo: Any,
 ) -> int:
     """Build a new group around each of the rows seeds[start:stop], if that lowers the cost.
 
@@ -260,13 +209,10 @@ def rebuild_groups(
             free += 1
         if free >= n_groups:
             break
-        n = 0
         elsewhere = np.int64(0)
         if apart:
             p = groups.head[g]
             while p >= 0:
-                members[n] = p
-                n += 1
                 _, rise = best_group(
                     space,
                     rows,
@@ -337,49 +283,44 @@ def rebuild_groups(
                 after += groups.costs[h]
                 fine = fine and _holds(groups, rules, h)
         quota[g] = 0
-        n_moved = np.int64(n_new)
+        moved = np.int64(0)
         if apart and fine:
-            n_moved, left = _place_rest(
+            moved, left = scatter_rows(
                 space,
                 rows,
                 classes,
                 groups,
                 rules,
                 g,
-                members,
-                n,
                 before - after,
                 n_groups,
                 query,
                 spare,
                 out,
                 scratch,
-                joined,
-                origin,
-                n_moved,
+                members,
+                undo,
             )
-            fine = n_moved > 0
-            n_moved = abs(n_moved)
+            fine = groups.size[g] == 0
             after = before - left
         if fine and after < before:
             saved += before - after
+            for m in range(moved):
+                if settle(groups, members[m], undo):
+                    _set_worth(groups, groups.label[members[m]], k, worth)
             _set_worth(groups, free, k, worth)
-            for m in range(n_moved):
-                h = origin[m] if m < n_new else np.int64(groups.label[joined[m]])
-                if groups.size[h] > 0:
-                    _set_worth(groups, h, k, worth)
+            for m in range(n_new):
+                if groups.size[origin[m]] > 0:
+                    _set_worth(groups, origin[m], k, worth)
             if apart:
                 groups.costs[g] = 0
                 free = min(free, np.int64(g))  # its place can be used again
             continue
-        for m in range(n_moved - 1, -1, -1):
-            i = joined[m]
-            h = np.int64(groups.label[i])
-            take_out(groups, rules, classes, i)
-            put_in(groups, rules, classes, i, origin[m])
-            if m >= n_new:
-                close_group(space, rows, groups, h, query)
-                _set_worth(groups, h, k, worth)
+        for m in range(moved - 1, -1, -1):
+            bring_back(groups, rules, classes, members[m], g, query, undo)
+        for m in range(n_new - 1, -1, -1):
+            take_out(groups, rules, classes, joined[m])
+            put_in(groups, rules, classes, joined[m], origin[m])
         groups.costs[free] = 0
         for m in range(n_new):
             h = origin[m]

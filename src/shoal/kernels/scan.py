@@ -16,42 +16,21 @@ from typing import Any
 
 import numpy as np
 
+from shoal.kernels.codes import join_codes, load_codes
 from shoal.kernels.jit import inlined_helper, open_helper, scan_helper
 from shoal.kernels.space import MIXED8, MIXED16, MIXED32
 
 __all__ = [
     "absorb",
     "charge_scan",
-    "join_codes",
     "join_one",
     "join_scan",
-    "load_codes",
     "load_query",
     "own_cost",
     "prepare",
-    "store_query",
 ]
 
 BLOCK = 4096
-
-
-@scan_helper
-def load_codes(cols: Any, i: int, query: Any) -> None:
-    """Copy the codes of row or group i into the query; `prepare` must follow."""
-    for j in range(cols.lev8.shape[0]):
-        query.code8[j] = cols.lev8[j, i]
-    for j in range(cols.lev16.shape[0]):
-        query.code16[j] = cols.lev16[j, i]
-    for j in range(cols.lev32.shape[0]):
-        query.code32[j] = cols.lev32[j, i]
-    for j in range(cols.low.shape[0]):
-        query.low[j] = cols.low[j, i]
-        query.high[j] = cols.high[j, i]
-    for j in range(cols.clow.shape[0]):
-        query.clow[j] = cols.clow[j, i]
-        query.chigh[j] = cols.chigh[j, i]
-    for j in range(cols.bits.shape[0]):
-        query.bits[j] = cols.bits[j, i]
 
 
 @open_helper
@@ -353,48 +332,7 @@ def own_cost(space: Any, query: Any, y: int) -> int:
 
 
 @scan_helper
-def join_codes(cols: Any, query: Any, i: int) -> None:
-    """Join the codes of row or group i into the query; `prepare` must follow."""
-    for j in range(cols.lev8.shape[0]):
-        if query.code8[j] != cols.lev8[j, i]:
-            query.code8[j] = MIXED8
-    for j in range(cols.lev16.shape[0]):
-        if query.code16[j] != cols.lev16[j, i]:
-            query.code16[j] = MIXED16
-    for j in range(cols.lev32.shape[0]):
-        if query.code32[j] != cols.lev32[j, i]:
-            query.code32[j] = MIXED32
-    for j in range(cols.low.shape[0]):
-        query.low[j] = min(query.low[j], cols.low[j, i])
-        query.high[j] = max(query.high[j], cols.high[j, i])
-    for j in range(cols.clow.shape[0]):
-        query.clow[j] = min(query.clow[j], cols.clow[j, i])
-        query.chigh[j] = max(query.chigh[j], cols.chigh[j, i])
-    for j in range(cols.bits.shape[0]):
-        query.bits[j] |= cols.bits[j, i]
-
-
-@scan_helper
 def absorb(space: Any, cols: Any, query: Any, i: int) -> None:
     """Join row or group i into the query."""
     join_codes(cols, query, i)
     prepare(space, query)
-
-
-@scan_helper
-def store_query(cols: Any, i: int, query: Any) -> None:
-    """Write the query's closure into column i of the groups."""
-    for j in range(cols.lev8.shape[0]):
-        cols.lev8[j, i] = query.code8[j]
-    for j in range(cols.lev16.shape[0]):
-        cols.lev16[j, i] = query.code16[j]
-    for j in range(cols.lev32.shape[0]):
-        cols.lev32[j, i] = query.code32[j]
-    for j in range(cols.low.shape[0]):
-        cols.low[j, i] = query.low[j]
-        cols.high[j, i] = query.high[j]
-    for j in range(cols.clow.shape[0]):
-        cols.clow[j, i] = query.clow[j]
-        cols.chigh[j, i] = query.chigh[j]
-    for j in range(cols.bits.shape[0]):
-        cols.bits[j, i] = query.bits[j]

@@ -7,18 +7,11 @@ from typing import Any
 import numpy as np
 
 from shoal.kernels.blocks import bound_scan, remove_row
+from shoal.kernels.codes import store_query
 from shoal.kernels.grow import cheapest_row
 from shoal.kernels.jit import kernel, scan_helper
 from shoal.kernels.merge import group_cost
-from shoal.kernels.scan import (
-    absorb,
-    charge_scan,
-    join_one,
-    join_scan,
-    load_query,
-    own_cost,
-    store_query,
-)
+from shoal.kernels.scan import absorb, charge_scan, join_one, join_scan, load_query, own_cost
 
 ZERO = np.int64(0)
 FREE = -2

@@ -1,0 +1,156 @@
+"""What a search knows about its groups stays true through every move, also one that is undone."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal.algorithms.base import no_progress
+from shoal.encode import encode
+from shoal.enforce import GroupState, enforce
+from shoal.measures.base import CostModel
+from shoal.partition import Partition
+from shoal.privacy import AlphaK, TCloseness
+from shoal.refine import EFFORTS, _Search
+from shoal.scan import Scanner
+from shoal.schema import Column, Kind, Role, Schema
+from shoal.scores import create_measure
+
+K = 5
+N_ROWS = 400
+KINDS = {"age": Kind.NUMERIC, "city": Kind.FLAT, "likes": Kind.SET}
+MEASURES = ("ncp", "mi", "pmi")
+MODEL = AlphaK(0.8)
+MODELS = pytest.mark.parametrize("privacy", [(), (MODEL,)], ids=["k only", "alpha-k"])
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(7)
+    frame = pl.DataFrame(
+        {
+            "age": rng.integers(20, 60, N_ROWS),
+            "city": rng.choice(["Rome", "Oslo", "Bonn", "Nice"], N_ROWS),
+            "likes": rng.choice(["tea", "milk", "mate", "rum", "gin"], N_ROWS),
+            "sick": rng.choice(["flu", "none", "cough"], N_ROWS),
+        }
+    )
+    rare = pl.Series(rng.random(N_ROWS) < 0.05)
+    frame = frame.with_columns(age=pl.when(rare).then(None).otherwise(pl.col("age")))
+    columns = [
+        Column(name=name, role=Role.QUASI_IDENTIFIER, kind=kind) for name, kind in KINDS.items()
+    ]
+    return encode(frame, Schema((*columns, Column(name="sick", role=Role.SENSITIVE))))
+
+
+def sorted_groups(table, size):
+    """Groups of similar rows: some rows fit elsewhere, but no group can be given up."""
+    order = np.lexsort([attribute.codes for attribute in table.attributes])
+    labels = np.empty(N_ROWS, np.int64)
+    labels[order] = np.minimum(np.arange(N_ROWS) // size, N_ROWS // size - 1)
+    return Partition.from_labels(labels)
+
+
+def search_of(table, measure, size, privacy, seed=1):
+    model = CostModel.bind(create_measure(measure), table, table.sensitive[0])
+    scanner = Scanner.build(table, model)
+    start = enforce(table, sorted_groups(table, size), scanner, K, privacy, no_progress)
+    rng = np.random.default_rng(seed)
+    return _Search(table, start, scanner, K, privacy, EFFORTS["best"], rng, no_progress)
+
+
+def check(search):
+    """Compare everything with what the labels alone say."""
+    groups, scanner = search.groups, search.scanner
+    after = Partition.from_labels(groups.label)
+    state = GroupState(scanner, after)
+    pillars = np.flatnonzero(groups.pillar)
+    spanned = GroupState(
+        scanner.take(pillars), Partition(after.labels[pillars], after.n_groups)
+    ).groups
+    used = np.flatnonzero(groups.size > 0)
+    renamed = np.array([after.labels[groups.head[g]] for g in used])
+    assert np.array_equal(groups.costs[used], state.costs[renamed])
+    assert groups.costs.sum() == state.costs.sum()
+    assert np.array_equal(groups.size[used], after.sizes[renamed])
+    assert np.array_equal(groups.hists[:, used], state.hists[:, renamed])
+    for kept, anew, by_pillars in zip(groups.columns, state.groups, spanned, strict=True):
+        assert np.array_equal(kept[:, used], anew[:, renamed])
+        assert np.array_equal(by_pillars, anew)
+    assert not search.undo.kept.any()
+    for g in used:
+        assert chain(groups, g) == np.flatnonzero(groups.label == g).tolist()
+
+
+def chain(groups, g):
+    members, p = [], groups.head[g]
+    while p >= 0:
+        members.append(int(p))
+        p = groups.after[p]
+    return sorted(members)
+
+
+@MODELS
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("size", [K, 13, 100])
+def test_closures_costs_and_pillars_equal_those_computed_anew_after_every_move(
+    table, measure, size, privacy
+):
+    search = search_of(table, measure, size, privacy)
+    check(search)
+    for sweep in range(3):
+        search._relocate(sweep)
+        check(search)
+        search._dissolve(sweep)
+        check(search)
+        if search.scanner.n_classes > 1:
+            continue
+        for apart in (False, True):
+            search._rebuild(search._seeds(search._dearest_first(0)), sweep, apart=apart)
+            check(search)
+
+
+@MODELS
+@pytest.mark.parametrize("measure", MEASURES)
+def test_a_dissolution_that_does_not_pay_leaves_everything_as_it_was(table, measure, privacy):
+    search = search_of(table, measure, 40, privacy)
+    search._relocate(0)
+    search._dissolve(0)  # what pays is done
+    groups, undo = search.groups, search.undo
+    undo.costs[:] = -1
+    label, pillar, costs = groups.label.copy(), groups.pillar.copy(), groups.costs.copy()
+    search._dissolve(0)
+    assert (undo.costs >= 0).any(), "no row was moved, so nothing was undone"
+    assert np.array_equal(groups.label, label)
+    assert np.array_equal(groups.pillar, pillar)
+    assert np.array_equal(groups.costs, costs)
+    check(search)
+
+
+# a tight model, so that a group which took one row of the rest cannot take the next
+@pytest.mark.parametrize(("size", "model"), [(5, AlphaK(0.5)), (20, TCloseness(0.2))])
+def test_a_group_taken_apart_in_vain_is_put_together_again(table, size, model):
+    search = search_of(table, "ncp", size, (model,))
+    groups, undo = search.groups, search.undo
+    undone = 0
+    for seed in range(N_ROWS):
+        undo.costs[:] = -1
+        label, costs = groups.label.copy(), groups.costs.copy()
+        search._rebuild(np.array([seed]), 0, apart=True)
+        if (undo.costs < 0).all():
+            continue  # the rest of its group was never moved
+        check(search)
+        if np.array_equal(groups.costs, costs):
+            undone += 1
+            assert np.array_equal(groups.label, label)
+        else:
+            assert groups.costs.sum() < costs.sum()
+    assert undone > 0
+
+
+def test_few_rows_of_a_large_group_are_pillars(table):
+    search = search_of(table, "ncp", 100, ())
+    search._relocate(0)
+    groups = search.groups
+    largest = int(np.argmax(groups.size))
+    assert groups.size[largest] > 50
+    assert groups.pillar[groups.label == largest].sum() < groups.size[largest] / 3
