@@ -178,8 +178,11 @@ class _Search:
         return Partition.from_labels(self.groups.label)
 
     def _places(self, n_groups: int) -> int:
-        """Return how many places to look at: room for new groups, few empty ones to scan."""
-        return min(self.capacity, n_groups + max(16, n_groups // 8))
+        """Return how many places to look at: as many new groups again, if there can be so many.
+
+        With room for few, groups far larger than k are never taken apart: opening fills it first.
+        """
+        return min(self.capacity, 2 * n_groups + 16)
 
     def _cost(self) -> int:
         return int(self.groups.costs.sum())
