@@ -79,7 +79,7 @@ def holds_with(groups: Any, rules: Any, g: int, i: int, sign: int, scratch: Any)
 @helper
 def take_out(groups: Any, rules: Any, classes: Any, i: int) -> None:
     """Take row i out of its group; the closure is left as it is."""
-    g = groups.label[i]
+    g = np.int64(groups.label[i])
     if groups.before[i] >= 0:
         groups.after[groups.before[i]] = groups.after[i]
     else:
@@ -140,12 +140,12 @@ def close_group(space: Any, rows: Any, groups: Any, g: int, query: Any) -> None:
 @helper
 def gain_without(space: Any, rows: Any, classes: Any, groups: Any, i: int, query: Any) -> int:
     """Return what the group of row i (which has company) would save without it."""
-    g = groups.label[i]
+    g = np.int64(groups.label[i])
     if not groups.pillar[i]:  # the closure stays, and one row less pays for it
         if groups.hists.shape[0] == 1:
             return groups.costs[g] // groups.size[g]
         load_query(space, groups.columns, g, query)
-        return own_cost(space, query, classes[i])
+        return own_cost(space, query, np.int64(classes[i]))
     _span(rows, groups, g, i, query)
     prepare(space, query)
     rest = np.int64(0)

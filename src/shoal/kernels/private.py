@@ -72,8 +72,8 @@ def group_holds(hist: Any, whole: Any, first: Any, kinds: Any, numbers: Any) -> 
         s = int(numbers[m, 2])
         a = first[s]
         b = first[s + 1]
-        size = 0
-        most = 0
+        size = np.int64(0)
+        most = np.int64(0)
         distinct = 0
         for v in range(a, b):
             size += hist[v]

@@ -307,7 +307,7 @@ def rebuild_groups(
             saved += before - after
             for m in range(moved):
                 if settle(groups, members[m], undo):
-                    _set_worth(groups, groups.label[members[m]], k, worth)
+                    _set_worth(groups, np.int64(groups.label[members[m]]), k, worth)
             _set_worth(groups, free, k, worth)
             for m in range(n_new):
                 if groups.size[origin[m]] > 0:

@@ -16,6 +16,7 @@ from shoal.kernels.jit import helper, kernel
 from shoal.kernels.scan import join_scan, load_query
 
 ZERO = np.int64(0)
+JOINS, LEAVES = np.int64(1), np.int64(-1)
 NONE = np.int64(1) << 62
 
 __all__ = [
@@ -64,7 +65,7 @@ def best_group(
             out[h] < least
             and groups.size[h] > 0
             and h != not_this
-            and holds_with(groups, rules, h, i, 1, scratch)
+            and holds_with(groups, rules, h, i, JOINS, scratch)
         ):
             least = out[h]
             best = h
@@ -143,7 +144,7 @@ def bring_back(
 
     All scattered rows have to come back: closures and costs are right when the last one has.
     """
-    h = groups.label[i]
+    h = np.int64(groups.label[i])
     take_out(groups, rules, classes, i)
     put_in(groups, rules, classes, i, g)
     if undo.kept[h]:
@@ -177,10 +178,10 @@ def relocate_rows(
     saved = np.int64(0)
     for t in range(start, stop):
         i = order[t]
-        g = groups.label[i]
+        g = np.int64(groups.label[i])
         if groups.size[g] <= k or (groups.costs[g] == 0 and groups.hists.shape[0] == 1):
             continue
-        if not holds_with(groups, rules, g, i, -1, scratch):
+        if not holds_with(groups, rules, g, i, LEAVES, scratch):
             continue
         gain = gain_without(space, rows, classes, groups, i, query)
         best, rise = best_group(
