@@ -66,7 +66,7 @@ def draw(results: dict[str, Any], folder: Path) -> list[str]:
             figures.Panel(
                 series,
                 "k (records)",
-                "time (s)" if what == "seconds" else "NCP (mean per cell)",
+                "CPU time (s)" if what == "seconds" else "NCP (mean per cell)",
                 f"Adult, {results['rows']:,} rows: {title}",
                 log_x=True,
                 log_y=what == "seconds",
@@ -144,8 +144,7 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
         "one thread each. All of them, with the loss under all "
         f"{len(results['measures'])} measures, are in [cross.csv](papers/cross.csv). Each "
         "algorithm and measure has a process of its own, whose peak is the memory shown (about "
-        "250 MiB of it are Python, the libraries and the table). Two processes ran side by side, "
-        "so times compare within this table only. Incognito generalises whole columns and has "
+        "250 MiB of it are Python, the libraries and the table). Times are CPU seconds. Incognito generalises whole columns and has "
         "trees for age and education too. Class-aware measures look at salary."
     )
     yield ""
@@ -204,7 +203,7 @@ def _minimised(results: dict[str, Any]) -> Iterator[str]:
         if name in SAME:
             continue
         yield ""
-        yield f"**`{name}` minimised: {name} over k, seconds in brackets, and memory**"
+        yield f"**`{name}` minimised: {name} over k, CPU seconds in brackets, and memory**"
         yield ""
         yield f"| algorithm | {' | '.join(f'k = {k}' for k in ks)} | peak MiB |"
         yield "|---" * (len(ks) + 2) + "|"
