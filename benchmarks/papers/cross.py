@@ -144,8 +144,9 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
         "one thread each. All of them, with the loss under all "
         f"{len(results['measures'])} measures, are in [cross.csv](papers/cross.csv). Each "
         "algorithm and measure has a process of its own, whose peak is the memory shown (about "
-        "250 MiB of it are Python, the libraries and the table). Times are CPU seconds. Incognito generalises whole columns and has "
-        "trees for age and education too. Class-aware measures look at salary."
+        "250 MiB of it are Python, the libraries and the table). Times are CPU seconds. Incognito "
+        "generalises whole columns and has trees for age and education too. Class-aware measures "
+        "look at salary."
     )
     yield ""
     yield from _notes(results)
