@@ -71,6 +71,8 @@ def measure(
         ]
         if not quick and options.largest > million:
             wanted.append((options.largest, "parquet", 600, ()))
+        for more in ((), WHOLE_K_MEMBER):  # compile
+            file_to_file(20_000, "parquet", folder, 300, more)
         found = []
         for rows, form, limit, more in wanted:
             if time.time() > deadline:

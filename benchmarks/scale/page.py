@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.papers.figures import lines as figure
+from benchmarks.scale.growth import exponent
+from shoal.engine.polish import WHOLE_ROWS as ALSO_WHOLE
 
 CLAIMS = {
     (1_000_000, "parquet", ""): "at most 60 s and 1,500 MB",
@@ -160,23 +162,27 @@ def growth(found: dict[str, Any], folder: Path) -> list[str]:
         "",
         (
             "Blocks end with the repair of their seams, which takes most of the time and is why "
-            "whole tables can be faster. Tables up to 100,000 rows are refined as a whole in the "
-            "end, larger ones are not: exponents of blocks that begin below that come out low."
+            f"whole tables can be faster. Tables up to {ALSO_WHOLE:,} rows are refined as a whole "
+            "in the end, larger ones are not: exponents of blocks that begin below that come out "
+            "low, so the exponent above that size is shown, too."
         ),
         "",
-        "| algorithm | | " + " | ".join(f"{n:,}" for n in sizes) + " | exponent | |",
-        "|---|---|" + "---|" * len(sizes) + "---|---|",
+        "| algorithm | | "
+        + " | ".join(f"{n:,}" for n in sizes)
+        + f" | exponent | above {ALSO_WHOLE:,} rows | |",
+        "|---|---|" + "---|" * len(sizes) + "---|---|---|",
     ]
     for row in found["rows"]:
         seconds = row.get("seconds", {})
         cells = [f"{seconds[str(n)]:.2f}" if str(n) in seconds else "-" for n in sizes]
-        slope = row.get("exponent")
+        above = {n: t for n, t in seconds.items() if int(n) > ALSO_WHOLE}
+        slopes = ["-" if b is None else f"{b:.2f}" for b in (row.get("exponent"), exponent(above))]
         note = row.get("error", "")
         if row.get("stopped"):
             note = f"too long from {row['stopped']:,} rows on"
         lines.append(
             f"| {row['algorithm']} | {row['mode']} | {' | '.join(cells)} "
-            f"| {'' if slope is None else f'{slope:.2f}'} | {note} |"
+            f"| {' | '.join(slopes)} | {note} |"
         )
     for mode in ("blocks", "whole"):
         series = {
