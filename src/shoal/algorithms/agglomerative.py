@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Agglomerative", "unify_small_clusters"]
 
-SLICE_COMPARISONS = 200_000_000
+SLICE_COMPARISONS = 50_000_000
 BLOCK_CLUSTERS = 512
 GONE_SHARE = 16
 
