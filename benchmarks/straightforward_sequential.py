@@ -130,7 +130,7 @@ def straightforward_sequential(table: EncodedTable, run: Run) -> Partition:
         label, n_groups = split_large(label, n_groups, 1.5 * run.k, run.rng)
         if not moved:
             break
-    return unify_small_clusters(run.scanner, Partition(label, n_groups), run.k, run.progress)
+    return unify_small_clusters(table, Partition(label, n_groups), run)
 
 
 def split_large(label, n_groups, limit, rng):
