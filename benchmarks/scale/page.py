@@ -156,8 +156,8 @@ def growth(found: dict[str, Any], folder: Path) -> list[str]:
         (
             "CPU seconds of the whole call; the exponent is b of time = a · rows^b over the sizes "
             f"that finished. Runs of over {found['cap']:g} CPU seconds are stopped, or not begun "
-            "where the growth so far foretells it. Two programs ran side by side, "
-            f"at commit {', '.join(found['commits'])}."
+            "where the growth so far foretells it. Other programs ran at the same time; "
+            f"measured at commit {', '.join(found['commits'])}."
         ),
         "",
         (
