@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from shoal import datasets as datasets
     from shoal.api import anonymize, refine, score, verify
     from shoal.bound import lower_bound
-    from shoal.compare import Comparison, compare
     from shoal.errors import (
         AlgorithmError,
         DataError,
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
         ShoalError,
         ShoalWarning,
     )
-    from shoal.explain import Explanation, explain
     from shoal.hierarchy import (
         Taxonomy,
         date_hierarchy,
@@ -39,18 +37,20 @@ if TYPE_CHECKING:
     from shoal.registry import algorithms, measures, privacy_models
     from shoal.release import Release
     from shoal.scores import Scores
+    from shoal.study.compare import Comparison, compare
+    from shoal.study.explain import Explanation, explain
     from shoal.verify import Verification
 
 __version__ = "0.1.0"
 
 # Rooms that are also something to call: `shoal.verify(...)` (see callable_module.py).
-_ROOMS = ("algorithms", "compare", "datasets", "explain", "measures", "refine", "sklearn", "verify")
+_ROOMS = ("algorithms", "datasets", "measures", "refine", "sklearn", "verify")
 _HOMES = {
     "AlgorithmError": "errors",
     "AlphaK": "privacy",
-    "Comparison": "compare",
+    "Comparison": "study.compare",
     "DataError": "errors",
-    "Explanation": "explain",
+    "Explanation": "study.explain",
     "HierarchyError": "errors",
     "JobError": "errors",
     "LDiversity": "privacy",
@@ -67,7 +67,9 @@ _HOMES = {
     "Taxonomy": "hierarchy",
     "Verification": "verify",
     "anonymize": "api",
+    "compare": "study.compare",
     "date_hierarchy": "hierarchy",
+    "explain": "study.explain",
     "frequency_hierarchy": "hierarchy",
     "interval_hierarchy": "hierarchy",
     "lower_bound": "bound",

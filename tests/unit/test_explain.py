@@ -9,7 +9,7 @@ import pytest
 import shoal
 from shoal.errors import OptionError
 from shoal.prepare import prepare
-from shoal.trials import Trial, build_trials
+from shoal.study.trials import Trial, build_trials
 
 OPTIONS = {
     "k": 5,

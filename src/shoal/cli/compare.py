@@ -12,7 +12,7 @@ from shoal.cli.flags import ColumnFlags, InputFlags, PrivacyFlags, takes_flags
 from shoal.errors import OptionError
 
 if TYPE_CHECKING:
-    from shoal.compare import Comparison
+    from shoal.study.compare import Comparison
 
 __all__ = ["compare"]
 
@@ -76,7 +76,7 @@ def compare(
     for name in ("k", "algorithm", "measure"):
         arguments.pop(name, None)
     frame = read_input(source, base, reading, kinds=arguments["kinds"])
-    from shoal.compare import compare as run_all
+    from shoal.study.compare import compare as run_all
 
     if results is not None:
         note_kept(f"runs that were finished are in {results!r}; run it again to go on.")

@@ -12,7 +12,7 @@ from shoal.cli.flags import ColumnFlags, InputFlags, PrivacyFlags, takes_flags
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from shoal.explain import Explanation
+    from shoal.study.explain import Explanation
 
 __all__ = ["explain"]
 
@@ -55,7 +55,7 @@ def explain(
     flags = RunFlags(k=k, algorithm=algorithm, measure=measure, seed=seed)
     arguments = merge(base, columns, PrivacyFlags(), flags)
     frame = read_input(source, base, reading, kinds=arguments["kinds"])
-    from shoal.explain import explain as measure_changes
+    from shoal.study.explain import explain as measure_changes
 
     with showing_progress(quiet=quiet) as progress:
         tell_if_compiling(progress)

@@ -19,7 +19,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from shoal.callable_module import make_callable
 from shoal.errors import DataError, OptionError, ShoalError, did_you_mean
 from shoal.prepare import Plan, prepare, run_side_by_side
 
@@ -126,7 +125,7 @@ class Comparison:
     def report(self, path: str | PathLike[str]) -> None:
         """Write a self-contained HTML page with the frontier as a picture and a table."""
         from shoal.io import atomic_write_text
-        from shoal.report.frontier import render_comparison
+        from shoal.study.frontier import render_comparison
 
         atomic_write_text(path, render_comparison(self))
 
@@ -402,6 +401,3 @@ class _Ledger:
         if self.handle >= 0:
             os.write(self.handle, (json.dumps(asdict(outcome)) + "\n").encode())
             os.fsync(self.handle)
-
-
-make_callable(__name__, "shoal.compare", "compare")

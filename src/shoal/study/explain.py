@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from shoal.callable_module import make_callable
 from shoal.errors import OptionError, ShoalError
 from shoal.prepare import Plan, prepare, run_side_by_side
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.release import Release
-    from shoal.trials import Trial
+    from shoal.study.trials import Trial
 
 __all__ = ["Change", "Explanation", "OutlierGroup", "explain", "explain_release"]
 
@@ -196,7 +195,7 @@ def _explain(
     progress: bool | Callable[[int, int, str], None],
 ) -> Explanation:
     from shoal.progress import watching
-    from shoal.trials import Trial, build_trials
+    from shoal.study.trials import Trial, build_trials
 
     began = time.perf_counter()
     seed = 0 if plan.request.seed is None else plan.request.seed
@@ -313,7 +312,7 @@ def _outliers(
     plan: Plan, release: Release | None, sample: Plan, labels: Any
 ) -> tuple[OutlierGroup, ...]:
     """Return the most expensive groups, by cells that are published."""
-    from shoal.trials import group_cells
+    from shoal.study.trials import group_cells
 
     if release is None:
         return _top(group_cells(sample, labels))
@@ -336,6 +335,3 @@ def _top(groups: list[tuple[dict[str, str], int, float]]) -> tuple[OutlierGroup,
         OutlierGroup(cells=cells, n_rows=n_rows, loss=loss)
         for cells, n_rows, loss in ranked[:_N_OUTLIERS]
     )
-
-
-make_callable(__name__, "shoal.explain", "explain")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shoal.compare import Comparison, Outcome
+    from shoal.study.compare import Comparison, Outcome
 
 __all__ = ["frontier_svg", "render_comparison"]
 
@@ -100,7 +100,7 @@ def _words(comparison: Comparison, measure: str) -> str:
     if knee is None:
         return f"{words} It has no knee."
     words = f"{words} Its knee is at k = {knee.k}, with a loss of {_shown(knee.loss)}."
-    from shoal.compare import distances
+    from shoal.study.compare import distances
 
     away = distances([o.k for o in frontier], [float(o.loss or 0.0) for o in frontier])
     if max(map(abs, away)) < _FAINT:
