@@ -18,23 +18,40 @@ __all__ = ["SUPPRESSED", "Partition"]
 SUPPRESSED = -1
 """Label of a row that is not published at all."""
 
+SLICE = 1 << 20
+
 
 @dataclass(frozen=True, eq=False)
 class Partition:
     """Group label of every row: 0 … n_groups-1 without gaps, or `SUPPRESSED`.
 
-    Use `Partition.from_labels` for labels that may have gaps.
+    Use `Partition.from_labels` for labels that may have gaps. Kernels read the first row of every
+    group, so an empty group would be read from beyond the end of the rows: it is refused here.
 
     Attributes:
         labels: group of every row.
         n_groups: number of groups.
         recoded: for full-domain recoding, the taxonomy node that each group publishes in a column
             (by name) where it is coarser than what the group's own values need.
+
+    Raises:
+        ValueError: a group has no rows, or a label is no group.
     """
 
     labels: NDArray[np.int32]
     n_groups: int
     recoded: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check that every label is a group and every group has rows."""
+        outside = self.n_rows > 0 and not (
+            self.labels.min() >= SUPPRESSED and self.labels.max() < self.n_groups
+        )
+        if outside:
+            raise ValueError(f"a label lies outside {SUPPRESSED} … {self.n_groups - 1}")
+        empty = np.count_nonzero(self.sizes == 0)
+        if empty:
+            raise ValueError(f"{empty} of {self.n_groups} groups have no rows")
 
     @classmethod
     def from_labels(cls, labels: ArrayLike) -> Partition:
@@ -64,7 +81,12 @@ class Partition:
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """Number of rows of each group."""
-        return np.bincount(self.labels[self.labels >= 0], minlength=self.n_groups).astype(np.int64)
+        counts = np.zeros(self.n_groups + 1, np.int64)
+        part = max(SLICE, self.n_groups)  # in parts: counting widens every label to eight bytes
+        for start in range(0, self.n_rows, part):
+            labels = self.labels[start : start + part]
+            counts += np.bincount(labels + 1, minlength=self.n_groups + 1)
+        return counts[1:]
 
     @cached_property
     def n_suppressed(self) -> int:

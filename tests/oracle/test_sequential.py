@@ -7,16 +7,27 @@ import warnings
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+import narwhals as nw
 import numpy as np
+import polars as pl
 import pytest
 from brute import MEASURES, as_groups, make_run, row_cost, small_tables
 
 import shoal
 from shoal.algorithms.agglomerative import Agglomerative
-from shoal.algorithms.sequential import Sequential, diverse_split, private_values, start_clusters
+from shoal.algorithms.sequential import (
+    Sequential,
+    _Moves,
+    diverse_split,
+    private_values,
+    start_clusters,
+)
+from shoal.encode import encode
 from shoal.errors import OptionError, ShoalWarning
+from shoal.infer import infer_kinds
 from shoal.partition import Partition
 from shoal.privacy import AlphaK, LDiversity, TCloseness
+from shoal.schema import Column, Role, Schema
 
 if TYPE_CHECKING:
     from shoal.algorithms.base import Run
@@ -125,6 +136,8 @@ class Twin:
                 values = private_values(self.table, self.run)
                 half = diverse_split(values, rows, 2, self.run.rng)
                 away = set(rows[half == 1].tolist())
+                if not away or away == cluster:
+                    continue
                 if not (self.holds(away) and self.holds(cluster - away)):
                     continue
             result[g] = cluster - away
@@ -216,10 +229,46 @@ def test_the_diverse_split_gives_every_part_its_share_of_each_value() -> None:
             assert share.sum() == count
 
 
+def table_of_13_rows() -> EncodedTable:
+    frame = pl.DataFrame({"age": range(13), "sick": [str(i % 8) for i in range(13)]})
+    columns = (
+        Column(name="age", role=Role.QUASI_IDENTIFIER),
+        Column(name="sick", role=Role.SENSITIVE),
+    )
+    return encode(frame, infer_kinds(Schema(columns), nw.from_native(frame)))
+
+
+def test_splitting_a_large_cluster_never_leaves_a_half_without_rows() -> None:
+    # values that occur once go to either half by chance: at times all of them to the same
+    table = table_of_13_rows()
+    tried = 0
+    for seed in range(60):
+        run = make_run(table, "ncp", 3, seed=seed, privacy=(LDiversity(3, kind="distinct"),))
+        start = start_clusters(table, run, 4)
+        assert start is not None
+        moves = _Moves(table, run, start)
+        for number in range(20):
+            moves._pass(number)
+            tried += int((moves.partition.sizes > 4.5).sum())
+            moves._split_large(4.5)
+            assert np.bincount(moves.partition.labels).min() > 0
+            assert len(np.unique(moves.partition.labels)) == moves.partition.n_groups
+    assert tried > 60
+
+
+def test_l_diverse_clusters_of_few_rows_equal_those_of_the_plain_twin() -> None:
+    table = table_of_13_rows()
+    for seed in range(12):
+        runs = [
+            make_run(table, "ncp", 3, seed=seed, privacy=(LDiversity(3, kind="distinct"),))
+            for _ in range(2)
+        ]
+        fast = Sequential().partition(table, runs[0])
+        assert as_groups(fast) == _sets(Twin(table, runs[1]).sequential(0.5, 1.5))
+
+
 def test_diversity_above_that_of_the_start_clusters_gives_one_group_and_a_warning() -> None:
     frame = {"age": list(range(30)), "sick": ["yes"] * 20 + ["no"] * 10}
-    import polars as pl
-
     release = shoal.anonymize(
         pl.DataFrame(frame),
         4,

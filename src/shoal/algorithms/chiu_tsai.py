@@ -163,25 +163,23 @@ def update_centres(
     table: EncodedTable, model: CostModel, label: NDArray[np.int32], centres: list[NDArray[Any]]
 ) -> list[NDArray[Any]]:
     """Return the new centres; those without records stay."""
-    members = Partition(label, len(centres[0]))
-    filled = members.sizes > 0
+    filled, members = np.unique(label), Partition.from_labels(label)
     moved = []
     for attribute, form, old in zip(table.attributes, model.forms, centres, strict=True):
         codes = old.copy()
-        codes[filled] = central_values(attribute, form, members)[filled]
+        codes[filled] = central_values(attribute, form, members)
         moved.append(codes)
     return moved
 
 
 def central_values(attribute: Attribute, form: Form, members: Partition) -> NDArray[np.int64]:
-    """Return the code of each centre in one attribute (any code where it has no records)."""
+    """Return the code of each centre in one attribute."""
     if isinstance(form, LinearForm):
         return _closest_to_mean(attribute, form, members)
     if isinstance(form, LogForm) and attribute.algebra == "interval":
         ranked = attribute.codes[np.lexsort((attribute.codes, members.labels))].astype(np.int64)
-        middle = members.starts[:-1] + (members.sizes - 1) // 2
-        found: NDArray[np.int64] = ranked[np.minimum(middle, len(ranked) - 1)]
-        return found
+        middle: NDArray[np.int64] = ranked[members.starts[:-1] + (members.sizes - 1) // 2]
+        return middle
     return _most_frequent(attribute, members)
 
 

@@ -278,7 +278,8 @@ class _Moves:
             else:
                 half = diverse_split(self.values, rows, 2, self.run.rng)
                 pair = Partition.from_labels(half)
-                if violations(self.table.take(rows), pair, 1, self.run.privacy).any():
+                # values that occur once may all have gone to the same half
+                if pair.n_groups < 2 or self._breaks_a_model(rows, pair):
                     continue
                 away = rows[half == 1]
             labels[away] = n_groups
@@ -287,3 +288,6 @@ class _Moves:
         self.changed = np.append(self.changed, np.ones(n_groups - partition.n_groups, np.bool_))
         self.changed[split] = True  # both halves are new to every record
         self.partition = Partition(labels, n_groups)
+
+    def _breaks_a_model(self, rows: NDArray[np.int64], halves: Partition) -> bool:
+        return bool(violations(self.table.take(rows), halves, 1, self.run.privacy).any())

@@ -78,6 +78,10 @@ def cluster(
 
 def _group(table: EncodedTable, algorithm: Algorithm, run: Run) -> Partition:
     partition = algorithm.partition(table, run)
+    if partition.n_rows != table.n_rows:
+        raise ValueError(
+            f"algorithm {algorithm.name!r} labelled {partition.n_rows} of {table.n_rows} rows"
+        )
     if run.privacy:  # finds nothing to do where the algorithm has respected the models
         partition = enforce(table, partition, run.scanner, run.k, run.privacy, run.progress)
     return partition
