@@ -6,7 +6,8 @@ SHELL := /bin/sh
 PYTHON ?= $(shell for p in python3.11 python3; do "$$p" -c '' 2>/dev/null && echo "$$p" && break; done)
 VENV := .venv
 PY := $(VENV)/bin/python
-PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip --quiet --quiet
+pip = PIP_DISABLE_PIP_VERSION_CHECK=1 $(1)/bin/python -m pip --quiet --quiet
+PIP := $(call pip,$(VENV))
 WORKERS ?= 2
 
 # The stamps carry a checksum of what was installed and where, so that an unchanged clone never
@@ -15,8 +16,10 @@ key = $(shell { cat $(1) 2>/dev/null; pwd; } | cksum | tr ' ' '-')
 READY := $(VENV)/.ready-$(call key,pyproject.toml requirements/ci.txt)
 DOCS_READY := $(VENV)/.docs-ready-$(call key,pyproject.toml requirements/ci.txt requirements/docs.txt)
 
-.PHONY: help demo test services lint format bench docs lock clean
-.PHONY: papers papers-byun papers-li papers-lin papers-goldberger-tassa papers-utility papers-cross
+LOWEST := .venv-lowest
+LOWEST_READY := $(LOWEST)/.ready-$(call key,pyproject.toml requirements/lowest.txt)
+
+.PHONY: help demo test test-lowest services lint format bench papers docs dist lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-23s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +29,13 @@ demo: $(READY) ## Anonymize the embedded census table; results in build/demo
 
 test: services lint ## Linters, types and all tests
 	$(PY) -m pytest -n $(WORKERS)
+
+# The folders in which other packages than ours do the work. What the others test is our own
+# arithmetic, which is the same whatever the version.
+FAST_TESTS := tests/unit tests/cli tests/db tests/docs
+
+test-lowest: services $(LOWEST_READY) ## The fast tests with the lowest versions of every package
+	$(LOWEST)/bin/python -m pytest -n $(WORKERS) $(FAST_TESTS)
 
 services: ## Install what tests need beside Python, where it is missing
 	@sh tools/setup_chromium.sh
@@ -43,37 +53,32 @@ format: $(READY) ## Format the code and fix what can be fixed safely
 bench: $(READY) ## Benchmarks; see benchmarks/run.py --help
 	$(PY) benchmarks/run.py
 
-papers: $(READY) ## The papers, reproduced: results, figures and docs/results/papers.md
-	$(PY) -m benchmarks.papers
+bench-%: $(READY)
+	$(PY) -m benchmarks.$* $(ARGS)
 
-papers-byun: $(READY) ## Only Byun et al.: k-member and median partitioning
-	$(PY) -m benchmarks.papers byun
+papers: bench-papers ## The papers, reproduced: docs/results/papers.md; make papers-byun one part
 
-papers-li: $(READY) ## Only Li et al.: KACA and Incognito
-	$(PY) -m benchmarks.papers li
-
-papers-lin: $(READY) ## Only Lin and Wei: OKA and k-member
-	$(PY) -m benchmarks.papers lin
-
-papers-goldberger-tassa: $(READY) ## Only Goldberger and Tassa: sequential clustering and four others
-	$(PY) -m benchmarks.papers goldberger-tassa
-
-papers-utility: $(READY) ## Only their open conjecture: do PMI releases predict better?
-	$(PY) -m benchmarks.papers utility
-
-papers-cross: $(READY) ## Only the cross table: every algorithm and measure
-	$(PY) -m benchmarks.papers cross
+papers-%: $(READY)
+	$(PY) -m benchmarks.papers $* $(ARGS)
 
 docs: $(DOCS_READY) ## Build the documentation into build/docs; a warning is an error
 	$(PY) -m sphinx --fail-on-warning --keep-going --quiet docs build/docs
 	@echo "open build/docs/index.html"
 
+dist: $(READY) ## Build wheel and sdist into dist; check, install and try them
+	$(PY) tools/dist.py
+	@rm -rf build/dist && $(PYTHON) -m venv build/dist/venv
+	@$(call pip,build/dist/venv) install --only-binary :all: --constraint requirements/ci.txt dist/*.whl
+	cd build/dist && env -u PYTHONPATH venv/bin/shoal demo --out demo
+	cd build/dist && env -u PYTHONPATH venv/bin/shoal verify demo/adult_k10.csv --k 10 \
+	    --qi age,workclass,education_num,marital_status,occupation,race,sex,native_country
+
 lock: $(READY) ## Resolve the newest versions into requirements/
 	$(PY) requirements/lock.py
 
 clean: ## Remove the environment, builds and caches
-	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) $(LOWEST) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
+	find src tests benchmarks tools requirements -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY):
 	@test -n "$(PYTHON)" || { echo "Shoal needs Python 3.11 or newer; none was found." >&2; exit 1; }
@@ -81,10 +86,17 @@ $(READY):
 	    echo "Shoal needs Python 3.11 or newer, $(PYTHON) is older; try make PYTHON=..." >&2; exit 1; }
 	@echo "Setting up $(VENV) (once, until the lock changes) ..."
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(PIP) install --no-deps --requirement requirements/ci.txt
+	@$(PIP) install --only-binary :all: --no-deps --requirement requirements/ci.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
+$(LOWEST_READY): $(READY)
+	@echo "Setting up $(LOWEST) (once, until a lower bound changes) ..."
+	@$(PYTHON) -m venv --clear $(LOWEST)
+	@$(call pip,$(LOWEST)) install --only-binary :all: --no-deps --requirement requirements/lowest.txt
+	@$(call pip,$(LOWEST)) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
 $(DOCS_READY): $(READY)
-	@$(PIP) install --no-deps --requirement requirements/docs.txt
+	@$(PIP) install --only-binary :all: --no-deps --requirement requirements/docs.txt
 	@touch $@

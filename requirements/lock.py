@@ -1,31 +1,75 @@
 """Writes the lock files next to this script: `make lock`.
 
-pip resolves the extras of pyproject.toml together, so both files agree with each other. Only names
-and versions are kept: where packages are downloaded from is a setting of the machine, not of the
-project.
+pip resolves the extras of pyproject.toml together, so `ci.txt` and `docs.txt` agree with each
+other. `lowest.txt` pins what pyproject.toml names at its lower bound, and the rest at the newest
+version that goes with it: that is what somebody gets who has old packages and installs Shoal. Only
+names and versions are kept: where packages are downloaded from is a setting of the machine, not of
+the project. Only wheels count: nobody shall need a compiler.
 """
 
 import json
 import subprocess
 import sys
+import tempfile
+import tomllib
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 HEADER = "# Exact versions of {what}. Made by `make lock`; do not edit by hand.\n"
 
 
-def resolve(extras: str) -> dict[str, str]:
+def resolve(extras: str, *more: str) -> dict[str, str]:
     """Returns name and version of everything that `pip install .[extras]` would install."""
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed"]
-    report = subprocess.run(
-        [*command, "--report", "-", f"{ROOT}[{extras}]"], check=True, stdout=subprocess.PIPE
-    )
+    command += ["--only-binary", ":all:", *more, "--report", "-", f"{ROOT}[{extras}]"]
+    report = subprocess.run(command, check=True, stdout=subprocess.PIPE)
     installs = json.loads(report.stdout)["install"]
     metadata = (install["metadata"] for install in installs)
-    pins = {item["name"].lower().replace("_", "-"): item["version"] for item in metadata}
+    pins = {canonicalize_name(item["name"]): item["version"] for item in metadata}
     del pins["shoal"]
     return pins
+
+
+def lower_bounds(extra: str, project: Path = ROOT / "pyproject.toml") -> dict[str, str]:
+    """Returns the lowest version that pyproject.toml allows of each package it names.
+
+    Args:
+        extra: which extra counts, beside what is needed to build and to run; other extras that it
+            names (`shoal[pandas]`) are followed.
+        project: the pyproject.toml.
+
+    Raises:
+        ValueError: if a requirement has no lower bound, or anything else.
+    """
+    content = tomllib.loads(project.read_text(encoding="utf-8"))
+    table = content["project"]
+    waiting = [*content["build-system"]["requires"], *table["dependencies"]]
+    waiting.append(f"{table['name']}[{extra}]")
+    bounds: dict[str, str] = {}
+    while waiting:
+        need = Requirement(waiting.pop())
+        if need.name == table["name"]:
+            for each in need.extras:
+                waiting += table["optional-dependencies"][each]
+            continue
+        bound = [one.version for one in need.specifier if one.operator == ">="]
+        if len(bound) != 1 or len(need.specifier) != 1:
+            raise ValueError(f"pyproject.toml: '{need}' should have a lower bound and nothing else")
+        bounds[canonicalize_name(need.name)] = bound[0]
+    return bounds
+
+
+def resolve_lowest(extra: str) -> dict[str, str]:
+    """Returns versions of what an extra installs, what pyproject.toml names at its lower bound."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "constraints.txt"
+        bounds = lower_bounds(extra)
+        path.write_text("".join(f"{name}=={bound}\n" for name, bound in bounds.items()))
+        return resolve(extra, "--constraint", str(path), *bounds)
 
 
 def write(path: Path, header: str, pins: dict[str, str]) -> None:
@@ -36,12 +80,16 @@ def write(path: Path, header: str, pins: dict[str, str]) -> None:
 
 def main() -> None:
     """Resolves everything once, then splits it into what CI needs and what only the docs need."""
-    everything = resolve("dev,docs")
-    ci = {name: everything[name] for name in resolve("dev")}
-    docs = {name: version for name, version in everything.items() if name not in ci}
-    write(HERE / "ci.txt", HEADER.format(what="what `make demo` and `make test` install"), ci)
-    write(HERE / "docs.txt", HEADER.format(what="what `make docs` adds to ci.txt"), docs)
-    print(f"locked {len(ci)} packages for CI and {len(docs)} more for the documentation")
+    if "--lowest" not in sys.argv[1:]:
+        everything = resolve("dev,docs")
+        ci = {name: everything[name] for name in resolve("dev")}
+        docs = {name: version for name, version in everything.items() if name not in ci}
+        write(HERE / "ci.txt", HEADER.format(what="what `make demo` and `make test` install"), ci)
+        write(HERE / "docs.txt", HEADER.format(what="what `make docs` adds to ci.txt"), docs)
+        print(f"locked {len(ci)} packages for CI and {len(docs)} more for the documentation")
+    lowest = resolve_lowest("test")
+    write(HERE / "lowest.txt", HEADER.format(what="what `make test-lowest` installs"), lowest)
+    print(f"locked {len(lowest)} packages at the lowest versions that pyproject.toml allows")
 
 
 if __name__ == "__main__":
