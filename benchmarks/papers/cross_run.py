@@ -21,10 +21,10 @@ import shoal
 from benchmarks.common import eight, load_adult, peak_mebibytes
 from benchmarks.papers.features import encoded
 from shoal.errors import ShoalError, ShoalWarning
-from shoal.pipeline import Request, run_pipeline
+from shoal.pipeline import run_pipeline
 from shoal.registry import load, measures
-from shoal.schema import build_schema
 from shoal.scores import score_table
+from shoal.settings.request import Request
 
 CLASSES = ("pmi", "wmi")
 PASSES = 10
@@ -77,11 +77,17 @@ def run(algorithm: str, measure: str, rows: int, k: int) -> dict[str, Any]:
     """Return what one run loses under every measure, and its CPU seconds."""
     frame = adult(rows)
     roles = described(frame, algorithm)
-    schema = build_schema(frame.columns, **roles)
     options = {"max_passes": PASSES} if algorithm == "sequential" and measure in CLASSES else {}
     request = Request(
-        k=k, algorithm=algorithm, algorithm_options=options, measure=measure, seed=0, threads=1
+        k=k,
+        algorithm=algorithm,
+        algorithm_options=options,
+        measure=measure,
+        seed=0,
+        threads=1,
+        **roles,
     )
+    schema = request.schema(frame.columns)
     began = time.process_time()
     try:
         with warnings.catch_warnings():

@@ -12,10 +12,10 @@ from shoal.encode import Owned, encode, to_polars
 from shoal.errors import OptionError
 from shoal.infer import schema_of_used
 from shoal.partition import Partition
-from shoal.pipeline import Request, run_pipeline
-from shoal.prepare import request_options, schema_of
+from shoal.pipeline import run_pipeline
 from shoal.release import Release
 from shoal.scores import default_measures, score_table
+from shoal.settings.request import Request
 from shoal.verify import Verification, verify_table
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from shoal.scores import Scores
 
 __all__ = ["anonymize", "refine", "score", "verify"]
+
+# Users may write more than a request holds (None, a table for a style): the request reads it.
+_ask: Callable[..., Request] = Request
 
 
 def anonymize(
@@ -98,7 +101,33 @@ def anonymize(
         ShoalError: with one sentence on what is wrong and what to do. `PromiseError` if no
             release can keep the promise.
     """
-    return _release(frame, locals(), progress)  # every argument by its name
+    request = _ask(
+        k=k,
+        quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive,
+        identifiers=identifiers,
+        insensitive=insensitive,
+        drop=drop,
+        hierarchies=hierarchies,
+        kinds=kinds,
+        orders=orders,
+        algorithm=algorithm,
+        algorithm_options=algorithm_options,
+        measure=measure,
+        measure_options=measure_options,
+        privacy=privacy,
+        weights=weights,
+        max_suppression=max_suppression,
+        missing=missing,
+        seed=seed,
+        threads=threads,
+        block_rows=block_rows,
+        refine=refine,
+        bound=bound,
+        shuffle=shuffle,
+        style=style,
+    )
+    return _release(frame, request, progress)
 
 
 def refine(
@@ -166,18 +195,52 @@ def refine(
     Raises:
         ShoalError: with one sentence on what is wrong and what to do.
     """
-    return _release(frame, {**locals(), "refine": effort}, progress)
+    request = _ask(
+        k=k,
+        quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive,
+        identifiers=identifiers,
+        insensitive=insensitive,
+        drop=drop,
+        hierarchies=hierarchies,
+        kinds=kinds,
+        orders=orders,
+        measure=measure,
+        measure_options=measure_options,
+        privacy=privacy,
+        weights=weights,
+        missing=missing,
+        seed=seed,
+        threads=threads,
+        effort=effort,
+        sweeps=sweeps,
+        seconds=seconds,
+        bound=bound,
+        shuffle=shuffle,
+        style=style,
+    )
+    return _release(frame, request, progress, groups=groups)
 
 
-def _release(frame: Any, arguments: Mapping[str, Any], progress: Any) -> Release:
-    """Run the pipeline with the arguments of `anonymize` or `refine` and wrap what it makes."""
+_MADE_HERE: Any = object()
+
+
+def _release(
+    frame: Any,
+    request: Request,
+    progress: bool | Callable[[int, int, str], None],  # noqa: FBT001 - as users give it
+    groups: Any = _MADE_HERE,
+) -> Release:
+    """Run the pipeline and wrap what it makes."""
     from shoal.progress import watching
 
-    request = Request(**request_options(arguments))
     table = to_polars(frame)
     own, n_rows = isinstance(frame, Owned), table.height
-    schema = schema_of(frame.columns if own else table.columns, arguments)
-    start = _labels(arguments["groups"], n_rows) if "groups" in arguments else None
+    schema = request.schema(frame.columns if own else table.columns)
+    start, said = None, request.parameters()
+    if groups is not _MADE_HERE:
+        start = _labels(groups, n_rows)
+        said |= {"algorithm": "given groups", "algorithm_options": {}, "refine": request.effort}
     with watching(progress) as report:
         request = replace(request, progress=report)
         result = run_pipeline(table, schema, request, own=own, start=start)
@@ -188,12 +251,11 @@ def _release(frame: Any, arguments: Mapping[str, Any], progress: Any) -> Release
         groups=result.partition.labels.astype(np.int64),
         scores=result.scores,
         verification=result.verification,
-        k=int(request.k),
+        k=request.k,
         n_rows=n_rows,
         n_groups=result.partition.n_groups,
         n_suppressed=result.partition.n_suppressed,
-        parameters=request.parameters()
-        | ({} if start is None else {"algorithm": "given groups", "algorithm_options": {}})
+        parameters=said
         | {"weights": {c.name: c.weight for c in result.schema.columns if c.weight != 1.0}},
         schema=result.schema,
         facts=result.facts,

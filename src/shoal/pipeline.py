@@ -5,24 +5,24 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 
-from shoal.algorithms.base import Algorithm, Run, create_algorithm, no_progress
+from shoal.algorithms.base import Algorithm, Run, create_algorithm
 from shoal.bound import bound_table, check_measure
 from shoal.encode import encode
 from shoal.enforce import enforce, violations
 from shoal.engine.local import cluster
 from shoal.engine.polish import polish
-from shoal.errors import DataError, OptionError, PromiseError, ShoalWarning, did_you_mean
+from shoal.errors import DataError, OptionError, PromiseError, ShoalWarning
 from shoal.facts import Facts, gather_facts
 from shoal.infer import infer_kinds
 from shoal.measures.base import CostMeasure, CostModel, Grouped, pick_target
 from shoal.partition import SUPPRESSED, Partition
-from shoal.recode import Style, recode
+from shoal.recode import recode
 from shoal.refine import EFFORTS
 from shoal.scan import Scanner
 from shoal.scores import Scores, create_measure, default_measures, score_table
@@ -30,7 +30,7 @@ from shoal.suppress import find_outliers
 from shoal.verify import Verification, verify_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     import polars as pl
     from numpy.typing import NDArray
@@ -38,88 +38,11 @@ if TYPE_CHECKING:
     from shoal.encode import EncodedTable
     from shoal.privacy import PrivacyModel
     from shoal.schema import Schema
+    from shoal.settings.request import Request
 
-__all__ = ["MISSING_MODES", "Request", "Result", "run_pipeline"]
+__all__ = ["Result", "run_pipeline"]
 
 MANY = 1_000_000
-MISSING_MODES = ("category", "suppress", "error")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """Everything a run is asked to do, checked as far as it can be without the data.
-
-    Raises:
-        OptionError: an option is out of range.
-    """
-
-    k: int
-    algorithm: str = "auto"
-    algorithm_options: Mapping[str, Any] = field(default_factory=dict)
-    measure: str = "ncp"
-    measure_options: Mapping[str, Any] = field(default_factory=dict)
-    privacy: tuple[PrivacyModel, ...] = ()
-    max_suppression: float = 0.0
-    missing: str = "category"
-    seed: int | None = None
-    threads: int | None = None
-    block_rows: int | None = None
-    refine: str | None = None
-    sweeps: int | None = None
-    seconds: float | None = None
-    bound: bool = False
-    shuffle: bool = True
-    style: Style = field(default_factory=Style)
-    progress: Callable[[int, int, str], None] = no_progress
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 2:
-            raise OptionError(f"k must be a whole number of at least 2, got {self.k!r}.")
-        share = self.max_suppression
-        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
-            raise OptionError(
-                f"max_suppression must be a share of rows of at least 0 and below 1, got {share!r}."
-            )
-        if self.missing not in MISSING_MODES:
-            raise OptionError(
-                f"missing must be one of {', '.join(MISSING_MODES)}, got {self.missing!r}."
-            )
-        if self.refine is not None and self.refine not in EFFORTS:
-            hint = did_you_mean(str(self.refine), EFFORTS)
-            raise OptionError(
-                f"refine must be one of {', '.join(EFFORTS)}, got {self.refine!r}.{hint}"
-            )
-        limit = self.seconds
-        if limit is not None and (
-            isinstance(limit, bool) or not isinstance(limit, int | float) or not limit > 0
-        ):
-            raise OptionError(f"seconds must be a number above 0, got {limit!r}.")
-        for name, least in (("threads", 1), ("seed", 0), ("block_rows", 1), ("sweeps", 1)):
-            value = getattr(self, name)
-            if value is not None and (
-                isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least
-            ):
-                raise OptionError(
-                    f"{name} must be a whole number of at least {least}, got {value!r}."
-                )
-
-    def parameters(self) -> dict[str, Any]:
-        """Return what was asked for, in plain values; never the seed."""
-        return {
-            "k": int(self.k),
-            "algorithm": self.algorithm,
-            "algorithm_options": dict(self.algorithm_options),
-            "measure": self.measure,
-            "measure_options": dict(self.measure_options),
-            "privacy": [model.to_dict() for model in self.privacy],
-            "max_suppression": float(self.max_suppression),
-            "missing": self.missing,
-            "block_rows": self.block_rows,
-            "refine": self.refine,
-            "bound": bool(self.bound),
-            "shuffle": self.shuffle,
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,9 +249,7 @@ def _refine_given(
             stacklevel=2,
         )
     held = enforce(table, given, run.scanner, run.k, run.privacy, run.progress)
-    effort = replace(
-        EFFORTS[request.refine or "balanced"], seconds=request.seconds, keep_on_interrupt=True
-    )
+    effort = replace(EFFORTS[request.effort], seconds=request.seconds, keep_on_interrupt=True)
     if request.sweeps is not None:
         effort = replace(effort, sweeps=request.sweeps, rounds=1, min_gain=0.0)
     elif request.seconds is not None:  # as long as there is time and anything is gained

@@ -13,7 +13,15 @@ from shoal.errors import OptionError
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["COMPILING", "Pace", "Report", "close_display", "showing_progress", "watching"]
+__all__ = [
+    "COMPILING",
+    "Pace",
+    "Report",
+    "close_display",
+    "no_progress",
+    "showing_progress",
+    "watching",
+]
 
 Report = Callable[[int, int, str], None]
 """``report(done, total, what)``: rows done, rows in all; a total of 0 is not known."""
@@ -29,7 +37,7 @@ _STEADY = 0.5  # seconds of a stage before its pace means anything
 def showing_progress(*, quiet: bool = False) -> Iterator[Report]:
     """Give a function that shows progress on standard error while the block runs."""
     if quiet:
-        yield _silent
+        yield no_progress
     elif sys.stderr.isatty():
         with _bar() as report:
             yield report
@@ -37,7 +45,8 @@ def showing_progress(*, quiet: bool = False) -> Iterator[Report]:
         yield PlainLines()
 
 
-def _silent(done: int, total: int, what: str) -> None:
+def no_progress(done: int, total: int, what: str) -> None:
+    """Report nothing."""
     del done, total, what
 
 

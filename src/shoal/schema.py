@@ -11,28 +11,51 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from shoal.errors import OptionError, RoleError, did_you_mean
 
 if TYPE_CHECKING:
     from shoal.hierarchy import Taxonomy
 
-__all__ = ["Column", "Kind", "Names", "Role", "Schema", "build_schema", "parse_kind", "parse_role"]
+__all__ = [
+    "Column",
+    "Kind",
+    "Names",
+    "Role",
+    "Schema",
+    "build_schema",
+    "parse_kind",
+    "parse_role",
+    "roles_of",
+]
 
 
 class Role(StrEnum):
-    """What happens to a column on the way to the release."""
+    """What happens to a column on the way to the release.
 
-    IDENTIFIER = "identifier"
+    Attributes:
+        option: the option of ``shoal.anonymize`` that lists the columns of this role.
+    """
+
+    option: str
+
+    def __new__(cls, value: str, option: str = "") -> Self:
+        """Make a role from its name and the name of its option."""
+        role = str.__new__(cls, value)
+        role._value_ = value
+        role.option = option
+        return role
+
+    IDENTIFIER = "identifier", "identifiers"
     """Names a person; removed from the release."""
-    QUASI_IDENTIFIER = "quasi-identifier"
+    QUASI_IDENTIFIER = "quasi-identifier", "quasi_identifiers"
     """Could single a person out together with others; generalised."""
-    SENSITIVE = "sensitive"
+    SENSITIVE = "sensitive", "sensitive"
     """Kept as it is; privacy models look at it."""
-    INSENSITIVE = "insensitive"
+    INSENSITIVE = "insensitive", "insensitive"
     """Kept as it is; no model looks at it."""
-    DROP = "drop"
+    DROP = "drop", "drop"
     """Removed from the release although it identifies nobody."""
 
 
@@ -194,14 +217,16 @@ def build_schema(
         OptionError: a kind, hierarchy, order or weight is wrong or contradicts another.
     """
     table = _check_table(columns)
-    given: dict[Role, list[str]] = {
-        Role.QUASI_IDENTIFIER: _as_names(quasi_identifiers, "quasi_identifiers"),
-        Role.SENSITIVE: _as_names(sensitive, "sensitive"),
-        Role.IDENTIFIER: _as_names(identifiers, "identifiers"),
-        Role.INSENSITIVE: _as_names(insensitive, "insensitive"),
-        Role.DROP: _as_names(drop, "drop"),
+    given = {
+        Role.QUASI_IDENTIFIER: quasi_identifiers,
+        Role.SENSITIVE: sensitive,
+        Role.IDENTIFIER: identifiers,
+        Role.INSENSITIVE: insensitive,
+        Role.DROP: drop,
     }
-    roles = _assign_roles(table, given)
+    roles = _assign_roles(
+        table, {role: _as_names(names, role.option) for role, names in given.items()}
+    )
     qis = [name for name in table if roles[name] is Role.QUASI_IDENTIFIER]
     for option, mapping in (
         ("hierarchies", hierarchies),
@@ -249,17 +274,15 @@ def _check_table(columns: Sequence[str]) -> list[str]:
     return table
 
 
-def _assign_roles(table: list[str], given: dict[Role, list[str]]) -> dict[str, Role]:
-    known = set(table)
+def roles_of(given: Mapping[Role, Iterable[str]]) -> dict[str, Role]:
+    """Return the role of each column that is given one.
+
+    Raises:
+        RoleError: a column is given twice.
+    """
     roles: dict[str, Role] = {}
     for role, names in given.items():
         for name in names:
-            if name not in known:
-                message = (
-                    f"There is no column {name!r} (given as {role.value}) in the table."
-                    f"{did_you_mean(name, table) or f' It has {_quote(table)}.'}"
-                )
-                raise RoleError(message)
             if name in roles:
                 message = (
                     f"Column {name!r} is given twice as {role.value}; name it once."
@@ -269,6 +292,19 @@ def _assign_roles(table: list[str], given: dict[Role, list[str]]) -> dict[str, R
                 )
                 raise RoleError(message)
             roles[name] = role
+    return roles
+
+
+def _assign_roles(table: list[str], given: dict[Role, list[str]]) -> dict[str, Role]:
+    known = set(table)
+    roles = roles_of(given)
+    for name, role in roles.items():
+        if name not in known:
+            message = (
+                f"There is no column {name!r} (given as {role.value}) in the table."
+                f"{did_you_mean(name, table) or f' It has {_quote(table)}.'}"
+            )
+            raise RoleError(message)
     if not given[Role.QUASI_IDENTIFIER]:
         message = (
             "There is no quasi-identifier; name the columns that could single a person out, "

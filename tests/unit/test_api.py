@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, fields
-from inspect import signature
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -21,8 +20,6 @@ from shoal.errors import (
     PromiseError,
     RoleError,
 )
-from shoal.pipeline import Request
-from shoal.prepare import SCHEMA_OPTIONS
 from shoal.privacy import PrivacyModel
 
 
@@ -143,12 +140,6 @@ def test_columns_without_a_role_are_not_scored():
 def test_a_score_takes_column_names_that_can_be_read_only_once():
     names = (name for name in ["age", "city"])
     assert shoal.score(frame(), [0] * 40, quasi_identifiers=names)["ncp"] == 1.0
-
-
-@pytest.mark.parametrize("function", [shoal.anonymize, shoal.api.refine])
-def test_every_argument_is_an_option_of_the_columns_or_of_the_run(function):
-    known = {*SCHEMA_OPTIONS, *(field.name for field in fields(Request))}
-    assert set(signature(function).parameters) - known <= {"frame", "groups", "effort"}
 
 
 def test_no_groups_are_not_taken_for_a_run_that_makes_them():

@@ -8,8 +8,14 @@ import pytest
 
 import shoal
 from shoal.errors import OptionError
-from shoal.prepare import prepare
+from shoal.settings.request import request_of
 from shoal.study.trials import Trial, build_trials
+
+
+def unchanged(table, options):
+    request = request_of(options)
+    return Trial.unchanged(table, request.schema(table.columns), request)
+
 
 OPTIONS = {
     "k": 5,
@@ -96,9 +102,11 @@ def test_changes_are_ranked_by_saving_and_add_up(found):
 
 @pytest.mark.parametrize("column", ["age", "born", "grade", "zip"])
 def test_a_coarser_column_never_costs_less_than_its_own_groups_would(table, options, column):
-    plan = prepare(table, options)
-    before = Trial.unchanged(plan).run(lambda *_: None)
-    trial = next(t for t in build_trials(plan, before) if (t.what, t.column) == ("coarsen", column))
+    asked = unchanged(table, options)
+    before = asked.run(lambda *_: None)
+    trial = next(
+        t for t in build_trials(asked, before) if (t.what, t.column) == ("coarsen", column)
+    )
     after = trial.run(lambda *_: None)
     exact = shoal.score(
         table,
@@ -110,18 +118,18 @@ def test_a_coarser_column_never_costs_less_than_its_own_groups_would(table, opti
     assert after.losses[column] >= exact[column] - 1e-12
     others = {name: loss for name, loss in after.losses.items() if name != column}
     assert others == pytest.approx({name: exact[name] for name in others})
-    assert trial.plan.table.get_column(column).n_unique() < table.get_column(column).n_unique()
-    assert trial.plan.table.get_column(column).null_count() == table.get_column(column).null_count()
+    assert trial.table.get_column(column).n_unique() < table.get_column(column).n_unique()
+    assert trial.table.get_column(column).null_count() == table.get_column(column).null_count()
 
 
 def test_a_fully_coarsened_release_of_exact_groups_costs_the_width_of_its_steps():
     # Five rows per age, two ages per step: groups are exact, and publish steps of 2 of 0 … 3.
     frame = pl.DataFrame({"age": [0, 1, 2, 3] * 5, "x": ["a"] * 20})
-    plan = prepare(frame, {"k": 2, "quasi_identifiers": ["age"], "drop": ["x"], "seed": 0,
-                           "algorithm": "mondrian"})  # fmt: skip
-    before = Trial.unchanged(plan).run(lambda *_: None)
+    options = {"k": 2, "quasi_identifiers": ["age"], "drop": ["x"], "seed": 0}
+    asked = unchanged(frame, options | {"algorithm": "mondrian"})
+    before = asked.run(lambda *_: None)
     assert before.losses["age"] == 0
-    (trial,) = [t for t in build_trials(plan, before) if t.what == "coarsen"]
+    (trial,) = [t for t in build_trials(asked, before) if t.what == "coarsen"]
     assert trial.run(lambda *_: None).losses["age"] == pytest.approx(1 / 3)
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import JobError
-from shoal.job import Job, JobColumn, format_job, read_job, write_job
 from shoal.schema import Kind, Role, build_schema
+from shoal.settings.job import Job, JobColumn, format_job, read_job, write_job
 
 EXAMPLE = """
 k = 10

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shoal.memory import available_bytes, estimate_need, human_bytes, human_seconds
+from shoal.settings.memory import available_bytes, estimate_need, human_bytes, human_seconds
 
 GB = 1_000_000_000
 

@@ -6,10 +6,10 @@ import pytest
 import profile_samples
 import shoal
 from shoal.errors import OptionError
-from shoal.job import read_job
 from shoal.profile import suggest_job
 from shoal.profile.names import topics_of
 from shoal.profile.values import band_order, date_format, looks_like_icd, scale_order
+from shoal.settings.job import read_job
 
 EXPECTED = {
     "adult": {

@@ -182,7 +182,7 @@ def test_an_order_beside_another_kind_is_an_error():
 
 def test_importing_schema_and_job_loads_no_heavy_package():
     code = (
-        "import sys, shoal.schema, shoal.job, shoal.infer, shoal.io;"
+        "import sys, shoal.schema, shoal.settings.job, shoal.infer, shoal.io;"
         "heavy = {'polars', 'numpy', 'numba', 'narwhals', 'pandas'} & set(sys.modules);"
         "sys.exit(', '.join(sorted(heavy)) or 0)"
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal import registry
 from shoal.errors import OptionError, did_you_mean
+from shoal.progress import no_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,11 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["Algorithm", "Run", "create_algorithm", "no_progress"]
 
 Progress = "Callable[[int, int, str], None]"
-
-
-def no_progress(done: int, total: int, what: str) -> None:
-    """Report nothing."""
-    del done, total, what
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from shoal.cli.flags import InputFlags
     from shoal.cli.outputs import Outputs
     from shoal.encode import Owned
-    from shoal.job import Job
-    from shoal.memory import Need
     from shoal.progress import Report
     from shoal.schema import Schema
+    from shoal.settings.job import Job
+    from shoal.settings.memory import Need
 
 __all__ = ["Loader", "check_memory", "need_of"]
 
@@ -47,14 +47,14 @@ class Loader:
         """
         from shoal.cli.settings import read_input
         from shoal.encode import Owned
-        from shoal.prepare import schema_of
+        from shoal.settings.request import Request
 
         source = self.outputs.source or ""
         names: list[str] = []
 
         def needed(found: list[str]) -> list[str]:
             names[:] = found
-            schema = schema_of(found, self.arguments)
+            schema = Request(**self.arguments).schema(found)
             rows = self._rows()
             if self.memory_check and rows is not None:
                 check_memory(need_of(schema, rows, self.outputs, self.reading.file_format))
@@ -84,7 +84,7 @@ class Loader:
 
 def need_of(schema: Schema, n_rows: int, outputs: Outputs, file_format: str | None) -> Need:
     """Return what a run on so many rows of this table will need."""
-    from shoal.memory import estimate_need
+    from shoal.settings.memory import estimate_need
 
     quasi = len(schema.quasi_identifiers)
     return estimate_need(
@@ -108,7 +108,7 @@ def check_memory(need: Need) -> None:
     Raises:
         DataError: it needs more than is available.
     """
-    from shoal.memory import available_bytes, human_bytes
+    from shoal.settings.memory import available_bytes, human_bytes
 
     available = available_bytes()
     if available is not None and need.memory > available:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from shoal.cli.loading import Loader
     from shoal.cli.outputs import Outputs
     from shoal.encode import EncodedTable
-    from shoal.memory import Need
-    from shoal.pipeline import Request
     from shoal.schema import Schema
+    from shoal.settings.memory import Need
+    from shoal.settings.request import Request
 
 __all__ = ["print_plan"]
 
@@ -34,18 +34,17 @@ def print_plan(loader: Loader, *, written: bool) -> None:
     """
     import narwhals as nw
 
-    from shoal.algorithms.base import no_progress
     from shoal.encode import encode
     from shoal.infer import infer_kinds
-    from shoal.pipeline import Request
-    from shoal.prepare import request_options, schema_of
+    from shoal.progress import no_progress
+    from shoal.settings.request import Request
 
     arguments = loader.arguments
-    request = Request(**request_options(arguments))
+    request = Request(**arguments)
     search = _check_search(request)
     owned = loader.load(no_progress)
     frame = owned.frame
-    schema = schema_of(owned.columns, arguments)
+    schema = request.schema(owned.columns)
     schema = infer_kinds(schema, nw.from_native(frame, eager_only=True))
     promises = _check_promises(request, encode(frame, schema))
     need = need_of(schema, frame.height, loader.outputs, loader.reading.file_format)
@@ -55,7 +54,7 @@ def print_plan(loader: Loader, *, written: bool) -> None:
 
 def _resources(need: Need) -> list[tuple[str, str]]:
     """Return what the run will need of the machine, in words."""
-    from shoal.memory import available_bytes, human_bytes, human_seconds
+    from shoal.settings.memory import available_bytes, human_bytes, human_seconds
 
     available = available_bytes()
     memory = f"about {human_bytes(need.memory)}"

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.cli.flags import ColumnFlags, InputFlags, PrivacyFlags
-    from shoal.job import Job
     from shoal.recode import Style
+    from shoal.settings.job import Job
 
 __all__ = [
     "RunFlags",
@@ -70,7 +70,7 @@ _SCALARS = (
 
 def load_job(path: str | None) -> Job:
     """Return the job of a file, or an empty one when there is none."""
-    from shoal.job import Job, read_job
+    from shoal.settings.job import Job, read_job
 
     return Job() if path is None else read_job(path)
 

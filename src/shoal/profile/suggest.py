@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError
-from shoal.job import Job, JobColumn, format_job
 from shoal.profile.guess import Guess, guess_column
 from shoal.schema import Kind, Role
+from shoal.settings.job import Job, JobColumn, format_job
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -20,12 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from shoal.errors import DataError, OptionError, ShoalError, did_you_mean
-from shoal.prepare import Plan, prepare, run_side_by_side
+from shoal.settings.request import Request, request_of
+from shoal.study.side_by_side import run_side_by_side
 
 if TYPE_CHECKING:
     import polars as pl
 
     from shoal.progress import Report
+    from shoal.schema import Schema
 
 __all__ = ["Comparison", "Outcome", "compare", "distances", "find_knee"]
 
@@ -164,34 +166,37 @@ def compare(
     Raises:
         OptionError: an option is wrong; found out before the first run.
     """
+    from shoal.encode import to_polars
     from shoal.progress import watching
 
     sizes = tuple(dict.fromkeys([k] if isinstance(k, int) else k))
     names = _names(algorithms, "algorithms"), _names(measures, "measures")
     if not sizes:
         raise OptionError("k must hold at least one size.")
-    plan = prepare(frame, {"seed": 0, **options, "k": sizes[0]})
-    _check_options(plan, *names)
-    plans = [
-        _plan_of(plan, algorithm, size, measure)
+    asked = request_of({"seed": 0, **options, "k": sizes[0]})
+    _check_options(asked, *names)
+    table = to_polars(frame)
+    schema = asked.schema(table.columns)
+    requests = [
+        _request(asked, algorithm, size, measure)
         for measure, algorithm, size in product(names[1], names[0], sizes)
     ]
-    digest = _digest_of_table(plan)
-    keys = [_key(digest, each) for each in plans]
+    digest = _digest_of(table, schema)
+    keys = [_key(digest, each) for each in requests]
     ledger = _Ledger(out)
     known = ledger.read()
     todo = [number for number, key in enumerate(keys) if key not in known]
     found = {number: known[key] for number, key in enumerate(keys) if key in known}
     n_resumed = len(found)
-    tasks = [_task(plans[number], keys[number]) for number in todo]
-    n_rows = plan.table.height  # progress is counted in rows, like that of a run
+    tasks = [_task(table, schema, requests[number], keys[number]) for number in todo]
+    n_rows = table.height  # progress is counted in rows, like that of a run
     with watching(progress) as report, ledger:
-        report(n_resumed * n_rows, len(plans) * n_rows, "comparing")
+        report(n_resumed * n_rows, len(requests) * n_rows, "comparing")
         for place, outcome in run_side_by_side(tasks, workers=workers):
             found[todo[place]] = outcome
             ledger.append(outcome)
-            report(len(found) * n_rows, len(plans) * n_rows, "comparing")
-    return Comparison(tuple(found[n] for n in range(len(plans))), n_rows, n_resumed)
+            report(len(found) * n_rows, len(requests) * n_rows, "comparing")
+    return Comparison(tuple(found[n] for n in range(len(requests))), n_rows, n_resumed)
 
 
 def find_knee(sizes: Sequence[int], losses: Sequence[float]) -> int | None:
@@ -237,15 +242,15 @@ def _names(given: str | Iterable[str], option: str) -> tuple[str, ...]:
     return names
 
 
-def _check_options(plan: Plan, algorithms: Sequence[str], measures: Sequence[str]) -> None:
+def _check_options(asked: Request, algorithms: Sequence[str], measures: Sequence[str]) -> None:
     """Refuse an option that none of the algorithms or measures has: nobody would notice it."""
     from shoal import registry
 
     own = {f.name for name in algorithms for f in fields(registry.load("algorithms", name))}
     known = {"column"}.union(*(registry.load("measures", name).options for name in measures))
     for given, those, what in (
-        (plan.request.algorithm_options, own, "algorithms"),
-        (plan.request.measure_options, known, "measures"),
+        (asked.algorithm_options, own, "algorithms"),
+        (asked.measure_options, known, "measures"),
     ):
         for option in given:
             if option not in those:
@@ -253,22 +258,22 @@ def _check_options(plan: Plan, algorithms: Sequence[str], measures: Sequence[str
                 raise OptionError(f"None of the {what} has the option {option!r}.{hint}")
 
 
-def _plan_of(plan: Plan, algorithm: str, k: int, measure: str) -> Plan:
-    """Return the plan of one run, after a check that its names and options exist."""
+def _request(asked: Request, algorithm: str, k: int, measure: str) -> Request:
+    """Return what one run is asked, after a check that its names and options exist."""
     from shoal import registry
     from shoal.algorithms.base import create_algorithm
     from shoal.scores import create_measure
 
     cls = registry.load("algorithms", algorithm)
     own = {each.name for each in fields(cls)}
-    options = {n: v for n, v in plan.request.algorithm_options.items() if n in own}
+    options = {n: v for n, v in asked.algorithm_options.items() if n in own}
     create_algorithm(algorithm, options)
     known = ("column", *registry.load("measures", measure).options)
-    measure_options = {n: v for n, v in plan.request.measure_options.items() if n in known}
+    measure_options = {n: v for n, v in asked.measure_options.items() if n in known}
     if not create_measure(measure, measure_options).can_minimise:
         raise OptionError(f"Measure {measure!r} is a score and cannot be minimised.")
-    request = replace(
-        plan.request,
+    return replace(
+        asked,
         k=k,
         algorithm=algorithm,
         algorithm_options=options,
@@ -276,19 +281,19 @@ def _plan_of(plan: Plan, algorithm: str, k: int, measure: str) -> Plan:
         measure_options=measure_options,
         threads=1,
     )
-    return replace(plan, request=request)
 
 
-def _task(plan: Plan, key: str) -> Callable[[Report], Outcome]:
+def _task(
+    table: pl.DataFrame, schema: Schema, request: Request, key: str
+) -> Callable[[Report], Outcome]:
     def run(progress: Report) -> Outcome:
         from shoal.pipeline import run_pipeline
 
-        request = replace(plan.request, progress=progress)
         outcome = Outcome(
-            key=key, algorithm=request.algorithm, k=int(request.k), measure=request.measure
+            key=key, algorithm=request.algorithm, k=request.k, measure=request.measure
         )
         try:
-            result = run_pipeline(plan.table, plan.schema, request)
+            result = run_pipeline(table, schema, replace(request, progress=progress))
         except ShoalError as error:
             return replace(outcome, error=str(error))
         return replace(
@@ -307,10 +312,10 @@ def _task(plan: Plan, key: str) -> Callable[[Report], Outcome]:
 # -- keys ----------------------------------------------------------------------------------------
 
 
-def _digest_of_table(plan: Plan) -> str:
+def _digest_of(table: pl.DataFrame, schema: Schema) -> str:
     """Return a digest of the columns that matter to a run, and of what they are."""
     sha = hashlib.sha256()
-    for column in plan.schema.columns:
+    for column in schema.columns:
         told = {
             "name": column.name,
             "role": column.role.value,
@@ -320,7 +325,7 @@ def _digest_of_table(plan: Plan) -> str:
             "hierarchy": None if column.hierarchy is None else column.hierarchy.to_paths(),
         }
         sha.update(json.dumps(told, ensure_ascii=True).encode())
-        series = plan.table.get_column(column.name)
+        series = table.get_column(column.name)
         if column.role.value in ("quasi-identifier", "sensitive"):
             sha.update(f"{series.dtype} {len(series)}".encode())
             cells = (None if cell is None else str(cell) for cell in series.to_list())
@@ -328,13 +333,12 @@ def _digest_of_table(plan: Plan) -> str:
     return sha.hexdigest()
 
 
-def _key(digest: str, plan: Plan) -> str:
-    request = plan.request
+def _key(digest: str, request: Request) -> str:
     told = {
         "format": _FORMAT,
         "table": digest,
         **request.parameters(),
-        "seed": None if request.seed is None else int(request.seed),
+        "seed": request.seed,
     }
     text = json.dumps(told, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from shoal.encode import to_polars
 from shoal.errors import OptionError, ShoalError
-from shoal.prepare import Plan, prepare, run_side_by_side
+from shoal.progress import no_progress
+from shoal.settings.request import Request, request_of
+from shoal.study.side_by_side import run_side_by_side
+from shoal.study.trials import Trial, build_trials, group_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.release import Release
-    from shoal.study.trials import Trial
+    from shoal.schema import Schema
 
 __all__ = ["Change", "Explanation", "OutlierGroup", "explain", "explain_release"]
 
@@ -155,9 +159,9 @@ def explain(
         return explain_release(
             frame, release, max_rows=max_rows, workers=workers, progress=progress
         )
-    return _explain(
-        prepare(frame, options), None, max_rows=max_rows, workers=workers, progress=progress
-    )
+    request, table = request_of(options), to_polars(frame)
+    asked = Trial.unchanged(table, request.schema(table.columns), request)
+    return _explain(asked, None, max_rows=max_rows, workers=workers, progress=progress)
 
 
 def explain_release(
@@ -169,25 +173,22 @@ def explain_release(
     progress: bool | Callable[[int, int, str], None] = False,
 ) -> Explanation:
     """Explain a release that exists; see `explain`."""
-    from shoal.encode import to_polars
-    from shoal.pipeline import Request
-    from shoal.privacy import parse_privacy
-
     table = to_polars(frame)
     if table.height != release.n_rows:
         raise OptionError(
             f"The release was made from {release.n_rows:,} rows but the table has "
             f"{table.height:,}; give the table it was made from."
         )
-    names = ("k", "algorithm", "algorithm_options", "measure", "measure_options")
-    asked = {name: release.parameters[name] for name in (*names, "max_suppression", "missing")}
-    privacy = parse_privacy(release.parameters["privacy"])
-    plan = Plan(table, release.schema, Request(**asked, privacy=privacy))
-    return _explain(plan, release, max_rows=max_rows, workers=workers, progress=progress)
+    schema = release.schema
+    names = ("k", "algorithm", "algorithm_options", "measure", "measure_options", "privacy")
+    said = {name: release.parameters[name] for name in (*names, "max_suppression", "missing")}
+    request = Request(quasi_identifiers=schema.quasi_identifiers, **said)
+    asked = Trial.unchanged(table, schema, request)
+    return _explain(asked, release, max_rows=max_rows, workers=workers, progress=progress)
 
 
 def _explain(
-    plan: Plan,
+    asked: Trial,
     release: Release | None,
     *,
     max_rows: int,
@@ -195,20 +196,18 @@ def _explain(
     progress: bool | Callable[[int, int, str], None],
 ) -> Explanation:
     from shoal.progress import watching
-    from shoal.study.trials import Trial, build_trials
 
     began = time.perf_counter()
-    seed = 0 if plan.request.seed is None else plan.request.seed
+    seed = 0 if asked.request.seed is None else asked.request.seed
     sample = replace(
-        plan,
-        table=_sample(plan.table, max_rows, seed),
-        request=replace(plan.request, seed=seed, shuffle=False, threads=1),
+        asked,
+        table=_sample(asked.table, max_rows, seed),
+        request=replace(asked.request, seed=seed, shuffle=False, threads=1),
     )
     n_tried = sample.table.height  # progress is counted in rows, like that of a run
     with watching(progress) as report:
-        base = Trial.unchanged(sample)
         report(0, 0, "measuring")
-        before = base.run(lambda *_: None)
+        before = sample.run(no_progress)
         trials = build_trials(sample, before)
         report(0, len(trials) * n_tried, "trying changes")
         changes: list[tuple[int, Change]] = []
@@ -216,17 +215,19 @@ def _explain(
         for n_done, (number, losses) in enumerate(run_side_by_side(tasks, workers=workers), 1):
             report(n_done * n_tried, len(trials) * n_tried, "trying changes")
             if losses is not None:
-                changes.append((number, _change(trials[number], before.losses, losses, sample)))
+                changes.append(
+                    (number, _change(trials[number], before.losses, losses, sample.schema))
+                )
     # Ties in the order in which they were tried, so that nothing depends on the threads.
     ranked = tuple(change for _, change in sorted(changes, key=lambda c: (-c[1].saving, c[0])))
     return Explanation(
-        k=int(plan.request.k),
-        n_rows=plan.table.height,
+        k=asked.request.k,
+        n_rows=asked.table.height,
         n_tried=n_tried,
-        loss=_mean(before.losses, sample),
+        loss=_mean(before.losses, sample.schema),
         by_column=before.losses,
         changes=ranked,
-        outliers=_outliers(plan, release, sample, before.labels),
+        outliers=_outliers(asked, release, sample, before.labels),
         advice=_advise(ranked),
         seconds=time.perf_counter() - began,
     )
@@ -251,19 +252,19 @@ def _task(trial: Trial) -> Callable[[Any], Mapping[str, float] | None]:
     return run
 
 
-def _weights(plan: Plan) -> dict[str, float]:
-    return {name: plan.schema[name].weight for name in plan.schema.quasi_identifiers}
+def _weights(schema: Schema) -> dict[str, float]:
+    return {name: schema[name].weight for name in schema.quasi_identifiers}
 
 
-def _mean(losses: Mapping[str, float], plan: Plan) -> float:
-    weights = _weights(plan)
+def _mean(losses: Mapping[str, float], schema: Schema) -> float:
+    weights = _weights(schema)
     return sum(weights[name] * loss for name, loss in losses.items()) / sum(weights.values())
 
 
 def _change(
-    trial: Trial, before: Mapping[str, float], after: Mapping[str, float], plan: Plan
+    trial: Trial, before: Mapping[str, float], after: Mapping[str, float], schema: Schema
 ) -> Change:
-    weights = _weights(plan)
+    weights = _weights(schema)
     total = sum(weights.values())
     gains = {name: weights[name] * (before[name] - after[name]) / total for name in before}
     # Dropping and coarsening pay with their own column; a hierarchy only gives.
@@ -276,7 +277,7 @@ def _change(
         column=trial.column,
         saving=saving,
         price=price,
-        loss=_mean(after, plan),
+        loss=_mean(after, schema),
         sentence=_sentence(trial, saving, price),
     )
 
@@ -309,22 +310,18 @@ def _advise(changes: tuple[Change, ...]) -> tuple[str, ...]:
 
 
 def _outliers(
-    plan: Plan, release: Release | None, sample: Plan, labels: Any
+    asked: Trial, release: Release | None, sample: Trial, labels: Any
 ) -> tuple[OutlierGroup, ...]:
     """Return the most expensive groups, by cells that are published."""
-    from shoal.study.trials import group_cells
-
     if release is None:
-        return _top(group_cells(sample, labels))
-    from shoal.encode import to_polars
-
+        return _top(group_cells(sample.table, sample.schema, labels))
     published = to_polars(release.frame)
-    names = list(plan.schema.quasi_identifiers)
+    names = list(asked.schema.quasi_identifiers)
     if not set(names) <= set(published.columns):
         return ()  # intervals are published as bounds: there are no cells to show
     shown = set(published.select(names).unique().rows())
     shown_text = {tuple("" if cell is None else str(cell) for cell in row) for row in shown}
-    cells = group_cells(replace(sample, table=plan.table), release.groups)
+    cells = group_cells(asked.table, asked.schema, release.groups)
     # A release that was recoded more coarsely than its groups need holds other cells.
     return _top([each for each in cells if tuple(each[0].values()) in shown_text])
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from shoal.encode import Attribute
     from shoal.pipeline import Result
-    from shoal.prepare import Plan
+    from shoal.settings.request import Request
 
 __all__ = ["Measured", "Trial", "build_trials", "group_cells"]
 
@@ -57,8 +57,10 @@ class Trial:
         what: the kind of change.
         column: the column that is changed, if it is one.
         doing: the change in words, the beginning of a sentence.
+        table: what is run on.
+        schema: what its columns are.
+        request: what is asked of the run.
         but: what has to be said beside the saving.
-        plan: what is run.
         base: the unchanged table, in whose terms losses are counted.
         own: the loss of the changed column; None if it is read off like the others.
     """
@@ -66,21 +68,23 @@ class Trial:
     what: Literal["drop", "coarsen", "suppress", "lower-k", "hierarchy"]
     column: str | None
     doing: str
-    plan: Plan
+    table: pl.DataFrame
+    schema: Schema
+    request: Request
     base: EncodedTable | None = None
     but: str = ""
     own: Own | None = None
 
     @classmethod
-    def unchanged(cls, plan: Plan) -> Trial:
+    def unchanged(cls, table: pl.DataFrame, schema: Schema, request: Request) -> Trial:
         """Return the run that all others are compared with."""
-        return cls("suppress", None, "", plan)
+        return cls("suppress", None, "", table, schema, request)
 
     def run(self, progress: Callable[[int, int, str], None]) -> Measured:
         """Run it and return what it lost; raises ShoalError if the promise cannot be kept."""
-        request = replace(self.plan.request, progress=progress)
-        result = run_pipeline(self.plan.table, self.plan.schema, request)
-        table = self.base or encode(self.plan.table, result.schema)
+        request = replace(self.request, progress=progress)
+        result = run_pipeline(self.table, self.schema, request)
+        table = self.base or encode(self.table, result.schema)
         partition = result.partition
         if self.own is not None:
             # Nodes of a changed hierarchy mean nothing in the unchanged one.
@@ -93,68 +97,73 @@ class Trial:
         return Measured(losses, result.partition.labels, table, result.schema)
 
 
-def build_trials(plan: Plan, before: Measured) -> list[Trial]:
+def build_trials(unchanged: Trial, before: Measured) -> list[Trial]:
     """Return every change worth trying on this table."""
     trials: list[Trial] = []
-    plan = replace(plan, schema=before.schema)
     base = before.table
+    start = replace(unchanged, schema=before.schema, base=base)
     for attribute in base.attributes:
         if len(base.attributes) > 1:
-            trials.append(_dropping(plan, base, attribute))
-        coarser = _coarsening(plan, base, attribute)
+            trials.append(_dropping(start, attribute))
+        coarser = _coarsening(start, attribute)
         if coarser is not None:
             trials.append(coarser)
-        with_tree = _adding_tree(plan, base, attribute)
+        with_tree = _adding_tree(start, attribute)
         if with_tree is not None:
             trials.append(with_tree)
-    return [*trials, *_suppressing(plan, base), *_lowering(plan, base)]
+    return [*trials, *_suppressing(start), *_lowering(start)]
 
 
-def _dropping(plan: Plan, base: EncodedTable, attribute: Attribute) -> Trial:
+def _dropping(start: Trial, attribute: Attribute) -> Trial:
     name = attribute.name
-    schema = _with(plan.schema, Column(name=name, role=Role.DROP))
-    return Trial(
-        "drop", name, f"Dropping {name!r}", replace(plan, schema=schema), base,
+    return replace(
+        start,
+        what="drop",
+        column=name,
+        doing=f"Dropping {name!r}",
+        schema=_with(start.schema, Column(name=name, role=Role.DROP)),
         own=lambda result, table: 1.0,  # noqa: ARG005 - a dropped column is lost whatever happens
-    )  # fmt: skip
+    )
 
 
-def _suppressing(plan: Plan, base: EncodedTable) -> list[Trial]:
-    share = plan.request.max_suppression + _MORE_SUPPRESSION
-    if share >= 1 or share * plan.table.height < 1:
+def _suppressing(start: Trial) -> list[Trial]:
+    share = start.request.max_suppression + _MORE_SUPPRESSION
+    if share >= 1 or share * start.table.height < 1:
         return []
-    request = replace(plan.request, max_suppression=share)
-    more = " more" if plan.request.max_suppression else ""
+    more = " more" if start.request.max_suppression else ""
     doing = f"Allowing 1 %{more} of the rows to be left out as outliers"
-    return [Trial("suppress", None, doing, replace(plan, request=request), base)]
+    request = replace(start.request, max_suppression=share)
+    return [replace(start, what="suppress", doing=doing, request=request)]
 
 
-def _lowering(plan: Plan, base: EncodedTable) -> list[Trial]:
-    k = int(plan.request.k)
+def _lowering(start: Trial) -> list[Trial]:
+    k = start.request.k
     smaller = max((step for step in _STEPS if step < k), default=None)
     if smaller is None:
         return []
-    request = replace(plan.request, k=smaller)
     return [
-        Trial(
-            "lower-k", None, f"k = {smaller} instead of {k}", replace(plan, request=request), base,
+        replace(
+            start,
+            what="lower-k",
+            doing=f"k = {smaller} instead of {k}",
+            request=replace(start.request, k=smaller),
             but=f", but raises the highest risk from {1 / k:.1%} to {1 / smaller:.1%}",
         )
-    ]  # fmt: skip
+    ]
 
 
 # -- coarser columns -----------------------------------------------------------------------------
 
 
-def _coarsening(plan: Plan, base: EncodedTable, attribute: Attribute) -> Trial | None:
+def _coarsening(start: Trial, attribute: Attribute) -> Trial | None:
     if attribute.algebra == "interval":
-        return _coarser_intervals(plan, base, attribute)
+        return _coarser_intervals(start, attribute)
     if attribute.algebra == "tree" and attribute.kind is Kind.CATEGORICAL:
-        return _coarser_tree(plan, base, attribute)
+        return _coarser_tree(start, attribute)
     return None  # a flat column has no step between exact and suppressed
 
 
-def _coarser_tree(plan: Plan, base: EncodedTable, attribute: Attribute) -> Trial | None:
+def _coarser_tree(start: Trial, attribute: Attribute) -> Trial | None:
     """Publish no value finer than its parent."""
     import polars as pl
 
@@ -182,7 +191,7 @@ def _coarser_tree(plan: Plan, base: EncodedTable, attribute: Attribute) -> Trial
     nodes = np.append(above, -1)[np.minimum(attribute.codes, attribute.size)]
     column = pl.Series(attribute.name, nodes).cast(pl.String)
     column = column.set(pl.Series(nodes < 0), None)
-    changed = replace(plan.schema[attribute.name], hierarchy=coarse)
+    changed = replace(start.schema[attribute.name], hierarchy=coarse)
 
     def own(result: Result, table: EncodedTable) -> float:
         partition = result.partition
@@ -198,13 +207,11 @@ def _coarser_tree(plan: Plan, base: EncodedTable, attribute: Attribute) -> Trial
         coarser = Partition(partition.labels, partition.n_groups, recoded)
         return NCP().by_column(Grouped(table, coarser))[attribute.name]
 
-    return Trial(
-        "coarsen", attribute.name, f"Publishing {attribute.name!r} one level up its hierarchy",
-        _replaced(plan, column, changed), base, own=own,
-    )  # fmt: skip
+    how = "one level up its hierarchy"
+    return _coarser(start, column, changed, how, own)
 
 
-def _coarser_intervals(plan: Plan, base: EncodedTable, attribute: Attribute) -> Trial | None:
+def _coarser_intervals(start: Trial, attribute: Attribute) -> Trial | None:
     """Publish numbers, dates and ordered values in steps."""
     import polars as pl
 
@@ -224,7 +231,7 @@ def _coarser_intervals(plan: Plan, base: EncodedTable, attribute: Attribute) -> 
     known = codes < attribute.size
     rows = pl.Series(np.where(known, first[np.minimum(codes, attribute.size - 1)], -1))
     rows = rows.set(pl.Series(~known), None)
-    original = plan.table.get_column(attribute.name)
+    original = start.table.get_column(attribute.name)
     column = domain.gather(rows).alias(attribute.name)
     if attribute.kind is not Kind.ORDINAL:
         column = column.cast(original.dtype)
@@ -242,10 +249,7 @@ def _coarser_intervals(plan: Plan, base: EncodedTable, attribute: Attribute) -> 
         sizes = Grouped(table, partition).sizes
         return float(np.sum(sizes * cost) / table.n_rows)
 
-    return Trial(
-        "coarsen", attribute.name, f"Publishing {attribute.name!r} {words}",
-        _replaced(plan, column, plan.schema[attribute.name]), base, own=own,
-    )  # fmt: skip
+    return _coarser(start, column, start.schema[attribute.name], words, own)
 
 
 def _steps(attribute: Attribute) -> tuple[NDArray[np.int64], str] | None:
@@ -285,13 +289,13 @@ def _time_steps(attribute: Attribute) -> tuple[NDArray[np.int64], str] | None:
 # -- a hierarchy where there is none -------------------------------------------------------------
 
 
-def _adding_tree(plan: Plan, base: EncodedTable, attribute: Attribute) -> Trial | None:
+def _adding_tree(start: Trial, attribute: Attribute) -> Trial | None:
     import polars as pl
 
     from shoal.profile.trees import frequency_tree, prefix_tree
     from shoal.profile.values import looks_like_code
 
-    column = plan.table.get_column(attribute.name)
+    column = start.table.get_column(attribute.name)
     if attribute.kind is not Kind.FLAT or attribute.size < _WORTH_A_TREE:
         return None
     if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
@@ -302,27 +306,30 @@ def _adding_tree(plan: Plan, base: EncodedTable, attribute: Attribute) -> Trial 
     if tree is None or tree.tree_height < 2:
         return None
     how = "by its first characters" if coded else "by frequency"
-    changed = replace(plan.schema[attribute.name], kind=Kind.CATEGORICAL, hierarchy=tree)
+    changed = replace(start.schema[attribute.name], kind=Kind.CATEGORICAL, hierarchy=tree)
 
     def own(result: Result, table: EncodedTable) -> float:
         # In a flat column ncp and lm are the same; with a tree, lm still counts values.
         del table
-        encoded = encode(plan.table.select(attribute.name), _only(result.schema, attribute.name))
+        encoded = encode(start.table.select(attribute.name), _only(result.schema, attribute.name))
         scores = score_table(encoded, result.partition, ["lm"])
         return scores.by_column["lm"][attribute.name]
 
-    return Trial(
-        "hierarchy", attribute.name,
-        f"A hierarchy for {attribute.name!r} ({attribute.size:,} values, put together {how})",
-        replace(plan, schema=_with(plan.schema, changed)), base, own=own,
-    )  # fmt: skip
+    return replace(
+        start,
+        what="hierarchy",
+        column=attribute.name,
+        doing=f"A hierarchy for {attribute.name!r} ({attribute.size:,} values, put together {how})",
+        schema=_with(start.schema, changed),
+        own=own,
+    )
 
 
 # -- the groups that cost most -------------------------------------------------------------------
 
 
 def group_cells(
-    plan: Plan, labels: NDArray[np.integer[Any]]
+    frame: pl.DataFrame, schema: Schema, labels: NDArray[np.integer[Any]]
 ) -> list[tuple[dict[str, str], int, float]]:
     """Return the published cells, the number of rows and the mean loss of every group.
 
@@ -334,9 +341,9 @@ def group_cells(
     from shoal.infer import infer_kinds
     from shoal.recode import recode
 
-    schema = infer_kinds(plan.schema, nw.from_native(plan.table))
+    schema = infer_kinds(schema, nw.from_native(frame))
     names = list(schema.quasi_identifiers)
-    table = encode(plan.table, schema)
+    table = encode(frame, schema)
     partition = Partition.from_labels(labels)
     grouped = Grouped(table, partition)
     if not partition.n_groups:
@@ -346,7 +353,7 @@ def group_cells(
     for attribute, closures in zip(table.attributes, grouped.closures, strict=True):
         loss += attribute.weight * measure.form(attribute, None, table).cost(closures)[:-1]
     loss /= float(table.weights.sum())
-    published = recode(plan.table, schema, table, partition, None).select(names)
+    published = recode(frame, schema, table, partition, None).select(names)
     counted = (
         published.with_columns(pl.all().cast(pl.String).fill_null(""))
         .with_columns(pl.Series("loss of row", loss[partition.labels[partition.labels >= 0]]))
@@ -367,5 +374,13 @@ def _only(schema: Schema, name: str) -> Schema:
     return Schema((schema[name],))
 
 
-def _replaced(plan: Plan, cells: pl.Series, column: Column) -> Plan:
-    return replace(plan, table=plan.table.with_columns(cells), schema=_with(plan.schema, column))
+def _coarser(start: Trial, cells: pl.Series, column: Column, how: str, own: Own) -> Trial:
+    return replace(
+        start,
+        what="coarsen",
+        column=column.name,
+        doing=f"Publishing {column.name!r} {how}",
+        table=start.table.with_columns(cells),
+        schema=_with(start.schema, column),
+        own=own,
+    )

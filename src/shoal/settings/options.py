@@ -1,0 +1,205 @@
+"""What an option is: how it is checked, what it is called on the command line, where it appears.
+
+The options themselves are the fields of `shoal.settings.request.Request` and, for files, of
+`shoal.settings.files.Input` and `Output`. Each is written once, as a field whose default is
+``option(...)``; checks, job files, flags, ``--help`` and the certificate are made from that.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Any, Final
+
+from shoal.errors import OptionError, did_you_mean
+
+__all__ = [
+    "REQUIRED",
+    "Flag",
+    "Option",
+    "anything",
+    "check_all",
+    "mapping",
+    "one_of",
+    "option",
+    "or_none",
+    "positive",
+    "rows_of",
+    "share",
+    "truth",
+    "whole",
+]
+
+REQUIRED: Final = object()
+"""The default of an option that has to be given."""
+
+Check = Callable[[str, Any], Any]
+"""Takes the name and the value of an option; returns the value to use or raises OptionError."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flag:
+    """How an option is written on the command line.
+
+    Attributes:
+        names: the flag and its other spellings; ``--no-…`` turns off what is on by default.
+        on: the commands that have it.
+        panel: its part of ``--help``.
+        metavar: what stands for the value in ``--help``.
+        help: one line, where it differs from the option's.
+        example: what follows the flag, for the error about a pair that is none.
+    """
+
+    names: tuple[str, ...]
+    on: tuple[str, ...]
+    panel: str | None = None
+    metavar: str | None = None
+    help: str | None = None
+    example: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """One row of the table.
+
+    Attributes:
+        check: reads what was given; None takes it as it is.
+        help: one line.
+        certificate: whether the certificate of a release says it. Never what could undo the
+            release (the seed), nor anything that holds values of a column.
+        flag: on the command line; None if it can only be said elsewhere.
+        parts: flags that say one entry of a table, by the name of the entry.
+        functions: the Python functions that take it.
+        given: its type in the signature, where users may write more than what the run gets.
+        toml: what it is in a job file, where its type does not say it.
+        detail: what it is called in a ``[columns.…]`` table of a job file.
+        path: whether it is the name of a file.
+        name: filled in from the field.
+        type: filled in from the field.
+        default: filled in from the field.
+    """
+
+    check: Check | None = None
+    help: str
+    certificate: bool = False
+    flag: Flag | None = None
+    parts: Mapping[str, Flag] = field(default_factory=dict)
+    functions: tuple[str, ...] = ()
+    given: str | None = None
+    toml: str | None = None
+    detail: str | None = None
+    path: bool = False
+    name: str = ""
+    type: str = ""
+    default: Any = REQUIRED
+
+    @property
+    def plain_type(self) -> str:
+        """Its type in a job file and on the command line: int, float, str, bool, …."""
+        return self.toml or self.type.removesuffix(" | None")
+
+
+def option(*, default: Any = REQUIRED, **said: Any) -> Any:
+    """Return a field of a dataclass that is a row of the table; see `Option`."""
+    missing = MISSING if default is REQUIRED else default
+    return field(default=missing, metadata={"option": Option(**said)})
+
+
+def rows_of(table: type) -> tuple[Option, ...]:
+    """Return the options that are fields of a dataclass, in their order."""
+    return tuple(
+        replace(
+            each.metadata["option"],
+            name=each.name,
+            type=each.metadata["option"].given or str(each.type),
+            default=REQUIRED if each.default is MISSING else each.default,
+        )
+        for each in fields(table)
+        if "option" in each.metadata
+    )
+
+
+def check_all(instance: Any) -> None:
+    """Check every option of a dataclass, and keep what the checks return.
+
+    Raises:
+        OptionError: one is out of range.
+    """
+    for row in rows_of(type(instance)):
+        if row.check is not None:
+            checked = row.check(row.name, getattr(instance, row.name))
+            object.__setattr__(instance, row.name, checked)
+
+
+# -- checks --------------------------------------------------------------------------------------
+
+
+def anything(name: str, value: Any) -> Any:
+    """Take the value as it is: somebody further on knows what it may be."""
+    del name
+    return value
+
+
+def or_none(check: Check) -> Check:
+    """Check a value that may be left out."""
+    return lambda name, value: None if value is None else check(name, value)
+
+
+def whole(least: int) -> Check:
+    """Check a whole number."""
+
+    def check(name: str, value: Any) -> int:
+        if _is_truth(value) or not isinstance(value, numbers.Integral) or value < least:
+            raise OptionError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+        return int(value)
+
+    return check
+
+
+def positive(name: str, value: Any) -> float:
+    """Check a number above 0."""
+    if _is_truth(value) or not isinstance(value, numbers.Real) or not float(value) > 0:
+        raise OptionError(f"{name} must be a number above 0, got {value!r}.")
+    return float(value)
+
+
+def share(name: str, value: Any) -> float:
+    """Check a share of the rows."""
+    if _is_truth(value) or not isinstance(value, numbers.Real) or not 0 <= float(value) < 1:
+        raise OptionError(
+            f"{name} must be a share of rows of at least 0 and below 1, got {value!r}."
+        )
+    return float(value)
+
+
+def truth(name: str, value: Any) -> bool:
+    """Check a truth value."""
+    if not _is_truth(value):
+        raise OptionError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def one_of(*known: str) -> Check:
+    """Check a word."""
+
+    def check(name: str, value: Any) -> str:
+        if not isinstance(value, str) or value not in known:
+            hint = did_you_mean(str(value), known)
+            raise OptionError(f"{name} must be one of {', '.join(known)}, got {value!r}.{hint}")
+        return str(value)
+
+    return check
+
+
+def mapping(name: str, value: Any) -> dict[str, Any]:
+    """Check options of something else; None is none."""
+    try:
+        return {} if value is None else dict(value)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name} must be a mapping of option names to values.") from None
+
+
+def _is_truth(value: Any) -> bool:
+    # numpy's truth values are no bool; importing numpy for the question would be slow.
+    return isinstance(value, bool) or type(value).__name__ in {"bool_", "bool"}

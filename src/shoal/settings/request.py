@@ -1,0 +1,383 @@
+"""What one run is asked to do: the table of run options.
+
+A field of `Request` is all there is to say about an option. The parameters of
+``shoal.anonymize`` and ``shoal.refine`` carry the same names, types and defaults (a test holds
+them together); checks, job files, flags, ``--help`` and the certificate are made from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import OptionError, did_you_mean
+from shoal.progress import no_progress
+from shoal.schema import Kind, Role
+from shoal.settings.options import (
+    Flag,
+    Option,
+    anything,
+    check_all,
+    mapping,
+    one_of,
+    option,
+    or_none,
+    positive,
+    rows_of,
+    share,
+    truth,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from shoal.privacy import PrivacyModel
+    from shoal.recode import Style
+    from shoal.schema import Schema
+
+__all__ = ["COLUMN_OPTIONS", "EFFORTS", "MISSING_MODES", "OPTIONS", "Request", "request_of"]
+
+EFFORTS = ("fast", "balanced", "best")
+MISSING_MODES = ("category", "suppress", "error")
+
+_BOTH = ("anonymize", "refine")
+_TABLE_COMMANDS = ("anonymize", "refine", "explain", "compare")
+_ALL_COMMANDS = (*_TABLE_COMMANDS, "score", "verify")
+
+
+def _names(name: str, value: Any) -> Any:
+    """Keep what can be read only once; what is no list of names is found with the table."""
+    del name
+    is_list = isinstance(value, Iterable) and not isinstance(value, str)
+    return tuple(value) if is_list else value
+
+
+def _models(name: str, value: Any) -> tuple[PrivacyModel, ...]:
+    del name
+    from shoal.privacy import parse_privacy
+
+    return parse_privacy(value)
+
+
+def _style(name: str, value: Any) -> Style:
+    from shoal.recode import Style
+
+    if isinstance(value, Style):
+        return value
+    return Style.from_dict(mapping(name, value))
+
+
+def _words(words: Iterable[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} or {last}"
+
+
+def _columns(*names: str, on: tuple[str, ...] = _TABLE_COMMANDS, metavar: str = "COLUMNS") -> Flag:
+    return Flag(names=names, on=on, panel="Columns", metavar=metavar)
+
+
+def _detail(name: str, metavar: str, example: str) -> Flag:
+    return Flag(
+        names=(f"--{name}",),
+        on=(*_TABLE_COMMANDS, "score"),
+        panel="Columns",
+        metavar=f"COLUMN={metavar}",
+        example=example,
+    )
+
+
+def _search(*names: str, on: tuple[str, ...], metavar: str | None = None, **more: str) -> Flag:
+    return Flag(names=names, on=on, panel="Search", metavar=metavar, **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What one run is asked to do, checked as far as it can be without the data.
+
+    Raises:
+        OptionError: an option is out of range.
+    """
+
+    quasi_identifiers: str | Iterable[str] = option(
+        check=_names,
+        help="Generalised: could single a person out.",
+        functions=_BOTH,
+        flag=_columns("--qi", "--quasi-identifier", on=_ALL_COMMANDS),
+    )
+    sensitive: str | Iterable[str] = option(
+        default=(),
+        check=_names,
+        help="Published as they are; promises may be made about them.",
+        functions=_BOTH,
+        flag=_columns("--sensitive", on=_ALL_COMMANDS),
+    )
+    identifiers: str | Iterable[str] = option(
+        default=(),
+        check=_names,
+        help="Removed: they name people.",
+        functions=_BOTH,
+        flag=_columns("--identifier"),
+    )
+    insensitive: str | Iterable[str] = option(
+        default=(),
+        check=_names,
+        help="Published as they are.",
+        functions=_BOTH,
+        flag=_columns("--insensitive"),
+    )
+    drop: str | Iterable[str] = option(
+        default=(), check=_names, help="Removed.", functions=_BOTH, flag=_columns("--drop")
+    )
+    hierarchies: Mapping[str, Any] | None = option(
+        default=None,
+        help="Hierarchy file of a column; repeat it.",
+        functions=_BOTH,
+        detail="hierarchy",
+        flag=_detail("hierarchy", "FILE", "zip=zip.csv"),
+    )
+    kinds: Mapping[str, Any] | None = option(
+        default=None,
+        help=f"{_words(Kind)}; repeat it.",
+        functions=_BOTH,
+        detail="kind",
+        flag=_detail("kind", "KIND", "zip=set"),
+    )
+    orders: Mapping[str, Sequence[Any]] | None = option(
+        default=None,
+        help="Values of an ordinal column, low to high.",
+        functions=_BOTH,
+        detail="order",
+        flag=_detail("order", "A,B,...", "size=small,medium,large"),
+    )
+    weights: Mapping[str, float] | None = option(
+        default=None,
+        help="How much a loss counts; 1 unless given.",
+        functions=_BOTH,
+        detail="weight",
+        flag=_detail("weight", "NUMBER", "zip=2"),
+    )
+    missing: str = option(
+        default="category",
+        check=one_of(*MISSING_MODES),
+        help=f"Missing values: {_words(MISSING_MODES)}.",
+        certificate=True,
+        functions=_BOTH,
+        flag=Flag(names=("--missing",), on=("anonymize",), panel="Columns"),
+    )
+    k: int = option(
+        check=whole(2),
+        help="Nobody stands out from fewer than k.",
+        certificate=True,
+        functions=_BOTH,
+        flag=Flag(
+            names=("--k", "-k"),
+            on=("anonymize", "refine", "explain", "verify"),
+            panel="Promises",
+            metavar="K",
+        ),
+    )
+    privacy: tuple[PrivacyModel, ...] = option(
+        default=(),
+        check=_models,
+        given="Any",
+        toml="models",
+        help="Promises beyond k.",  # its flags are those of each model, in shoal.cli.flags
+        certificate=True,
+        functions=_BOTH,
+    )
+    max_suppression: float = option(
+        default=0.0,
+        check=share,
+        help="Share of rows that may be left out.",
+        certificate=True,
+        functions=("anonymize",),
+        flag=Flag(
+            names=("--max-suppression",), on=("anonymize",), panel="Promises", metavar="SHARE"
+        ),
+    )
+    algorithm: str = option(
+        default="auto",
+        check=anything,
+        help="See 'shoal algorithms'.",
+        certificate=True,
+        functions=("anonymize",),
+        flag=_search("--algorithm", on=("anonymize", "explain")),
+    )
+    algorithm_options: Mapping[str, Any] = option(
+        default=None,
+        check=mapping,
+        given="Mapping[str, Any] | None",
+        help="Option of the algorithm; repeat it.",
+        certificate=True,
+        functions=("anonymize",),
+        flag=_search(
+            "--algorithm-option", on=("anonymize",), metavar="NAME=VALUE", example="name=value"
+        ),
+        parts={
+            "effort": _search(
+                "--effort",
+                on=("anonymize",),
+                metavar="EFFORT",
+                help=f"Of the algorithm auto: {_words(EFFORTS)}.",
+            )
+        },
+    )
+    measure: str = option(
+        default="ncp",
+        check=anything,
+        help="What is minimised; see 'shoal measures'.",
+        certificate=True,
+        functions=_BOTH,
+        flag=_search("--measure", on=("anonymize", "refine", "explain")),
+    )
+    measure_options: Mapping[str, Any] = option(
+        default=None,
+        check=mapping,
+        given="Mapping[str, Any] | None",
+        help="Option of the measure; repeat it.",
+        certificate=True,
+        functions=_BOTH,
+        flag=_search(
+            "--measure-option",
+            on=("anonymize", "refine", "score"),
+            metavar="NAME=VALUE",
+            example="name=value",
+        ),
+    )
+    seed: int | None = option(
+        default=None,
+        check=or_none(whole(0)),
+        help="Repeat a run exactly; keep it secret.",
+        functions=_BOTH,
+        flag=_search("--seed", on=_TABLE_COMMANDS),
+    )
+    threads: int | None = option(
+        default=None,
+        check=or_none(whole(1)),
+        help="All cores unless given.",
+        functions=_BOTH,
+        flag=_search("--threads", on=("anonymize",)),
+    )
+    block_rows: int | None = option(
+        default=None,
+        check=or_none(whole(1)),
+        help="Cut larger tables into blocks; chosen unless given.",
+        certificate=True,
+        functions=("anonymize",),
+        flag=_search("--block-rows", on=("anonymize",), metavar="ROWS"),
+    )
+    refine: str | None = option(
+        default=None,
+        check=or_none(one_of(*EFFORTS)),
+        help=f"Improve what any algorithm finds: {_words(EFFORTS)}.",
+        certificate=True,
+        functions=("anonymize",),
+        flag=_search("--refine", on=("anonymize",), metavar="EFFORT"),
+    )
+    effort: str = option(
+        default="balanced",
+        check=one_of(*EFFORTS),
+        help=f"{_words(EFFORTS)}.",
+        functions=("refine",),
+        flag=_search("--effort", on=("refine",), metavar="EFFORT"),
+    )
+    sweeps: int | None = option(
+        default=None,
+        check=or_none(whole(1)),
+        help="How often to go over all groups, instead of as often as it pays.",
+        functions=("refine",),
+        flag=_search("--sweeps", on=("refine",), metavar="N"),
+    )
+    seconds: float | None = option(
+        default=None,
+        check=or_none(positive),
+        help="Search for this long. Ctrl-C ends the search at any time, and the best so far is "
+        "published.",
+        functions=("refine",),
+        flag=_search("--seconds", on=("refine",), metavar="S"),
+    )
+    bound: bool = option(
+        default=False,
+        check=truth,
+        help="Also say how far from the best possible release this one can be at most.",
+        certificate=True,
+        functions=_BOTH,
+        flag=_search("--bound", on=("anonymize", "refine")),
+    )
+    shuffle: bool = option(
+        default=True,
+        check=truth,
+        help="Publish the rows in a random order.",
+        certificate=True,
+        functions=_BOTH,
+        flag=Flag(
+            names=("--no-shuffle",),
+            on=("anonymize",),
+            help="Keep the order of the rows; it may give people away.",
+        ),
+    )
+    style: Style = option(  # noqa: RUF009 - as every other row
+        default=None,
+        check=_style,
+        given="Style | Mapping[str, Any] | None",
+        toml="Mapping[str, Any]",
+        help="How generalised cells are written.",
+        functions=_BOTH,
+        parts={
+            "numeric": Flag(
+                names=("--numeric-output",),
+                on=("anonymize",),
+                panel="Files",
+                metavar="FORM",
+                help="Generalised numbers: interval, bounds, struct, mean or median.",
+            )
+        },
+    )
+    progress: Callable[[int, int, str], None] = no_progress
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        check_all(self)
+
+    def schema(self, columns: Sequence[str]) -> Schema:
+        """Return what the columns of a table are, by their names.
+
+        Raises:
+            RoleError: a column has no role, or two.
+            OptionError: a detail of a column is wrong.
+        """
+        from shoal.schema import build_schema
+
+        return build_schema(columns, **{name: getattr(self, name) for name in COLUMN_OPTIONS})
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what was asked for, in plain values; never the seed."""
+        said = {row.name: getattr(self, row.name) for row in OPTIONS.values() if row.certificate}
+        said["privacy"] = [model.to_dict() for model in self.privacy]
+        return said
+
+
+OPTIONS: dict[str, Option] = {row.name: row for row in rows_of(Request)}
+"""The options of a run, by name."""
+
+COLUMN_OPTIONS = tuple(
+    row.name
+    for row in OPTIONS.values()
+    if row.detail is not None or row.name in {role.option for role in Role}
+)
+"""Those that say what the columns are."""
+
+
+def request_of(options: Mapping[str, Any]) -> Request:
+    """Return the request that these options of ``shoal.anonymize`` make.
+
+    Raises:
+        OptionError: an option does not exist, is out of range, or has to be given.
+    """
+    for name in options:
+        if name not in OPTIONS:
+            raise OptionError(f"There is no option {name!r}.{did_you_mean(name, OPTIONS)}")
+    for name in ("k", "quasi_identifiers"):
+        if name not in options:
+            raise OptionError(f"{name} is not given; say it as for shoal.anonymize.")
+    return Request(**options)
