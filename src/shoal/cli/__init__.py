@@ -9,13 +9,13 @@ __all__ = ["main"]
 
 def main() -> NoReturn:
     """Run the program ``shoal`` with the arguments of the process and exit with its status."""
-    import io
+    import os
+    import signal
     import sys
+
+    # Until the command looks after signals itself, nothing is open that would have to be closed.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
 
     from shoal.cli.run import run_program
 
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that lacks a letter of a column's name gets a substitute, not a traceback.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
     run_program(sys.argv[1:])

@@ -69,9 +69,9 @@ def compare(
     results = out
     if results is None and report not in (None, "-"):
         results = str(Path(str(report)).with_suffix(".jsonl"))
-    check_files(source, {"the report": report, "the results": results})
     base = load_job(job)
     arguments = merge(base, columns, PrivacyFlags(), RunFlags(k=sizes[0], seed=seed))
+    check_files(source, {"the report": report, "the results": results})
     wanted = [base.measure or "ncp"] if measures is None else opt.parse_names([measures])
     for name in ("k", "algorithm", "measure"):
         arguments.pop(name, None)

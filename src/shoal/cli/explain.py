@@ -50,10 +50,10 @@ def explain(
     from shoal.cli.settings import RunFlags, load_job, merge, read_input
     from shoal.progress import showing_progress
 
-    check_files(source, {"the explanation": out})
     base = load_job(job)
     flags = RunFlags(k=k, algorithm=algorithm, measure=measure, seed=seed)
     arguments = merge(base, columns, PrivacyFlags(), flags)
+    check_files(source, {"the explanation": out})
     frame = read_input(source, base, reading, kinds=arguments["kinds"])
     from shoal.study.explain import explain as measure_changes
 

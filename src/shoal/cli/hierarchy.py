@@ -84,6 +84,9 @@ def build(
     }
     given = {name: value for name, value in options.items() if value is not None}
     _refuse_to_replace(output, force=force)
+    from shoal.cli.outputs import check_files
+
+    check_files(source, {"the hierarchy file": output})
     series = _read_column(source, column, file_format, delimiter, missing_values)
     tree = _build(series, method, given)
     text = io.StringIO()

@@ -56,10 +56,12 @@ class Outputs:
             DataError: a folder does not exist, or the table's format is not known.
         """
         from shoal.io import detect_format, is_database
+        from shoal.io.location import refuse_almost_url
 
         if is_database(self.table):
             self._check_database()
         else:
+            refuse_almost_url(self.table)
             detect_format(self.table, self.format)
             if self.if_exists is not None:
                 raise OptionError(
@@ -77,11 +79,11 @@ class Outputs:
 
     def _check_database(self) -> None:
         from shoal.io import is_database, shown_name
-        from shoal.io.sql import check_target, same_table
+        from shoal.io.sql import check_target, reads_table
 
         check_target(self.table, self.if_exists or "fail")
         source = self.source
-        if source is not None and is_database(source) and same_table(source, self.table):
+        if source is not None and is_database(source) and reads_table(source, self.table):
             raise OptionError(
                 f"The table and the input would be the same, {shown_name(source)!r}. "
                 "Give each its own."
@@ -160,14 +162,18 @@ def check_files(source: str | None, outputs: Mapping[str, str | None]) -> None:
         OptionError: two of them, or one and the input, are the same file.
         DataError: a folder does not exist.
     """
+    from shoal.inputs import note_input, refuse_input
     from shoal.io import is_database
+    from shoal.io.location import refuse_almost_url
 
+    if source is not None and not is_database(source):
+        note_input(source)
     taken: dict[str, str] = {}
-    if source not in (None, STREAM) and not is_database(source or ""):
-        taken[_real(source)] = "the input"
     for name, path in outputs.items():
         if path is None:
             continue
+        refuse_almost_url(path)
+        refuse_input(path, name)
         real = _real(path)
         if real in taken:
             message = f"{name.capitalize()} and {taken[real]} would be the same file, {path!r}."

@@ -78,6 +78,8 @@ def refine(
     del debug
     from shoal.cli.outputs import Outputs, format_of_output
     from shoal.cli.settings import RunFlags, load_job, merge, read_input
+    from shoal.inputs import note_input
+    from shoal.io import is_database
 
     base = load_job(job)
     arguments = merge(
@@ -107,6 +109,8 @@ def refine(
         delimiter=reading.delimiter,
         if_exists=None,
     )
+    if not is_database(groups):
+        note_input(groups, "the groups file")
     outputs.check()
     frame = read_input(source, base, reading, kinds=arguments["kinds"])
     labels = read_groups(groups, group_column, frame.height)

@@ -15,16 +15,22 @@ import contextlib
 import os
 import signal
 import sys
+import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import NoReturn
 
 from shoal.cli.aside import Aside
+from shoal.cli.streams import discard, open_streams, quiet_libraries
 from shoal.errors import ShoalError
+from shoal.inputs import Watch, watching_inputs
+from shoal.spoken import hide_credentials, hide_names, hide_words, safe_lines
 
 __all__ = ["BUG", "Stopped", "note_kept", "note_written", "run", "run_program", "show_traces"]
 
 BUG = 70  # EX_SOFTWARE of sysexits.h
+_LONGEST = 2_000  # characters of a line
 
 
 class Stopped(BaseException):
@@ -42,6 +48,8 @@ class _State:
     written = False
     kept = ""
     soften: Callable[[], None] | None = None
+    arguments: Sequence[str] = ()
+    watch: Watch | None = None
 
 
 def show_traces(wanted: bool) -> bool:
@@ -70,11 +78,23 @@ def soften_next_interrupt(instead: Callable[[], None] | None) -> None:
 
 def run_program(arguments: Sequence[str]) -> NoReturn:
     """Run one command as the whole process; ends the process with its exit status."""
+    open_streams()
+    if "--debug" not in arguments:
+        quiet_libraries()
+        # What a library does wrong while the process ends is none of the user's business.
+        sys.unraisablehook = lambda _: None
+        threading.excepthook = lambda _: None
+    warnings.showwarning = lambda message, *_, **__: _say(f"Warning: {message}")
     aside = Aside(lambda: _call(arguments))
     status = run(arguments, call=aside.wait)
     if aside.running:
         # Stopped in the middle of the work: nobody waits for it to end.
         os._exit(status)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            discard(stream)
     sys.exit(status)
 
 
@@ -90,8 +110,10 @@ def run(arguments: Sequence[str], *, call: Callable[[], int] | None = None) -> i
     _State.debug = _State.written = False
     _State.kept = ""
     _State.soften = None
+    _State.arguments = arguments
+    _State.watch = None
     try:
-        with _stopping():
+        with _stopping(for_good=call is not None):
             status = _call(arguments) if call is None else call()
             sys.stdout.flush()
             return status
@@ -108,34 +130,37 @@ def run(arguments: Sequence[str], *, call: Callable[[], int] | None = None) -> i
     except BrokenPipeError:
         # The reader of our output has left, as `head` does. Python would complain again when it
         # flushes at exit, so what is left goes nowhere.
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard(sys.stdout)
         return 1
     except ShoalError as error:
         _trace()
         _say(f"Error: {error}")
         return error.exit_status
-    except Exception as error:  # noqa: BLE001 - the last door: a bug becomes one line
+    except BaseException as error:  # noqa: BLE001 - the last door: whatever it is becomes one line
         return _unplanned(error)
 
 
 def _end_the_rest() -> None:
     """See to it that a thread that is still at work leaves nothing behind."""
-    from shoal.io.atomic import abandon_outputs
-    from shoal.progress import close_display
-
-    abandon_outputs()
-    close_display()
+    # Not imported here: the other thread may be in the middle of an import. What it has not
+    # imported it has not used.
+    ends = {"shoal.io.atomic": "abandon_outputs", "shoal.progress": "close_display"}
+    for module, name in ends.items():
+        end = getattr(sys.modules.get(module), name, None)
+        if end is not None:
+            with contextlib.suppress(Exception):
+                end()
 
 
 def _call(arguments: Sequence[str]) -> int:
     from shoal.cli.app import app
 
-    status = app(args=list(arguments), prog_name="shoal", standalone_mode=False)
+    with watching_inputs() as _State.watch:
+        status = app(args=list(arguments), prog_name="shoal", standalone_mode=False)
     return status if isinstance(status, int) else 0
 
 
-def _unplanned(error: Exception) -> int:
+def _unplanned(error: BaseException) -> int:
     # typer's own errors (wrong usage) know their status; which class they are depends on its
     # version, so they are told by what they can do.
     describe = getattr(error, "format_message", None)
@@ -146,14 +171,34 @@ def _unplanned(error: Exception) -> int:
         end = "" if text.endswith((".", "?")) else "."
         _say(f"Error: {text}{end}\nTry '{command} --help'.")
         return 2
+    if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
+        discard(sys.stdout)
+        return 1
     _trace()
-    if isinstance(error, MemoryError):
-        _say("Error: the table does not fit into the memory of this machine.")
-        return 2
+    known = _known(error)
+    if known is not None:
+        text, status = known
+        _say(f"{text} The output files are complete." if _State.written else text)
+        discard(sys.stdout)
+        return status
     # Not the message: an exception of another library may show a cell of the input.
     hint = "" if _State.debug else " Run again with --debug for the details, and please report it."
     _say(f"Error: Shoal failed unexpectedly ({type(error).__name__}).{hint}")
     return BUG
+
+
+def _known(error: BaseException) -> tuple[str, int] | None:
+    """Return message and status of what the machine does rather than the program."""
+    if isinstance(error, KeyboardInterrupt):
+        return "Interrupted.", 128 + signal.SIGINT
+    if isinstance(error, MemoryError):
+        return "Error: the table does not fit into the memory of this machine.", 2
+    if isinstance(error, OSError) and error.strerror:
+        # Only streams for people are written to without a name; files have their own messages.
+        return f"Error: the system refuses to go on: {error.strerror}.", 2
+    if type(error).__name__ == "Abort":  # typer's, when the answer to a question does not come
+        return "Error: the input ended before every question was answered.", 2
+    return None
 
 
 def _trace() -> None:
@@ -164,17 +209,24 @@ def _trace() -> None:
 
 
 def _say(text: str) -> None:
-    from shoal.io.location import hide_credentials
-
     # A word of the command line may be the URL of a database, and stderr ends up in logs.
-    text = hide_credentials(text)
-    with contextlib.suppress(OSError, ValueError):
+    text = hide_words(hide_credentials(text), _State.arguments)
+    if _State.watch is not None:
+        text = hide_names(text, _State.watch.doubtful)
+    text = safe_lines(text, None if _State.debug else _LONGEST)
+    try:
         print(text, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
+    except (OSError, ValueError):
+        discard(sys.stderr)
 
 
 @contextlib.contextmanager
-def _stopping() -> Iterator[None]:
-    """Turn Ctrl-C and requests to terminate into ``Stopped`` while the block runs."""
+def _stopping(*, for_good: bool) -> Iterator[None]:
+    """Turn Ctrl-C and requests to terminate into ``Stopped`` while the block runs.
+
+    Args:
+        for_good: whether the process ends after the block; then nothing interrupts its end.
+    """
 
     def stop(number: int, frame: FrameType | None) -> None:
         del frame
@@ -198,5 +250,7 @@ def _stopping() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            if handler is not None:
+            if for_good:
+                signal.signal(number, signal.SIG_IGN)
+            elif handler is not None:
                 signal.signal(number, handler)  # type: ignore[arg-type]  # as getsignal gave it

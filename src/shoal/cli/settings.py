@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.cli.options import parse_names, parse_pairs, parse_value
 from shoal.errors import OptionError
+from shoal.inputs import note_input
 
 if TYPE_CHECKING:
     import polars as pl
@@ -160,6 +161,8 @@ def merge_columns(job: Job, flags: ColumnFlags) -> dict[str, Any]:
         options[way] |= details[way]
     for name, text in parse_pairs("--weight", flags.weight, "zip=2").items():
         options["weights"][name] = _number("--weight", name, text)
+    for file in options["hierarchies"].values():
+        note_input(file, "the hierarchy file")
     return options
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TextIO
 
 from shoal.errors import HierarchyError, OptionError
+from shoal.inputs import refuse_input
+from shoal.limits import read_side_file
 
 __all__ = ["read_rows", "write_rows"]
 
@@ -65,6 +67,7 @@ def write_rows(
         target.write(text)
         return
     path = Path(target)
+    refuse_input(path, "the hierarchy file")
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.write_bytes(text.encode())
@@ -81,7 +84,7 @@ def _read_text(source: str | PathLike[str] | TextIO) -> tuple[str, str]:
     path = Path(source)
     subject = f"The hierarchy file {str(path)!r}"
     try:
-        data = path.read_bytes()
+        data = read_side_file(path, "the hierarchy file")
     except OSError as error:
         msg = f"{subject} cannot be read: {error.strerror}."
         raise HierarchyError(msg) from error

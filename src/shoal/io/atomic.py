@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import IO, ClassVar, Protocol, Self
 
 from shoal.errors import DataError, OptionError
+from shoal.inputs import refuse_input
 from shoal.io.location import hide_credentials
 
 __all__ = [
@@ -102,7 +103,7 @@ class AtomicGroup:
 
         Raises:
             DataError: the folder is missing, the target is a folder, or the disk is full.
-            OptionError: the group already writes to this target.
+            OptionError: the group already writes to this target, or the command reads it.
         """
         shown = os.fspath(target)
         path = None if shown == "-" else Path(shown)
@@ -110,6 +111,7 @@ class AtomicGroup:
         if any(each.target == final for each in self._staged):
             message = f"Two outputs would be written to {_name(shown)}; give each its own file."
             raise OptionError(message)
+        refuse_input(shown)
         folder = None if stream or final is None else final.parent
         with _reporting(shown):
             with _undisturbed():
@@ -129,11 +131,15 @@ class AtomicGroup:
         self._transactions.append(transaction)
 
     def _commit(self) -> None:
+        written: set[tuple[int, int]] = set()
         try:
             for staged in sorted(self._staged, key=lambda each: each.stream):
                 # A stream may take its time; what it got cannot be taken back anyway.
                 guard = contextlib.nullcontext() if staged.stream else _undisturbed()
                 with _reporting(staged.shown), guard:
+                    if not staged.stream:
+                        # Another spelling of a name may be the same file on this disk.
+                        _check_new(staged, written)
                     _publish(staged)
             for transaction in self._transactions:
                 transaction.commit()
@@ -225,7 +231,8 @@ def sha256_of(path: str | PathLike[str]) -> str:
 
 def _resolve(path: Path, shown: str) -> tuple[Path, bool]:
     """Return the file behind links, and whether it is a pipe or device."""
-    final = path.resolve()
+    # Not Path.resolve, which ends in another error than OSError when links go in a circle.
+    final = Path(os.path.realpath(path))
     try:
         mode = final.stat().st_mode
     except FileNotFoundError:
@@ -262,7 +269,20 @@ def _mode_for(final: Path) -> int:
         return 0o666 & ~mask
 
 
+def _check_new(staged: _Staged, written: set[tuple[int, int]]) -> None:
+    """Make sure that the target is no file that the group has written, and note this one."""
+    assert staged.target is not None
+    with contextlib.suppress(FileNotFoundError):
+        there = staged.target.stat()
+        if (there.st_dev, there.st_ino) in written:
+            message = f"Two outputs would be written to {_name(staged.shown)}; give each its own."
+            raise OptionError(message)
+    status = staged.temporary.stat()
+    written.add((status.st_dev, status.st_ino))
+
+
 def _publish(staged: _Staged) -> None:
+    refuse_input(staged.shown)
     if staged.stream:
         with staged.temporary.open("rb") as source:
             if staged.target is None:

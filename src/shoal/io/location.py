@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from shoal.errors import OptionError, did_you_mean
+from shoal.spoken import hide_credentials
 
 __all__ = [
     "IF_EXISTS",
@@ -23,6 +24,7 @@ __all__ = [
     "hide_credentials",
     "is_database",
     "parse_location",
+    "refuse_almost_url",
     "shown_name",
 ]
 
@@ -31,10 +33,9 @@ IF_EXISTS = ("fail", "replace")
 
 _SCHEMES = {"postgresql": "postgresql", "postgres": "postgresql", "sqlite": "sqlite"}
 _URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://", re.IGNORECASE)
-# Everything up to the last @ of a word that starts like a URL: a password may hold any character,
-# and paths may have lost a slash on their way into a message.
-_USER = re.compile(r"([a-z][a-z0-9+.-]+:/{1,2})\S*@", re.IGNORECASE)
-_SECRET = re.compile(r"((?:password|passfile|passwd|pwd|sslkey)=)[^&\s'\"]*", re.IGNORECASE)
+# What somebody may have meant to be a URL: a slash or colon too few, or no scheme at all.
+_ALMOST = re.compile(r"(?:postgres(?:ql)?|sqlite3?)(?::|//)", re.IGNORECASE)
+_NO_SCHEME = re.compile(r"[^/@:]+:[^@]*@[^@/]+(?:/.*)?")
 _PART = r'(?:"(?:[^"]|"")+"|[^".]+)'
 _TABLE = re.compile(rf"(?:(?P<schema>{_PART})\.)?(?P<name>{_PART})")
 
@@ -79,9 +80,21 @@ def shown_name(name: str | PathLike[str]) -> str:
         return hide_credentials(text)
 
 
-def hide_credentials(text: str) -> str:
-    """Return a text with the users and passwords of all URLs in it replaced by ``***``."""
-    return _SECRET.sub(r"\1***", _USER.sub(r"\1***@", text))
+def refuse_almost_url(name: str | PathLike[str]) -> None:
+    """Make sure that the name of a file is no URL of a database with a typing error in it.
+
+    Raises:
+        OptionError: it looks like one; the message shows nothing of it, it may hold a password.
+    """
+    text = os.fspath(name)
+    if is_database(text) or os.path.lexists(text):
+        return
+    if _ALMOST.match(text) or _NO_SCHEME.fullmatch(text):
+        raise OptionError(
+            "There is no such file, and it looks like the URL of a database that is not quite "
+            "one; write postgresql://user:password@host/database?table=name or "
+            "sqlite:///file.db?table=name."
+        )
 
 
 def check_if_exists(choice: str) -> str:

@@ -8,10 +8,11 @@ text that PostgreSQL gives them.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, did_you_mean
+from shoal.inputs import current_watch, note_table, refuse_table
 from shoal.io.sql import BATCH, choose_columns, collect_batches
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ def read(location: Location, columns: Sequence[str] | None) -> pl.DataFrame:
     """Read a table, or only some of its columns."""
     from psycopg import sql
 
+    if current_watch() is not None:
+        for table in tables_read(location):
+            note_table(table)
     with _session(location) as connection:
         # Nothing of this session can write, and all its queries see one state of the table.
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -66,21 +70,50 @@ def check_target(location: Location, if_exists: str) -> None:
         _check_existing(connection, location, if_exists)
 
 
-def identity(location: Location) -> object:
+# The start of the server, to the microsecond, tells servers apart without special rights.
+_IDENTITY = "SELECT pg_postmaster_start_time(), current_database(), "
+# A table, the tables that inherit from it (its partitions), and those behind a view.
+_READS = """
+WITH RECURSIVE reads(oid) AS (
+    SELECT to_regclass(%s)::oid
+    UNION
+    SELECT found.oid FROM reads JOIN LATERAL (
+        SELECT inhrelid AS oid FROM pg_catalog.pg_inherits WHERE inhparent = reads.oid
+        UNION ALL
+        SELECT refobjid FROM pg_catalog.pg_rewrite AS rule JOIN pg_catalog.pg_depend ON
+            classid = 'pg_catalog.pg_rewrite'::regclass AND objid = rule.oid
+            AND refclassid = 'pg_catalog.pg_class'::regclass
+        WHERE ev_class = reads.oid
+    ) AS found ON true
+)
+"""
+
+
+def identity(location: Location) -> Hashable:
     """Return what tells the table apart from all others; None if it does not exist."""
     with _session(location) as connection:
-        # The start of the server, to the microsecond, tells servers apart without special rights.
         row = connection.execute(
-            "SELECT pg_postmaster_start_time(), current_database(), to_regclass(%s)::oid",
-            [_regclass(location, connection)],
+            _IDENTITY + "to_regclass(%s)::oid", [_regclass(location, connection)]
         ).fetchone()
-    return None if row is None or row[2] is None else row
+    return None if row is None or row[2] is None else tuple(row)
+
+
+def tables_read(location: Location) -> list[Hashable]:
+    """Return every table that a query on this one reads: also those behind a view."""
+    with _session(location) as connection:
+        rows = connection.execute(
+            f"{_READS} {_IDENTITY} oid FROM reads WHERE oid IS NOT NULL",
+            [_regclass(location, connection)],
+        ).fetchall()
+    return [tuple(row) for row in rows]
 
 
 def stage(location: Location, frame: pl.DataFrame, if_exists: str) -> _Pending:
     """Write the table in a transaction and return it, not yet committed."""
     from psycopg import sql
 
+    if current_watch() is not None:
+        refuse_table(identity(location), location.shown)
     declarations, types, cells = [], [], []
     for column in frame.get_columns():
         type_name, declaration, stored = _stored(column)

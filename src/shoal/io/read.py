@@ -16,7 +16,7 @@ from shoal.errors import DataError
 from shoal.io.celltypes import mark_missing, type_columns
 from shoal.io.delimited import Columns, parse_delimited, pick_columns
 from shoal.io.formats import Format, check_delimiter, detect_format
-from shoal.io.location import is_database
+from shoal.io.location import is_database, refuse_almost_url
 from shoal.io.records import check_utf8
 from shoal.io.source import Source, open_source
 
@@ -68,6 +68,7 @@ def read_table(
         chosen = columns(column_names(path)) if callable(columns) else columns
         names = [chosen] if isinstance(chosen, str) else chosen
         return read_sql(path, None if names is None else list(names))
+    refuse_almost_url(path)
     found = detect_format(path, format)
     separator = "\t" if delimiter is None and found.name == "tsv" else check_delimiter(delimiter)
     name = "Standard input" if path == "-" else repr(path)

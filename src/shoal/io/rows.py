@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from shoal.inputs import note_input
 from shoal.io.formats import detect_format
 
 __all__ = ["guess_rows"]
@@ -21,6 +22,7 @@ def guess_rows(source: str, format: str | None = None) -> int | None:  # noqa: A
     found = detect_format(source, format)
     if not path.is_file():
         return None
+    note_input(source)
     if found.name == "parquet":
         return _parquet_rows(path)
     if not found.is_text:

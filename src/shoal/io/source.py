@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from shoal.errors import DataError
+from shoal.inputs import note_input
 from shoal.io.compression import compression_of, decompress
 
 __all__ = ["Source", "open_source"]
@@ -90,6 +91,7 @@ def open_source(path: str, name: str, compression: str | None = None) -> Iterato
     Raises:
         DataError: it does not exist, is a folder, or cannot be read.
     """
+    note_input(path)
     if path == "-":
         yield Source(sys.stdin.buffer, name, compression, 0)
         return

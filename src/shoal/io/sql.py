@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from shoal.errors import DataError, did_you_mean
@@ -29,8 +29,8 @@ __all__ = [
     "column_names",
     "insertable",
     "read_sql",
+    "reads_table",
     "rows_sha256",
-    "same_table",
     "stage_sql",
 ]
 
@@ -42,7 +42,8 @@ class _Backend(Protocol):
     def column_names(self, location: Location) -> list[str]: ...
     def read(self, location: Location, columns: Sequence[str] | None) -> pl.DataFrame: ...
     def check_target(self, location: Location, if_exists: str) -> None: ...
-    def identity(self, location: Location) -> object: ...
+    def identity(self, location: Location) -> Hashable: ...
+    def tables_read(self, location: Location) -> list[Hashable]: ...
     def stage(self, location: Location, frame: pl.DataFrame, if_exists: str) -> Transaction: ...
 
 
@@ -76,13 +77,16 @@ def check_target(url: str, if_exists: str) -> None:
     _backend(location).check_target(location, check_if_exists(if_exists))
 
 
-def same_table(one: str, other: str) -> bool:
-    """Tell whether two URLs name the same table, however they are written."""
-    first, second = parse_location(one), parse_location(other)
+def reads_table(source: str, target: str) -> bool:
+    """Tell whether one URL reads the table of another, however they are written.
+
+    A view reads the tables behind it.
+    """
+    first, second = parse_location(source), parse_location(target)
     if first.scheme != second.scheme:
         return False
-    mine = _backend(first).identity(first)
-    return mine is not None and mine == _backend(second).identity(second)
+    theirs = _backend(second).identity(second)
+    return theirs is not None and theirs in _backend(first).tables_read(first)
 
 
 def stage_sql(group: AtomicGroup, frame: pl.DataFrame, url: str, if_exists: str) -> None:

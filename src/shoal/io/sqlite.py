@@ -11,12 +11,13 @@ from __future__ import annotations
 import contextlib
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from shoal.errors import DataError, did_you_mean
+from shoal.inputs import note_database, note_table, refuse_input, refuse_table
 from shoal.io.celltypes import type_columns
 from shoal.io.sql import BATCH, choose_columns, collect_batches
 
@@ -44,6 +45,8 @@ def column_names(location: Location) -> list[str]:
 
 def read(location: Location, columns: Sequence[str] | None) -> pl.DataFrame:
     """Read a table, or only some of its columns."""
+    for table in tables_read(location):
+        note_table(table)
     with _reading(location) as connection:
         # One view of the table for all queries, whoever writes to it meanwhile.
         connection.execute("BEGIN")
@@ -65,6 +68,7 @@ def read(location: Location, columns: Sequence[str] | None) -> pl.DataFrame:
 def check_target(location: Location, if_exists: str) -> None:
     """Raise unless the table could be written."""
     path = _path(location)
+    refuse_input(path, "the database", database=True)
     if not path.exists():
         if not path.parent.is_dir():
             raise DataError(
@@ -72,17 +76,38 @@ def check_target(location: Location, if_exists: str) -> None:
                 "exist."
             )
         return
-    with _reading(location) as connection:
+    with _reading(location, reads_rows=False) as connection:
         _check_existing(connection, location, if_exists)
 
 
-def identity(location: Location) -> object:
+def identity(location: Location) -> Hashable:
     """Return what tells the table apart from all others; None if the file does not exist."""
+    return _identity(location, location.table)
+
+
+def tables_read(location: Location) -> list[Hashable]:
+    """Return every table that a query on this one reads: of a view, also those behind it."""
+    names = {location.table.lower()}
+
+    def note(action: int, table: str | None, *_: str | None) -> int:
+        if action == sqlite3.SQLITE_READ and table:
+            names.add(table.lower())
+        return sqlite3.SQLITE_OK
+
+    with _reading(location) as connection:
+        _declared(connection, location)  # says what is wrong if there is no such table
+        connection.set_authorizer(note)
+        connection.execute(f"SELECT * FROM {_quoted(location.table)} LIMIT 0")
+        connection.set_authorizer(None)
+    return [_identity(location, name) for name in sorted(names)]
+
+
+def _identity(location: Location, table: str) -> Hashable:
     try:
         status = _path(location).stat()
     except OSError:
         return None
-    return (status.st_dev, status.st_ino, location.table.lower())
+    return (status.st_dev, status.st_ino, table.lower())
 
 
 def stage(location: Location, frame: pl.DataFrame, if_exists: str) -> _Pending:
@@ -90,6 +115,7 @@ def stage(location: Location, frame: pl.DataFrame, if_exists: str) -> _Pending:
     import polars as pl
 
     check_target(location, if_exists)
+    refuse_table(identity(location), location.shown)
     declarations, cells = [], []
     for column in frame.get_columns():
         declaration, stored = _stored(column)
@@ -124,6 +150,9 @@ class _Pending:
         self._done = False
         with _reporting(location, "write"):
             self.connection = sqlite3.connect(self._path, isolation_level=None)
+            # Rows of a table that is replaced, or of one that never came to be, are wiped out
+            # rather than left in free pages of the file.
+            self.connection.execute("PRAGMA secure_delete = ON")
 
     def begin(self) -> None:
         """Start the transaction; nobody else can write until it ends."""
@@ -152,10 +181,12 @@ def _path(location: Location) -> Path:
 
 
 @contextlib.contextmanager
-def _reading(location: Location) -> Iterator[sqlite3.Connection]:
+def _reading(location: Location, *, reads_rows: bool = True) -> Iterator[sqlite3.Connection]:
     path = _path(location)
     if not path.is_file():
         raise DataError(f"There is no file {str(path)!r}.")
+    if reads_rows:
+        note_database(path)
     with _reporting(location, "read"):
         # mode=ro: reading must never make or change a file.
         url = f"file:{quote(str(path.absolute()))}?mode=ro"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from os import PathLike
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from shoal.errors import DataError
+from shoal.limits import read_side_file
 from shoal.report.svg import per_cent
 
 if TYPE_CHECKING:
@@ -46,10 +47,10 @@ def read_explanation(path: str | PathLike[str]) -> Explained:
         DataError: the file cannot be read, or is none of those.
     """
     try:
-        findings = json.loads(Path(path).read_text(encoding="utf-8"))
+        findings = json.loads(read_side_file(Path(path), "the explanation").decode("utf-8-sig"))
     except OSError as error:
         raise DataError(f"Could not read {str(path)!r}: {error.strerror}.") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         findings = None
     if not _is_explanation(findings):
         raise DataError(f"{str(path)!r} is not what 'shoal explain --out' writes.")
@@ -57,15 +58,43 @@ def read_explanation(path: str | PathLike[str]) -> Explained:
 
 
 def _is_explanation(findings: Any) -> bool:
-    def holds(each: Any, **types: Any) -> bool:
-        return isinstance(each, dict) and all(isinstance(each.get(n), t) for n, t in types.items())
+    def holds(each: Any, **checks: Callable[[Any], bool]) -> bool:
+        return isinstance(each, dict) and all(is_(each.get(n)) for n, is_ in checks.items())
 
-    number = (int, float)
-    return holds(findings, advice=list, changes=list, outliers=list) and all(
+    return holds(findings, advice=_is_list, changes=_is_list, outliers=_is_list) and all(
         (
-            *(holds(change, sentence=str, loss=number) for change in findings["changes"]),
-            *(holds(each, cells=dict, n_rows=int, loss=number) for each in findings["outliers"]),
+            *(isinstance(sentence, str) for sentence in findings["advice"]),
+            *(holds(each, sentence=_is_text, loss=_is_number) for each in findings["changes"]),
+            *(
+                holds(each, cells=_is_plain, n_rows=_is_count, loss=_is_number)
+                for each in findings["outliers"]
+            ),
         )
+    )
+
+
+def _is_list(each: Any) -> bool:
+    return isinstance(each, list)
+
+
+def _is_text(each: Any) -> bool:
+    return isinstance(each, str)
+
+
+def _is_count(each: Any) -> bool:
+    return isinstance(each, int) and not isinstance(each, bool) and 0 <= each < 2**63
+
+
+def _is_number(each: Any) -> bool:
+    # What a share of loss is: JSON as Python reads it also has NaN, and numbers of any length.
+    is_number = isinstance(each, (int, float)) and not isinstance(each, bool)
+    return is_number and -1e9 < each < 1e9
+
+
+def _is_plain(cells: Any) -> bool:
+    """Tell whether cells are a table of texts and numbers, with nothing nested in it."""
+    return isinstance(cells, dict) and all(
+        cell is None or isinstance(cell, (str, int, float)) for cell in cells.values()
     )
 
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import JobError, OptionError, RoleError, did_you_mean
+from shoal.inputs import refuse_input
+from shoal.limits import read_side_file
 from shoal.schema import Kind, Role, parse_kind, parse_role
 
 __all__ = ["Job", "JobColumn", "format_job", "read_job", "write_job"]
@@ -123,7 +125,7 @@ def read_job(path: str | PathLike[str]) -> Job:
     """
     file = Path(path)
     try:
-        text = file.read_bytes().decode("utf-8-sig")
+        text = read_side_file(file, "the job file").decode("utf-8-sig")
     except FileNotFoundError:
         raise JobError(f"There is no job file {str(file)!r}.") from None
     except UnicodeDecodeError:
@@ -279,6 +281,7 @@ def write_job(
     can be moved.
     """
     file = Path(path)
+    refuse_input(file, "the job file")
     data = format_job(job, comments, folder=file.parent).encode()
     partial = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     try:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from shoal.errors import DataError, OptionError, ShoalError, did_you_mean
+from shoal.inputs import refuse_input
 from shoal.settings.request import Request, request_of
 from shoal.study.side_by_side import run_side_by_side
 
@@ -385,6 +386,7 @@ class _Ledger:
 
     def __enter__(self) -> Self:
         if self.path is not None:
+            refuse_input(self.path, "the results")
             try:
                 torn = self.path.exists() and self.path.read_bytes()[-1:] not in {b"", b"\n"}
                 self.handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)

@@ -1,0 +1,160 @@
+"""What a command has read, so that no output of it can replace an input.
+
+Every reader says which file it opens (`note_input`), every writer asks before it touches one
+(`refuse_input`). Files are compared by what they are, not by what they are called: a link, a hard
+link, another spelling or a redirected stream is the same file. Outside a command nothing is
+remembered: a program may read a file and replace it later.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+
+from shoal.errors import OptionError
+
+__all__ = [
+    "Watch",
+    "current_watch",
+    "note_database",
+    "note_input",
+    "note_table",
+    "refuse_input",
+    "refuse_table",
+    "watching_inputs",
+]
+
+_STREAM = "-"
+
+
+@dataclass
+class Watch:
+    """What one command has read.
+
+    Attributes:
+        files: what each file is for, by its device and number, and by its path.
+        databases: the same for the files of databases, other tables of which may be written.
+        tables: what each table of a database is for, by what tells it apart.
+        doubtful: column names that may be cells, with the place of each.
+    """
+
+    files: dict[Hashable, str] = field(default_factory=dict)
+    databases: dict[Hashable, str] = field(default_factory=dict)
+    tables: dict[Hashable, str] = field(default_factory=dict)
+    doubtful: dict[str, int] = field(default_factory=dict)
+
+
+_CURRENT: ContextVar[Watch | None] = ContextVar("shoal_inputs", default=None)
+
+
+@contextmanager
+def watching_inputs() -> Iterator[Watch]:
+    """Remember what is read while the block runs; for one command."""
+    watch = Watch()
+    token = _CURRENT.set(watch)
+    try:
+        yield watch
+    finally:
+        _CURRENT.reset(token)
+
+
+def current_watch() -> Watch | None:
+    """Return what the present command has read; None outside a command."""
+    return _CURRENT.get()
+
+
+def note_input(path: str | PathLike[str], what: str = "the input") -> None:
+    """Remember a file that is read, or is about to be; ``-`` is standard input.
+
+    Args:
+        path: the file; one that does not exist is nobody's input.
+        what: what to call it in a message.
+    """
+    watch = _CURRENT.get()
+    if watch is None:
+        return
+    for key in _keys(path, stream=0):
+        watch.files.setdefault(key, what)
+
+
+def note_database(path: str | PathLike[str], what: str = "the input") -> None:
+    """Remember the file of a database that is read, and the files that belong to it."""
+    watch = _CURRENT.get()
+    if watch is None:
+        return
+    for ending in ("", "-wal", "-shm", "-journal"):
+        for key in _keys(os.fspath(path) + ending, stream=0):
+            watch.databases.setdefault(key, what)
+
+
+def note_table(identity: Hashable, what: str = "the input") -> None:
+    """Remember a table of a database that is read."""
+    watch = _CURRENT.get()
+    if watch is not None and identity is not None:
+        watch.tables.setdefault(identity, what)
+
+
+def refuse_input(
+    path: str | PathLike[str], output: str = "the output", *, database: bool = False
+) -> None:
+    """Make sure that a file about to be written is none that the command reads.
+
+    Args:
+        path: the file; ``-`` is standard output, which may be a file as well.
+        output: what to call it in a message.
+        database: whether a table of it is written rather than the whole file.
+
+    Raises:
+        OptionError: it is an input.
+    """
+    watch = _CURRENT.get()
+    if watch is None:
+        return
+    for key in _keys(path, stream=1):
+        found = watch.files.get(key) or (None if database else watch.databases.get(key))
+        if found is not None:
+            raise _same(output, found, f"the same file, {os.fspath(path)!r}")
+
+
+def refuse_table(identity: Hashable, shown: str, output: str = "the table") -> None:
+    """Make sure that a table of a database about to be replaced is none that the command reads.
+
+    Raises:
+        OptionError: it is an input, or an input is a view of it.
+    """
+    watch = _CURRENT.get()
+    if watch is not None and identity is not None and identity in watch.tables:
+        raise _same(output, watch.tables[identity], f"the same, {shown!r}")
+
+
+def _same(output: str, what: str, same: str) -> OptionError:
+    return OptionError(
+        f"{output[:1].upper()}{output[1:]} and {what} would be {same}. Give each its own."
+    )
+
+
+def _keys(path: str | PathLike[str], *, stream: int) -> list[Hashable]:
+    """Return by what a file is known: its number on its device, and where it is."""
+    name = os.fspath(path)
+    number = _number_of(stream if name == _STREAM else name)
+    if number is None:
+        return []
+    # The path too: the file may be replaced by another program while we work.
+    return [number] if name == _STREAM else [number, os.path.realpath(name)]
+
+
+def _number_of(file: str | int) -> tuple[int, int] | None:
+    try:
+        status = os.fstat(file) if isinstance(file, int) else Path(file).stat()
+    except (OSError, ValueError):
+        return None
+    # A terminal or a pipe may well be read from and written to.
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISBLK(status.st_mode)):
+        return None
+    return status.st_dev, status.st_ino

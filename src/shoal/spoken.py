@@ -1,0 +1,109 @@
+"""Texts of others in texts for people: a terminal must be able to show them, a log to keep them.
+
+Column names, file names and words of the command line are written by somebody else. They may hold
+escape sequences that steer a terminal, marks that turn the direction of writing, a hundred
+thousand letters, or a password.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from urllib.parse import unquote
+
+__all__ = ["hide_credentials", "hide_names", "hide_words", "safe_lines", "safe_text"]
+
+_LONGEST_NAME = 200
+_LONGEST_LINE = 2_000
+_WORD = re.compile(r"\S{300,}")
+
+# Everything up to the last @ of a word that starts like a URL or holds user:password: a password
+# may hold any character, and slashes may have been lost or never typed.
+_URL_USER = re.compile(r"([a-z][a-z0-9+.-]+:/{0,3}|//)[^\s'\"]*@", re.IGNORECASE)
+_PLAIN_USER = re.compile(r"(?<![^\s'\"=(])[^\s'\"@:/]*:[^\s'\"]*@")
+_QUOTED_USER = re.compile(r"'[^'\n]*:[^'\n]*@(?=[^'\n]*')")
+_SECRET = re.compile(r"((?:password|passfile|passwd|pwd|sslkey)=)[^&\s'\"]*", re.IGNORECASE)
+
+
+def safe_text(text: object, limit: int = _LONGEST_NAME) -> str:
+    r"""Return a text as one line that a terminal shows as it is, cut if it is very long.
+
+    What is not printable (control characters, escape sequences, marks of direction, line ends,
+    halves of characters) is written as an escape.
+
+    >>> safe_text("age\x1b[2J"), safe_text("a" * 500, 6)
+    ('age\\x1b[2J', 'aaaaa…')
+    """
+    line = str(text)
+    if len(line) > limit:
+        line = line[: limit - 1] + "…"
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
+def safe_lines(text: object, limit: int | None = _LONGEST_LINE) -> str:
+    """Return a text of several lines with each line made safe; the lines themselves stay.
+
+    Args:
+        text: whatever is to be said.
+        limit: characters of a line; None does not cut.
+    """
+    lines = str(text).split("\n")
+    if limit is None:
+        return "\n".join(safe_text(line, len(line) + 1) for line in lines)
+    return "\n".join(safe_text(_WORD.sub(_shortened, line), limit) for line in lines)
+
+
+def _shortened(word: re.Match[str]) -> str:
+    return f"{word[0][:150]}…{word[0][-50:]}"
+
+
+def hide_credentials(text: str) -> str:
+    """Return a text with the users and passwords of all URLs in it replaced by ``***``.
+
+    URLs that are not written as they should be count as well: ``postgres:/user:secret@host``,
+    ``postgresql//user:secret@host``, ``user:secret@host/database``.
+    """
+    if "@" in text:
+        text = _URL_USER.sub(r"\1***@", text)
+        text = _PLAIN_USER.sub("***@", text)
+        text = _QUOTED_USER.sub("'***@", text)
+    return _SECRET.sub(r"\1***", text)
+
+
+def hide_words(text: str, arguments: Iterable[str]) -> str:
+    """Return a text without the pieces of passwords that words of a command line hold.
+
+    A path may have been cut in the middle of a password before it came into a message.
+    """
+    for word in arguments:
+        head, at, _ = word.rpartition("@")
+        if not at or not re.search(r":|//", head):
+            continue
+        start = re.match(r"(?:--?[\w-]+=)?(?:[\w+.-]+:?/{1,3}|[a-zA-Z][\w+.-]*:(?=[^@]*:))?", head)
+        secret = head[start.end() if start else 0 :]
+        forms = {secret, unquote(secret)}
+        pieces = forms.union(*(re.split(r"[/:\\]", form) for form in forms))
+        for piece in sorted(pieces, key=len, reverse=True):
+            if len(piece) >= 3:
+                text = text.replace(piece, "***").replace(repr(piece)[1:-1], "***")
+    return text
+
+
+def hide_names(text: str, names: Mapping[str, int]) -> str:
+    """Return a message without column names that may be cells, given with their places."""
+    hidden = text
+    for name, place in names.items():
+        quoted = repr(name)
+        if quoted in hidden:
+            hidden = hidden.replace(f" Did you mean {quoted}?", "")
+            hidden = hidden.replace(f"column {quoted}", f"column {place}")
+            hidden = hidden.replace(f"Column {quoted}", f"Column {place}")
+            hidden = hidden.replace(quoted, f"(column {place})")
+    if hidden == text:
+        return text
+    return (
+        f"{hidden} (The first line of the file may be data, so it is not shown; put a line of "
+        "column names first.)"
+    )
