@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -368,9 +369,23 @@ def _to_pandas(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
         elif isinstance(dtype, np.dtype) and dtype.kind == "O":
             # a Series keeps Python objects as they are; an array would be taken for text
             frame[name] = type(like[name])(cells.to_list(), dtype=object)
+        elif hasattr(dtype, "categories"):
+            frame[name] = _used_levels(frame[name].astype(dtype))
         else:
             frame[name] = frame[name].astype(dtype)
     return frame
+
+
+def _used_levels(column: Any) -> Any:
+    """Return a pandas category without the levels that nobody published has.
+
+    Levels without an order are sorted: they may stand in the order in which the input had them.
+    """
+    used = column.cat.remove_unused_categories()
+    if not used.cat.ordered:
+        with contextlib.suppress(TypeError):  # levels of several types have no order
+            used = used.cat.reorder_categories(sorted(used.cat.categories))
+    return used
 
 
 def _to_arrow(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from shoal.encode import encode
 from shoal.enforce import enforce, violations
 from shoal.engine.local import cluster
 from shoal.engine.polish import polish
-from shoal.errors import DataError, OptionError, PromiseError, ShoalWarning
+from shoal.errors import DataError, OptionError, PromiseError
 from shoal.facts import Facts, gather_facts
 from shoal.infer import infer_kinds
 from shoal.measures.base import CostMeasure, CostModel, Grouped, pick_target
@@ -107,13 +106,12 @@ def run_pipeline(
     kept = _rows_to_publish(table, request)
     _check_possible(table, kept, request)
 
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ShoalWarning)
-        partition = _cluster(table, kept, algorithm, measure, request, rng, start)
+    notes: list[str] = []
+    partition = _cluster(table, kept, algorithm, measure, request, rng, notes.append, start)
 
     request.progress(0, n_rows, "publishing")
     published = recode(
-        frame, schema, table, partition, rng if request.shuffle else None, request.style, coded=own
+        frame, schema, table, partition, request.style, shuffle=request.shuffle, coded=own
     )
     request.progress(0, n_rows, "verifying")
     verification = _verify(published, schema, request)
@@ -124,10 +122,6 @@ def run_pipeline(
         bound = bound_table(table, int(request.k), measure, request.threads, request.progress)
     facts = gather_facts(table, partition, published, k=int(request.k), style=request.style)
     request.progress(n_rows, n_rows, "done")
-    notes = tuple(dict.fromkeys(str(w.message) for w in caught))
-    for w in caught:
-        if not issubclass(w.category, ShoalWarning):
-            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     return Result(
         published=published,
         partition=partition,
@@ -135,7 +129,7 @@ def run_pipeline(
         verification=verification,
         schema=schema,
         facts=facts,
-        warnings=notes,
+        warnings=tuple(dict.fromkeys(notes)),
         seconds=time.perf_counter() - began,
         bound=bound,
     )
@@ -189,6 +183,7 @@ def _cluster(
     measure: CostMeasure,
     request: Request,
     rng: np.random.Generator,
+    warn: Callable[[str], None],
     start: NDArray[np.integer[Any]] | None = None,
 ) -> Partition:
     """Group the kept rows, in an order of the run's own, and translate the labels back."""
@@ -207,6 +202,7 @@ def _cluster(
         threads=request.threads or os.cpu_count() or 1,
         progress=request.progress,
         max_suppressed=allowed if request.max_suppression > 0 else None,
+        warn=warn,
     )
 
     def group(part: EncodedTable, part_run: Run) -> Partition:
@@ -222,11 +218,9 @@ def _cluster(
     elif allowed and not algorithm.may_suppress:
         partition = _suppress_outliers(shuffled, partition, group, run, allowed)
     elif partition.n_suppressed and run.max_suppressed is None:
-        warnings.warn(
+        run.warn(
             f"Algorithm {algorithm.name!r} leaves out {partition.n_suppressed} of "
-            f"{table.n_rows} rows, as published; a max_suppression above 0 limits that.",
-            ShoalWarning,
-            stacklevel=2,
+            f"{table.n_rows} rows, as published; a max_suppression above 0 limits that."
         )
     labels = np.full(table.n_rows, SUPPRESSED, np.int32)
     labels[order] = partition.labels
@@ -242,11 +236,9 @@ def _refine_given(
         raise DataError("Every row of the given groups is suppressed; there is nothing to publish.")
     broken = int(violations(table, given, run.k, run.privacy).sum())
     if broken:
-        warnings.warn(
+        run.warn(
             f"{broken} of the {given.n_groups} given groups break a promise and were merged with "
-            "others.",
-            ShoalWarning,
-            stacklevel=2,
+            "others."
         )
     held = enforce(table, given, run.scanner, run.k, run.privacy, run.progress)
     effort = replace(EFFORTS[request.effort], seconds=request.seconds, keep_on_interrupt=True)
@@ -275,15 +267,11 @@ def _suppress_outliers(
     part = table.take(rows)
     try:
         _check_promises(part, run.privacy)
-        again = Run(
-            run.k,
-            run.model.take(rows),
-            run.scanner.take(rows),
-            run.rng,
-            run.privacy,
-            run.threads,
-            run.progress,
-            allowed - len(outliers),
+        again = replace(
+            run,
+            model=run.model.take(rows),
+            scanner=run.scanner.take(rows),
+            max_suppressed=allowed - len(outliers),
         )
         regrouped = group(part, again)
     except PromiseError:

@@ -22,6 +22,8 @@ from shoal.closure import IntervalClosures, SetClosures, TreeClosures, close
 from shoal.coded import code_text
 from shoal.errors import OptionError, RoleError, did_you_mean
 from shoal.hierarchy import canonical_label
+from shoal.publish.fresh import fresh_column
+from shoal.publish.order import RowHash
 from shoal.schema import Kind
 
 if TYPE_CHECKING:
@@ -116,9 +118,9 @@ def recode(
     schema: Schema,
     table: EncodedTable,
     partition: Partition,
-    rng: np.random.Generator | None,
     style: Style | None = None,
     *,
+    shuffle: bool = True,
     coded: bool = False,
 ) -> pl.DataFrame:
     """Return the published table.
@@ -126,44 +128,69 @@ def recode(
     Columns keep their order. Quasi-identifiers are generalised to what all rows of a group have
     in common (missing if all of them are missing); sensitive and insensitive columns keep their
     values and type; identifiers, dropped columns and suppressed rows are left out. There is no
-    index and no row number.
+    index and no row number. Every column is made anew (`shoal.publish.fresh`), so that nothing of
+    the input is in its memory but what it shows.
 
     Args:
         frame: the original table; its quasi-identifiers are not looked at.
         schema: the roles and kinds of its columns.
         table: the same table, encoded.
         partition: the groups.
-        rng: shuffles the rows, so that their order tells nothing; None keeps the order.
         style: how generalised cells are written.
+        shuffle: whether the order of the rows is one of the published rows alone (see
+            `shoal.publish.order`); otherwise they keep the order of the input.
         coded: whether generalised text stays codes (see `shoal.coded`).
 
     Raises:
         RoleError: a column of bounds would have the name of another published column.
 
-    Cost: one pass over the rows per column. Deterministic given the generator's state.
+    Cost: a few passes over the rows per column. Deterministic.
     """
     import polars as pl
 
     style = style or Style()
     assert table.n_rows == partition.n_rows
     assert not frame.width or frame.height == table.n_rows
+    names = published_names(schema, style)
+    attributes = {attribute.name: attribute for attribute in table.attributes}
+    per_group = {
+        name: _publish(attributes[name], partition, style) for name in names if name in attributes
+    }
     rows = np.flatnonzero(partition.labels >= 0)
-    if rng is not None:
-        rows = rng.permutation(rows)
+    if shuffle:
+        rows = rows[_order(frame, names, per_group, partition.labels, rows)]
     groups = pl.Series(partition.labels[rows], dtype=pl.UInt32)
     row_numbers = pl.Series(rows, dtype=pl.UInt32)
-    attributes = {attribute.name: attribute for attribute in table.attributes}
     published: list[pl.Series] = []
-    for name, titles in published_names(schema, style).items():
-        if name in attributes:
-            per_group = _publish(attributes[name], partition, style)
-            if coded:
-                per_group = [code_text(cells) for cells in per_group]
-            columns = [cells.gather(groups) for cells in per_group]
+    for name, titles in names.items():
+        if name in per_group:
+            cells = [code_text(each) if coded else each for each in per_group[name]]
+            columns = [each.gather(groups) for each in cells]
         else:
             columns = [frame.get_column(name).gather(row_numbers)]
-        published += [cells.alias(title) for title, cells in zip(titles, columns, strict=True)]
+        published += [
+            fresh_column(column.alias(title)) for title, column in zip(titles, columns, strict=True)
+        ]
     return pl.DataFrame(published)
+
+
+def _order(
+    frame: pl.DataFrame,
+    names: Mapping[str, tuple[str, ...]],
+    per_group: Mapping[str, list[pl.Series]],
+    labels: NDArray[np.int32],
+    rows: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return the order of the published rows, from what they publish alone."""
+    hashes = RowHash(len(rows))
+    groups = labels[rows]
+    for name in names:
+        if name in per_group:
+            for cells in per_group[name]:
+                hashes.add(cells, groups)
+        else:
+            hashes.add(frame.get_column(name), rows)
+    return hashes.order()
 
 
 def published_names(schema: Schema, style: Style) -> dict[str, tuple[str, ...]]:

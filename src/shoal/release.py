@@ -27,7 +27,8 @@ class Release:
     Attributes:
         frame: the published table, of the type that came in.
         groups: group of each *input* row, −1 if suppressed. Private: never publish it.
-        scores: what was lost, by measure; ``scores.by_column`` breaks it down.
+        scores: what was lost, by measure; ``scores.by_column`` breaks it down. Exact scores over
+            the original can give rows away that were left out: hand `public_scores` on instead.
         verification: the promises, checked again from the published table alone.
         k: the promised size of the smallest group.
         n_rows: rows of the input.
@@ -74,13 +75,26 @@ class Release:
 
         return gap_of(self.scores[str(self.parameters["measure"])], self.bound)
 
+    @property
+    def public_scores(self) -> Scores:
+        """What was lost, as far as the published table tells it; this may be handed on.
+
+        ``scores`` compares with the original and belongs to the holder of the data.
+        """
+        return self.facts.scores
+
     def certificate(
-        self, *, input_sha256: str | None = None, output_sha256: str | None = None
+        self, *, input_hmac: str | None = None, output_sha256: str | None = None
     ) -> dict[str, Any]:
-        """Return what was promised and measured, ready for JSON; no cell value, no seed."""
+        """Return what was promised and measured, ready for JSON; no cell value, no seed.
+
+        Args:
+            input_hmac: keyed hash of the input, as `shoal.keyed_sha256` returns it.
+            output_sha256: hash of the published file.
+        """
         from shoal.report.certificate import build_certificate
 
-        return build_certificate(self, input_sha256, output_sha256)
+        return build_certificate(self, input_hmac, output_sha256)
 
     def report(
         self,
@@ -106,7 +120,9 @@ class Release:
 
     def __repr__(self) -> str:
         """Return one line without any cell."""
+        number = len(self.warnings)
+        notes = f", {number} warning{'' if number == 1 else 's'}" if number else ""
         return (
             f"<Release k={self.k}: {self.n_published} rows in {self.n_groups} groups, "
-            f"{self.n_suppressed} suppressed, ncp {self.scores['ncp']:.4f}>"
+            f"{self.n_suppressed} suppressed, ncp {self.scores['ncp']:.4f}{notes}>"
         )

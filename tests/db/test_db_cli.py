@@ -42,7 +42,7 @@ def test_from_postgresql_to_sqlite_with_certificate_and_report(source, tmp_path,
     certificate = json.loads(paths[0].read_text(encoding="utf-8"))
     assert certificate["output"]["sha256"] == rows_sha256(published)
     read = shoal.read_table(source, columns=["age", "zip", "diagnosis"])
-    assert certificate["input"]["sha256"] == rows_sha256(read)
+    assert rows_sha256(read) not in json.dumps(certificate)
     roles = {column["name"]: column["role"] for column in certificate["columns"]}
     assert roles["name"] == "identifier"
     no_secret_in(said, *(path.read_text(encoding="utf-8") for path in paths))

@@ -65,6 +65,8 @@ def test_pandas_comes_back_with_the_types_of_untouched_columns_and_a_fresh_index
     release = shoal.anonymize(given, 3, quasi_identifiers="age", insensitive=names, seed=1)
     assert isinstance(release.frame, pd.DataFrame)
     assert isinstance(release.frame.index, pd.RangeIndex)
+    # a level that nobody has is not published, and levels without an order are sorted
+    given["category"] = given["category"].cat.set_categories(list("abc"))
     assert release.frame[names].dtypes.to_dict() == given[names].dtypes.to_dict()
     order = [given["small"].tolist().index(value) for value in release.frame["small"]]
     for name in names:
@@ -105,8 +107,9 @@ def test_no_release_is_taken_back_into_the_input():
     assert given.equals(before)
 
 
-def test_without_a_seed_two_releases_differ():
-    assert not anonymize(seed=None).frame.equals(anonymize(seed=None).frame)
+def test_without_a_seed_two_runs_differ():
+    first, second = (anonymize(seed=None, algorithm="k-member") for _ in range(2))
+    assert first.groups.tolist() != second.groups.tolist()
 
 
 def test_the_release_describes_itself_without_cells():

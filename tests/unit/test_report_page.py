@@ -107,7 +107,7 @@ def test_names_and_cells_are_never_taken_for_markup():
 
 
 def test_versions_and_hashes_are_on_the_page_and_the_seed_is_not(usual):
-    page = render_report(usual, input_sha256="a1" * 32, output_sha256="b2" * 32)
+    page = render_report(usual, input_hmac="a1" * 32, output_sha256="b2" * 32)
     assert "a1" * 32 in page
     assert "b2" * 32 in page
     assert f"polars {pl.__version__}" in page

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from shoal.algorithms.agglomerative import Agglomerative
-from shoal.algorithms.base import Algorithm, Run
+from shoal.algorithms.base import Algorithm, Run, no_warning
 from shoal.algorithms.k_member import KMember
 from shoal.algorithms.kaca import KACA
 from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.sequential import Sequential
 from shoal.enforce import GroupState, enforce
-from shoal.errors import OptionError, ShoalWarning, did_you_mean
+from shoal.errors import OptionError, did_you_mean
 from shoal.refine import EFFORTS, refine_partition
 
 if TYPE_CHECKING:
@@ -109,11 +108,10 @@ class Auto(Algorithm):
         fast = self.effort == "fast"
         if run.privacy:
             starts: tuple[Algorithm, ...] = (KACA(), Mondrian())
-            with warnings.catch_warnings():
-                # one group of all rows is only a start here, and never the cheapest
-                warnings.simplefilter("ignore", ShoalWarning)
-                every = starts if fast else (*starts, Sequential())
-                return _cheapest([_held(algorithm, table, run) for algorithm in every], run)
+            every = starts if fast else (*starts, Sequential())
+            # one group of all rows is only a start here, and never the cheapest
+            silent = replace(run, warn=no_warning)
+            return _cheapest([_held(algorithm, table, silent) for algorithm in every], run)
         if run.scanner.n_classes > 1:
             return Sequential().partition(table, run)
         return (KACA() if fast else Agglomerative()).partition(table, run)

@@ -23,9 +23,14 @@ if TYPE_CHECKING:
     from shoal.refine import Effort
     from shoal.scan import Scanner
 
-__all__ = ["Algorithm", "Run", "create_algorithm", "no_progress"]
+__all__ = ["Algorithm", "Run", "create_algorithm", "no_warning"]
 
 Progress = "Callable[[int, int, str], None]"
+
+
+def no_warning(sentence: str) -> None:
+    """Say nothing."""
+    del sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +48,8 @@ class Run:
         progress: called between slices of work with (done, total, what); Ctrl-C works there.
         max_suppressed: how many rows an algorithm that leaves rows out on its own may suppress
             (None: as many as it does as published).
+        warn: takes a sentence that the user should read; it becomes part of this run's release,
+            whichever thread says it.
     """
 
     k: int
@@ -53,6 +60,7 @@ class Run:
     threads: int = 1
     progress: Callable[[int, int, str], None] = no_progress
     max_suppressed: int | None = None
+    warn: Callable[[str], None] = no_warning
 
 
 class Algorithm(ABC):

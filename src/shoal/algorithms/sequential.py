@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from shoal.algorithms.agglomerative import unify_small_clusters
 from shoal.algorithms.base import Algorithm, Run
 from shoal.enforce import GroupState, enforce, violations
-from shoal.errors import OptionError, ShoalWarning
+from shoal.errors import OptionError
 from shoal.kernels.sequential import link_members, list_recent, sequential_pass
 from shoal.partition import Partition
 from shoal.privacy import LDiversity
@@ -124,11 +123,9 @@ def start_clusters(table: EncodedTable, run: Run, n_clusters: int) -> Partition 
     if not violations(table, initial, 1, run.privacy).any():
         return initial
     if all(isinstance(m, LDiversity) and m.kind == "frequency" for m in run.privacy):
-        warnings.warn(
+        run.warn(
             "The demanded diversity is above that of the start clusters, so 'sequential' puts all "
-            "rows into one group, as published; lower l, raise k, or use another algorithm.",
-            ShoalWarning,
-            stacklevel=2,
+            "rows into one group, as published; lower l, raise k, or use another algorithm."
         )
         return None
     return enforce(table, initial, run.scanner, 1, run.privacy, run.progress)

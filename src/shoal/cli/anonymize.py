@@ -177,24 +177,16 @@ def _anonymize(loader: Loader, arguments: dict[str, Any], outputs: Outputs, *, q
     import shoal
     from shoal.cli.compiling import tell_if_compiling
     from shoal.cli.outputs import STREAM
-    from shoal.coded import decode_text
-    from shoal.io import is_database, rows_sha256, sha256_of, shown_name
+    from shoal.io import shown_name
     from shoal.progress import showing_progress
 
     source = outputs.source
-    digest = None
     with showing_progress(quiet=quiet) as progress:
         owned = loader.load(progress)
-        documented = outputs.certificate is not None or outputs.report is not None
-        if documented and source is not None and source != STREAM:
-            # Of a database, what was read: columns that are removed never left it.
-            digest = (
-                rows_sha256(decode_text(owned.frame)) if is_database(source) else sha256_of(source)
-            )
         tell_if_compiling(progress)
         release = shoal.anonymize(owned, progress=progress, **arguments)
         progress(0, release.n_published, "writing")
-        outputs.write(release, input_sha256=digest)
+        outputs.write(release)
     if not quiet:
         from shoal.cli.summary import print_release
 

@@ -26,7 +26,7 @@ class Outputs:
     """Where the release, its certificate and its report go.
 
     Attributes:
-        source: the input file, whose hash the certificate carries; None if there is no file.
+        source: the input, a file or a database; None if there is none.
         table: the published table; ``-`` is standard output.
         certificate: the certificate, if wanted.
         report: the HTML report, if wanted.
@@ -89,7 +89,7 @@ class Outputs:
                 "Give each its own."
             )
 
-    def write(self, release: Release, input_sha256: str | None) -> None:
+    def write(self, release: Release, input_hmac: str | None = None) -> None:
         """Write the files and the table; they appear together or not at all."""
         import json
 
@@ -103,7 +103,7 @@ class Outputs:
             output_sha256 = self._stage(group, release)
             if self.certificate is not None:
                 certificate = build_certificate(
-                    release, input_sha256=input_sha256, output_sha256=output_sha256
+                    release, input_hmac=input_hmac, output_sha256=output_sha256
                 )
                 text = json.dumps(certificate, indent=2, ensure_ascii=False, allow_nan=False)
                 group.add(self.certificate, text + "\n")
@@ -112,7 +112,7 @@ class Outputs:
                     replace(release, frame=decode_text(release.frame)),
                     explanation=self._explanation(),
                     sampling_fraction=self.sampling_fraction,
-                    input_sha256=input_sha256,
+                    input_hmac=input_hmac,
                     output_sha256=output_sha256,
                 )
                 group.add(self.report, page)

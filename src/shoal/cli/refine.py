@@ -123,18 +123,15 @@ def _refine(
     import shoal
     from shoal.cli.compiling import tell_if_compiling
     from shoal.cli.outputs import STREAM
-    from shoal.io import is_database, rows_sha256, sha256_of, shown_name
+    from shoal.io import shown_name
     from shoal.progress import showing_progress
 
     source = outputs.source
-    digest = None
-    if source != STREAM and (outputs.certificate or outputs.report):
-        digest = rows_sha256(frame) if is_database(source) else sha256_of(source)
     with showing_progress(quiet=quiet) as progress:
         tell_if_compiling(progress)
         release = shoal.refine(frame, labels, progress=_ending_early(progress), **arguments)
         progress(0, release.n_published, "writing")
-        outputs.write(release, input_sha256=digest)
+        outputs.write(release)
     if not quiet:
         from shoal.cli.summary import print_release
 

@@ -1,8 +1,9 @@
 """`Facts`: counts and shares of a run, taken while the original table is at hand.
 
 The release does not keep the original, and the report needs a few things about it. Facts hold
-these and nothing else: aggregates over rows, and labels that are part of a published cell (the
-rules are in `shoal.facts.bars`). No value that is not published, and nothing about one row.
+these and nothing else: aggregates over published rows, and labels that are part of a published
+cell (the rules are in `shoal.facts.bars`). No value that is not published, nothing about one row,
+and nothing at all about rows that were left out.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from shoal.closure import IntervalClosures, SetClosures, TreeClosures
 from shoal.facts.bars import Bar, compare_bars
 from shoal.measures.base import Grouped
-from shoal.measures.ncp import NCP
+from shoal.publish.loss import public_scores, published_loss
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from shoal.encode import Attribute, EncodedTable
     from shoal.partition import Partition
     from shoal.recode import Style
+    from shoal.scores import Scores
 
 __all__ = ["ColumnFacts", "Facts", "gather_facts"]
 
@@ -80,17 +82,19 @@ class Facts:
 
     Attributes:
         columns: the quasi-identifiers, in the order of the table.
-        tuple_sizes: of the *input*: how many rows share all quasi-identifiers, as
-            (rows, how many such tuples).
+        tuple_sizes: how many of the published rows shared all quasi-identifiers in the *input*,
+            as (rows, how many such tuples).
         heat: per column, the mean loss in each bucket of groups; buckets hold about equally
             many rows and run from the groups that lost least to those that lost most.
         bucket_rows: published rows of each bucket.
+        scores: what was lost, as far as the published cells tell it (`shoal.publish.loss`).
     """
 
     columns: tuple[ColumnFacts, ...]
     tuple_sizes: tuple[tuple[int, int], ...]
     heat: tuple[tuple[float, ...], ...]
     bucket_rows: tuple[int, ...]
+    scores: Scores
 
 
 def gather_facts(
@@ -107,13 +111,15 @@ def gather_facts(
     for number, (attribute, closures) in enumerate(
         zip(table.attributes, grouped.closures, strict=True)
     ):
-        form = NCP().form(attribute, None, table)
-        losses[number] = form.cost(closures)[: partition.n_groups]
+        losses[number] = published_loss(table, number, closures, partition.n_groups)
         columns.append(
             _column(attribute, closures, partition, losses[number], published, k=k, style=style)
         )
     heat, rows = _heat(losses, sizes, table.weights)
-    return Facts(tuple(columns), _tuple_sizes(table), heat, rows)
+    kept = np.flatnonzero(partition.labels >= 0)
+    before = _tuple_sizes(table if len(kept) == table.n_rows else table.take(kept))
+    scores = public_scores(table, grouped.closures, partition, style)
+    return Facts(tuple(columns), before, heat, rows, scores)
 
 
 def _column(
@@ -211,7 +217,7 @@ def _heat(
 
 
 def _tuple_sizes(table: EncodedTable) -> tuple[tuple[int, int], ...]:
-    """Count the rows of the input that agree in every quasi-identifier.
+    """Count the rows that agree in every quasi-identifier.
 
     A tuple becomes one 64-bit number: exactly where the domains allow it, else by a hash, which
     takes two of a million different tuples for one with a probability below 10⁻⁷.

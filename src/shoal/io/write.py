@@ -13,6 +13,7 @@ from shoal.io.atomic import AtomicGroup
 from shoal.io.compression import compressing
 from shoal.io.formats import Format, check_delimiter, detect_format
 from shoal.io.location import is_database
+from shoal.publish.fresh import fresh_frame
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +85,8 @@ def stage_table(
         if found.name == "parquet":
             _write_parquet(frame, file)
         elif found.name == "arrow":
-            decode_text(frame).write_ipc(file)
+            # Whatever the columns of the frame were cut out of, only what they show is written.
+            fresh_frame(decode_text(frame)).write_ipc(file)
         elif found.name == "xlsx":
             _write_excel(decode_text(frame), file)
         else:

@@ -1,7 +1,9 @@
 """The certificate of a release: what was promised, what was measured, with which versions.
 
-It can be shown to anybody who may see the release: it holds no cell of the table, and not the
-seed, which would tell how the rows were shuffled.
+It can be shown to anybody who may see the release. Every number in it is a function of the
+published table, of the settings, or the number of rows that were read or left out; so it tells
+about nobody what the release does not tell. Scores that compare with the original, the bound and
+the input's plain hash would (see `shoal.publish.loss`); they stay with the holder of the data.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA_VERSION", "build_certificate", "package_versions"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Grows when a key changes its meaning or disappears; new keys may appear without."""
 
 _PACKAGES = ("shoal", "numpy", "numba", "polars")
@@ -27,13 +29,14 @@ _NEVER = frozenset({"seed", "orders", "hierarchies"})
 
 
 def build_certificate(
-    release: Release, input_sha256: str | None = None, output_sha256: str | None = None
+    release: Release, input_hmac: str | None = None, output_sha256: str | None = None
 ) -> dict[str, Any]:
     """Return the certificate as plain values, ready for JSON.
 
     Args:
         release: a finished release.
-        input_sha256: hash of the input file, if there is one.
+        input_hmac: keyed hash of the input file (`shoal.io.keyed_sha256`), if there is one. A
+            plain hash would let anybody try guesses of the input until one fits.
         output_sha256: hash of the published file, if there is one.
     """
     verification = release.verification
@@ -41,7 +44,7 @@ def build_certificate(
         "schema_version": SCHEMA_VERSION,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": {"python": platform.python_version()} | package_versions(),
-        "input": {"sha256": input_sha256, "rows": release.n_rows},
+        "input": {"hmac_sha256": input_hmac, "rows": release.n_rows},
         "output": {
             "sha256": output_sha256,
             "rows": release.n_published,
@@ -76,22 +79,21 @@ def build_certificate(
             "smallest_group": verification.smallest_group,
             "highest_reidentification_risk": verification.highest_risk,
         },
-        **release.scores.to_dict(),
-        "lower_bound": (
-            None
-            if release.bound is None
-            else {
-                "measure": release.parameters["measure"],
-                "bound": release.bound,
-                "loss_over_bound": release.gap,
-            }
-        ),
+        **_scores(release),
         "warnings": list(release.warnings),
-        "seconds": round(release.seconds, 3),
+        "seconds": round(release.seconds),
     }
     plain = _plain(certificate)
     assert isinstance(plain, dict)
     return plain
+
+
+def _scores(release: Release) -> dict[str, Any]:
+    """Return the losses that the published table tells by itself."""
+    found = release.facts.scores.to_dict()
+    mean_size = release.n_published / max(release.verification.n_groups, 1)
+    found["scores"]["average-class-size"] = mean_size
+    return found
 
 
 def package_versions() -> dict[str, str | None]:

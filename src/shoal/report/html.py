@@ -80,7 +80,7 @@ def render_report(
     *,
     explanation: Explained | None = None,
     sampling_fraction: float | None = None,
-    input_sha256: str | None = None,
+    input_hmac: str | None = None,
     output_sha256: str | None = None,
 ) -> str:
     """Return the report of a release as HTML.
@@ -90,7 +90,7 @@ def render_report(
         explanation: measured advice, which becomes a section of its own.
         sampling_fraction: share of the population that is in the table, if known; the risks of
             journalist and marketer and the estimate of population uniques depend on it.
-        input_sha256: hash of the input file, if there is one.
+        input_hmac: keyed hash of the input file, if there is one.
         output_sha256: hash of the published file, if there is one.
 
     Raises:
@@ -119,7 +119,7 @@ def render_report(
             sections.sensitive(values, len(found.sizes)) if values else "",
         ),
         ("limits", "What this does not protect against", _limits()),
-        ("details", "How it was made", _made(release, input_sha256, output_sha256)),
+        ("details", "How it was made", _made(release, input_hmac, output_sha256)),
         ("glossary", "Words explained", _glossary()),
     ]
     return _page(release, [part for part in parts if part[2]])
@@ -177,7 +177,7 @@ def _limits() -> str:
     return f'<div class="card"><ul class="plain">{items}</ul></div>'
 
 
-def _made(release: Release, input_sha256: str | None, output_sha256: str | None) -> str:
+def _made(release: Release, input_hmac: str | None, output_sha256: str | None) -> str:
     from shoal import registry
     from shoal.report.certificate import package_versions
 
@@ -187,7 +187,7 @@ def _made(release: Release, input_sha256: str | None, output_sha256: str | None)
             f"<td>{escape(registry.load('measures', name).title)}</td>",
             _number(value),
         )
-        for name, value in release.scores.items()
+        for name, value in release.public_scores.items()
     ]
     columns = [
         (
@@ -202,7 +202,7 @@ def _made(release: Release, input_sha256: str | None, output_sha256: str | None)
     facts = {
         "Rows": f"{release.n_rows:,} in, {release.n_published:,} out, "
         f"{release.n_suppressed:,} left out",
-        "SHA-256 of the input": input_sha256,
+        "HMAC-SHA-256 of the input": input_hmac,
         "SHA-256 of the release": output_sha256,
         "Settings": _settings(release.parameters),
         "Time": f"{release.seconds:.1f} s",
@@ -223,7 +223,7 @@ def _made(release: Release, input_sha256: str | None, output_sha256: str | None)
 
 
 def _mono(what: str, text: str) -> str:
-    return f"<code>{escape(text)}</code>" if what.startswith("SHA") else escape(text)
+    return f"<code>{escape(text)}</code>" if "SHA-256" in what else escape(text)
 
 
 def _settings(parameters: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
@@ -96,16 +97,21 @@ def _lost(release: Release) -> str:
     if release.n_suppressed:
         share = per_cent(release.n_suppressed / release.n_rows)
         rows = f"{count(release.n_suppressed, 'row')} ({share}) were left out."
+    loss = release.public_scores["ncp"]
+    whole = (
+        "Means and medians do not show how far a group reaches, so the loss is not stated. "
+        if math.isnan(loss)
+        else f"<b>{per_cent(loss)}</b> of the detail in the quasi-identifiers. "
+    )
     return (
-        f"<b>{per_cent(release.scores['ncp'])}</b> of the detail in the quasi-identifiers. "
-        f"{per_cent(kept)} of their published cells are exactly as they were. The column that pays "
-        f"most is <b>{escape(worst.name)}</b> ({per_cent(worst.loss)}). {rows} All other published "
-        "columns are unchanged."
+        f"{whole}{per_cent(kept)} of their published cells are exactly as they were. The column "
+        f"that pays most is <b>{escape(worst.name)}</b> ({per_cent(worst.loss)}). {rows} All "
+        "other published columns are unchanged."
     )
 
 
 def _numbers(release: Release, before: Risk, after: Risk) -> str:
-    facts = (
+    facts: tuple[tuple[str, str], ...] = (
         (f"{release.n_published:,}", f"rows published of {release.n_rows:,}"),
         (f"{after.classes:,}", f"groups; {before.classes:,} different combinations before"),
         (
@@ -114,8 +120,10 @@ def _numbers(release: Release, before: Risk, after: Risk) -> str:
         ),
         (per_cent(after.prosecutor_highest), "highest chance to find a person's row"),
         (f"{before.uniques:,} → {after.uniques:,}", "rows that are like no other"),
-        (per_cent(release.scores["ncp"]), "of the detail lost (ncp)"),
     )
+    loss = release.public_scores["ncp"]
+    if not math.isnan(loss):
+        facts = (*facts, (per_cent(loss), "of the detail lost (ncp)"))
     cells = "".join(f"<div><b>{value}</b><span>{what}</span></div>" for value, what in facts)
     return f'<div class="facts">{cells}</div>'
 

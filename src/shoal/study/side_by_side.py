@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -38,9 +37,7 @@ def run_side_by_side(
         if stopped.is_set():
             raise _Abandoned
 
-    # The pipeline collects warnings, which is not safe across threads: whatever order the runs
-    # end in, this leaves the filters as they were.
-    with warnings.catch_warnings(), ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
         waiting = {pool.submit(task, alive): number for number, task in enumerate(tasks)}
         try:
             while waiting:

@@ -1,0 +1,1 @@
+"""What leaves the house: published columns made of nothing but what is published."""

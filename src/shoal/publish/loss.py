@@ -1,0 +1,109 @@
+"""What was lost, told from the published cells alone.
+
+The scores of a run (`Release.scores`) compare the release with the original, rows that were left
+out included: an exact score over the range of all ages tells the age of the outlier that was left
+out, and one over frequencies of the original tells values that were generalised away. They belong
+to the holder of the data. What is handed on (certificate, report) has the losses of this file
+instead: functions of the cells that a reader sees, of the hierarchies and of how many rows were
+left out. Whoever has the release could compute them, so they tell nothing new.
+
+The range of a column is what its published intervals span, the values of a set column are those
+of its published sets. A column of means or medians does not show how far its groups reach, so its
+loss is not stated.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.closure import IntervalClosures, SetClosures
+from shoal.measures.ncp import NCP
+from shoal.measures.suppression import Suppression
+from shoal.schema import Kind
+from shoal.scores import Scores
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shoal.closure import Closures
+    from shoal.encode import Attribute, EncodedTable
+    from shoal.partition import Partition
+    from shoal.recode import Style
+
+__all__ = ["public_scores", "published_loss"]
+
+_DIGITS = 6
+_HUGE = 1e300
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def published_loss(table: EncodedTable, number: int, closures: Closures, n_groups: int) -> Floats:
+    """Return the loss of each group's cell in one column, 0 (exact or missing) to 1 (lost)."""
+    attribute = table.attributes[number]
+    if isinstance(closures, IntervalClosures):
+        return _of_intervals(attribute, closures, n_groups)
+    if isinstance(closures, SetClosures):
+        return _of_sets(closures, n_groups)
+    return NCP().form(attribute, None, table).cost(closures)[:n_groups]
+
+
+def _of_intervals(attribute: Attribute, closures: IntervalClosures, n_groups: int) -> Floats:
+    everything = closures.everything[:n_groups]
+    low, high = closures.low[:n_groups], closures.high[:n_groups]
+    shown = ~everything & (low < attribute.size)
+    ends = np.unique([low[shown], high[shown]])
+    place = np.zeros(attribute.size + 1)
+    if attribute.kind is Kind.ORDINAL:  # of their order, the published values alone are known
+        place[ends] = np.arange(len(ends))
+    elif len(ends):
+        assert attribute.positions is not None
+        position = attribute.positions[ends]
+        if np.abs(position).max() > _HUGE:  # the range could exceed the largest float
+            position = position / 4
+        place[ends] = position - position[0]
+    span = place[ends].max() if len(ends) else 0.0
+    width = place[high] - place[low]
+    return np.where(everything, 1.0, np.where(shown & (span > 0), width / (span or 1.0), 0.0))
+
+
+def _of_sets(closures: SetClosures, n_groups: int) -> Floats:
+    everything = closures.everything[:n_groups]
+    sizes = np.diff(closures.indptr)[:n_groups]
+    shown = np.repeat(~everything, sizes)
+    n_values = len(np.unique(closures.members[: len(shown)][shown]))
+    return np.where(everything, 1.0, (sizes - 1) / max(n_values - 1, 1))
+
+
+def public_scores(
+    table: EncodedTable, closures: Sequence[Closures], partition: Partition, style: Style
+) -> Scores:
+    """Return ncp and suppression, with their columns, from the published cells alone.
+
+    Rows that were left out count as fully generalised, as in every measure. NaN stands for what
+    the published cells do not tell.
+    """
+    rows = partition.sizes.astype(np.float64)
+    hidden = style.numeric in ("mean", "median")
+    names = [attribute.name for attribute in table.attributes]
+    by_column: dict[str, dict[str, float]] = {"ncp": {}, "suppression": {}}
+    for number, (attribute, closed) in enumerate(zip(table.attributes, closures, strict=True)):
+        told = not (hidden and attribute.kind is Kind.NUMERIC)
+        exact = Suppression().form(attribute, None, table)
+        losses = {
+            "ncp": published_loss(table, number, closed, partition.n_groups),
+            "suppression": exact.cost(closed)[: partition.n_groups],
+        }
+        for measure, loss in losses.items():
+            total = float(np.sum(loss * rows)) + partition.n_suppressed
+            by_column[measure][attribute.name] = (
+                round(total / max(partition.n_rows, 1), _DIGITS) if told else np.nan
+            )
+    weights = table.weights
+    values = {
+        measure: round(float(np.average([columns[n] for n in names], weights=weights)), _DIGITS)
+        for measure, columns in by_column.items()
+    }
+    return Scores(values, by_column)
