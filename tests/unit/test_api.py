@@ -108,8 +108,8 @@ def test_no_release_is_taken_back_into_the_input():
 
 
 def test_without_a_seed_two_runs_differ():
-    first, second = (anonymize(seed=None, algorithm="k-member") for _ in range(2))
-    assert first.groups.tolist() != second.groups.tolist()
+    runs = [anonymize(seed=None, algorithm="k-member").groups.tolist() for _ in range(12)]
+    assert any(run != runs[0] for run in runs)
 
 
 def test_the_release_describes_itself_without_cells():
