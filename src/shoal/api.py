@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import narwhals as nw
 import numpy as np
 
 from shoal.encode import Owned, encode, to_polars
-from shoal.errors import OptionError
+from shoal.errors import OptionError, ShoalWarning
 from shoal.infer import schema_of_used
 from shoal.partition import Partition
 from shoal.pipeline import run_pipeline
@@ -61,6 +62,7 @@ def anonymize(
     bound: bool = False,
     progress: bool | Callable[[int, int, str], None] = False,
     shuffle: bool = True,
+    strict: bool = False,
     style: Style | Mapping[str, Any] | None = None,
 ) -> Release:
     """Return a release of the table in which nobody stands out from fewer than k.
@@ -86,7 +88,7 @@ def anonymize(
         max_suppression: share of rows that may be left out as outliers.
         missing: "category" (missing is a value of its own), "suppress" (rows with a missing
             quasi-identifier are left out) or "error".
-        seed: makes the run reproducible; keep it secret, it tells how rows were shuffled.
+        seed: makes the run reproducible; keep it secret, with it and the input a run is repeated.
         threads: how many threads may be used (never changes the result); all cores by default.
         block_rows: tables above this size are cut into blocks of similar rows; chosen by itself
             if not given.
@@ -95,7 +97,9 @@ def anonymize(
         bound: True also computes a loss that no release can be below (`shoal.lower_bound`), as
             ``release.bound``; ``release.gap`` is loss ÷ bound.
         progress: True for a bar, or a function of (done, total, what).
-        shuffle: False keeps the order of the input, which may tell who is who.
+        shuffle: False keeps the order of the input, which may tell who is who. Otherwise the
+            order depends on the published rows alone.
+        strict: True makes no release that comes with a warning; `PromiseError` says which.
         style: how generalised cells are written; a `shoal.Style` or its options.
 
     Raises:
@@ -126,6 +130,7 @@ def anonymize(
         refine=refine,
         bound=bound,
         shuffle=shuffle,
+        strict=strict,
         style=style,
     )
     return _release(frame, request, progress)
@@ -157,6 +162,7 @@ def refine(
     bound: bool = False,
     progress: bool | Callable[[int, int, str], None] = False,
     shuffle: bool = True,
+    strict: bool = False,
     style: Style | Mapping[str, Any] | None = None,
 ) -> Release:
     """Return a release made from groups that came from elsewhere, after lowering their loss.
@@ -191,6 +197,7 @@ def refine(
         bound: as in `anonymize`.
         progress: as in `anonymize`.
         shuffle: as in `anonymize`.
+        strict: as in `anonymize`.
         style: as in `anonymize`.
 
     Raises:
@@ -218,6 +225,7 @@ def refine(
         seconds=seconds,
         bound=bound,
         shuffle=shuffle,
+        strict=strict,
         style=style,
     )
     return _release(frame, request, progress, groups=groups)
@@ -245,6 +253,9 @@ def _release(
     with watching(progress) as report:
         request = replace(request, progress=report)
         result = run_pipeline(table, schema, request, own=own, start=start)
+    if not own:  # what the command line reads is shown by the command line
+        for sentence in result.warnings:
+            warnings.warn(sentence, ShoalWarning, stacklevel=3)
     return Release(
         frame=_back(
             result.published, frame, [*result.schema.sensitive, *result.schema.insensitive]

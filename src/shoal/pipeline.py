@@ -21,6 +21,7 @@ from shoal.facts import Facts, gather_facts
 from shoal.infer import infer_kinds
 from shoal.measures.base import CostMeasure, CostModel, Grouped, pick_target
 from shoal.partition import SUPPRESSED, Partition
+from shoal.publish.danger import find_dangers
 from shoal.recode import recode
 from shoal.refine import EFFORTS
 from shoal.scan import Scanner
@@ -110,6 +111,8 @@ def run_pipeline(
     partition = _cluster(table, kept, algorithm, measure, request, rng, notes.append, start)
 
     request.progress(0, n_rows, "publishing")
+    notes += find_dangers(frame, schema, table, partition)
+    _check_notes(notes, request)
     published = recode(
         frame, schema, table, partition, request.style, shuffle=request.shuffle, coded=own
     )
@@ -133,6 +136,14 @@ def run_pipeline(
         seconds=time.perf_counter() - began,
         bound=bound,
     )
+
+
+def _check_notes(notes: list[str], request: Request) -> None:
+    if notes and request.strict:
+        raise PromiseError(
+            f"The release would come with a warning, so with strict it is not made: {notes[0]}"
+            + (f" ({len(notes) - 1} more of the kind.)" if len(notes) > 1 else "")
+        )
 
 
 def _check_rows(n_rows: int, k: int) -> None:

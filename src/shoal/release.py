@@ -37,7 +37,8 @@ class Release:
         parameters: everything that was asked for, never the seed.
         schema: roles and kinds of the columns.
         facts: aggregates for the report, told in published labels only.
-        warnings: what the user should know although the run went on.
+        warnings: what the user should know although the run went on; from Python they are also
+            issued as `ShoalWarning`.
         seconds: how long the run took.
         bound: a loss that no release can be below, in the measure that was minimised; None unless
             asked for with ``bound=True``.

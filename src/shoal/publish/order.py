@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["RowHash"]
+__all__ = ["RowHash", "hash_cells"]
 
 _SEEDS = (0x5348_4F41_4C21, 0x2166_7269_656E)
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
@@ -39,7 +39,7 @@ class RowHash:
             rows: which of the cells each row has; its own unless given.
         """
         for seed, total in zip(_SEEDS, self._hashes, strict=True):
-            own = _hash(cells, seed)
+            own = hash_cells(cells, seed)
             _mix(total)
             np.add(total, own if rows is None else own[rows], out=total)
 
@@ -67,7 +67,7 @@ def _mix(total: NDArray[np.uint64]) -> None:
     total ^= total >> np.uint64(32)
 
 
-def _hash(cells: pl.Series, seed: int) -> NDArray[np.uint64]:
+def hash_cells(cells: pl.Series, seed: int = _SEEDS[0]) -> NDArray[np.uint64]:
     """Return a hash of every cell that depends on what it shows alone."""
     import polars as pl
 

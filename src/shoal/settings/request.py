@@ -316,6 +316,14 @@ class Request:
             help="Keep the order of the rows; it may give people away.",
         ),
     )
+    strict: bool = option(
+        default=False,
+        check=truth,
+        help="Make no release that comes with a warning.",
+        certificate=True,
+        functions=_BOTH,
+        flag=Flag(names=("--strict",), on=("anonymize", "refine"), panel="Promises"),
+    )
     style: Style = option(  # noqa: RUF009 - as every other row
         default=None,
         check=_style,
