@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         interval_hierarchy,
         prefix_hierarchy,
     )
-    from shoal.io import read_table, write_table
+    from shoal.io import keyed_sha256, read_table, write_table
     from shoal.privacy import AlphaK, LDiversity, TCloseness
     from shoal.profile import Suggestion, suggest_job
     from shoal.recode import Style
@@ -72,6 +72,7 @@ _HOMES = {
     "explain": "study.explain",
     "frequency_hierarchy": "hierarchy",
     "interval_hierarchy": "hierarchy",
+    "keyed_sha256": "io",
     "lower_bound": "bound",
     "prefix_hierarchy": "hierarchy",
     "privacy_models": "registry",
@@ -110,6 +111,7 @@ __all__ = [
     "explain",
     "frequency_hierarchy",
     "interval_hierarchy",
+    "keyed_sha256",
     "lower_bound",
     "measures",
     "prefix_hierarchy",

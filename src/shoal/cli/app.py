@@ -15,6 +15,7 @@ from shoal.cli.init import init
 from shoal.cli.lists import algorithms, measures, privacy_models
 from shoal.cli.refine import refine
 from shoal.cli.score import score
+from shoal.cli.secret import fingerprint, secret
 from shoal.cli.verify import verify
 
 __all__ = ["app"]
@@ -58,6 +59,8 @@ app.command()(anonymize)
 app.command()(refine)
 app.command()(verify)
 app.command()(score)
+app.command()(secret)
+app.command()(fingerprint)
 app.command()(explain)
 app.command()(compare)
 app.add_typer(hierarchy, name="hierarchy")

@@ -15,6 +15,7 @@ from shoal.io.atomic import (
 from shoal.io.formats import FORMATS, Format, detect_format
 from shoal.io.location import hide_credentials, is_database, shown_name
 from shoal.io.read import read_table
+from shoal.io.secret import keyed_sha256, make_secret
 from shoal.io.sql import rows_sha256
 from shoal.io.write import stage_table, write_table
 
@@ -27,6 +28,8 @@ __all__ = [
     "detect_format",
     "hide_credentials",
     "is_database",
+    "keyed_sha256",
+    "make_secret",
     "read_table",
     "rows_sha256",
     "sha256_of",
