@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     from shoal.io import keyed_sha256, read_table, write_table
     from shoal.privacy import AlphaK, LDiversity, TCloseness
     from shoal.profile import Suggestion, suggest_job
+    from shoal.publish.verify import Verification
     from shoal.recode import Style
     from shoal.registry import algorithms, measures, privacy_models
     from shoal.release import Release
     from shoal.scores import Scores
     from shoal.study.compare import Comparison, compare
     from shoal.study.explain import Explanation, explain
-    from shoal.verify import Verification
 
 __version__ = "0.1.0"
 
-# Rooms that are also something to call: `shoal.verify(...)` (see callable_module.py).
-_ROOMS = ("algorithms", "datasets", "measures", "refine", "sklearn", "verify")
+# Rooms that are also something to call: `shoal.refine(...)` (see callable_module.py).
+_ROOMS = ("algorithms", "datasets", "measures", "refine", "sklearn")
 _HOMES = {
     "AlgorithmError": "errors",
     "AlphaK": "privacy",
@@ -65,7 +65,7 @@ _HOMES = {
     "Suggestion": "profile",
     "TCloseness": "privacy",
     "Taxonomy": "hierarchy",
-    "Verification": "verify",
+    "Verification": "publish.verify",
     "anonymize": "api",
     "compare": "study.compare",
     "date_hierarchy": "hierarchy",
@@ -79,6 +79,7 @@ _HOMES = {
     "read_table": "io",
     "score": "api",
     "suggest_job": "profile",
+    "verify": "api",
     "write_table": "io",
 }
 

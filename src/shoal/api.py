@@ -15,10 +15,12 @@ from shoal.errors import OptionError, ShoalWarning
 from shoal.infer import schema_of_used
 from shoal.partition import Partition
 from shoal.pipeline import run_pipeline
+from shoal.privacy import parse_privacy
+from shoal.promises import promises_of
+from shoal.publish.verify import Verification, verify_table
 from shoal.release import Release
 from shoal.scores import default_measures, score_table
 from shoal.settings.request import Request
-from shoal.verify import Verification, verify_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -284,13 +286,35 @@ def verify(
     quasi_identifiers: str | Iterable[str],
     sensitive: str | Iterable[str] = (),
     privacy: Any = (),
+    missing_values: str | Iterable[str] = (),
 ) -> Verification:
     """Check a published table against its promises, from that table alone.
 
-    The result is true if everything holds; it carries what was measured, never a cell.
+    Rows are in one group only if nothing tells their quasi-identifiers apart: NaN and null do,
+    and so do 0.0 and -0.0. A promise about a sensitive column must hold for its values as written
+    and after cleaning (white space, letter case, forms of one number, ways to say missing);
+    ``notes`` of the result says where the two differ.
+
+    Args:
+        frame: the published table (pandas, polars or pyarrow).
+        k: the promised size of the smallest group.
+        quasi_identifiers: the columns that could single a person out.
+        sensitive: the columns that the privacy models look at.
+        privacy: further promises, as in `anonymize`.
+        missing_values: texts that stand for a missing sensitive value, beside the usual ones
+            (empty, NA, N/A, NaN, null, none, unknown, missing, a question mark, a dash, a
+            point or a star).
+
+    Returns:
+        What was measured, never a cell; true if everything holds.
     """
     return verify_table(
-        frame, k=k, quasi_identifiers=quasi_identifiers, sensitive=sensitive, privacy=privacy
+        frame,
+        k=k,
+        quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive,
+        promises=promises_of(parse_privacy(privacy)),
+        missing_values=missing_values,
     )
 
 

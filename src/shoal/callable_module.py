@@ -1,6 +1,6 @@
 """Modules that can be called, where a room and a public function share one name.
 
-``shoal.verify`` is the room where verification lives *and* what users call. Python binds a
+``shoal.refine`` is the room where refinement lives *and* what users call. Python binds a
 submodule to its name in the package as soon as anything imports it, so a function of that name
 would vanish; a module that can be called serves both.
 """

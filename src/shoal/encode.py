@@ -16,13 +16,13 @@ import numpy as np
 
 from shoal.coded import code_text
 from shoal.errors import DataError, HierarchyError
+from shoal.frames import Owned, to_polars
 from shoal.hierarchy import Taxonomy, canonical_label, require_cover
 from shoal.schema import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import narwhals as nw
     import polars as pl
     from numpy.typing import NDArray
 
@@ -102,81 +102,6 @@ class EncodedTable:
     def weights(self) -> NDArray[np.float64]:
         """Weight of each attribute."""
         return np.array([a.weight for a in self.attributes])
-
-
-@dataclass(frozen=True, eq=False)
-class Owned:
-    """A table that nobody but the run needs, as one that was just read from a file.
-
-    Its quasi-identifiers are forgotten once they are encoded, its text may be codes (see
-    `shoal.coded`), and so may the published text.
-
-    Attributes:
-        frame: the columns that are needed.
-        columns: names of all columns of the table, those that were not read included.
-    """
-
-    frame: pl.DataFrame
-    columns: tuple[str, ...]
-
-
-def to_polars(frame: Any) -> pl.DataFrame:
-    """Return any supported dataframe (pandas, polars, pyarrow) as polars, copying little.
-
-    Raises:
-        DataError: the object is no dataframe, or holds a column of mixed Python types.
-    """
-    import narwhals as nw
-    import polars as pl
-
-    frame = frame.frame if isinstance(frame, Owned) else frame
-    if isinstance(frame, pl.DataFrame):
-        return frame
-    if isinstance(frame, pl.LazyFrame):
-        return frame.collect()
-    try:
-        eager = nw.from_native(frame, eager_only=True)
-    except nw.exceptions.DuplicateError:
-        raise _same_name() from None
-    except TypeError:
-        raise DataError(
-            f"The table must be a pandas, polars or pyarrow dataframe, got "
-            f"{type(frame).__name__}; read files with shoal.read_table(path) first."
-        ) from None
-    if len(set(eager.columns)) != len(eager.columns):
-        raise _same_name()
-    if not all(isinstance(name, str) for name in eager.columns):
-        raise DataError("Every column name of the table must be text; rename the columns first.")
-    columns = []
-    for name in eager.columns:
-        try:
-            columns.append(_column_to_polars(eager.get_column(name)).alias(name))
-        except ImportError:
-            raise DataError(
-                f"Column {name!r} cannot be read without pyarrow; "
-                "install it with: pip install 'shoal[pyarrow]'"
-            ) from None
-        except Exception:  # noqa: BLE001 - each backend has its own errors for mixed types
-            raise DataError(
-                f"Column {name!r} holds values of mixed types; "
-                "convert it to one type (text, numbers or dates) first."
-            ) from None
-    return pl.DataFrame(columns)
-
-
-def _same_name() -> DataError:
-    return DataError("The table has two columns of the same name; rename one of them.")
-
-
-def _column_to_polars(column: nw.Series[Any]) -> pl.Series:
-    """Convert one column; an ordered pandas categorical keeps its order (as an Enum)."""
-    import narwhals as nw
-    import polars as pl
-
-    series = column.to_polars()
-    if isinstance(column.dtype, nw.Enum) and isinstance(series.dtype, pl.Categorical):
-        return series.cast(pl.String).cast(pl.Enum(column.dtype.categories))
-    return series
 
 
 def encode(frame: pl.DataFrame, schema: Schema) -> EncodedTable:

@@ -21,13 +21,14 @@ from shoal.facts import Facts, gather_facts
 from shoal.infer import infer_kinds
 from shoal.measures.base import CostMeasure, CostModel, Grouped, pick_target
 from shoal.partition import SUPPRESSED, Partition
+from shoal.promises import promises_of
 from shoal.publish.danger import find_dangers
+from shoal.publish.verify import Verification, verify_table
 from shoal.recode import recode
 from shoal.refine import EFFORTS
 from shoal.scan import Scanner
 from shoal.scores import Scores, create_measure, default_measures, score_table
 from shoal.suppress import find_outliers
-from shoal.verify import Verification, verify_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,7 +133,7 @@ def run_pipeline(
         verification=verification,
         schema=schema,
         facts=facts,
-        warnings=tuple(dict.fromkeys(notes)),
+        warnings=tuple(dict.fromkeys([*notes, *verification.notes])),
         seconds=time.perf_counter() - began,
         bound=bound,
     )
@@ -302,7 +303,7 @@ def _verify(published: pl.DataFrame, schema: Schema, request: Request) -> Verifi
         k=int(request.k),
         quasi_identifiers=schema.quasi_identifiers,
         sensitive=schema.sensitive,
-        privacy=request.privacy,
+        promises=promises_of(request.privacy),
     )
     if not verification.holds:
         raise PromiseError(

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.facts import Facts
+    from shoal.publish.verify import Verification
     from shoal.report.advice import Explained
     from shoal.schema import Schema
     from shoal.scores import Scores
-    from shoal.verify import Verification
 
 __all__ = ["Release"]
 

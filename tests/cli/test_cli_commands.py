@@ -218,7 +218,7 @@ def test_a_bug_is_status_70_and_shows_no_cell(shoal_runs, published, monkeypatch
     def fail(*_, **__):
         raise RuntimeError("SECRET cell")
 
-    monkeypatch.setattr("shoal.verify.verify_table", fail)
+    monkeypatch.setattr("shoal.publish.verify.verify_table", fail)
     command = ["verify", published, "--k", 2, "--qi", "age"]
     outcome = shoal_runs(*command)
     assert outcome.status == runner.BUG == 70

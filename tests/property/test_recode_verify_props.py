@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.api import verify as verify_table
 from shoal.encode import encode
 from shoal.hierarchy import Taxonomy, canonical_label
 from shoal.infer import infer_kinds
@@ -18,7 +19,6 @@ from shoal.partition import Partition
 from shoal.privacy import AlphaK, LDiversity, TCloseness
 from shoal.recode import Style, recode
 from shoal.schema import build_schema
-from shoal.verify import verify_table
 
 WORDS = ["a", "b-c", "d e", "F", "é", "0", "{x}"]
 MOMENTS = st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2100, 1, 1))

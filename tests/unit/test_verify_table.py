@@ -7,9 +7,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from shoal.api import verify as verify_table
 from shoal.errors import DataError, OptionError, RoleError
 from shoal.privacy import AlphaK, LDiversity, TCloseness
-from shoal.verify import verify_table
 
 
 @pytest.fixture
@@ -85,8 +85,97 @@ def test_the_worst_over_all_checks_counts_each_group_once(published):
 def test_missing_cells_equal_each_other():
     frame = pl.DataFrame({"a": [None, None, 1.0, 1.0], "s": [1, 2, 3, 4]})
     assert verify_table(frame, k=2, quasi_identifiers=["a"]).smallest_group == 2
-    mixed = pl.DataFrame({"a": [None, float("nan"), 1.0, 1.0]})
-    assert verify_table(mixed, k=2, quasi_identifiers=["a"]).n_groups == 2
+
+
+def readable_apart(*cells, dtype=None):
+    """Whether the two cells of a quasi-identifier make two groups."""
+    frame = pl.DataFrame({"a": pl.Series([*cells, *cells], dtype=dtype)})
+    return verify_table(frame, k=2, quasi_identifiers="a").n_groups == 2
+
+
+@pytest.mark.parametrize(
+    ("cells", "dtype"),
+    [
+        ((None, float("nan")), pl.Float64),
+        ((0.0, -0.0), pl.Float64),
+        ((0.0, -0.0), pl.Float32),
+        (([0.0], [-0.0]), pl.List(pl.Float64)),
+        (({"low": float("nan")}, {"low": None}), pl.Struct({"low": pl.Float64})),
+        (("1", "1.0"), pl.String),
+        (("1", "1 "), pl.Categorical),
+        (("", None), pl.String),
+        (("NA", None), pl.String),
+        ((2**53, 2**53 + 1), pl.Int64),
+    ],
+    ids=str,
+)
+def test_cells_that_a_reader_can_tell_apart_make_different_groups(cells, dtype):
+    assert readable_apart(*cells, dtype=dtype)
+    assert not readable_apart(cells[0], cells[0], dtype=dtype)
+
+
+SAME = [
+    ("flu", "flu "),
+    ("flu", "FLU"),
+    ("flu", "\tflu\n"),
+    ("bad  cold", "bad cold"),
+    ("flu", "\uff46lu"),  # a letter in full width
+    ("flu", "f\u200blu"),  # a blank without width
+    ("stra\u00dfe", "STRASSE"),
+    ("flu", '"flu"'),
+    ("5.0", "5.00"),
+    ("5", "5.0"),
+    ("+5", "05"),
+    ("1.5e3", "1500"),
+    ("", None),
+    ("NA", None),
+    ("n/a", "?"),
+    ("Unknown", "-"),
+]
+
+
+@pytest.mark.parametrize("values", SAME, ids=str)
+def test_values_that_a_person_would_call_equal_do_not_make_a_group_diverse(values):
+    frame = pl.DataFrame({"a": ["x"] * 2, "s": values})
+    privacy = LDiversity(2, kind="distinct")
+    result = verify_table(frame, k=2, quasi_identifiers="a", sensitive="s", privacy=privacy)
+    assert [(check.measured, check.holds) for check in result.checks[1:]] == [(1, False)]
+    assert "2 values as written, but only 1 after cleaning" in result.notes[0]
+
+
+@pytest.mark.parametrize(
+    "values", [("flu", "flue"), ("12e4", "120000"), ("5", "5.01"), ("a", None)]
+)
+def test_values_that_stay_different_after_cleaning_are_different(values):
+    frame = pl.DataFrame({"a": ["x"] * 2, "s": values})
+    privacy = LDiversity(2, kind="distinct")
+    result = verify_table(frame, k=2, quasi_identifiers="a", sensitive="s", privacy=privacy)
+    assert result.holds
+    assert result.notes == ()
+
+
+def test_nan_and_null_are_one_sensitive_value():
+    frame = pl.DataFrame({"a": ["x"] * 3, "s": [None, float("nan"), -0.0]})
+    model = LDiversity(3, kind="distinct")
+    result = verify_table(frame, k=2, quasi_identifiers="a", sensitive="s", privacy=model)
+    assert result.checks[1].measured == 2
+
+
+def test_a_marker_of_the_user_stands_for_a_missing_value():
+    frame = pl.DataFrame({"a": ["x"] * 2, "s": [" Not Asked", None]})
+    options = {"k": 2, "quasi_identifiers": "a", "sensitive": "s"}
+    model = LDiversity(2, kind="distinct")
+    assert verify_table(frame, **options, privacy=model)
+    assert not verify_table(frame, **options, privacy=model, missing_values="not asked")
+
+
+def test_a_distance_must_hold_for_the_values_as_written():
+    # After cleaning both groups are like the table; as written they have nothing in common.
+    frame = pl.DataFrame({"a": ["x", "x", "y", "y"], "s": ["flu", "flu", "Flu", "Flu"]})
+    options = {"k": 2, "quasi_identifiers": "a", "sensitive": "s"}
+    result = verify_table(frame, **options, privacy=TCloseness(0.2))
+    assert result.checks[1].measured == 0.5
+    assert not result
 
 
 def test_a_missing_sensitive_value_is_a_value():

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from shoal.publish.verify import Verification
     from shoal.release import Release
     from shoal.scores import Scores
-    from shoal.verify import Verification
 
 __all__ = ["print_release", "print_scores", "print_verification"]
 
@@ -59,6 +59,8 @@ def _distance_from_best(gap: float) -> str:
 
 def print_verification(verification: Verification, *, title: str, n_columns: int) -> None:
     """Print what a published table keeps of its promises."""
+    from rich.markup import escape
+
     console = _console()
     _print_title(console, title)
     facts = _grid()
@@ -74,6 +76,8 @@ def print_verification(verification: Verification, *, title: str, n_columns: int
     console.print()
     _print_checks(console, verification)
     console.print(f"\n{_meaning(verification, n_columns)}")
+    for note in verification.notes:
+        console.print(f"[yellow]Warning:[/] {escape(note)}", soft_wrap=True)
 
 
 def print_scores(scores: Scores, *, title: str) -> None:

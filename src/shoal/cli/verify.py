@@ -42,14 +42,16 @@ def verify(
     if size is None:
         raise OptionError("k is not given: say what was promised, with --k 10 or a job file.")
     frame = read_input(published, base, reading, kinds={})
-    from shoal.verify import verify_table
+    from shoal.privacy import parse_privacy
+    from shoal.promises import promises_of
+    from shoal.publish.verify import verify_table
 
     found = verify_table(
         frame,
         k=size,
         quasi_identifiers=columns["quasi_identifiers"],
         sensitive=columns["sensitive"],
-        privacy=privacy,
+        promises=promises_of(parse_privacy(privacy)),
     )
     if not quiet:
         from shoal.cli.outputs import name_of

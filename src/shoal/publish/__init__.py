@@ -1,1 +1,1 @@
-"""What leaves the house: published columns made of nothing but what is published."""
+"""What leaves the house: columns made of nothing but what is published, and a second opinion."""

@@ -1,0 +1,53 @@
+"""Privacy models as the data that verification takes: it shall know no model's code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.encode import Sensitive
+from shoal.privacy import AlphaK, LDiversity, TCloseness, judge
+from shoal.publish.verify import Promise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shoal.privacy import PrivacyModel
+    from shoal.publish.verify import OwnRule
+
+__all__ = ["promises_of"]
+
+
+def promises_of(models: Sequence[PrivacyModel]) -> tuple[Promise, ...]:
+    """Return what models promise; the rule of a plug-in's model goes along, no other does."""
+    return tuple(
+        Promise(
+            table=model.to_dict(),
+            promised=model.promised,
+            at_least=model.at_least,
+            describe=model.describe,
+            own_rule=None if type(model) in (LDiversity, TCloseness, AlphaK) else _rule_of(model),
+        )
+        for model in models
+    )
+
+
+def _rule_of(model: PrivacyModel) -> OwnRule:
+    def rule(
+        *,
+        groups: NDArray[np.int64],
+        n_groups: int,
+        codes: NDArray[np.int64],
+        n_codes: int,
+        name: str,
+        ordered: bool,
+    ) -> tuple[NDArray[np.bool_], float]:
+        counts: NDArray[Any] = np.bincount(codes, minlength=n_codes)
+        model.check_column(Sensitive(name, codes.astype(np.int32), n_codes, ordered, counts))
+        verdict = judge(model, groups, n_groups, codes, n_codes)
+        return verdict.holds, verdict.measured
+
+    return rule

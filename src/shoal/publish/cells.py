@@ -1,0 +1,278 @@
+"""Cells as a reader has them: which are equal as written, and which after cleaning.
+
+Two cells of a quasi-identifier are equal if nothing in the table tells them apart: 0.0 and -0.0,
+NaN and null, ``1`` and ``1.0`` as texts are not. Sensitive values are read twice, as written and
+cleaned (see `shoal.publish.cleaning`), because a promise about them must hold for both readers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.errors import DataError
+from shoal.publish.cleaning import clean, number_of
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+__all__ = ["Reading", "SensitiveCells", "number_groups", "pack_rows", "read_sensitive"]
+
+_BATCH = 100_000  # distinct texts that exist as Python objects at a time
+# Texts of this form are one number each, and no two of them are the same number.
+_ONE_FORM = (r"^-?[1-9][0-9]*$", r"^-?(?:0|[1-9][0-9]*)\.(?:[0-9]*[1-9]|0)$")
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """One way to read a column: the value of each row, 0 … without a gap, in order if any."""
+
+    codes: NDArray[np.int64]
+    size: int
+
+
+@dataclass(frozen=True, eq=False)
+class SensitiveCells:
+    """A sensitive column, read in two ways; the two are one object if they do not differ.
+
+    Attributes:
+        name: of the column.
+        ordered: whether the values have an order, which the codes then follow.
+        written: cells are equal if they are written alike.
+        cleaned: cells are equal if a person would call them so.
+    """
+
+    name: str
+    ordered: bool
+    written: Reading
+    cleaned: Reading
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """The readings that differ, the one as written first."""
+        return (self.written,) if self.cleaned is self.written else (self.written, self.cleaned)
+
+
+def pack_rows(columns: Sequence[pl.Series]) -> NDArray[np.int64]:
+    """Return one number per row, equal for rows whose cells are all written alike."""
+    packed, width = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for column in columns:
+        codes, n_codes = _codes(column)
+        if width > (1 << 62) // n_codes:  # number the combinations so far anew
+            packed, sizes = number_groups(packed)
+            width = len(sizes)
+        packed *= n_codes
+        packed += codes
+        width *= n_codes
+    return packed
+
+
+def number_groups(packed: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the group of each row, 0 …, ordered by number, and the size of each group."""
+    _, groups, sizes = np.unique(packed, return_inverse=True, return_counts=True)
+    return groups.astype(np.int64, copy=False), sizes.astype(np.int64, copy=False)
+
+
+def read_sensitive(
+    column: pl.Series,
+    *,
+    missing: frozenset[str],
+    order: Sequence[str] | None = None,
+    find_order: bool = False,
+) -> SensitiveCells:
+    """Read a sensitive column in both ways.
+
+    Args:
+        column: the cells.
+        missing: cleaned texts that stand for a missing value.
+        order: the values of a text column from low to high, where a file does not say it.
+        find_order: whether text may have the order of the numbers or dates that it spells.
+    """
+    import polars as pl
+
+    codes, _ = _codes(column)
+    written, counts = number_groups(codes.astype(np.int64))
+    reading = Reading(written, len(counts))
+    dtype = column.dtype
+    if dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum):
+        if order is None and isinstance(dtype, pl.Enum):
+            order = dtype.categories.to_list()
+        return _read_text(column, reading, missing, order, find_order=find_order)
+    ordered = dtype.is_numeric() or dtype.is_temporal()
+    if dtype.is_float():
+        return SensitiveCells(column.name, ordered, reading, _cleaned_floats(column, reading))
+    return SensitiveCells(column.name, ordered, reading, reading)
+
+
+def _codes(column: pl.Series) -> tuple[NDArray[np.integer[Any]], int]:
+    """Return a number per cell, equal for cells written alike, and a bound; null is the last.
+
+    The numbers follow the order of the values where the type has one.
+    """
+    import polars as pl
+
+    dtype = column.dtype
+    if isinstance(dtype, pl.Object):
+        raise DataError(
+            f"Column {column.name!r} holds values of mixed types; "
+            "convert it to one type (text, numbers or dates) first."
+        )
+    if dtype == pl.String:
+        column = column.cast(pl.Categorical(pl.Categories.random()))
+    if isinstance(column.dtype, pl.Categorical | pl.Enum) or dtype == pl.Boolean:
+        codes = column.to_physical().cast(pl.UInt32)
+    elif dtype == pl.Null:
+        return np.zeros(len(column), np.int64), 1
+    elif dtype.is_nested() or dtype == pl.Binary:
+        exact = column.cast(_exact_type(dtype)).to_frame("cell").with_row_index("row")
+        numbered = exact.group_by("cell").agg("row").select("row").with_row_index("code")
+        codes = numbered.explode("row").sort("row").get_column("code")
+    else:
+        codes = (_float_order(column) if dtype.is_float() else column).rank("dense")
+    known = codes.drop_nulls().to_numpy()
+    bound = int(known.max()) + 2 if known.size else 1
+    return codes.fill_null(bound - 1).to_numpy(), bound
+
+
+def _float_order(column: pl.Series) -> pl.Series:
+    """Return whole numbers in the order of these floats: -0.0 before 0.0, NaN after all."""
+    import polars as pl
+
+    values = column.cast(pl.Float64).fill_null(0.0).to_numpy()
+    bits = np.where(np.isnan(values), np.nan, values).view(np.int64)
+    # Of negative numbers a larger size means a smaller number: turn their bits around.
+    ranked = np.where(bits < 0, np.int64(-(2**63)) - bits - 1, bits)
+    return pl.Series(column.name, ranked).set(column.is_null(), None)
+
+
+def _exact_type(dtype: Any) -> Any:
+    """Return the type with text in place of floats, which tells -0.0 from 0.0 and NaN from all."""
+    import polars as pl
+
+    if dtype.is_float():
+        return pl.String()
+    if isinstance(dtype, pl.List):
+        return pl.List(_exact_type(dtype.inner))
+    if isinstance(dtype, pl.Array):
+        return pl.Array(_exact_type(dtype.inner), dtype.size)
+    if isinstance(dtype, pl.Struct):
+        return pl.Struct({each.name: _exact_type(each.dtype) for each in dtype.fields})
+    return dtype
+
+
+def _cleaned_floats(column: pl.Series, written: Reading) -> Reading:
+    """Return the reading in which -0.0 is 0.0 and NaN is null."""
+    import polars as pl
+
+    # The last code of the reading is null, if there are nulls.
+    plain = column.fill_nan(None)
+    values = plain.fill_null(0.0).to_numpy() + 0.0
+    as_number = pl.Series(column.name, values).set(plain.is_null(), None)
+    codes, _ = _codes(as_number)
+    cleaned, counts = number_groups(codes.astype(np.int64))
+    return written if len(counts) == written.size else Reading(cleaned, len(counts))
+
+
+def _read_text(
+    column: pl.Series,
+    written: Reading,
+    missing: frozenset[str],
+    order: Sequence[str] | None,
+    *,
+    find_order: bool,
+) -> SensitiveCells:
+    import polars as pl
+
+    # One row for each value: all that follows costs by distinct values, not by rows.
+    _, first = np.unique(written.codes, return_index=True)
+    texts = column.gather(first).cast(pl.String)
+    keys = _keys(texts, missing)
+    places = None
+    if order is not None:
+        places = _places_in(texts, {text: place for place, text in enumerate(order)})
+    elif find_order:
+        places = _places_by_value(texts, keys)
+    ordered = places is not None
+    ranked = pl.DataFrame(
+        {"code": range(len(texts)), "place": places or [0] * len(texts), "key": keys, "text": texts}
+    )
+    # Missing values come last, and what is nothing at all comes last of them.
+    ranked = ranked.with_columns(
+        place=pl.when(pl.col("key").is_null()).then(None).otherwise(pl.col("place"))
+    ).with_columns(place=pl.col("place").min().over("key"))
+    ranked = ranked.sort("place", "key", "text", nulls_last=True)
+    values = ranked.select(
+        "code",
+        written=pl.int_range(pl.len()),
+        cleaned=pl.struct("place", "key").rle_id().cast(pl.Int64),
+    ).sort("code")
+    of_written = values.get_column("written").to_numpy()
+    of_cleaned = values.get_column("cleaned").to_numpy()
+    as_written = Reading(of_written[written.codes], written.size)
+    size = int(of_cleaned.max()) + 1
+    as_cleaned = as_written if size == written.size else Reading(of_cleaned[written.codes], size)
+    return SensitiveCells(column.name, ordered, as_written, as_cleaned)
+
+
+def _keys(texts: pl.Series, missing: frozenset[str]) -> pl.Series:
+    """Return the key of each text, null for a missing value."""
+    import polars as pl
+
+    if any(bool(texts.drop_nulls().str.contains(form).all()) for form in _ONE_FORM):
+        return texts
+    parts = [
+        pl.Series(
+            [None if text is None else clean(text, missing) for text in part.to_series().to_list()],
+            dtype=pl.String,
+        )
+        for part in texts.to_frame().iter_slices(_BATCH)
+    ]
+    return pl.concat(parts)
+
+
+def _places_in(texts: pl.Series, order: Mapping[str, int]) -> list[int] | None:
+    places = [len(order) if text is None else order.get(text) for text in texts.to_list()]
+    return None if None in places else places  # type: ignore[return-value]  # that is the test
+
+
+def _places_by_value(texts: pl.Series, keys: pl.Series) -> list[int] | None:
+    """Return where each text stands among the numbers or dates that all of them spell."""
+    known = [text for text, key in zip(texts, keys, strict=True) if key is not None]
+    for kind in (number_of, _date_of, _datetime_of, _time_of):
+        values = [kind(text) for text in known]
+        if values and None not in values:
+            break
+    else:
+        return None
+    try:
+        rank = {value: place for place, value in enumerate(sorted(set(values)))}  # type: ignore[type-var]
+    except TypeError:  # times with and without a zone
+        return None
+    place_of = {text: rank[value] for text, value in zip(known, values, strict=True)}
+    return [place_of.get(text, len(rank)) for text in texts]
+
+
+def _date_of(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if len(text) == len("2000-01-01") else None
+    except ValueError:
+        return None
+
+
+def _datetime_of(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text) if len(text) > len("2000-01-01") else None
+    except ValueError:
+        return None
+
+
+def _time_of(text: str) -> time | None:
+    try:
+        return time.fromisoformat(text) if ":" in text else None
+    except ValueError:
+        return None
