@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import decimal
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
+from shoal.cleaning import Merging, TextMerging
 from shoal.coded import code_text
 from shoal.errors import DataError, HierarchyError
 from shoal.frames import Owned, to_polars
@@ -73,13 +75,35 @@ class Attribute:
 
 @dataclass(frozen=True, eq=False)
 class Sensitive:
-    """One encoded sensitive column; a missing value is a value of its own (the last code)."""
+    """One encoded sensitive column; a missing value is a value of its own (the last code).
+
+    Codes are those of the values as written: NaN and null are two, and so are 0.0 and -0.0.
+
+    Attributes:
+        name: column name.
+        codes: code of each row.
+        size: number of codes.
+        ordered: whether the values have an order, which the codes then follow.
+        counts: rows of the whole table with each code.
+        merging: which of the values are one after cleaning; None if all differ.
+    """
 
     name: str
     codes: NDArray[np.int32]
     size: int
     ordered: bool
     counts: NDArray[np.int64]
+    merging: Merging | None = None
+
+    @cached_property
+    def cleaned(self) -> Sensitive:
+        """The column after cleaning (see `shoal.cleaning`); itself if that changes nothing."""
+        merged = None if self.merging is None else self.merging.merged
+        if merged is None:
+            return self
+        size = int(merged.max(initial=-1)) + 1
+        counts = np.bincount(merged, weights=self.counts, minlength=size).astype(np.int64)
+        return Sensitive(self.name, merged[self.codes], size, self.ordered, counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,13 +215,47 @@ def _encode_sensitive(series: pl.Series) -> Sensitive:
             f"Column {series.name!r} holds values of mixed types; "
             "convert it to one type (text, numbers or dates) first."
         )
-    series = _nan_to_null(series)
-    codes, domain = _codes_by_rank(series)
-    counts = np.bincount(codes, minlength=len(domain) + 1).astype(np.int64)
-    size = len(domain) + int(counts[-1] > 0)
     dtype = series.dtype
+    narrow_codes, domain = _codes_by_rank(_nan_to_null(series))
+    codes, size = narrow_codes.astype(np.int32), len(domain)
+    merging: Merging | None = None
+    if dtype.is_float():
+        codes, size, merging = _split_as_written(series, codes, size)
+    has_missing = series.null_count() > 0
+    size += has_missing
+    if dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum):
+        merging = TextMerging(domain.cast(pl.String), has_missing=has_missing)
+    counts = np.bincount(codes, minlength=size).astype(np.int64)
     ordered = dtype.is_numeric() or dtype.is_temporal() or isinstance(dtype, pl.Enum)
-    return Sensitive(series.name, codes.astype(np.int32), size, ordered, counts[:size])
+    return Sensitive(series.name, codes, size, ordered, counts, merging)
+
+
+def _split_as_written(
+    series: pl.Series, codes: NDArray[np.int32], size: int
+) -> tuple[NDArray[np.int32], int, Merging | None]:
+    """Give -0.0 beside 0.0, and NaN beside null, codes of their own.
+
+    Returns:
+        The codes, the number of those that are not null, and what belongs together.
+    """
+    merged = np.arange(size + 1, dtype=np.int32)
+    values = series.fill_null(1.0).to_numpy()
+    minus = (values == 0) & np.signbit(values)
+    if minus.any() and not minus[values == 0].all():
+        zero = codes[minus][0]
+        codes = codes + ((codes >= zero) & ~minus)
+        merged, size = np.insert(merged, zero, zero), size + 1
+    nan = np.isnan(values)
+    if nan.any():
+        # Until here NaN has the code of null, which moves on if it occurs.
+        if series.null_count():
+            codes = codes + series.is_null().to_numpy()
+            merged = np.append(merged, merged[-1])
+        size += 1
+    else:
+        merged = merged[: size + (series.null_count() > 0)]
+    same = len(merged) == int(merged.max(initial=-1)) + 1
+    return codes.astype(np.int32), size, None if same else Merging(merged)
 
 
 def _nan_to_null(series: pl.Series) -> pl.Series:

@@ -133,12 +133,11 @@ def start_clusters(table: EncodedTable, run: Run, n_clusters: int) -> Partition 
 
 def private_values(table: EncodedTable, run: Run) -> NDArray[np.int64]:
     """Return one code per combination of the sensitive values that the models look at."""
-    names = {column.name for model in run.privacy for column in model.columns(table)}
+    columns = {id(column): column for model in run.privacy for column in model.columns(table)}
     code = np.zeros(table.n_rows, np.int64)
-    for column in table.sensitive:
-        if column.name in names:
-            code = code * column.size + column.codes
-            code = np.unique(code, return_inverse=True)[1].astype(np.int64)
+    for column in columns.values():
+        code = code * column.size + column.codes
+        code = np.unique(code, return_inverse=True)[1].astype(np.int64)
     return code
 
 

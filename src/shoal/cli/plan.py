@@ -79,7 +79,7 @@ def _check_promises(request: Request, table: EncodedTable) -> list[tuple[str, st
         for column in model.columns(table):
             model.check_possible(column)
             lines.append(("promise", f"{model.label} in {column.name!r}"))
-    return lines
+    return list(dict.fromkeys(lines))  # a column may be read in two ways
 
 
 def _check_search(request: Request) -> list[tuple[str, str]]:

@@ -21,6 +21,8 @@ from shoal.privacy.base import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shoal.privacy.base import Reading
+
 __all__ = ["AlphaK"]
 
 
@@ -58,6 +60,11 @@ class AlphaK(PrivacyModel):
             )
         object.__setattr__(self, "alpha", number)
         check_column_name(self.column)
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """Cleaned: a value that others are merged into has at least the rows of each of them."""
+        return ("cleaned",)
 
     @property
     def promised(self) -> float:

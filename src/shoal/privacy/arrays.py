@@ -48,16 +48,17 @@ class PrivateArrays:
         A model of a plug-in is not among them: `enforce` sees to it after the clustering.
         """
         kinds, numbers = [], []
-        names = {column.name for model in models for column in model.columns(table)}
-        sensitive = [column for column in table.sensitive if column.name in names]
-        used = {column.name: i for i, column in enumerate(sensitive)}
+        looked_at = [column for model in models for column in model.columns(table)]
+        # A column that is read in two ways, as written and cleaned, is two here.
+        sensitive = list({id(column): column for column in looked_at}.values())
+        used = {id(column): i for i, column in enumerate(sensitive)}
         for model in models:
             if not cls.know([model]):
                 continue
             for column in model.columns(table):
                 kind, value, c = _numbers(model)
                 kinds.append(kind)
-                numbers.append((value, c, used[column.name]))
+                numbers.append((value, c, used[id(column)]))
         codes = np.zeros((len(sensitive), table.n_rows), np.int32)
         for i, column in enumerate(sensitive):
             codes[i] = column.codes

@@ -7,7 +7,7 @@ import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TOLERANCE", "PrivacyModel", "parse_privacy"]
 
+Reading = Literal["written", "cleaned"]
 TOLERANCE = 1e-9
 """Slack of every comparison with a real parameter, so that 1/3 of three rows is no more than 1/3
 whatever the rounding; whole parameters are compared exactly."""
@@ -51,6 +52,15 @@ class PrivacyModel(ABC):
     order_free: ClassVar[bool] = False
 
     column: str | None
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """How sensitive values are to be read: as written, cleaned, or each in turn.
+
+        A promise must hold for the values as written and for those that a person would tell
+        apart. A model for which one of the two is always the stricter one names only that.
+        """
+        return ("written", "cleaned")
 
     @property
     @abstractmethod
@@ -129,6 +139,8 @@ class PrivacyModel(ABC):
     def columns(self, table: EncodedTable) -> tuple[Sensitive, ...]:
         """Return the sensitive columns the promise is about: all, or the one it names.
 
+        A column comes in each of the `readings`, twice only if the two differ.
+
         Raises:
             OptionError: there is no such column, or the model cannot work on it.
         """
@@ -147,7 +159,12 @@ class PrivacyModel(ABC):
             )
         for sensitive in chosen:
             self.check_column(sensitive)
-        return chosen
+        read = [
+            sensitive if reading == "written" else sensitive.cleaned
+            for sensitive in chosen
+            for reading in self.readings
+        ]
+        return tuple({id(each): each for each in read}.values())
 
     def check_column(self, sensitive: Sensitive) -> None:
         """Raise an OptionError if the model cannot work on this column."""

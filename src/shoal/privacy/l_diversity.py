@@ -24,6 +24,8 @@ from shoal.privacy.base import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shoal.privacy.base import Reading
+
 __all__ = ["LDiversity"]
 
 Kind = Literal["frequency", "distinct", "entropy", "recursive"]
@@ -93,6 +95,20 @@ class LDiversity(PrivacyModel):
                 f"c belongs to kind='recursive', but kind={self.kind!r} was given; leave c out."
             )
         check_column_name(self.column)
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """Cleaned: merging values never makes a group more diverse, of whichever kind.
+
+        - frequency: the merged value has at least the rows of each part, so p_1 cannot fall.
+        - distinct: merging cannot raise the number of different values.
+        - entropy: with p = a + b, −p log p ≤ −a log a − b log b, because log p is at least log a
+          and log b.
+        - recursive: r_1 cannot fall, and neither can the sum of the ℓ − 1 largest counts, since
+          the values that the largest ones are merged into are ℓ − 1 at most. So the rest,
+          r_ℓ + … + r_m, cannot rise.
+        """
+        return ("cleaned",)
 
     @property
     def promised(self) -> float:

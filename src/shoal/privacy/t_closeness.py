@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.encode import Sensitive
+    from shoal.privacy.base import Reading
 
 __all__ = ["TCloseness"]
 
@@ -62,6 +63,15 @@ class TCloseness(PrivacyModel):
             )
         object.__setattr__(self, "t", float(number))
         check_column_name(self.column)
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """As written for ``equal``: |Σ (p − q)| over merged values is at most Σ |p − q|.
+
+        For ``ordered`` merging takes away steps, and the distance is divided by their number:
+        it may rise or fall, so both readings count.
+        """
+        return ("written",) if self.distance == "equal" else ("written", "cleaned")
 
     @property
     def promised(self) -> float:
