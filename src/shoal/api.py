@@ -276,6 +276,7 @@ def _release(
         warnings=result.warnings,
         seconds=result.seconds,
         bound=result.bound,
+        privacy=request.privacy,
     )
 
 

@@ -119,6 +119,8 @@ def run_pipeline(
     )
     request.progress(0, n_rows, "verifying")
     verification = _verify(published, schema, request)
+    notes += verification.notes
+    _check_notes(notes, request)
     request.progress(0, n_rows, "scoring")
     scores = _score(table, partition, request)
     bound = None
@@ -133,7 +135,7 @@ def run_pipeline(
         verification=verification,
         schema=schema,
         facts=facts,
-        warnings=tuple(dict.fromkeys([*notes, *verification.notes])),
+        warnings=tuple(dict.fromkeys(notes)),
         seconds=time.perf_counter() - began,
         bound=bound,
     )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.facts import Facts
+    from shoal.privacy import PrivacyModel
     from shoal.publish.verify import Verification
     from shoal.report.advice import Explained
     from shoal.schema import Schema
@@ -42,6 +43,7 @@ class Release:
         seconds: how long the run took.
         bound: a loss that no release can be below, in the measure that was minimised; None unless
             asked for with ``bound=True``.
+        privacy: what was promised beyond k.
     """
 
     frame: Any
@@ -58,6 +60,7 @@ class Release:
     warnings: tuple[str, ...]
     seconds: float
     bound: float | None = None
+    privacy: tuple[PrivacyModel, ...] = ()
 
     @property
     def n_published(self) -> int:
@@ -83,6 +86,40 @@ class Release:
         ``scores`` compares with the original and belongs to the holder of the data.
         """
         return self.facts.scores
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,  # noqa: A002 - the name users know from the command line
+        delimiter: str | None = None,
+        if_exists: str = "fail",
+    ) -> Release:
+        """Write the published table, but only if it keeps its promises in the file.
+
+        A file is not a frame: an empty text and a null are one cell in CSV, and Excel rounds
+        numbers. So the bytes are read back, as any reader of the format would, and every promise
+        is verified on them before the file appears (or a transaction is committed). The previous
+        file is replaced in one step.
+
+        Args:
+            path: the file, by its suffix in any format of `shoal.write_table`, or the URL of a
+                table of a database.
+            format: the format when the suffix does not say it.
+            delimiter: of a CSV; a comma (a tab for TSV) unless given.
+            if_exists: what to do if the table of a database exists: ``fail`` or ``replace``.
+
+        Returns:
+            The release with the verification of what was written, for its certificate and
+            report.
+
+        Raises:
+            PromiseError: the file would not keep the promises; nothing is written.
+            DataError: the file or table cannot be written, or cannot hold the release.
+        """
+        from shoal.stage import write_release
+
+        return write_release(self, path, format=format, delimiter=delimiter, if_exists=if_exists)
 
     def certificate(
         self, *, input_hmac: str | None = None, output_sha256: str | None = None

@@ -24,6 +24,7 @@ def test_a_group_is_not_diverse_by_the_spelling_of_one_value(algorithm):
         4,
         quasi_identifiers="age",
         sensitive="illness",
+        hierarchies={"age": {f"{ten}s": list(range(ten, ten + 10)) for ten in (20, 30)}},
         privacy=[shoal.LDiversity(3, kind="distinct"), shoal.TCloseness(0.6)],
         algorithm=algorithm,
         seed=1,

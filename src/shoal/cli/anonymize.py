@@ -186,7 +186,7 @@ def _anonymize(loader: Loader, arguments: dict[str, Any], outputs: Outputs, *, q
         tell_if_compiling(progress)
         release = shoal.anonymize(owned, progress=progress, **arguments)
         progress(0, release.n_published, "writing")
-        outputs.write(release)
+        release = outputs.write(release)
     if not quiet:
         from shoal.cli.summary import print_release
 

@@ -61,7 +61,7 @@ def demo(
             algorithm_options={"effort": "fast"},
             progress=progress,
         )
-    outputs.write(release)
+    release = outputs.write(release)
     if not quiet:
         from shoal.cli.summary import print_release
 

@@ -89,8 +89,15 @@ class Outputs:
                 "Give each its own."
             )
 
-    def write(self, release: Release, input_hmac: str | None = None) -> None:
-        """Write the files and the table; they appear together or not at all."""
+    def write(self, release: Release, input_hmac: str | None = None) -> Release:
+        """Write the files and the table; they appear together or not at all.
+
+        Returns:
+            The release with the verification of the table that was written.
+
+        Raises:
+            PromiseError: the written table does not keep its promises; nothing appears.
+        """
         import json
 
         from shoal.cli.run import note_written
@@ -100,7 +107,7 @@ class Outputs:
         from shoal.report.html import render_report
 
         with AtomicGroup() as group:
-            output_sha256 = self._stage(group, release)
+            release, output_sha256 = self._stage(group, release)
             if self.certificate is not None:
                 certificate = build_certificate(
                     release, input_hmac=input_hmac, output_sha256=output_sha256
@@ -117,6 +124,7 @@ class Outputs:
                 )
                 group.add(self.report, page)
         note_written()
+        return release
 
     def _explanation(self) -> Explained | None:
         from shoal.report.advice import read_explanation
@@ -133,26 +141,28 @@ class Outputs:
                 raise OptionError(f"{option} is for the report; ask for one with --report FILE.")
         self._explanation()
 
-    def _stage(self, group: AtomicGroup, release: Release) -> str | None:
-        """Add the table to the group; return its hash if a document needs one."""
+    def _stage(self, group: AtomicGroup, release: Release) -> tuple[Release, str | None]:
+        """Add the verified table to the group; return its hash too if a document needs one."""
         from shoal.coded import decode_text
-        from shoal.io import detect_format, is_database, rows_sha256, sha256_of, stage_table
-        from shoal.io.sql import stage_sql
+        from shoal.io import detect_format, is_database, rows_sha256, sha256_of
+        from shoal.stage import stage_release
 
-        documented = self.certificate is not None or self.report is not None
-        if is_database(self.table):
-            frame = decode_text(release.frame)
-            stage_sql(group, frame, self.table, self.if_exists or "fail")
-            return rows_sha256(frame) if documented else None
-        is_csv = detect_format(self.table, self.format).name == "csv"
-        staged = stage_table(
+        is_csv = not is_database(self.table) and (
+            detect_format(self.table, self.format).name == "csv"
+        )
+        staged = stage_release(
             group,
-            release.frame,
+            release,
             self.table,
             format=self.format,
             delimiter=self.delimiter if is_csv else None,
+            if_exists=self.if_exists or "fail",
         )
-        return sha256_of(staged) if documented else None
+        if self.certificate is None and self.report is None:
+            return staged.release, None
+        if staged.path is None:
+            return staged.release, rows_sha256(decode_text(release.frame))
+        return staged.release, sha256_of(staged.path)
 
 
 def check_files(source: str | None, outputs: Mapping[str, str | None]) -> None:

@@ -131,7 +131,7 @@ def _refine(
         tell_if_compiling(progress)
         release = shoal.refine(frame, labels, progress=_ending_early(progress), **arguments)
         progress(0, release.n_published, "writing")
-        outputs.write(release)
+        release = outputs.write(release)
     if not quiet:
         from shoal.cli.summary import print_release
 

@@ -33,7 +33,7 @@ def verify(
     Exit status: 0 every promise holds, 1 one does not, 2 it could not be checked.
     """
     del debug
-    from shoal.cli.settings import load_job, merge_columns, merge_privacy, read_input
+    from shoal.cli.settings import load_job, merge_columns, merge_privacy, missing_texts
 
     base = load_job(job)
     columns = merge_columns(base, ColumnFlags(qi=qi, sensitive=sensitive))
@@ -41,17 +41,33 @@ def verify(
     size = base.k if k is None else k
     if size is None:
         raise OptionError("k is not given: say what was promised, with --k 10 or a job file.")
-    frame = read_input(published, base, reading, kinds={})
+    from shoal.io.written import read_written
     from shoal.privacy import parse_privacy
     from shoal.promises import promises_of
-    from shoal.publish.verify import verify_table
+    from shoal.publish.verify import columns_needed, verify_table
 
+    promised = promises_of(parse_privacy(privacy))
+    written = read_written(
+        published,
+        format=reading.file_format,
+        delimiter=reading.delimiter,
+        pick=lambda names: (
+            list(
+                dict.fromkeys(
+                    columns_needed(names, columns["quasi_identifiers"], columns["sensitive"])
+                )
+            )
+            or names
+        ),
+    )
     found = verify_table(
-        frame,
+        written.frame,
         k=size,
         quasi_identifiers=columns["quasi_identifiers"],
         sensitive=columns["sensitive"],
-        promises=promises_of(parse_privacy(privacy)),
+        promises=promised,
+        missing_values=missing_texts(base, reading.missing_values),
+        spelled=written.spelled,
     )
     if not quiet:
         from shoal.cli.outputs import name_of

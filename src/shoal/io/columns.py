@@ -53,17 +53,21 @@ class ColumnBuilder:
         self._whole = False
         self._parts = [part.cast(pl.String) for part in self._parts]
 
-    def finish(self, *, lenient: bool, coded: bool) -> pl.Series:
+    def finish(self, *, lenient: bool, coded: bool, typed: bool = True) -> pl.Series:
         """Return the column and forget the pieces.
 
         Args:
             lenient: whether 1.5 and 1.50 are the same number.
             coded: whether text stays codes.
+            typed: whether text may get a type; whole numbers in their usual form may be numbers
+                in any case, since no two texts become one by that.
         """
         import polars as pl
 
         column = pl.concat(self._parts, rechunk=True)
         self._parts.clear()
+        if not typed:
+            return column
         if self._codes is not None:
             return self._typed_codes(column, lenient=lenient, coded=coded)
         if column.null_count() == len(column):

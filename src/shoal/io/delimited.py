@@ -35,6 +35,7 @@ def parse_delimited(
     columns: Columns = None,
     numeric: Collection[str] = (),
     coded: bool = False,
+    typed: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> pl.DataFrame:
     """Return the table in a delimited text file, which is read piece by piece.
@@ -47,6 +48,8 @@ def parse_delimited(
         columns: the columns to keep, or a function that picks them from those of the header.
         numeric: columns in which 1.5 and 1.50 are the same number.
         coded: whether text columns stay codes (see `shoal.coded`).
+        typed: whether columns get types; otherwise cells differ as their texts do, and nothing
+            says more about a column than that.
         progress: told the rows read so far.
 
     Raises:
@@ -99,7 +102,10 @@ def parse_delimited(
         message = f"{name} has a header but no rows."
         raise DataError(message)
     return pl.DataFrame(
-        [builders.pop(each).finish(lenient=each in numeric, coded=coded) for each in wanted]
+        [
+            builders.pop(each).finish(lenient=each in numeric, coded=coded, typed=typed)
+            for each in wanted
+        ]
     )
 
 

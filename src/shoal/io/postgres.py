@@ -34,30 +34,44 @@ def column_names(location: Location) -> list[str]:
         return [column.name for column in _describe(connection, location)]
 
 
-def read(location: Location, columns: Sequence[str] | None) -> pl.DataFrame:
+def read(
+    location: Location, columns: Sequence[str] | None, *, written: bool = False
+) -> pl.DataFrame:
     """Read a table, or only some of its columns."""
-    from psycopg import sql
-
     if current_watch() is not None:
         for table in tables_read(location):
             note_table(table)
     with _session(location) as connection:
         # Nothing of this session can write, and all its queries see one state of the table.
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        described = {column.name: column for column in _describe(connection, location)}
-        names = choose_columns(columns, list(described), location)
-        wanted: list[Composable] = []
-        types: dict[str, Any] = {}
-        for name in names:
-            dtype, as_text = _read_as(described[name].type_code)
-            types[name] = dtype
-            form = "{}::text" if as_text else "{}"
-            wanted.append(sql.SQL(form).format(sql.Identifier(name)))
-        query = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(wanted), _table(location))
-        with connection.cursor(name="shoal", binary=True) as cursor:
-            cursor.execute(query)
-            frame = collect_batches(_batches(cursor), types)
-        numbers = {n: described[n] for n in names if described[n].type_display[:7] == "numeric"}
+        return _select(connection, location, columns, written=written)
+
+
+def _select(
+    connection: psycopg.Connection[Any],
+    location: Location,
+    columns: Sequence[str] | None,
+    *,
+    written: bool,
+) -> pl.DataFrame:
+    from psycopg import sql
+
+    described = {column.name: column for column in _describe(connection, location)}
+    names = choose_columns(columns, list(described), location)
+    wanted: list[Composable] = []
+    types: dict[str, Any] = {}
+    for name in names:
+        dtype, as_text = _read_as(described[name].type_code)
+        types[name] = dtype
+        form = "{}::text" if as_text else "{}"
+        wanted.append(sql.SQL(form).format(sql.Identifier(name)))
+    query = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(wanted), _table(location))
+    with connection.cursor(name="shoal", binary=True) as cursor:
+        cursor.execute(query)
+        frame = collect_batches(_batches(cursor), types)
+    numbers = {n: described[n] for n in names if described[n].type_display[:7] == "numeric"}
+    if written:  # as text: without a fixed scale 1.0 and 1.00 are shown as such
+        return frame
     return frame.with_columns(
         _as_decimal(frame.get_column(name), column.scale, location)
         for name, column in numbers.items()
@@ -151,6 +165,16 @@ class _Pending:
     def __init__(self, location: Location) -> None:
         self._location = location
         self.connection = _connect(location)
+
+    def names(self) -> list[str]:
+        """Return the names of the written columns."""
+        with _reporting(self._location, "read"):
+            return [column.name for column in _describe(self.connection, self._location)]
+
+    def read(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Return columns as they are written, from inside the transaction."""
+        with _reporting(self._location, "read"):
+            return _select(self.connection, self._location, columns, written=True)
 
     def commit(self) -> None:
         """Make the table last."""

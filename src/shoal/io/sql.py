@@ -14,15 +14,17 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from shoal.errors import DataError, did_you_mean
+from shoal.io.atomic import Transaction
 from shoal.io.location import Location, check_if_exists, parse_location
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from shoal.io.atomic import AtomicGroup, Transaction
+    from shoal.io.atomic import AtomicGroup
 
 __all__ = [
     "BATCH",
+    "Pending",
     "check_target",
     "choose_columns",
     "collect_batches",
@@ -40,11 +42,23 @@ BATCH = 20_000
 
 class _Backend(Protocol):
     def column_names(self, location: Location) -> list[str]: ...
-    def read(self, location: Location, columns: Sequence[str] | None) -> pl.DataFrame: ...
+    def read(
+        self, location: Location, columns: Sequence[str] | None, *, written: bool = False
+    ) -> pl.DataFrame: ...
     def check_target(self, location: Location, if_exists: str) -> None: ...
     def identity(self, location: Location) -> Hashable: ...
     def tables_read(self, location: Location) -> list[Hashable]: ...
-    def stage(self, location: Location, frame: pl.DataFrame, if_exists: str) -> Transaction: ...
+    def stage(self, location: Location, frame: pl.DataFrame, if_exists: str) -> Pending: ...
+
+
+class Pending(Transaction, Protocol):
+    """A table that is written but for its commit, and can be read by who wrote it."""
+
+    def names(self) -> list[str]:
+        """Return the names of its columns."""
+
+    def read(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Return columns as they are written."""
 
 
 def column_names(url: str) -> list[str]:
@@ -53,15 +67,23 @@ def column_names(url: str) -> list[str]:
     return _backend(location).column_names(location)
 
 
-def read_sql(url: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
+def read_sql(
+    url: str, columns: Sequence[str] | None = None, *, written: bool = False
+) -> pl.DataFrame:
     """Read a table, or only some of its columns, from a database.
+
+    Args:
+        url: of the table.
+        columns: names; all unless given.
+        written: whether what differs in the database must differ in the table (1 and 1.0 in
+            columns that hold both), instead of getting the most useful type.
 
     Raises:
         DataError: the database cannot be reached, or has no such table or column.
         OptionError: the URL is none.
     """
     location = parse_location(url)
-    frame = _backend(location).read(location, columns)
+    frame = _backend(location).read(location, columns, written=written)
     if frame.height == 0:
         raise DataError(f"{location.shown!r} has no rows.")
     return frame
@@ -89,11 +111,13 @@ def reads_table(source: str, target: str) -> bool:
     return theirs is not None and theirs in _backend(first).tables_read(first)
 
 
-def stage_sql(group: AtomicGroup, frame: pl.DataFrame, url: str, if_exists: str) -> None:
+def stage_sql(group: AtomicGroup, frame: pl.DataFrame, url: str, if_exists: str) -> Pending:
     """Write a table in a transaction that is committed together with a group of files."""
     location = parse_location(url)
     check_if_exists(if_exists)
-    group.enlist(_backend(location).stage(location, insertable(frame, location), if_exists))
+    pending = _backend(location).stage(location, insertable(frame, location), if_exists)
+    group.enlist(pending)
+    return pending
 
 
 def rows_sha256(frame: pl.DataFrame) -> str:

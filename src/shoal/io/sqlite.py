@@ -43,13 +43,17 @@ def column_names(location: Location) -> list[str]:
         return list(_declared(connection, location))
 
 
-def read(location: Location, columns: Sequence[str] | None) -> pl.DataFrame:
+def read(
+    location: Location, columns: Sequence[str] | None, *, written: bool = False
+) -> pl.DataFrame:
     """Read a table, or only some of its columns."""
     for table in tables_read(location):
         note_table(table)
     with _reading(location) as connection:
         # One view of the table for all queries, whoever writes to it meanwhile.
         connection.execute("BEGIN")
+        if written:
+            return _select_written(connection, location, columns)
         declared = _declared(connection, location)
         names = choose_columns(columns, list(declared), location)
         storages = _storages(connection, location, names)
@@ -63,6 +67,31 @@ def read(location: Location, columns: Sequence[str] | None) -> pl.DataFrame:
     return frame.with_columns(
         _as_declared(frame.get_column(name), declared[name].upper()) for name in names
     )
+
+
+def _select_written(
+    connection: sqlite3.Connection, location: Location, columns: Sequence[str] | None
+) -> pl.DataFrame:
+    """Read columns so that cells of different storage or value differ."""
+    import polars as pl
+
+    names = choose_columns(columns, list(_declared(connection, location)), location)
+    storages = _storages(connection, location, names)
+    types, texts = {}, []
+    for name in names:
+        cell = _quoted(name)
+        if len(storages[name]) > 1:
+            # quote() gives numbers all their digits; texts are told from them by their marks.
+            types[name] = pl.String
+            texts.append(
+                f"CASE typeof({cell}) WHEN 'null' THEN NULL "
+                f"WHEN 'text' THEN '\"' || {cell} || '\"' ELSE quote({cell}) END"
+            )
+        else:
+            types[name] = _read_as(storages[name])
+            texts.append(cell)
+    rows = connection.execute(f"SELECT {', '.join(texts)} FROM {_quoted(location.table)}")
+    return collect_batches(_batches(rows), types)
 
 
 def check_target(location: Location, if_exists: str) -> None:
@@ -153,6 +182,16 @@ class _Pending:
             # Rows of a table that is replaced, or of one that never came to be, are wiped out
             # rather than left in free pages of the file.
             self.connection.execute("PRAGMA secure_delete = ON")
+
+    def names(self) -> list[str]:
+        """Return the names of the written columns."""
+        with _reporting(self._location, "read"):
+            return list(_declared(self.connection, self._location))
+
+    def read(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Return columns as they are written, from inside the transaction."""
+        with _reporting(self._location, "read"):
+            return _select_written(self.connection, self._location, columns)
 
     def begin(self) -> None:
         """Start the transaction; nobody else can write until it ends."""

@@ -19,13 +19,12 @@ from shoal.frames import to_polars
 
 if TYPE_CHECKING:
     import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from shoal.publish.cells import SensitiveCells
     from shoal.publish.predicates import Outcome
 
-__all__ = ["Check", "OwnRule", "Promise", "Verification", "verify_table"]
+__all__ = ["Check", "OwnRule", "Promise", "Verification", "columns_needed", "verify_table"]
 
 OwnRule = Callable[..., tuple["NDArray[np.bool_]", float]]
 """A plug-in's rule: of group and value of each row, numbers of groups and values, and the name
@@ -171,8 +170,9 @@ def verify_table(
             "There is no quasi-identifier; name the columns that could single a person out, "
             "with quasi_identifiers=[...] (--qi on the command line)."
         )
-    keys = [column for name in names for column in _published_as(table, name)]
-    _check_names(table, keys, sensitive_names)
+    keys = columns_needed(table.columns, names)
+    columns_needed(table.columns, (), sensitive_names)
+    _check_names(keys, sensitive_names)
     if table.height == 0:
         raise DataError("The table has no rows, so there is nothing to verify.")
 
@@ -328,20 +328,31 @@ def _sizes(packed: NDArray[np.int64]) -> NDArray[np.int64]:
     return counted.get_column("rows").to_numpy().astype(np.int64)
 
 
-def _published_as(table: pl.DataFrame, name: str) -> list[str]:
-    """Return the published columns of a quasi-identifier: itself, or its two bounds."""
-    if name in table.columns:
-        return [name]
-    bounds = [f"{name}_low", f"{name}_high"]
-    if all(bound in table.columns for bound in bounds):
-        return bounds
-    raise _unknown(table, name, "quasi-identifier")
+def columns_needed(
+    columns: Sequence[str], quasi_identifiers: Iterable[str], sensitive: Iterable[str] = ()
+) -> list[str]:
+    """Return the columns of quasi-identifiers (each itself, or its two bounds) and of the others.
 
-
-def _check_names(table: pl.DataFrame, keys: list[str], sensitive: list[str]) -> None:
+    Raises:
+        RoleError: one of them does not exist.
+    """
+    found = []
+    for name in quasi_identifiers:
+        bounds = [f"{name}_low", f"{name}_high"]
+        if name in columns:
+            found.append(name)
+        elif all(bound in columns for bound in bounds):
+            found.extend(bounds)
+        else:
+            raise _unknown(columns, name, "quasi-identifier")
     for name in sensitive:
-        if name not in table.columns:
-            raise _unknown(table, name, "sensitive")
+        if name not in columns:
+            raise _unknown(columns, name, "sensitive")
+        found.append(name)
+    return found
+
+
+def _check_names(keys: list[str], sensitive: list[str]) -> None:
     for names in (keys, sensitive):
         for number, name in enumerate(names):
             if name in names[:number]:
@@ -353,8 +364,7 @@ def _check_names(table: pl.DataFrame, keys: list[str], sensitive: list[str]) -> 
             )
 
 
-def _unknown(table: pl.DataFrame, name: str, role: str) -> RoleError:
-    known = table.columns
+def _unknown(known: Sequence[str], name: str, role: str) -> RoleError:
     hint = did_you_mean(name, known) or f" It has {', '.join(map(repr, known[:20]))}."
     return RoleError(f"There is no column {name!r} (given as {role}) in the table.{hint}")
 

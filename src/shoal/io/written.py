@@ -1,0 +1,299 @@
+"""Tables as they are written: what a plain reader of each format finds, nothing inferred.
+
+`read_table` types columns and turns markers into missing values, which makes equal what a reader
+can tell apart. Here every field of a text file is its text, quoted or not; ``1``, ``1.0`` and
+``"1"`` of JSON stay three cells, and so do a number, a text and a truth value of Excel and SQLite.
+Where a column holds texts beside other things, its texts stand in quotation marks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import DataError
+from shoal.inputs import note_input
+from shoal.io.delimited import parse_delimited
+from shoal.io.formats import Format, check_delimiter, detect_format
+from shoal.io.location import is_database, refuse_almost_url
+from shoal.io.read import read_table
+from shoal.io.source import Source, open_source
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Pick", "Written", "read_written"]
+
+_CHUNK = 1 << 22
+_SPELLED = frozenset({"csv", "tsv", "jsonl", "xlsx"})
+
+Pick = Callable[[list[str]], Sequence[str]]
+"""Chooses the columns to read from the names of all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """What was read.
+
+    Attributes:
+        frame: the columns that were chosen.
+        columns: names of all columns.
+        spelled: whether text may be how the format spells numbers and dates.
+    """
+
+    frame: pl.DataFrame
+    columns: tuple[str, ...]
+    spelled: bool
+
+
+def read_written(
+    source: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 - the name users know from the command line
+    delimiter: str | None = None,
+    pick: Pick = list,
+) -> Written:
+    """Read a table as it is written in a file, a database, or standard input (``-``).
+
+    Args:
+        source: as in `read_table`.
+        format: as in `read_table`.
+        delimiter: as in `read_table`.
+        pick: chooses the columns to read.
+
+    Raises:
+        DataError: the file or database cannot be read as a table with at least one row.
+        OptionError: the format, the delimiter or the URL is none.
+    """
+    path = os.fspath(source)
+    names: list[str] = []
+
+    def choose(found: list[str]) -> list[str]:
+        names[:] = found
+        return list(pick(found))
+
+    if is_database(path):
+        from shoal.io.sql import column_names, read_sql
+
+        wanted = choose(column_names(path))
+        return Written(read_sql(path, wanted, written=True), tuple(names), spelled=True)
+    refuse_almost_url(path)
+    found = detect_format(path, format)
+    if found.name == "arrow" and path != "-":
+        frame = _scan_arrow(path, choose)
+    elif found.name in {"parquet", "arrow"}:
+        frame = None
+    else:
+        with open_source(
+            path, _shown(path), found.compression if found.is_text else None
+        ) as stream:
+            frame = _read_text(stream, _shown(path), found, delimiter, choose)
+    if frame is None:
+        frame = read_table(path, format=format, columns=choose, coded=True)
+    if frame.height == 0:
+        message = f"{_shown(path)} has no rows."
+        raise DataError(message)
+    return Written(frame, tuple(names), spelled=found.name in _SPELLED)
+
+
+def _shown(path: str) -> str:
+    return "Standard input" if path == "-" else repr(path)
+
+
+def _read_text(
+    stream: Source, name: str, found: Format, delimiter: str | None, choose: Pick
+) -> pl.DataFrame:
+    if found.name == "jsonl":
+        return _read_json(stream, name, choose)
+    if found.name == "xlsx":
+        return _read_excel(stream.read(), name, choose)
+    separator = "\t" if delimiter is None and found.name == "tsv" else check_delimiter(delimiter)
+    return parse_delimited(
+        stream, name=name, delimiter=separator, missing_values=(), columns=choose, typed=False
+    )
+
+
+def _scan_arrow(path: str, choose: Pick) -> pl.DataFrame | None:
+    """Read the columns of an Arrow file; None where only reading it whole may help."""
+    import polars as pl
+
+    note_input(path)
+    try:
+        table = pl.scan_ipc(Path(path), glob=False)
+        return table.select(choose(table.collect_schema().names())).collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
+        return None
+
+
+# -- JSON lines --------------------------------------------------------------------------------
+
+
+class _Token(str):
+    """A number as it stands in the file."""
+
+    __slots__ = ()
+
+
+def _read_json(stream: Source, name: str, choose: Pick) -> pl.DataFrame:
+    import polars as pl
+
+    columns: dict[str, _Cells] = {}
+    n_rows = line = 0
+    for lines in _lines(stream):
+        objects = _objects(lines, line, name)
+        line += len(lines)
+        for each in objects:
+            for key in each:
+                if key not in columns:
+                    columns[key] = _Cells(n_rows)
+        for key, cells in columns.items():
+            cells.add([each.get(key, _ABSENT) for each in objects])
+        n_rows += len(objects)
+    if not n_rows:
+        message = f"{name} is empty."
+        raise DataError(message)
+    wanted = choose(list(columns))
+    missing = [key for key in wanted if key not in columns]
+    if missing:
+        message = f"{name} has no column {missing[0]!r}."
+        raise DataError(message)
+    return pl.DataFrame([columns[key].finish(key) for key in wanted])
+
+
+_ABSENT = object()
+
+
+class _Cells:
+    """The cells of one column, piece by piece, as codes of their texts."""
+
+    def __init__(self, n_before: int) -> None:
+        import polars as pl
+
+        self._type = pl.Categorical(pl.Categories.random())
+        self._texts: list[pl.Series] = []
+        self._quoted: list[pl.Series] = []
+        if n_before:
+            self.add([_ABSENT] * n_before)
+
+    def add(self, values: list[Any]) -> None:
+        import polars as pl
+
+        texts = pl.Series([_as_text(value) for value in values], dtype=pl.String)
+        self._texts.append(texts.cast(self._type))
+        quoted = [isinstance(value, str) and not isinstance(value, _Token) for value in values]
+        self._quoted.append(pl.Series(quoted, dtype=pl.Boolean))
+
+    def finish(self, name: str) -> pl.Series:
+        import polars as pl
+
+        return quote_texts(pl.concat(self._texts), pl.concat(self._quoted)).alias(name)
+
+
+def _as_text(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return None
+    return "" if value is _ABSENT else _nested(value)
+
+
+def _nested(value: Any) -> str:
+    """Return JSON with every number as it stands in the file."""
+    if isinstance(value, _Token):
+        return value
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{json.dumps(k)}:{_nested(v)}' for k, v in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_nested, value))}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def quote_texts(cells: pl.Series, is_text: pl.Series) -> pl.Series:
+    """Put the texts of a column in quotation marks if it holds anything else beside them."""
+    import polars as pl
+
+    known = cells.is_not_null()
+    if not (is_text & known).any() or not (~is_text & known).any():
+        return cells
+    table = pl.DataFrame({"cell": cells.cast(pl.String), "text": is_text})
+    quoted = pl.format('"{}"', "cell")
+    return table.select(
+        pl.when(pl.col("text") & pl.col("cell").is_not_null()).then(quoted).otherwise("cell")
+    ).to_series()
+
+
+def _lines(stream: Source) -> Iterator[list[bytes]]:
+    rest = stream.read(3)
+    rest = b"" if rest == b"\xef\xbb\xbf" else rest
+    while chunk := stream.read(_CHUNK):
+        *lines, rest = (rest + chunk).split(b"\n")
+        if lines:
+            yield lines
+    if rest:
+        yield [rest]
+
+
+def _objects(lines: list[bytes], before: int, name: str) -> list[dict[str, Any]]:
+    filled = [line for line in lines if line.strip()]
+    objects: list[dict[str, Any]]
+    try:
+        objects = _parse(b"[" + b",".join(filled) + b"]")
+    except (ValueError, RecursionError):
+        objects = []
+    if len(objects) == len(filled) and all(isinstance(each, dict) for each in objects):
+        return objects
+    for number, line in enumerate(lines, start=before + 1):
+        try:
+            good = not line.strip() or isinstance(_parse(line), dict)
+        except (ValueError, RecursionError):
+            good = False
+        if not good:
+            message = f"{name}, line {number}, is not one JSON object per line."
+            raise DataError(message)
+    return [_parse(line) for line in filled]
+
+
+def _parse(data: bytes) -> Any:
+    return json.loads(data, parse_int=_Token, parse_float=_Token, parse_constant=_Token)
+
+
+# -- Excel -------------------------------------------------------------------------------------
+
+
+def _read_excel(data: bytes, name: str, choose: Pick) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        import fastexcel
+    except ImportError:
+        message = "Reading Excel files needs the package fastexcel: pip install 'shoal[excel]'."
+        raise DataError(message) from None
+    if not data:
+        message = f"{name} is empty."
+        raise DataError(message)
+    try:
+        book = fastexcel.read_excel(data)
+        names = [each.name for each in book.load_sheet(0, dtypes="string").available_columns()]
+        shown = [
+            f"column_{place}" if each.startswith("__UNNAMED__") else each
+            for place, each in enumerate(names, start=1)
+        ]
+        wanted = [shown.index(each) for each in choose(shown)]
+        # A number, a truth value, a date and a text differ in what they can be turned into.
+        texts, truths, dates = (
+            book.load_sheet(0, dtypes=kind, use_columns=wanted).to_polars()
+            for kind in ("string", "boolean", "datetime")
+        )
+    except (fastexcel.FastExcelError, pl.exceptions.PolarsError, OSError, ValueError):
+        message = f"{name} is not a readable Excel file; it is damaged or in another format."
+        raise DataError(message) from None
+    columns = []
+    for place, column in zip(wanted, texts.get_columns(), strict=True):
+        neither = truths.get_column(column.name).is_null() & dates.get_column(column.name).is_null()
+        columns.append(quote_texts(column, neither).alias(shown[place]))
+    return pl.DataFrame(columns)

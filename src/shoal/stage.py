@@ -1,0 +1,175 @@
+"""A release to its file: written, read back as a reader would, verified, and only then in place.
+
+A promise that holds in memory may be broken in a file: an empty text and null are two values in a
+frame and one in CSV. So what counts is what was written. Whatever writes a release goes through
+here; what does not hold is never moved to its place, nor committed to its database.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from shoal.coded import decode_text
+from shoal.errors import PromiseError
+from shoal.frames import to_polars
+from shoal.inputs import watching_inputs
+from shoal.io.atomic import AtomicGroup
+from shoal.io.formats import check_delimiter, detect_format
+from shoal.io.location import is_database
+from shoal.io.sql import stage_sql
+from shoal.io.write import stage_table
+from shoal.io.written import Written, read_written
+from shoal.promises import promises_of
+from shoal.publish.verify import columns_needed, verify_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+    from shoal.publish.verify import Verification
+    from shoal.release import Release
+
+__all__ = ["Staged", "stage_release", "write_release"]
+
+
+@dataclass(frozen=True, eq=False)
+class Staged:
+    """A release that waits for its group of files to appear.
+
+    Attributes:
+        release: the release, with the verification of what was written.
+        path: the temporary file, None for a table of a database.
+    """
+
+    release: Release
+    path: Path | None
+
+
+def write_release(
+    release: Release,
+    target: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 - the name users know from the command line
+    delimiter: str | None = None,
+    if_exists: str = "fail",
+) -> Release:
+    """Write a release that keeps its promises in the file, or nothing; see `Release.write`."""
+    with AtomicGroup() as group:
+        staged = stage_release(
+            group, release, target, format=format, delimiter=delimiter, if_exists=if_exists
+        )
+    return staged.release
+
+
+def stage_release(
+    group: AtomicGroup,
+    release: Release,
+    target: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 - the name users know from the command line
+    delimiter: str | None = None,
+    if_exists: str = "fail",
+) -> Staged:
+    """Add a release to a group of files that appear together, after a look at its bytes.
+
+    Raises:
+        PromiseError: what was written does not keep the promises.
+        DataError: the table cannot be written.
+    """
+    frame = to_polars(release.frame)
+    path = None
+    if is_database(target):
+        frame = decode_text(frame)
+        pending = stage_sql(group, frame, os.fspath(target), if_exists)
+        names = pending.names()
+        columns = _same_places(release, frame, names)
+        written = Written(pending.read(list(columns)), tuple(names), spelled=True)
+    else:
+        found = detect_format(os.fspath(target), format)
+        separator = check_delimiter(delimiter) or ("\t" if found.name == "tsv" else ",")
+        path = stage_table(group, frame, target, format=format, delimiter=delimiter)
+        with watching_inputs():  # what we have just written is nobody's input
+            written = read_written(
+                path,
+                format=f"{found.name}.{found.compression}" if found.compression else found.name,
+                delimiter=separator,
+                pick=lambda names: list(_same_places(release, frame, names)),
+            )
+        columns = _same_places(release, frame, list(written.columns))
+    verification = _verify(release, frame, _with_empty_rows(written, frame), columns)
+    old = release.verification.notes
+    warnings = [each for each in release.warnings if each not in old]
+    warnings.extend(each for each in verification.notes if each not in warnings)
+    return Staged(replace(release, verification=verification, warnings=tuple(warnings)), path)
+
+
+def _same_places(release: Release, frame: pl.DataFrame, names: list[str]) -> dict[str, str]:
+    """Return the written name of each column that promises are about, and its name.
+
+    Columns are found by their places: a file may lack a name, a database may cut it short.
+    """
+    if len(names) != frame.width:
+        raise PromiseError(
+            f"What was written has {len(names)} columns and the release {frame.width}, so it is "
+            "not published; this format does not hold the table."
+        )
+    sensitive = release.schema.sensitive if release.privacy else ()
+    needed = columns_needed(frame.columns, release.schema.quasi_identifiers, sensitive)
+    return {
+        written: name for written, name in zip(names, frame.columns, strict=True) if name in needed
+    }
+
+
+def _with_empty_rows(written: Written, frame: pl.DataFrame) -> Written:
+    """Return what was read with rows of nothing at its end, which a sheet does not show."""
+    import polars as pl
+
+    lost = frame.height - written.frame.height
+    if lost <= 0 or not frame.tail(lost).null_count().equals(_all_null(frame, lost)):
+        return written
+    empty = pl.DataFrame(schema=written.frame.schema).clear(lost)
+    return replace(written, frame=pl.concat([written.frame, empty]))
+
+
+def _all_null(frame: pl.DataFrame, n_rows: int) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(
+        {name: [n_rows] for name in frame.columns},
+        schema_overrides={name: pl.get_index_type() for name in frame.columns},
+    )
+
+
+def _verify(
+    release: Release, frame: pl.DataFrame, written: Written, columns: dict[str, str]
+) -> Verification:
+    import polars as pl
+
+    if written.frame.height != frame.height:
+        raise PromiseError(
+            f"What was written has {written.frame.height:,} rows and the release "
+            f"{frame.height:,}, so it is not published; this format does not hold the table."
+        )
+    verification = verify_table(
+        written.frame.rename(columns),
+        k=release.k,
+        quasi_identifiers=release.schema.quasi_identifiers,
+        sensitive=release.schema.sensitive if release.privacy else (),
+        promises=promises_of(release.privacy),
+        orders={
+            name: dtype.categories.to_list()
+            for name, dtype in frame.schema.items()
+            if isinstance(dtype, pl.Enum)
+        },
+        spelled=written.spelled,
+    )
+    if not verification.holds:
+        raise PromiseError(
+            "What was written does not keep the promise, although the table in memory does, so it "
+            "is not published: "
+            + " ".join(check.sentence for check in verification.checks if not check.holds)
+        )
+    return verification
