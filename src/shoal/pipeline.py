@@ -18,6 +18,7 @@ from shoal.engine.local import cluster
 from shoal.engine.polish import polish
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.facts import Facts, gather_facts
+from shoal.forked import check_process
 from shoal.infer import infer_kinds
 from shoal.measures.base import CostMeasure, CostModel, Grouped, pick_target
 from shoal.partition import SUPPRESSED, Partition
@@ -83,6 +84,7 @@ def run_pipeline(
     Raises:
         ShoalError: the input or an option is wrong, or the promise cannot be kept.
     """
+    check_process()
     began = time.perf_counter()
     measure = create_measure(request.measure, request.measure_options)
     if not isinstance(measure, CostMeasure):

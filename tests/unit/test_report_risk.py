@@ -3,7 +3,13 @@
 import pytest
 
 from shoal.errors import OptionError
-from shoal.report.risk import check_fraction, population_uniques, risk_of, rows_by_risk
+from shoal.report.risk import (
+    check_fraction,
+    coarse_sizes,
+    population_uniques,
+    risk_of,
+    rows_by_risk,
+)
 
 # Two unique rows, one pair, one class of four: eight rows in four classes.
 SIZES = ((1, 2), (2, 1), (4, 1))
@@ -56,3 +62,22 @@ def test_a_sampling_fraction_that_is_no_share_is_refused(fraction):
 def test_a_sampling_fraction_may_be_left_out_or_be_everybody():
     assert check_fraction(None) is None
     assert check_fraction(1) == 1.0
+
+
+def test_class_sizes_of_the_original_are_told_in_steps_of_k_rows():
+    sizes = ((1, 503), (2, 41), (6, 3), (8, 2), (137, 1))
+    told = dict(coarse_sizes(sizes, 20))
+    assert set(told) == {1, 2, 5, 7, 150}
+    assert told[1] % 20 == 0
+    assert abs(told[1] - 503) <= 10
+    assert all(abs(round(size * n / 20) * 20 - size * n) < size for size, n in told.items())
+
+
+@pytest.mark.parametrize("uniques", range(496, 510))
+def test_one_row_more_or_less_is_not_seen_but_on_an_edge(uniques):
+    told = [coarse_sizes(((1, uniques + more), (5, 100)), 20) for more in (0, 1)]
+    assert (told[0] == told[1]) is (uniques != 509)
+
+
+def test_a_size_that_occurs_is_never_told_as_none():
+    assert coarse_sizes(((1, 1), (2, 5000)), 10)[0] == (1, 101)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.coded import code_text, new_code_type, repeats_itself
 from shoal.errors import DataError
+from shoal.forked import check_process
 from shoal.io.celltypes import mark_missing, type_columns
 from shoal.io.delimited import Columns, parse_delimited, pick_columns
 from shoal.io.formats import Format, check_delimiter, detect_format
@@ -61,6 +62,7 @@ def read_table(
         DataError: the file or database cannot be read as a table with at least one row.
         OptionError: the format, the delimiter or the URL is none.
     """
+    check_process()
     path = os.fspath(source)
     if is_database(path):
         from shoal.io.sql import column_names, read_sql

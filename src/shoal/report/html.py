@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.report import sections
 from shoal.report.advice import advice
 from shoal.report.glossary import GLOSSARY
-from shoal.report.risk import check_fraction, risk_of
+from shoal.report.risk import check_fraction, coarse_sizes, risk_of
 from shoal.report.style import STYLE
 from shoal.report.words import in_plain_words, verdict
 
@@ -102,7 +102,7 @@ def render_report(
     fraction = check_fraction(sampling_fraction)
     frame = to_polars(release.frame)
     found = read_published_groups(frame, tuple(release.schema.quasi_identifiers))
-    before, after = release.facts.tuple_sizes, found.size_counts
+    before, after = coarse_sizes(release.facts.tuple_sizes, release.k), found.size_counts
     values = [sensitive_facts(frame.get_column(name), found) for name in release.schema.sensitive]
     risks = risk_of(before), risk_of(after)
     parts = [

@@ -21,6 +21,7 @@ __all__ = [
     "ASSUMED_FRACTIONS",
     "Risk",
     "check_fraction",
+    "coarse_sizes",
     "population_uniques",
     "risk_of",
     "rows_by_risk",
@@ -98,6 +99,33 @@ def risk_of(sizes: Sequence[tuple[int, int]], fraction: float | None = None) -> 
         journalist_highest=share / smallest,
         marketer=mean * share,
     )
+
+
+def coarse_sizes(sizes: Sequence[tuple[int, int]], k: int) -> tuple[tuple[int, int], ...]:
+    """Return class sizes of the original as they may be told: rounded, in steps of k rows or more.
+
+    The report is handed on, and how many rows agree in the original is not to be seen in the
+    release. So sizes above five are told as the nearest of 5, 7, 10, 15, 20, 30, 50, 70, …, and the
+    rows of each size in steps of k rows or of one per cent of all, whichever is more. Nobody
+    who knows all rows but one learns about that one from the difference of such numbers, but where
+    a number happens to lie on the edge of a step. A size that occurs is never told as none.
+    """
+    n_rows = sum(size * number for size, number in sizes)
+    step = max(k, -(-n_rows // 100))
+    rows: dict[int, int] = {}
+    for size, number in sizes:
+        told = size if size <= 5 else _nearest(size)
+        rows[told] = rows.get(told, 0) + size * number
+    return tuple(
+        (size, max(round(step * max(round(count / step), 1) / size), 1))
+        for size, count in sorted(rows.items())
+    )
+
+
+def _nearest(size: int) -> int:
+    power = int("1" + "0" * (len(str(size)) - 1))
+    marks = [each * power // 10 for each in (10, 15, 20, 30, 50, 70, 100)]
+    return min(marks, key=lambda mark: abs(mark - size))
 
 
 def rows_by_risk(sizes: Sequence[tuple[int, int]]) -> list[tuple[str, float]]:

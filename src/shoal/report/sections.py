@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.report.risk import ASSUMED_FRACTIONS, population_uniques, risk_of, rows_by_risk
-from shoal.report.svg import bars, heat_map, histogram, pairs, per_cent, stacked
+from shoal.report.svg import (
+    bars,
+    heat_map,
+    histogram,
+    pairs,
+    per_cent,
+    stacked,
+    whole_per_cent,
+)
 from shoal.report.words import count, one_in
 
 if TYPE_CHECKING:
@@ -48,7 +56,8 @@ def risk(before: Sizes, after: Sizes, fraction: float | None) -> str:
                 texts=[_brief(share) for _, share in rows_by_risk(sizes)],
             ),
             "Per cent of the rows (above the bars) by the chance in per cent (below) that somebody "
-            "who knows that a person is in the table picks the right row.",
+            "who knows that a person is in the table picks the right row."
+            + (" Numbers about the original are rounded." if when == "before" else ""),
         )
         for when, sizes in sides
     )
@@ -70,7 +79,7 @@ def _attackers(was: Risk, now: Risk, fraction: float | None) -> str:
         ("Marketer, share of rows matched rightly", was.marketer, now.marketer),
     )
     body = "".join(
-        f'<tr><th scope="row">{what}</th><td class="number">{per_cent(old)}</td>'
+        f'<tr><th scope="row">{what}</th><td class="number">{whole_per_cent(old)}</td>'
         f'<td class="number">{per_cent(new)}</td><td class="number">{one_in(new)}</td></tr>'
         for what, old, new in lines
     )

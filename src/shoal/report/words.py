@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from shoal.report.svg import per_cent
+from shoal.report.svg import per_cent, whole_per_cent
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -75,10 +75,10 @@ def _remains(before: Risk, after: Risk, sensitive: Sequence[SensitiveFacts]) -> 
     text = (
         "Somebody who knows all these columns of a person in the table picks the right row with a "
         f"chance of at most <b>{one_in(after.prosecutor_highest)}</b>, and of "
-        f"{per_cent(after.prosecutor_mean)} on average. In the original the chance was "
-        f"{per_cent(before.prosecutor_mean)} on average, and "
-        f"{per_cent(before.uniques / max(before.rows, 1))} of the rows were like no other, so that "
-        "they could be found with certainty."
+        f"{per_cent(after.prosecutor_mean)} on average. In the original the chance was about "
+        f"{whole_per_cent(before.prosecutor_mean)} on average, and about "
+        f"{whole_per_cent(before.uniques / max(before.rows, 1))} of the rows were like no "
+        "other, so that they could be found with certainty."
     )
     for facts in sensitive:
         if facts.certain_rows:
@@ -113,13 +113,13 @@ def _lost(release: Release) -> str:
 def _numbers(release: Release, before: Risk, after: Risk) -> str:
     facts: tuple[tuple[str, str], ...] = (
         (f"{release.n_published:,}", f"rows published of {release.n_rows:,}"),
-        (f"{after.classes:,}", f"groups; {before.classes:,} different combinations before"),
+        (f"{after.classes:,}", f"groups; about {before.classes:,} different combinations before"),
         (
             f"{release.verification.smallest_group:,}",
             f"rows in the smallest group (k = {release.k:,})",
         ),
         (per_cent(after.prosecutor_highest), "highest chance to find a person's row"),
-        (f"{before.uniques:,} → {after.uniques:,}", "rows that are like no other"),
+        (f"about {before.uniques:,} → {after.uniques:,}", "rows that are like no other"),
     )
     loss = release.public_scores["ncp"]
     if not math.isnan(loss):
