@@ -172,4 +172,4 @@ def _verify(
             "is not published: "
             + " ".join(check.sentence for check in verification.checks if not check.holds)
         )
-    return verification
+    return replace(verification, read_from="what was written")

@@ -8,6 +8,7 @@ import pytest
 from db_secrets import no_secret_in
 
 import shoal
+from shoal import stage
 from shoal.io import rows_sha256
 
 ROLES = ("--qi", "age,zip", "--sensitive", "diagnosis", "--identifier", "name")
@@ -145,3 +146,33 @@ def test_an_sqlite_release_is_plain_for_other_programs(source, tmp_path, shoal_s
     counts = connection.execute("SELECT count(*) FROM t GROUP BY age, zip").fetchall()
     connection.close()
     assert min(count for (count,) in counts) >= 4
+
+
+def test_a_table_that_breaks_its_promise_is_rolled_back(
+    source, server, database, shoal_says, monkeypatch
+):
+    def everybody_has_the_flu(group, frame, *rest):
+        return written(group, frame.with_columns(diagnosis=pl.lit("flu")), *rest)
+
+    written = stage.stage_sql
+    target = server.url("safe", database=database)
+    promise = ("--l-diversity", "2", "--l-kind", "distinct")
+    command = ("anonymize", source, "-o", target, "--k", "4", *ROLES, *promise, "--if-exists")
+    status, said = shoal_says(*command, "replace")
+    assert status == 0, said
+    monkeypatch.setattr(stage, "stage_sql", everybody_has_the_flu)
+    status, said = shoal_says(*command, "replace")
+    assert status == 1, said
+    assert "What was written does not keep the promise" in said
+    assert set(shoal.read_table(target).get_column("diagnosis")) == {"flu", "cold"}
+    no_secret_in(said)
+
+
+def test_numbers_of_postgresql_without_a_scale_differ_by_their_digits(server, database, shoal_says):
+    with server.connect(database) as connection:
+        connection.execute("CREATE TABLE n (a numeric)")
+        connection.execute("INSERT INTO n VALUES (1), (1.0), (1.00)")
+    url = server.url("n", database=database)
+    status, said = shoal_says("verify", url, "--k", "2", "--qi", "a")
+    assert status == 1
+    assert "3 rows in 3 groups" in said

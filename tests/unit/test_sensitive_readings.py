@@ -62,3 +62,16 @@ def test_missing_numbers_of_two_kinds_are_one_value_and_keep_their_cells():
     published = release.frame.get_column("illness")
     assert published.null_count() == frame.get_column("illness").null_count() == 18
     assert published.is_nan().sum() == 18
+
+
+def test_with_strict_a_difference_between_the_readings_is_an_error():
+    with pytest.raises(PromiseError, match="with strict it is not made: Column 'illness' has 9"):
+        shoal.anonymize(
+            patients(),
+            4,
+            quasi_identifiers="age",
+            sensitive="illness",
+            privacy=shoal.LDiversity(2),
+            algorithm="mondrian",
+            strict=True,
+        )

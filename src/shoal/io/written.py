@@ -16,6 +16,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.coded import new_code_type
 from shoal.errors import DataError
 from shoal.inputs import note_input
 from shoal.io.delimited import parse_delimited
@@ -125,7 +126,11 @@ def _scan_arrow(path: str, choose: Pick) -> pl.DataFrame | None:
     note_input(path)
     try:
         table = pl.scan_ipc(Path(path), glob=False)
-        return table.select(choose(table.collect_schema().names())).collect()
+        table = table.select(choose(table.collect_schema().names()))
+        texts = [name for name, dtype in table.collect_schema().items() if dtype == pl.String]
+        # Cell by cell on the way in: the whole text is never in memory.
+        codes = [pl.col(name).cast(new_code_type()) for name in texts]
+        return table.with_columns(codes).collect(engine="streaming")
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
         return None
 
@@ -145,15 +150,19 @@ def _read_json(stream: Source, name: str, choose: Pick) -> pl.DataFrame:
     columns: dict[str, _Cells] = {}
     n_rows = line = 0
     for lines in _lines(stream):
-        objects = _objects(lines, line, name)
+        # Rows of a release are often the same: each different line is parsed once.
+        filled = [each for each in dict.fromkeys(lines) if each.strip()]
+        objects = _objects(filled, lines, line, name)
         line += len(lines)
+        places = {each: place for place, each in enumerate(filled)}
+        rows = pl.Series([places[each] for each in lines if each in places], dtype=pl.UInt32)
         for each in objects:
             for key in each:
                 if key not in columns:
                     columns[key] = _Cells(n_rows)
         for key, cells in columns.items():
-            cells.add([each.get(key, _ABSENT) for each in objects])
-        n_rows += len(objects)
+            cells.add([each.get(key, _ABSENT) for each in objects], rows)
+        n_rows += len(rows)
     if not n_rows:
         message = f"{name} is empty."
         raise DataError(message)
@@ -178,15 +187,16 @@ class _Cells:
         self._texts: list[pl.Series] = []
         self._quoted: list[pl.Series] = []
         if n_before:
-            self.add([_ABSENT] * n_before)
+            self.add([_ABSENT], pl.zeros(n_before, pl.UInt32, eager=True))
 
-    def add(self, values: list[Any]) -> None:
+    def add(self, values: list[Any], rows: pl.Series) -> None:
+        """Take different values, and which of them each row has."""
         import polars as pl
 
         texts = pl.Series([_as_text(value) for value in values], dtype=pl.String)
-        self._texts.append(texts.cast(self._type))
+        self._texts.append(texts.cast(self._type).gather(rows))
         quoted = [isinstance(value, str) and not isinstance(value, _Token) for value in values]
-        self._quoted.append(pl.Series(quoted, dtype=pl.Boolean))
+        self._quoted.append(pl.Series(quoted, dtype=pl.Boolean).gather(rows))
 
     def finish(self, name: str) -> pl.Series:
         import polars as pl
@@ -238,8 +248,10 @@ def _lines(stream: Source) -> Iterator[list[bytes]]:
         yield [rest]
 
 
-def _objects(lines: list[bytes], before: int, name: str) -> list[dict[str, Any]]:
-    filled = [line for line in lines if line.strip()]
+def _objects(
+    filled: list[bytes], lines: list[bytes], before: int, name: str
+) -> list[dict[str, Any]]:
+    """Parse different lines that are not blank; all lines, and those before, say where."""
     objects: list[dict[str, Any]]
     try:
         objects = _parse(b"[" + b",".join(filled) + b"]")

@@ -87,6 +87,7 @@ class Verification:
         violating_rows: rows in those groups.
         checks: each promise on its own, k-anonymity first.
         notes: where a reader and a person would disagree about which sensitive values are equal.
+        read_from: what was checked: ``"the table in memory"`` or ``"what was written"``.
     """
 
     holds: bool
@@ -99,6 +100,7 @@ class Verification:
     violating_rows: int
     checks: tuple[Check, ...]
     notes: tuple[str, ...] = ()
+    read_from: str = "the table in memory"
 
     def __bool__(self) -> bool:
         return self.holds
@@ -109,6 +111,17 @@ class Verification:
             "checks": [asdict(check) for check in self.checks],
             "notes": list(self.notes),
         }
+
+    def how(self) -> str:
+        """Return in a sentence or two what was checked, and by whom."""
+        own = [check.name for check in self.checks if check.judged_by != "verification"]
+        text = (
+            f"Checked on the published cells alone ({self.read_from}), by code that shares nothing "
+            "with the search that made them."
+        )
+        if not own:
+            return text
+        return f"{text} Except {', '.join(own)}: judged by the model's own rule."
 
     def sentences(self) -> tuple[str, ...]:
         """Return one sentence per promise, and one about the rows that break any."""

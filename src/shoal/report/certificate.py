@@ -71,9 +71,11 @@ def build_certificate(
                 "promised": check.promised,
                 "measured": check.measured,
                 "holds": check.holds,
+                "judged_by": check.judged_by,
             }
             for check in verification.checks
         ],
+        "verified": verification.read_from,
         "risk": {
             "groups": verification.n_groups,
             "smallest_group": verification.smallest_group,

@@ -166,10 +166,8 @@ def _promises(release: Release) -> str:
         for check in release.verification.checks
     ]
     heads = ("promise", "promised", "measured (worst group)", "")
-    return _table(heads, rows) + (
-        '<p class="note">Measured on the published table alone, by code that shares nothing with '
-        "the search.</p>"
-    )
+    how = escape(release.verification.how())
+    return _table(heads, rows) + f'<p class="note">{how}</p>'
 
 
 def _limits() -> str:
