@@ -34,7 +34,8 @@ test: services lint ## Linters, types and all tests
 # arithmetic, which is the same whatever the version.
 FAST_TESTS := tests/unit tests/cli tests/db tests/docs
 
-test-lowest: services $(LOWEST_READY) ## The fast tests with the lowest versions of every package
+test-lowest: $(LOWEST_READY) ## The fast tests with the lowest versions of every package
+	@sh tools/setup_postgres.sh
 	$(LOWEST)/bin/python -m pytest -n $(WORKERS) $(FAST_TESTS)
 
 services: ## Install what tests need beside Python, where it is missing
@@ -50,8 +51,8 @@ format: $(READY) ## Format the code and fix what can be fixed safely
 	$(PY) -m ruff check --fix-only
 	$(PY) -m ruff format
 
-bench: $(READY) ## Benchmarks; see benchmarks/run.py --help
-	$(PY) benchmarks/run.py
+bench: $(READY) ## List the benchmarks; make bench-NAME runs one, ARGS="..." are its options
+	@$(PY) -m benchmarks
 
 bench-%: $(READY)
 	$(PY) -m benchmarks.$* $(ARGS)

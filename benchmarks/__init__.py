@@ -1,1 +1,1 @@
-"""Scripts that measure; a package only so that they can share code."""
+"""Programs that measure; each folder with a `__main__.py` is one: `make bench` lists them."""

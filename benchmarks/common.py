@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import platform
@@ -15,7 +16,8 @@ from typing import Any
 import shoal
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, adult_hierarchies, load_adult, make_census
 
-RESULTS = Path(__file__).parent.parent / "docs" / "results"
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "docs" / "results"
 
 
 def machine() -> dict[str, Any]:
@@ -76,22 +78,36 @@ def timed(frame: Any, k: int, roles: dict[str, Any], **options: Any) -> tuple[An
     return release, time.perf_counter() - began
 
 
-def write_json(name: str, content: Any) -> Path:
-    """Write results with the machine they were measured on."""
-    path = RESULTS / name
+def raw_results(benchmark: str) -> Path:
+    """Return the folder in which a benchmark keeps its numbers; its page is in docs/results."""
+    return ROOT / "benchmarks" / benchmark / "results"
+
+
+def save_json(path: Path, content: Any) -> None:
+    """Write numbers, compressed; the same content has the same bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"machine": machine(), **content}, indent=1) + "\n")
-    return path
+    text = json.dumps(content, indent=1) + "\n"
+    beside = path.with_name(path.name + ".part")
+    beside.write_bytes(gzip.compress(text.encode(), mtime=0))
+    beside.replace(path)
+
+
+def load_json(path: Path) -> Any | None:
+    """Return what was saved, None if nothing was."""
+    return json.loads(gzip.decompress(path.read_bytes())) if path.exists() else None
 
 
 __all__ = [
     "RESULTS",
+    "ROOT",
     "eight",
     "fourteen",
     "load_adult",
+    "load_json",
     "machine",
     "make_census",
     "peak_mebibytes",
+    "raw_results",
+    "save_json",
     "timed",
-    "write_json",
 ]

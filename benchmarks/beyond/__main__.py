@@ -1,7 +1,7 @@
 """`auto`, refinement and the bound beside other software, the papers and other shapes of data.
 
 Run: python -m benchmarks.beyond [software table_2 shapes curves papers best] [--quick] [--fresh]
-Writes docs/results/beyond.json run by run (a stopped benchmark goes on where it was), then
+Writes benchmarks/beyond/results/ run by run (a stopped benchmark goes on where it was), then
 docs/results/beyond.md and its figures. Quick runs use small samples, in build/beyond-quick.
 """
 
@@ -17,8 +17,8 @@ from benchmarks.beyond import mdav
 from benchmarks.beyond.curves import STARTS, trace
 from benchmarks.beyond.page import write_page
 from benchmarks.beyond.shapes import SHAPES
-from benchmarks.common import RESULTS, eight, fourteen, load_adult, timed
-from benchmarks.papers.kept import Keep
+from benchmarks.common import RESULTS, ROOT, eight, fourteen, load_adult, raw_results, timed
+from benchmarks.kept import Keep
 from benchmarks.papers.published_numbers import TABLE_2
 from shoal.errors import ShoalError
 
@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small samples, to try the script")
     parser.add_argument("--fresh", action="store_true", help="forget stored runs")
     given = parser.parse_args()
-    folder = RESULTS.parents[1] / "build" / "beyond-quick" if given.quick else RESULTS
+    folder = ROOT / "build" / "beyond-quick" if given.quick else RESULTS
     bench = Bench(folder, quick=given.quick, fresh=given.fresh)
     warm_up(bench.adult)
     for name in given.parts or parts:
@@ -58,7 +58,8 @@ class Bench:
     """The tables and the stored runs."""
 
     def __init__(self, folder: Path, *, quick: bool, fresh: bool) -> None:
-        self.keep = Keep(folder / "beyond.json", quick=quick, fresh=fresh)
+        kept = folder if quick else raw_results("beyond")
+        self.keep = Keep(kept / "beyond.json.gz", quick=quick, fresh=fresh)
         self.quick = quick
         self.train, self.adult = load_adult(part="train"), load_adult()
         if quick:

@@ -7,7 +7,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from benchmarks.papers.figures import lines
+from benchmarks.draw.figures import lines
+from benchmarks.draw.tables import table
 from benchmarks.papers.published_numbers import TABLE_2
 
 ARX = {5: 0.0571, 10: 0.0858, 50: 0.1713}
@@ -28,12 +29,12 @@ def _lines(content: dict[str, Any], folder: Path) -> Iterator[str]:
     about, runs = content["machine"], content["runs"]
     yield "# Beyond the papers: `auto`, refinement and the lower bound\n"
     yield (
-        f"Made by `python -m benchmarks.beyond` at commit {', '.join(content['commits'])} (Python "
+        f"Made by `make bench-beyond` at commit {', '.join(content['commits'])} (Python "
         f"{about['python']}, numpy {about['numpy']}, numba {about['numba']}, {about['cores']} "
         f"cores of {about['model']}; load of the machine when the parts began: "
         f"{', '.join(map(str, content['loads']))}). Seconds are those of the whole call of "
         "`shoal.anonymize`, verification and scores included; compiling is not counted. One run "
-        "per cell, seed 0. All runs are in [beyond.json](beyond.json)."
+        "per cell, seed 0. All runs are in `benchmarks/beyond/results/`."
     )
     if content["quick"]:
         yield "\n**Quick run on small samples: these numbers mean nothing.**"
@@ -44,10 +45,11 @@ def _lines(content: dict[str, Any], folder: Path) -> Iterator[str]:
 
 def _goals(runs: Runs) -> Iterator[str]:
     yield "\n## What was to be shown\n"
-    yield "| goal | measured | reached |"
-    yield "|---|---|---|"
-    for text, measured, reached in (*_software_goals(runs), *_paper_goals(runs)):
-        yield f"| {text} | {measured} | {'yes' if reached else '**no**'} |"
+    goals = (*_software_goals(runs), *_paper_goals(runs))
+    yield from table(
+        ["goal", "measured", "reached"],
+        ([text, measured, "yes" if reached else "**no**"] for text, measured, reached in goals),
+    )
 
 
 def _software_goals(runs: Runs) -> Iterator[tuple[str, str, bool]]:
@@ -155,8 +157,8 @@ def _software(runs: Runs) -> Iterator[str]:
             f"there are, and {mdav['flat']:.4f} if a mixed category counts as lost. So kinds = "
             "set is the run to compare; the flat one stands beside it.\n"
         )
-    yield "| measure | kinds | k | effort | loss | other | difference | bound | loss ÷ bound | s |"
-    yield "|---|---|---|---|---|---|---|---|---|---|"
+    heads = ["measure", "kinds", "k", "effort", "loss", "other", "difference", "bound"]
+    rows = []
     for measure, kinds, k in (
         *(("ncp", "flat", k) for k in ARX),
         ("lm", "set", 10),
@@ -168,12 +170,11 @@ def _software(runs: Runs) -> Iterator[str]:
             if not run or "loss" not in run:
                 continue
             bound = runs.get(f"software {measure} {kinds} {k} bound", {}).get("bound")
-            beside = f"{other:.4f} | {run['loss'] / other - 1:+.1%}" if other else " | "
-            least = f"{bound:.4f} | {run['loss'] / bound:.2f}" if bound else " | "
-            yield (
-                f"| {measure} | {kinds} | {k} | {effort} | {run['loss']:.4f} | {beside} | {least} "
-                f"| {run['seconds']:.1f} |"
-            )
+            loss, seconds = run["loss"], f"{run['seconds']:.1f}"
+            beside = [f"{other:.4f}", f"{loss / other - 1:+.1%}"] if other else ["", ""]
+            least = [f"{bound:.4f}", f"{loss / bound:.2f}"] if bound else ["", ""]
+            rows.append([measure, kinds, k, effort, f"{loss:.4f}", *beside, *least, seconds])
+    yield from table([*heads, "loss ÷ bound", "s"], rows)
 
 
 def _cells(runs: Runs, part: str) -> dict[tuple[str, ...], Runs]:
@@ -211,9 +212,8 @@ def _comparison(cells: dict[tuple[str, ...], Runs], key: str) -> Iterator[str]:
         return
     names = [n for n in dict.fromkeys(n for found in cells.values() for n in found) if n != "bound"]
     with_bound = any("bound" in found for found in cells.values())
-    last = " | bound" if with_bound else ""
-    yield f"| {key} | measure | k | {' | '.join(names)} | balanced against the best paper{last} |"
-    yield "|---" * (len(names) + 4 + with_bound) + "|"
+    heads = [key, "measure", "k", *names, "balanced against the best paper"]
+    rows = []
     for where, found in sorted(cells.items(), key=lambda item: (*item[0][:2], int(item[0][2]))):
         values = [
             f"{found[n]['loss']:.4f} ({found[n]['seconds']:.1f})" if n in found else ""
@@ -221,25 +221,20 @@ def _comparison(cells: dict[tuple[str, ...], Runs], key: str) -> Iterator[str]:
         ]
         gain = _gain(found)
         verdict = "" if gain is None else f"{gain:+.1%}"
-        bound = (
-            f" | {found['bound']['bound']:.4f}"
-            if with_bound and "bound" in found
-            else last and " |"
-        )
-        yield f"| {' | '.join(where)} | {' | '.join(values)} | {verdict}{bound} |"
+        bound = f"{found['bound']['bound']:.4f}" if "bound" in found else ""
+        rows.append([*where, *values, verdict, *[bound] * with_bound])
+    yield from table([*heads, *["bound"] * with_bound], rows)
 
 
 def _table_2(runs: Runs) -> Iterator[str]:
     yield "\n## Goldberger and Tassa, Table 2: 14 columns, kept or suppressed (LM)\n"
-    yield "| k | published | auto, balanced | difference | seconds |"
-    yield "|---|---|---|---|---|"
+    rows = []
     for k, published in TABLE_2.items():
         run = runs.get(f"table_2 {k}")
         if run:
-            yield (
-                f"| {k} | {published:.3f} | {run['loss']:.4f} | {run['loss'] - published:+.4f} | "
-                f"{run['seconds']:.1f} |"
-            )
+            loss, seconds = run["loss"], f"{run['seconds']:.1f}"
+            rows.append([k, f"{published:.3f}", f"{loss:.4f}", f"{loss - published:+.4f}", seconds])
+    yield from table(["k", "published", "auto, balanced", "difference", "seconds"], rows)
 
 
 def _curves(runs: Runs, folder: Path) -> Iterator[str]:
@@ -249,14 +244,13 @@ def _curves(runs: Runs, folder: Path) -> Iterator[str]:
         row = runs.get(f"curves {k}")
         if not row:
             continue
-        yield f"| k = {k} | start | after 1 sweep | after 8 | seconds |"
-        yield "|---|---|---|---|---|"
-        for start, points in row["curves"].items():
-            yield (
-                f"| {start} | {points[0][1]:.4f} | {points[1][1]:.4f} | {points[-1][1]:.4f} | "
-                f"{points[-1][0]:.1f} |"
-            )
-        yield f"| lower bound | {row['bound']:.4f} | | | |\n"
+        rows = [
+            [start, *(f"{points[i][1]:.4f}" for i in (0, 1, -1)), f"{points[-1][0]:.1f}"]
+            for start, points in row["curves"].items()
+        ]
+        rows.append(["lower bound", f"{row['bound']:.4f}", "", "", ""])
+        yield from table([f"k = {k}", "start", "after 1 sweep", "after 8", "seconds"], rows)
+        yield ""
         end = max(points[-1][0] for points in row["curves"].values())
         series = {**row["curves"], "lower bound": [(0, row["bound"]), (end, row["bound"])]}
         lines(

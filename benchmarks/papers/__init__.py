@@ -1,1 +1,1 @@
-"""The experiments of the four papers and two studies beyond them: python -m benchmarks.papers."""
+"""The experiments of the four papers and two studies beyond them."""

@@ -2,9 +2,10 @@
 
 Run: python -m benchmarks.papers [part ...] [--quick] [--fresh] [--out FOLDER]
 Parts: byun, li, lin, goldberger-tassa, utility, cross; all of them if none is named.
-Writes FOLDER/papers/<part>.json after every single run (a stopped benchmark goes on where it was;
---fresh starts anew), FOLDER/papers/*.png and *.svg, and FOLDER/papers.md of all parts that have
-results. FOLDER is docs/results, with --quick build/papers-quick.
+Keeps every single run at once in benchmarks/papers/results/<part>.json.gz (a stopped benchmark goes
+on where it was; --fresh starts anew), draws docs/results/papers/*.svg, and writes
+docs/results/papers.md of all parts that have results. With --out pages and figures go to FOLDER and
+runs to FOLDER/runs; --quick alone means build/papers-quick.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks.common import RESULTS
+from benchmarks.common import RESULTS, ROOT, raw_results
+from benchmarks.kept import Keep, stored
 from benchmarks.papers import page
-from benchmarks.papers.kept import Keep, stored
 
 PARTS = ("byun", "li", "lin", "goldberger-tassa", "utility", "cross")
 
@@ -39,24 +40,30 @@ def main() -> None:
     options = parser.parse_args()
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"unknown part {', '.join(sorted(unknown))}; known: {', '.join(PARTS)}")
-    usual = RESULTS.parents[1] / "build" / "papers-quick" if options.quick else RESULTS
-    out: Path = options.out or usual
-    folder = out / "papers"
-    folder.mkdir(parents=True, exist_ok=True)
+    aside: Path | None = options.out or (ROOT / "build" / "papers-quick" if options.quick else None)
+    out = aside or RESULTS
+    runs = aside / "runs" if aside else raw_results("papers")
     for name in options.parts or PARTS:
-        measure(name, folder, quick=options.quick, fresh=options.fresh)
-    contents = {name: stored(folder / f"{name}.json") for name in PARTS}
-    parts = {name: (part(name), found) for name, found in contents.items() if found}
-    page.write(out / "papers.md", parts, [name for name in PARTS if name not in parts])
+        measure(name, runs, out / "papers", quick=options.quick, fresh=options.fresh)
+    write_papers(runs, out, figures=False)
     print("written to", out / "papers.md")
 
 
-def measure(name: str, folder: Path, *, quick: bool, fresh: bool) -> None:
+def write_papers(runs: Path, out: Path, *, figures: bool) -> None:
+    """Write the page of all parts that have results; draw their figures, too, if asked."""
+    contents = {name: stored(runs / f"{name}.json.gz") for name in PARTS}
+    parts = {name: (part(name), found) for name, found in contents.items() if found}
+    for module, content in parts.values() if figures else ():
+        module.draw(content["results"], out / "papers")
+    page.write(out / "papers.md", parts, [name for name in PARTS if name not in parts])
+
+
+def measure(name: str, runs: Path, folder: Path, *, quick: bool, fresh: bool) -> None:
     """Measure one part, keep its results and draw its figures."""
     module = part(name)
     print(module.TITLE, flush=True)
     began = time.perf_counter()
-    keep = Keep(folder / f"{name}.json", quick=quick, fresh=fresh)
+    keep = Keep(runs / f"{name}.json.gz", quick=quick, fresh=fresh)
     keep.finish(module.measure(keep, quick=quick))
     content = stored(keep.path)
     assert content is not None

@@ -11,13 +11,13 @@ import numpy as np
 import shoal
 from benchmarks.common import eight as columns
 from benchmarks.common import load_adult
-from benchmarks.papers import figures
+from benchmarks.draw import figures, tables
 from benchmarks.papers.byun_claims import all_claims
 from benchmarks.papers.eight import KS, Variant, run, score, summary
 from benchmarks.papers.eight import release as release_of
 
 if TYPE_CHECKING:
-    from benchmarks.papers.kept import Keep
+    from benchmarks.kept import Keep
 
 TITLE = "Byun, Kamra, Bertino, Li: Efficient k-Anonymization Using Clustering Techniques"
 VARIANTS = {
@@ -235,14 +235,12 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
 
 
 def _table(cells: dict[str, Any], title: str, over: str, what: str, form: str) -> Iterator[str]:
-    heads = list(next(iter(cells.values())))
-    yield ""
-    yield f"**{title}**"
-    yield ""
-    yield f"| {over} | {' | '.join(f'{int(head):,}' for head in heads)} |"
-    yield "|---" * (len(heads) + 1) + "|"
-    for name, row in cells.items():
-        yield f"| {figures.shown(name)} | {' | '.join(f'{c[what]:{form}}' for c in row.values())} |"
+    heads = [f"{int(head):,}" for head in next(iter(cells.values()))]
+    rows = (
+        [figures.shown(name), *(f"{cell[what]:{form}}" for cell in row.values())]
+        for name, row in cells.items()
+    )
+    return tables.titled(title, [over, *heads], rows)
 
 
 claims = all_claims

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.draw.figures import shown
 from benchmarks.papers.claims import Claim, judge
 from benchmarks.papers.eight import growth, span
-from benchmarks.papers.figures import shown
 
 PLAIN, MODIFIED = "k-member", "k-member, classification"
 MEDIAN = ("mondrian", "mondrian, ordered values")

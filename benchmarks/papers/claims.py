@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from benchmarks.draw import tables
+
 Verdict = Literal["confirmed", "partly", "not confirmed"]
 
 
@@ -54,9 +56,8 @@ def count(claims: Iterable[Claim]) -> str:
 
 
 def table(claims: Iterable[Claim]) -> Iterator[str]:
-    """Yield the lines of the claims table."""
-    yield "| paper | claim | measured | verdict | why |"
-    yield "|---|---|---|---|---|"
-    for claim in claims:
-        cells = (claim.paper, claim.text, claim.measured, f"**{claim.verdict}**", claim.why)
-        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    """Return the lines of the claims table."""
+    return tables.table(
+        ["paper", "claim", "measured", "verdict", "why"],
+        ((c.paper, c.text, c.measured, f"**{c.verdict}**", c.why) for c in claims),
+    )

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
 import shoal
-from benchmarks.papers import figures
+from benchmarks.draw import figures, tables
 from benchmarks.papers.cross_guide import guide, ignoring, runs_of
 from benchmarks.papers.cross_run import PASSES, can_be_minimised, own_process
 
 if TYPE_CHECKING:
+    from benchmarks.kept import Keep
     from benchmarks.papers.claims import Claim
-    from benchmarks.papers.kept import Keep
 
 TITLE = "The cross table: every algorithm, every measure, every k"
 ROWS, QUICK_ROWS = 30_162, 800
@@ -51,9 +52,8 @@ def measure(keep: Keep, *, quick: bool) -> dict[str, Any]:
 
 
 def draw(results: dict[str, Any], folder: Path) -> list[str]:
-    """Draw loss and time over k and loss over measures; write all runs as a CSV file."""
+    """Draw loss and time over k and loss over measures."""
     cells, ks = results["cells"], [str(k) for k in results["ks"]]
-    _write_csv(results, folder / "cross.csv")
     panels = []
     for what, title in (("ncp", "loss: NCP, minimised"), ("seconds", "time")):
         series = {}
@@ -110,20 +110,20 @@ def _ratios(results: dict[str, Any]) -> tuple[list[str], list[str], list[list[fl
     return [figures.shown(a) for a in cells], columns, ratios
 
 
-def _write_csv(results: dict[str, Any], path: Path) -> None:
+def write_csv(results: dict[str, Any], file: TextIO) -> None:
+    """Write all runs as CSV: `python -m benchmarks.papers.cross > cross.csv`."""
     names = results["measures"]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        out = csv.writer(file)
-        out.writerow(
-            ["algorithm", "minimised", "k", "seconds", "peak MiB", "groups", "suppressed", *names]
-        )
-        for algorithm, minimised, k, cell, memory in runs_of(results):
-            head = [algorithm, minimised, k]
-            if "loss" in cell:
-                rest = [cell["seconds"], memory, cell["groups"], cell["suppressed"]]
-                out.writerow([*head, *rest, *(cell["loss"][name] for name in names)])
-            else:
-                out.writerow([*head, cell["error"]])
+    out = csv.writer(file)
+    out.writerow(
+        ["algorithm", "minimised", "k", "seconds", "peak MiB", "groups", "suppressed", *names]
+    )
+    for algorithm, minimised, k, cell, memory in runs_of(results):
+        head = [algorithm, minimised, k]
+        if "loss" in cell:
+            rest = [cell["seconds"], memory, cell["groups"], cell["suppressed"]]
+            out.writerow([*head, *rest, *(cell["loss"][name] for name in names)])
+        else:
+            out.writerow([*head, cell["error"]])
 
 
 def section(results: dict[str, Any]) -> str:
@@ -142,8 +142,9 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
         f"{len(results['cells'])} algorithms, {len(next(iter(results['cells'].values())))} "
         f"measures to minimise, k = {', '.join(map(str, results['ks']))}: {n_runs} runs, seed 0, "
         "one thread each. All of them, with the loss under all "
-        f"{len(results['measures'])} measures, are in [cross.csv](papers/cross.csv). Each "
-        "algorithm and measure has a process of its own, whose peak is the memory shown (about "
+        f"{len(results['measures'])} measures, come as a table with "
+        "`python -m benchmarks.papers.cross > cross.csv`. Each algorithm and measure has a process "
+        "of its own, whose peak is the memory shown (about "
         "250 MiB of it are Python, the libraries and the table). Times are CPU seconds. Incognito "
         "generalises whole columns and has trees for age and education too. Class-aware measures "
         "look at salary."
@@ -203,11 +204,6 @@ def _minimised(results: dict[str, Any]) -> Iterator[str]:
     for name in next(iter(cells.values())):
         if name in SAME:
             continue
-        yield ""
-        yield f"**`{name}` minimised: {name} over k, CPU seconds in brackets, and memory**"
-        yield ""
-        yield f"| algorithm | {' | '.join(f'k = {k}' for k in ks)} | peak MiB |"
-        yield "|---" * (len(ks) + 2) + "|"
         lowest = {
             k: min(
                 (row[name]["k"][k]["loss"][name] for row in cells.values() if _has(row[name], k)),
@@ -215,10 +211,15 @@ def _minimised(results: dict[str, Any]) -> Iterator[str]:
             )
             for k in ks
         }
+        rows = []
         for algorithm, row in cells.items():
             shown = [_cell(row[name]["k"].get(k), name, lowest[k]) for k in ks]
-            memory = row[name]["mebibytes"]
-            yield f"| {figures.shown(algorithm)} | {' | '.join(shown)} | {memory} |"
+            rows.append([figures.shown(algorithm), *shown, row[name]["mebibytes"]])
+        yield from tables.titled(
+            f"`{name}` minimised: {name} over k, CPU seconds in brackets, and memory",
+            ["algorithm", *(f"k = {k}" for k in ks), "peak MiB"],
+            rows,
+        )
 
 
 def _has(entry: Mapping[str, Any], k: str) -> bool:
@@ -239,19 +240,35 @@ def _everything(results: dict[str, Any]) -> Iterator[str]:
     """Show all measures at one k, for NCP and PMI."""
     names = results["measures"]
     for minimised in ("ncp", "pmi"):
-        yield ""
-        yield f"**All measures at k = {SHOWN} where `{minimised}` is minimised**"
-        yield ""
-        yield f"| algorithm | {' | '.join(names)} |"
-        yield "|---" * (len(names) + 1) + "|"
+        rows = []
         for algorithm, row in results["cells"].items():
             cell = row[minimised]["k"].get(str(SHOWN), {})
             if "loss" in cell:
-                values = " | ".join(f"{cell['loss'][name]:.4g}" for name in names)
-                yield f"| {figures.shown(algorithm)} | {values} |"
+                values = [f"{cell['loss'][name]:.4g}" for name in names]
+                rows.append([figures.shown(algorithm), *values])
+        yield from tables.titled(
+            f"All measures at k = {SHOWN} where `{minimised}` is minimised",
+            ["algorithm", *names],
+            rows,
+        )
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
     """Return none: the table goes beyond the papers."""
     del results
     return []
+
+
+def main() -> None:
+    """Print the stored runs as CSV."""
+    from benchmarks.common import raw_results
+    from benchmarks.kept import stored
+
+    content = stored(raw_results("papers") / "cross.json.gz")
+    if content is None:
+        raise SystemExit("Not measured yet: run `make papers-cross`.")
+    write_csv(content["results"], sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from statistics import geometric_mean, median
 from typing import Any
 
-from benchmarks.papers.figures import shown
+from benchmarks.draw.figures import shown
 
 PUBLIC = ("ncp", "lm", "whd-height", "suppression", "mi")
 """Measures that do not look at the sensitive column, each of them once."""

@@ -8,7 +8,8 @@ from pathlib import Path
 from statistics import mean, median, pstdev
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.papers import figures, gt_theory
+from benchmarks.draw import figures, tables
+from benchmarks.papers import gt_theory
 from benchmarks.papers.gt_claims import all_claims
 from benchmarks.papers.gt_runs import VARIANTS, adult, run, same_as_agglomerative
 from benchmarks.papers.published_numbers import (
@@ -20,7 +21,7 @@ from benchmarks.papers.published_numbers import (
 )
 
 if TYPE_CHECKING:
-    from benchmarks.papers.kept import Keep
+    from benchmarks.kept import Keep
 
 TITLE = "Goldberger, Tassa: Efficient Anonymizations with Enhanced Utility"
 SIZES = (5_000, 10_000, 15_000, 20_000, 30_000, 45_222)
@@ -274,7 +275,7 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
     yield from _over(results["over_k"], "Seconds over k (Fig. 2)", "k", "seconds", ".2f")
     title = f"Seconds over records (Fig. 3), k = {results['mark']}"
     yield from _over(results["over_n"], title, "records", "seconds", ".2f")
-    yield from _rows(
+    yield from tables.titled(
         "Seconds of sequential clustering over public columns (Fig. 4)",
         ["columns", *next(iter(results["over_r"].values()))],
         [[f"k = {k}", *(f"{s:.2f}" for s in row.values())] for k, row in results["over_r"].items()],
@@ -287,7 +288,7 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
     )
     yield from _table_2(results["table_2"])
     for private, number in (("salary", 5), ("education", 6)):
-        yield from _rows(
+        yield from tables.titled(
             f"Loss and diversity in {private} (Fig. {number}), k = {results['mark']}",
             ["demanded l", "reached", "LM", "clusters"],
             [
@@ -301,7 +302,7 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
         "cluster of all rows (step 3); these points are not in the figures."
     )
     yield from _table_3(results["table_3"])
-    yield from _rows(
+    yield from tables.titled(
         f"LM over alpha and omega, k = {results['mark']}",
         ["alpha", "omega", "LM"],
         [[*shape.split(), f"{lm:.4f}"] for shape, lm in results["shapes"].items()],
@@ -325,7 +326,7 @@ def _table_2(rows: dict[str, Any]) -> Iterator[str]:
     ]
     heads = ["k", "minimum, published", "ours", "average, published", "ours", "difference"]
     heads += ["deviation, published", "ours", "passes"]
-    yield from _rows("Table 2: LM of repeated runs of sequential clustering", heads, body)
+    yield from tables.titled("Table 2: LM of repeated runs of sequential clustering", heads, body)
     yield ""
     yield (
         "The paper prints the row of k = 75, which its other experiments use, as 60; 0.419 lies "
@@ -346,7 +347,7 @@ def _table_3(rows: dict[str, Any]) -> Iterator[str]:
         body.append([f"{k}, ours", *(f"{row[w]['entropy']:.3f}" for w in weights)])
         body.append([f"{k}, clusters of one value", *(f"{row[w]['pure']:.0%}" for w in weights)])
     heads = ["k", *(f"w = {w}" for w in weights)]
-    yield from _rows("Table 3: mean entropy of the clusters' salaries (bits)", heads, body)
+    yield from tables.titled("Table 3: mean entropy of the clusters' salaries (bits)", heads, body)
 
 
 def _over(cells: dict[str, Any], title: str, over: str, what: str, form: str) -> Iterator[str]:
@@ -355,17 +356,7 @@ def _over(cells: dict[str, Any], title: str, over: str, what: str, form: str) ->
         [figures.shown(name), *(f"{cell[what]:{form}}" for cell in row.values())]
         for name, row in cells.items()
     ]
-    yield from _rows(title, [over, *heads], body)
-
-
-def _rows(title: str, heads: list[str], body: list[list[str]]) -> Iterator[str]:
-    yield ""
-    yield f"**{title}**"
-    yield ""
-    yield f"| {' | '.join(heads)} |"
-    yield "|---" * len(heads) + "|"
-    for row in body:
-        yield f"| {' | '.join(row)} |"
+    yield from tables.titled(title, [over, *heads], body)
 
 
 claims = all_claims

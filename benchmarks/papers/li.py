@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.common import load_adult, timed
-from benchmarks.papers import figures
+from benchmarks.draw import figures, tables
 from benchmarks.papers.li_claims import PUBLISHED_RATIO, all_claims, quotients
 from benchmarks.papers.li_plain import PUBLISHED, examples, kaca, triangles
 from shoal.datasets import adult_hierarchies
 
 if TYPE_CHECKING:
-    from benchmarks.papers.kept import Keep
+    from benchmarks.kept import Keep
 
 TITLE = (
     "Li, Wong, Fu, Pei: Achieving k-Anonymity by Clustering in Attribute Hierarchical Structures"
@@ -172,17 +172,16 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
             f"li_fig2_{weight}", f"Fig. 2, {weight} weights: time and distortion ratio"
         )
     for weight, by_k in results["fig2"].items():
-        heads = [f"{q}" for q in next(iter(by_k.values()))["kaca"]]
-        yield ""
-        yield f"**Distortion ratio and seconds over quasi-identifier size, {weight} weights**"
-        yield ""
-        yield f"| k | algorithm | | {' | '.join(heads)} |"
-        yield "|---" * (len(heads) + 3) + "|"
-        for k, by_algorithm in by_k.items():
-            for name, cells in by_algorithm.items():
-                for what, form in (("ratio", ".4f"), ("seconds", ".2f")):
-                    row = " | ".join(f"{cell[what]:{form}}" for cell in cells.values())
-                    yield f"| {k} | {figures.shown(name)} | {what} | {row} |"
+        yield from tables.titled(
+            f"Distortion ratio and seconds over quasi-identifier size, {weight} weights",
+            ["k", "algorithm", "", *next(iter(by_k.values()))["kaca"]],
+            (
+                [k, figures.shown(name), what, *(f"{cell[what]:{form}}" for cell in cells.values())]
+                for k, by_algorithm in by_k.items()
+                for name, cells in by_algorithm.items()
+                for what, form in (("ratio", ".4f"), ("seconds", ".2f"))
+            ),
+        )
     yield ""
     yield "**Incognito's distortion ratio ÷ KACA's**"
     yield ""
@@ -192,23 +191,23 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
         "thousands."
     )
     yield ""
-    yield "| weights | k | ratio of the averages | median quotient | least quotient | published |"
-    yield "|---|---|---|---|---|---|"
+    heads = ["weights", "k", "ratio of the averages", "median quotient", "least quotient"]
+    rows = []
     for weight in results["fig2"]:
         for k in (*results["fig2"][weight], "both"):
             found = quotients(results, weight, k)
             published = PUBLISHED_RATIO if (weight, k) == ("uniform", "both") else ""
-            yield (
-                f"| {weight} | {k} | {found['of averages']:.2f} | {found['median']:.2f} "
-                f"| {found['least']:.2f} | {published} |"
-            )
-    yield ""
-    yield "**Worked examples**"
-    yield ""
-    yield "| | published | ours |"
-    yield "|---|---|---|"
-    for name, value in PUBLISHED.items():
-        yield f"| {name} | {value:.4g} | {results['examples'][name]:.4g} |"
+            quotient = [f"{found[what]:.2f}" for what in ("of averages", "median", "least")]
+            rows.append([weight, k, *quotient, published])
+    yield from tables.table([*heads, "published"], rows)
+    yield from tables.titled(
+        "Worked examples",
+        ["", "published", "ours"],
+        (
+            [name, f"{value:.4g}", f"{results['examples'][name]:.4g}"]
+            for name, value in PUBLISHED.items()
+        ),
+    )
 
 
 claims = all_claims

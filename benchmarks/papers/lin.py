@@ -12,13 +12,13 @@ import polars as pl
 import shoal
 from benchmarks.common import eight as columns
 from benchmarks.common import load_adult
-from benchmarks.papers import figures
+from benchmarks.draw import figures, tables
 from benchmarks.papers.eight import KS, Variant, plain_k_member, release, run, summary
 from benchmarks.papers.lin_claims import all_claims
 from benchmarks.papers.lin_stage import Parts, stage
 
 if TYPE_CHECKING:
-    from benchmarks.papers.kept import Keep
+    from benchmarks.kept import Keep
 
 TITLE = "Lin, Wei: An Efficient Clustering Method for k-Anonymization"
 VARIANTS = {
@@ -226,19 +226,23 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
         ("il", "Total-IL (Fig. 3)", ",.0f"),
         ("seconds", "Seconds (Fig. 4)", ".3f"),
     ):
-        heads = list(results["over_k"]["oka"])
-        yield ""
-        yield f"**{title} over k**"
-        yield ""
-        yield f"| rows | k | {' | '.join(heads)} |"
-        yield "|---" * (len(heads) + 2) + "|"
-        for rows, table in (("rows", "over_k"), ("train_rows", "train")):
-            for name, row in results[table].items():
-                cells = " | ".join(f"{cell[what]:{form}}" for cell in row.values())
-                yield f"| {results[rows]:,} | {figures.shown(name)} | {cells} |"
-            if table == "over_k":
-                cells = " | ".join(f"{cell[what]:{form}}" for cell in results["plain"].values())
-                yield f"| {results[rows]:,} | {figures.shown(PLAIN)} | {cells} |"
+        heads = ["rows", "k", *results["over_k"]["oka"]]
+        body = [
+            (results[rows], name, row)
+            for rows, found in (
+                ("rows", {**results["over_k"], PLAIN: results["plain"]}),
+                ("train_rows", results["train"]),
+            )
+            for name, row in found.items()
+        ]
+        yield from tables.titled(
+            f"{title} over k",
+            heads,
+            (
+                [f"{rows:,}", figures.shown(name), *(f"{c[what]:{form}}" for c in row.values())]
+                for rows, name, row in body
+            ),
+        )
     yield ""
     yield (
         f"**The clustering stage alone** ({results['stages']['rows']:,} rows, "
@@ -246,16 +250,17 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
         "parts can be left out)"
     )
     yield ""
-    yield "| | equal records all in one cluster | smallest | largest | Total-IL |"
-    yield "|---|---|---|---|---|"
+    lines: list[list[object]] = []
     for name in STAGES:
         runs = results["stages"][name]
         cells = [np.mean([run[what] for run in runs]) for what in ("together", "il")]
         low, high = min(run["smallest"] for run in runs), max(run["largest"] for run in runs)
-        yield f"| {name} | {cells[0]:.0%} | {low} | {high} | {cells[1]:,.0f} |"
+        lines.append([name, f"{cells[0]:.0%}", low, high, f"{cells[1]:,.0f}"])
     for name, what in (("oka", "OKA with its adjustment stage"), ("k-member", "k-member")):
         cell = results["stages"][name]
-        yield f"| {what} | | {cell['smallest']} | {cell['largest']} | {cell['il']:,.0f} |"
+        lines.append([what, "", cell["smallest"], cell["largest"], f"{cell['il']:,.0f}"])
+    heads = ["", "equal records all in one cluster", "smallest", "largest", "Total-IL"]
+    yield from tables.table(heads, lines)
 
 
 claims = all_claims

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
 
+from benchmarks.draw import tables
 from benchmarks.papers import claims
 
 Parts = Mapping[str, tuple[ModuleType, dict[str, Any]]]
@@ -28,8 +29,8 @@ def _lines(parts: Parts, missing: list[str]) -> Iterator[str]:
         "implementations on the same data, with the published numbers beside ours where the "
         "papers print them (their figures have no numbers, so there we test what the text says). "
         "`make papers` repeats everything, `make papers-byun` and so on one part; results of "
-        "single runs are in `docs/results/papers/`. Times are those of whole calls, from a table "
-        "in memory to a verified release, compiling left out. Within a part, runs whose "
+        "single runs are in `benchmarks/papers/results/`. Times are those of whole calls, from a "
+        "table in memory to a verified release, compiling left out. Within a part, runs whose "
         "times are shown run one at a time, except in the cross table (two at a time); what else "
         "the machine had to do is in the last table."
     )
@@ -53,14 +54,16 @@ def _lines(parts: Parts, missing: list[str]) -> Iterator[str]:
 def _contents(parts: Parts, missing: list[str]) -> Iterator[str]:
     """Yield the parts and how their claims came out."""
     verdicts = get_args(claims.Verdict)
-    yield f"| | {' | '.join(f'[{verdict}](#the-claims)' for verdict in verdicts)} |"
-    yield "|---" * (1 + len(verdicts)) + "|"
+    rows: list[list[object]] = []
     for module, content in parts.values():
         found = [claim.verdict for claim in module.claims(content["results"])]
-        counts = " | ".join(str(found.count(verdict)) for verdict in verdicts)
-        yield f"| [{module.TITLE}](#{_anchor(module.TITLE)}) | {counts} |"
-    for name in missing:
-        yield f"| {name}: not measured yet (`make papers-{name}`){' |' * (1 + len(verdicts))}"
+        title = f"[{module.TITLE}](#{_anchor(module.TITLE)})"
+        rows.append([title, *(found.count(verdict) for verdict in verdicts)])
+    rows += (
+        [f"{name}: not measured yet (`make papers-{name}`)", *[""] * len(verdicts)]
+        for name in missing
+    )
+    yield from tables.table(["", *(f"[{verdict}](#the-claims)" for verdict in verdicts)], rows)
     yield ""
 
 
@@ -72,16 +75,15 @@ def _anchor(title: str) -> str:
 def _made_on(parts: Parts) -> Iterator[str]:
     yield "## Where this was measured"
     yield ""
-    yield "| part | commits | Python, numpy, numba, polars | cores | load when it began |"
-    yield "|---|---|---|---|---|"
+    heads = ["part", "commits", "Python, numpy, numba, polars", "cores", "load when it began"]
+    rows = []
     for name, (_, content) in parts.items():
         card = content["machine"]
         versions = ", ".join(card[key] for key in ("python", "numpy", "numba", "polars"))
         loads = ", ".join(f"{load:.1f}" for load in content["loads"])
-        yield (
-            f"| {name} | {', '.join(content['commits'])} | {versions} "
-            f"| {card['cores']} ({card['model']}) | {loads} |"
-        )
+        cores = f"{card['cores']} ({card['model']})"
+        rows.append([name, ", ".join(content["commits"]), versions, cores, loads])
+    yield from tables.table(heads, rows)
     yield ""
     yield (
         "Seeds are part of the name of each run in the JSON files. A load well below 1 says that "

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.common import RESULTS
-from benchmarks.papers.kept import stored
+from benchmarks.common import raw_results
+from benchmarks.kept import stored
 
 TABLE_2 = {10: 0.302, 20: 0.340, 30: 0.364, 40: 0.380, 50: 0.394, 75: 0.419, 100: 0.439}
 """Average LM of sequential clustering; the row printed as k = 60 is taken for 75."""
@@ -27,7 +27,7 @@ DIVERSITY = {"salary": 1.3295, "education": 3.06}
 
 def main() -> None:
     """Print Table 2 of the stored results."""
-    content: dict[str, Any] | None = stored(RESULTS / "papers" / "goldberger-tassa.json")
+    content: dict[str, Any] | None = stored(raw_results("papers") / "goldberger-tassa.json.gz")
     if content is None:
         raise SystemExit("Not measured yet: run `python -m benchmarks.papers goldberger-tassa`.")
     for k, row in content["results"]["table_2"].items():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.papers import figures
+from benchmarks.draw import figures, tables
 from benchmarks.papers.claims import Claim, judge
 from benchmarks.papers.utility_models import (
     CONFIDENCE,
@@ -27,7 +27,7 @@ from benchmarks.papers.utility_models import (
 )
 
 if TYPE_CHECKING:
-    from benchmarks.papers.kept import Keep
+    from benchmarks.kept import Keep
 
 TITLE = "Goldberger and Tassa's open conjecture: do releases made with PMI predict better?"
 SETTINGS: dict[str, tuple[str, ...]] = {
@@ -228,23 +228,17 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
 
 
 def _accuracies(name: str, found: dict[str, Any]) -> Iterator[str]:
-    yield ""
-    yield f"**Accuracy on original rows (AUC in brackets): {name}**"
-    yield ""
-    yield f"| release | k | {' | '.join(MODELS)} | CM | entropy (bits) |"
-    yield "|---" * (len(MODELS) + 4) + "|"
-    whole = " | ".join(_both(found["original"][m]) for m in MODELS)
-    yield f"| original rows | | {whole} | | |"
-    majority = " | ".join([f"{found['majority']:.4f}"] * len(MODELS))
-    yield f"| majority class | | {majority} | | |"
+    rows = [
+        ["original rows", "", *(_both(found["original"][m]) for m in MODELS), "", ""],
+        ["majority class", "", *[f"{found['majority']:.4f}"] * len(MODELS), "", ""],
+    ]
     for variant, row in found["cells"].items():
         for k, cell in row.items():
-            models = " | ".join(_both(cell["models"][m]) for m in MODELS)
-            scores = cell["scores"]
-            yield (
-                f"| {SHOWN[variant]} | {k} | {models} | {scores['cm']:.3f} "
-                f"| {scores['entropy-diversity']:.3f} |"
-            )
+            models = [_both(cell["models"][m]) for m in MODELS]
+            scores = [f"{cell['scores'][what]:.3f}" for what in ("cm", "entropy-diversity")]
+            rows.append([SHOWN[variant], k, *models, *scores])
+    title = f"Accuracy on original rows (AUC in brackets): {name}"
+    return tables.titled(title, ["release", "k", *MODELS, "CM", "entropy (bits)"], rows)
 
 
 def _both(cell: dict[str, float]) -> str:
@@ -252,36 +246,28 @@ def _both(cell: dict[str, float]) -> str:
 
 
 def _rules(name: str, found: dict[str, Any]) -> Iterator[str]:
-    yield ""
-    yield f"**Rules beside the {found['n_rules']:,.0f} of the original: {name}**"
-    yield ""
-    yield (
-        "| release | k | by shares: found again | right | F1 | error of confidence "
-        "| by certain cells: found again | right | F1 |"
-    )
-    yield "|---" * 9 + "|"
+    heads = ["release", "k", "by shares: found again", "right", "F1", "error of confidence"]
+    heads += ["by certain cells: found again", "right", "F1"]
+    rows = []
     for variant, row in found["cells"].items():
         for k, cell in row.items():
             share, sure = cell["rules"]["shares"], cell["rules"]["certain"]
-            yield (
-                f"| {SHOWN[variant]} | {k} | {share['recall']:.1%} | {share['precision']:.1%} "
-                f"| {share['f1']:.3f} | {share['confidence_error']:.3f} | {sure['recall']:.1%} "
-                f"| {sure['precision']:.1%} | {sure['f1']:.3f} |"
-            )
+            by_shares = [f"{share['recall']:.1%}", f"{share['precision']:.1%}"]
+            by_shares += [f"{share['f1']:.3f}", f"{share['confidence_error']:.3f}"]
+            certain = [f"{sure['recall']:.1%}", f"{sure['precision']:.1%}", f"{sure['f1']:.3f}"]
+            rows.append([SHOWN[variant], k, *by_shares, *certain])
+    title = f"Rules beside the {found['n_rules']:,.0f} of the original: {name}"
+    return tables.titled(title, heads, rows)
 
 
 def _differences(name: str, found: dict[str, Any]) -> Iterator[str]:
-    yield ""
-    yield f"**PMI minus the other release, with 95 % intervals (more is better): {name}**"
-    yield ""
-    yield f"| other | k | {' | '.join(WORTH)} |"
-    yield "|---" * (len(WORTH) + 2) + "|"
+    rows = []
     for other, row in found["against"].items():
         for k, cell in row.items():
-            shown = " | ".join(
-                f"{d:+.4f} ± {half:.4f} ({verdict(d, half)})" for d, half in cell.values()
-            )
-            yield f"| {SHOWN[other]} | {k} | {shown} |"
+            shown = [f"{d:+.4f} ± {half:.4f} ({verdict(d, half)})" for d, half in cell.values()]
+            rows.append([SHOWN[other], k, *shown])
+    title = f"PMI minus the other release, with 95 % intervals (more is better): {name}"
+    return tables.titled(title, ["other", "k", *WORTH], rows)
 
 
 def _cases(results: dict[str, Any], *whats: str) -> list[tuple[float, float]]:

@@ -2,7 +2,7 @@
 
 Installs each peer from the package index into an environment of its own, runs it on the training
 part of Adult (eight quasi-identifiers, k = 10), and scores what it publishes with Shoal's own
-reader of published tables. Writes docs/results/peers.json and docs/results/peers.md.
+reader of published tables. Writes benchmarks/peers/results/ and docs/results/peers.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,17 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
-from benchmarks.common import RESULTS, load_adult, machine, peak_mebibytes, timed
+from benchmarks.common import (
+    RESULTS,
+    load_adult,
+    load_json,
+    machine,
+    peak_mebibytes,
+    raw_results,
+    save_json,
+    timed,
+)
+from benchmarks.draw.tables import table
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS
 from shoal.infer import infer_kinds
 from shoal.report.published import score_published
@@ -86,8 +96,8 @@ def main() -> None:
 def keep(row: dict[str, Any]) -> None:
     """Add a result to those of this and earlier runs and write the page."""
     print(row, flush=True)
-    path = RESULTS / "peers.json"
-    rows = json.loads(path.read_text())["results"] if path.exists() else []
+    path = raw_results("peers") / "peers.json.gz"
+    rows = (load_json(path) or {"results": []})["results"]
     rows = [r for r in rows if (r["rows"], r["name"]) != (row["rows"], row["name"])]
     labels = [*OURS, *(label for _, label in PEERS.values())]
     load = round(os.getloadavg()[0], 1)
@@ -95,7 +105,7 @@ def keep(row: dict[str, Any]) -> None:
         [*rows, {**row, "load": load}], key=lambda r: (r["rows"], labels.index(r["name"]))
     )
     content = {"machine": machine(), "results": rows}
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    save_json(path, content)
     (RESULTS / "peers.md").write_text(page(content), encoding="utf-8")
 
 
@@ -203,21 +213,22 @@ def page(content: dict[str, Any]) -> str:
             f"and gets intervals for numbers. {card['cores']} cores, Python {card['python']}, "
             f"commit {card['commit']}. The load is that of the machine after the run: above 1, "
             "other programs shared the cores, and seconds are longer than on an idle machine. "
-            "Made by `python -m benchmarks.peers`."
+            "Made by `make bench-peers`."
         ),
         "",
-        "| rows | package | seconds | peak MiB | NCP | LM | rows out | smallest group | load |",
-        "|---|---|---|---|---|---|---|---|---|",
     ]
+    heads = ["rows", "package", "seconds", "peak MiB", "NCP", "LM", "rows out", "smallest group"]
+    body = []
     for row in content["results"]:
-        start = f"| {row['rows']:,} | {row['name']} "
+        start = [f"{row['rows']:,}", row["name"]]
         if "error" in row:
-            lines.append(start + f"| {row['error']} | | | | | | |")
+            body.append([*start, row["error"], *[""] * 6])
             continue
-        lines.append(
-            start + f"| {row['seconds']:.2f} | {row['peak_mib']:,.0f} | {row['ncp']:.4f} "
-            f"| {row['lm']:.4f} | {row['published']:,} | {row['smallest']} | {row['load']} |"
-        )
+        cost = [f"{row['seconds']:.2f}", f"{row['peak_mib']:,.0f}"]
+        losses = [f"{row['ncp']:.4f}", f"{row['lm']:.4f}"]
+        out = [f"{row['published']:,}", row["smallest"], row["load"]]
+        body.append([*start, *cost, *losses, *out])
+    lines += table([*heads, "load"], body)
     return "\n".join(lines) + "\n"
 
 

@@ -1,1 +1,1 @@
-"""Scripts that measure; a package only so that they can share code."""
+"""Files of a million rows and more: time, memory, threads, and how time grows."""

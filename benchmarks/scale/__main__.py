@@ -1,15 +1,14 @@
 """Everything about size, one command: python -m benchmarks.scale [--quick] [--only files,adult].
 
-Writes docs/results/scale.json after every part (so that an interrupted run keeps what it has),
-then docs/results/scale.md and its plots; a quick run writes to build/results instead. Parts:
-files, adult, threads, growth. Growth keeps each run in docs/results/scale-growth.json and goes on
-where it was; delete that file to measure anew.
+Keeps benchmarks/scale/results/scale.json.gz after every part (so that an interrupted run keeps what
+it has), then writes docs/results/scale.md and its plots; a quick run writes to build/scale-quick
+instead. Parts: files, adult, threads, growth. Growth keeps each run in growth.json.gz beside it and
+goes on where it was; delete that file to measure anew.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import tempfile
 import time
@@ -17,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import shoal
-from benchmarks.common import RESULTS, machine
-from benchmarks.papers.kept import Keep
+from benchmarks.common import RESULTS, ROOT, load_json, machine, raw_results, save_json
+from benchmarks.kept import Keep
 from benchmarks.scale import adult, growth, page
 from benchmarks.scale.files import file_to_file
 
@@ -39,26 +38,26 @@ def main() -> None:
     parser.add_argument("--folder", help="where tables are kept; a temporary one unless given")
     options = parser.parse_args()
     deadline = time.time() + 60 * options.minutes
-    results = RESULTS.parents[1] / "build" / "results" if options.quick else RESULTS
-    results.mkdir(parents=True, exist_ok=True)
-    path = results / "scale.json"
+    aside = ROOT / "build" / "scale-quick"
+    kept, pages = (aside, aside) if options.quick else (raw_results("scale"), RESULTS)
+    path = kept / "scale.json.gz"
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(options.folder or temporary)
         for part in options.only.split(","):
             load = os.getloadavg()[0]  # what else kept the cores busy before the part began
-            found = measure(part, options, folder, deadline, results)
+            found = measure(part, options, folder, deadline, kept)
             # read again for every part: another run may have added one of its own
-            content: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+            content: dict[str, Any] = load_json(path) or {}
             content["machine"] = machine()
             content[part] = found
             content.setdefault("load", {})[part] = load
             content.setdefault("commit", {})[part] = content["machine"]["commit"]
-            path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-            page.write(json.loads(path.read_text()), results)
+            save_json(path, content)
+            page.write(load_json(path), pages)
 
 
 def measure(
-    part: str, options: argparse.Namespace, folder: Path, deadline: float, results: Path
+    part: str, options: argparse.Namespace, folder: Path, deadline: float, kept: Path
 ) -> Any:
     """Return the results of one part."""
     quick = options.quick
@@ -94,7 +93,7 @@ def measure(
     if options.algorithms:
         names = options.algorithms.split(",")
     cap = min(options.cap, 20) if quick else options.cap
-    keep = Keep(results / "scale-growth.json", quick=quick)
+    keep = Keep(kept / "growth.json.gz", quick=quick)
     rows = growth.growth(names, options.modes.split(","), list(sizes), cap, keep)
     return {
         "cap": cap,

@@ -14,7 +14,7 @@ import numpy as np
 from shoal.engine.local import BLOCK_ROWS
 
 if TYPE_CHECKING:
-    from benchmarks.papers.kept import Keep
+    from benchmarks.kept import Keep
 
 SIZES = (50_000, 100_000, 200_000, 400_000, 800_000, 1_600_000)
 QUICK_SIZES = (5_000, 10_000, 20_000)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from benchmarks.papers.figures import lines as figure
+from benchmarks.draw.figures import lines as figure
+from benchmarks.draw.tables import table
 from benchmarks.scale.growth import exponent
 from shoal.engine.polish import WHOLE_ROWS as ALSO_WHOLE
 
@@ -25,8 +26,8 @@ def write(content: dict[str, Any], folder: Path) -> None:
         (
             f"{card['cores']} cores ({card['processor']}), Python {card['python']}, numba "
             f"{card['numba']}, polars {card['polars']}. Made by "
-            "`python -m benchmarks.scale`; the numbers are in "
-            "[scale.json](scale.json). Census rows come from `shoal.datasets.make_census`: "
+            "`make bench-scale`; the numbers are in `benchmarks/scale/results/`. Census rows "
+            "come from `shoal.datasets.make_census`: "
             "eight quasi-identifiers, salary sensitive, no hierarchies, k = 10."
         ),
         "",
@@ -67,9 +68,9 @@ def files(rows: list[dict[str, Any]], folder: Path) -> list[str]:
         "",
         "`shoal anonymize` in a process of its own, everything included; memory is its peak.",
         "",
-        "| rows | format | options | seconds | CPU seconds | peak MB | aim | |",
-        "|---|---|---|---|---|---|---|---|",
     ]
+    heads = ["rows", "format", "options", "seconds", "CPU seconds", "peak MB", "aim", ""]
+    body = []
     for row in rows:
         options = row["options"]
         aim = CLAIMS.get((row["rows"], row["format"], options), "")
@@ -78,11 +79,9 @@ def files(rows: list[dict[str, Any]], folder: Path) -> list[str]:
         taken = f"{row['seconds']:.1f}" if row["seconds"] else ""  # 0 for a run that never began
         memory = f"{row['peak_mb']:,.0f}" if row["peak_mb"] else ""
         cpu = "" if row["cpu"] is None else f"{row['cpu']:.1f}"
-        lines.append(
-            f"| {row['rows']:,} | {row['format']} | {options or 'default'} | {taken} "
-            f"| {cpu} | {memory} | {aim} | {row.get('error', '')} |"
-        )
-    return lines
+        what = [f"{row['rows']:,}", row["format"], options or "default"]
+        body.append([*what, taken, cpu, memory, aim, row.get("error", "")])
+    return [*lines, *table(heads, body)]
 
 
 def adult(found: dict[str, Any], folder: Path) -> list[str]:
@@ -96,34 +95,32 @@ def adult(found: dict[str, Any], folder: Path) -> list[str]:
             "evaluates every candidate."
         ),
         "",
-        "| algorithm | rows | seconds | straightforward | share of its time | same groups |",
-        "|---|---|---|---|---|---|",
     ]
+    heads = ["algorithm", "rows", "seconds", "straightforward", "share of its time", "same groups"]
+    ratios, quality = [], []
     for row in found["ratios"]:
         share = row["seconds"] / row["straightforward"]
+        seconds = [f"{row['seconds']:.2f}", f"{row['straightforward']:.2f}"]
+        faster = f"{share:.3f} ({1 / share:.1f} times as fast)"
         same = "yes" if row["identical"] else "NO"
-        lines.append(
-            f"| {row['algorithm']} | {row['rows']:,} | {row['seconds']:.2f} "
-            f"| {row['straightforward']:.2f} | {share:.3f} ({1 / share:.1f} times as fast) "
-            f"| {same} |"
-        )
+        ratios.append([row["algorithm"], f"{row['rows']:,}", *seconds, faster, same])
     lines += [
+        *table(heads, ratios),
         "",
         "Aims: k-member at most 0.05, sequential at most 0.2.",
         "",
         "## Adult in blocks beside the whole table",
         "",
-        "| algorithm | NCP whole | NCP in blocks | difference | seconds whole | in blocks |",
-        "|---|---|---|---|---|---|",
     ]
+    heads = ["algorithm", "NCP whole", "NCP in blocks", "difference", "seconds whole", "in blocks"]
     for row in found["quality"]:
-        more = row["block_ncp"] / row["whole_ncp"] - 1
-        lines.append(
-            f"| {row['algorithm']} | {row['whole_ncp']:.4f} | {row['block_ncp']:.4f} "
-            f"| {more:+.1%} | {row['whole_seconds']:.2f} | {row['block_seconds']:.2f} |"
-        )
+        losses = [f"{row['whole_ncp']:.4f}", f"{row['block_ncp']:.4f}"]
+        more = f"{row['block_ncp'] / row['whole_ncp'] - 1:+.1%}"
+        seconds = [f"{row['whole_seconds']:.2f}", f"{row['block_seconds']:.2f}"]
+        quality.append([row["algorithm"], *losses, more, *seconds])
     row = found["quality"][0]
     lines += [
+        *table(heads, quality),
         "",
         (
             f"{row['rows']:,} rows, blocks of {row['block_rows']:,}. Aim: at most +2 %. Blocks end "
@@ -137,14 +134,14 @@ def adult(found: dict[str, Any], folder: Path) -> list[str]:
 def threads(rows: list[dict[str, Any]], folder: Path) -> list[str]:
     """Describe one thread beside two."""
     del folder
-    lines = ["## Threads", "", "| rows | threads | seconds | NCP |", "|---|---|---|---|"]
-    lines += [
-        f"| {row['rows']:,} | {row['threads']} | {row['seconds']:.2f} | {row['ncp']:.4f} |"
+    body = [
+        [f"{row['rows']:,}", row["threads"], f"{row['seconds']:.2f}", f"{row['ncp']:.4f}"]
         for row in rows
     ]
     faster = rows[0]["seconds"] / rows[-1]["seconds"]
-    lines += ["", f"Two threads are {faster:.2f} times as fast as one."]
-    return lines
+    said = f"Two threads are {faster:.2f} times as fast as one."
+    heads = ["rows", "threads", "seconds", "NCP"]
+    return ["## Threads", "", *table(heads, body), "", said]
 
 
 def growth(found: dict[str, Any], folder: Path) -> list[str]:
@@ -167,11 +164,9 @@ def growth(found: dict[str, Any], folder: Path) -> list[str]:
             "low, so the exponent above that size is shown, too."
         ),
         "",
-        "| algorithm | | "
-        + " | ".join(f"{n:,}" for n in sizes)
-        + f" | exponent | above {ALSO_WHOLE:,} rows | |",
-        "|---|---|" + "---|" * len(sizes) + "---|---|---|",
     ]
+    heads = ["algorithm", "", *(f"{n:,}" for n in sizes), "exponent", f"above {ALSO_WHOLE:,} rows"]
+    body = []
     for row in found["rows"]:
         seconds = row.get("seconds", {})
         cells = [f"{seconds[str(n)]:.2f}" if str(n) in seconds else "-" for n in sizes]
@@ -180,10 +175,8 @@ def growth(found: dict[str, Any], folder: Path) -> list[str]:
         note = row.get("error", "")
         if row.get("stopped"):
             note = f"too long from {row['stopped']:,} rows on"
-        lines.append(
-            f"| {row['algorithm']} | {row['mode']} | {' | '.join(cells)} "
-            f"| {' | '.join(slopes)} | {note} |"
-        )
+        body.append([row["algorithm"], row["mode"], *cells, *slopes, note])
+    lines += table([*heads, ""], body)
     for mode in ("blocks", "whole"):
         series = {
             row["algorithm"]: [(int(n), t) for n, t in row["seconds"].items()]

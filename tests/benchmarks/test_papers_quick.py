@@ -1,5 +1,6 @@
 """`make papers` on small tables: the scripts run, go on where they stopped, and can say no."""
 
+import gzip
 import json
 import os
 import re
@@ -40,14 +41,14 @@ def _module(part):
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_writes_results_figures_and_every_claim(part, tmp_path):
     _papers(part, tmp_path)
-    content = json.loads((tmp_path / "papers" / f"{part}.json").read_text(encoding="utf-8"))
+    content = json.loads(gzip.decompress((tmp_path / "runs" / f"{part}.json.gz").read_bytes()))
     assert content["quick"]
     assert content["runs"]
     assert content["commits"]
     assert {"python", "numba", "cores", "model"} <= set(content["machine"])
     page = (tmp_path / "papers.md").read_text(encoding="utf-8")
     shown = re.findall(r"\]\((papers/[^)]+)\.svg\)", page)
-    drawn = {f"papers/{path.stem}" for path in (tmp_path / "papers").glob("*.png")}
+    drawn = {f"papers/{path.stem}" for path in (tmp_path / "papers").iterdir()}
     assert set(shown) == drawn
     assert all((tmp_path / f"{stem}.svg").read_text().startswith("<?xml") for stem in shown)
     module = _module(part)
@@ -59,7 +60,7 @@ def test_a_part_writes_results_figures_and_every_claim(part, tmp_path):
 
 
 def test_a_run_that_is_stored_is_not_made_again(tmp_path):
-    kept = import_module("benchmarks.papers.kept")
+    kept = import_module("benchmarks.kept")
     made = []
 
     def make(name):
@@ -67,13 +68,13 @@ def test_a_run_that_is_stored_is_not_made_again(tmp_path):
         return {"value": (1, 2)}
 
     def benchmark(*, fresh=False):
-        keep = kept.Keep(tmp_path / "part.json", quick=True, fresh=fresh)
+        keep = kept.Keep(tmp_path / "part.json.gz", quick=True, fresh=fresh)
         keep("first", lambda: make("first"))
         return keep("second", lambda: make("second"))
 
-    stopped = kept.Keep(tmp_path / "part.json", quick=True)
+    stopped = kept.Keep(tmp_path / "part.json.gz", quick=True)
     stopped("first", lambda: make("first"))
-    assert kept.stored(tmp_path / "part.json") is None  # it has not finished
+    assert kept.stored(tmp_path / "part.json.gz") is None  # it has not finished
     assert benchmark() == {"value": [1, 2]}
     assert made == ["first", "second"]
     benchmark(fresh=True)
@@ -108,7 +109,7 @@ def test_claims_hold_everywhere_somewhere_or_nowhere():
 
 
 def test_an_algorithm_looks_the_same_in_every_figure():
-    figures = import_module("benchmarks.papers.figures")
+    figures = import_module("benchmarks.draw.figures")
     alone = figures._looks(["k-member"])["k-member"]
     among = figures._looks(["ncp", "oka", "k-member, k = 5", "k-member"])
     assert among["k-member"] == alone

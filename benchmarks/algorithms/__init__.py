@@ -1,0 +1,1 @@
+"""Time, memory, loss and growth of every algorithm on Adult."""

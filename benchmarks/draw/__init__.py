@@ -1,0 +1,1 @@
+"""The one place that draws: tables as Markdown, figures as SVG."""

@@ -1,0 +1,95 @@
+"""Results of single runs, written down at once, so that a stopped benchmark goes on."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import platform
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import load_json, machine, save_json
+
+Run = dict[str, Any]
+Jobs = Mapping[str, tuple[Callable[..., Run], tuple[Any, ...]]]
+
+PROCESSES = int(os.environ.get("SHOAL_BENCH_PROCESSES", "2"))
+
+
+class Keep:
+    """The runs of one module in one file; call it with a key and what makes the run.
+
+    The file states machine and versions, the commits its runs were made at and how busy the
+    machine was when a session of runs began. Seeds belong to the runs: a module says them in its
+    keys or its results.
+    """
+
+    def __init__(self, path: Path, *, quick: bool, fresh: bool = False) -> None:
+        self.path = path
+        self.content: dict[str, Any] = {"quick": quick, "commits": [], "loads": [], "runs": {}}
+        before = None if fresh else load_json(path)
+        if before is not None and before["quick"] == quick:
+            self.content = before
+        self.content["machine"] = {**machine(), "model": _model()}
+        self._began = False
+
+    def __call__(self, key: str, make: Callable[[], Run]) -> Run:
+        """Return the stored result of a key, or make it and write it down."""
+        if key not in self.content["runs"]:
+            self._begin()
+            self._add(key, make())
+        return self.content["runs"][key]
+
+    def many(self, jobs: Jobs, *, processes: int = PROCESSES) -> dict[str, Run]:
+        """Return the results of many keys, made in processes side by side.
+
+        Only for runs whose times are not shown: they share the cores. A job is a function of a
+        module, with its arguments, since processes receive both by name.
+        """
+        missing = {key: job for key, job in jobs.items() if key not in self.content["runs"]}
+        if missing:
+            self._begin()
+            # a forked process would inherit the locks of polars' threads
+            spawn = multiprocessing.get_context("spawn")
+            with ProcessPoolExecutor(processes, mp_context=spawn) as pool:
+                futures = {pool.submit(do, *given): key for key, (do, given) in missing.items()}
+                for future in as_completed(futures):
+                    self._add(futures[future], future.result())
+        return {key: self.content["runs"][key] for key in jobs}
+
+    def finish(self, results: dict[str, Any]) -> None:
+        """Write what the module made of its runs."""
+        self.content["results"] = results
+        save_json(self.path, self.content)
+
+    def _begin(self) -> None:
+        if self._began:
+            return
+        self._began = True
+        self.content["loads"].append(round(os.getloadavg()[0], 2))
+        commit = self.content["machine"]["commit"]
+        if commit not in self.content["commits"]:
+            self.content["commits"].append(commit)
+
+    def _add(self, key: str, run: Run) -> None:
+        # as it will be read again: keys are texts, tuples are lists
+        self.content["runs"][key] = json.loads(json.dumps(run))
+        save_json(self.path, self.content)
+        print(f"  {self.path.name.partition('.')[0]}: {key}", flush=True)
+
+
+def _model() -> str:
+    """Return what the processor calls itself, as far as the system says."""
+    known = Path("/proc/cpuinfo")
+    lines = known.read_text(encoding="utf-8").splitlines() if known.exists() else []
+    found = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(found, platform.processor() or platform.machine())
+
+
+def stored(path: Path) -> dict[str, Any] | None:
+    """Return the finished content of a module's file, None if there is none."""
+    content: dict[str, Any] | None = load_json(path)
+    return content if content and "results" in content else None

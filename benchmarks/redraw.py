@@ -1,0 +1,39 @@
+"""Writes every page and figure of docs/results again, from the numbers that are stored.
+
+Run: python -m benchmarks.redraw [FOLDER]
+Nothing is measured. FOLDER is docs/results unless given.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from benchmarks.algorithms.__main__ import report
+from benchmarks.beyond.page import write_page
+from benchmarks.common import RESULTS, load_json, raw_results
+from benchmarks.papers.__main__ import write_papers
+from benchmarks.peers.__main__ import page as peers_page
+from benchmarks.scale import page as scale_page
+
+
+def redraw(folder: Path, *, figures: bool = True) -> None:
+    """Write all pages into a folder.
+
+    Args:
+        folder: where they go.
+        figures: also draw those of the papers, which take longest.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    write_papers(raw_results("papers"), folder, figures=figures)
+    write_page(load_json(raw_results("beyond") / "beyond.json.gz"), folder)
+    scale_page.write(load_json(raw_results("scale") / "scale.json.gz"), folder)
+    content = load_json(raw_results("algorithms") / "algorithms.json.gz")
+    algorithms = report(content["machine"], content["rows"])
+    (folder / "algorithms.md").write_text(algorithms, encoding="utf-8")
+    peers = peers_page(load_json(raw_results("peers") / "peers.json.gz"))
+    (folder / "peers.md").write_text(peers, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    redraw(Path(sys.argv[1]) if len(sys.argv) > 1 else RESULTS)
