@@ -1,0 +1,261 @@
+"""Runs the parts side by side, survives whatever they crash, and counts.
+
+Inputs run in processes of their own, many to a process, so that kernels are loaded once. A process
+that dies takes one input with it: that input is a crash, and a new process goes on with the next.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import resource
+import selectors
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from fuzz.parts import BROKEN, CRASHED, FAILURES, HELD, REFUSED, Outcome, Runner, crashed, empty_folder
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of the campaign: where it lives, its share of the inputs, inputs per errand."""
+
+    where: str
+    share: float
+    at_once: int
+    title: str
+
+    def runner(self) -> Runner:
+        """Return the function that runs one input."""
+        module, _, name = self.where.partition(":")
+        found: Runner = getattr(importlib.import_module(module), name)
+        return found
+
+
+PARTS = {
+    "releases": Part("fuzz.releases:run", 0.42, 40, "random tables, runs, styles and formats"),
+    "order": Part("fuzz.order:run", 0.05, 20, "the same rows in another order"),
+    "commands": Part("fuzz.commands:run", 0.27, 40, "mutated command lines"),
+    "damage": Part("fuzz.damage:run", 0.2475, 40, "damaged files and bombs"),
+    "threads": Part("fuzz.threads:run", 0.01, 5, "runs in threads beside each other"),
+    "kills": Part("fuzz.kills:run", 0.0015, 1, "processes stopped at random moments"),
+    "disk": Part("fuzz.kills:run_full", 0.001, 1, "full disks and devices"),
+}
+MOST_MEMORY = 3 << 30  # bytes; no input is larger than a few hundred kilobytes
+MOST_SECONDS = 240  # of the processor; the first run of an algorithm compiles it
+PATIENCE = 600  # seconds without a word from a process before it counts as hanging
+
+
+def seed_of(part: str, base: int, number: int) -> str:
+    """Return the name of an input; everything about it follows from this text."""
+    return f"{part}:{base}:{number}"
+
+
+def run_one(seed: str, folder: Path | None = None) -> Outcome:
+    """Run the input of a seed in this process."""
+    part = PARTS[seed.partition(":")[0]]
+    before, began = _peak(), time.process_time()
+    try:
+        if folder is not None:
+            outcome = part.runner()(seed, folder)
+        else:
+            with empty_folder() as place:
+                outcome = part.runner()(seed, place)
+    except Exception as error:  # noqa: BLE001 - the hunt goes on, and the failure is kept
+        return crashed(error)
+    grown, seconds = _peak() - before, time.process_time() - began
+    if outcome.verdict not in FAILURES and (grown > MOST_MEMORY or seconds > MOST_SECONDS):
+        took = f"a small input took {grown >> 20:,} MB and {seconds:.0f} CPU seconds"
+        return Outcome(BROKEN, [took, *outcome.detail], outcome.note)
+    return outcome
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+
+@dataclass
+class Tally:
+    """What has been counted so far; shared by the threads that look after processes."""
+
+    counts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    notes: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    failures: list[dict[str, Any]] = field(default_factory=list)
+    given: Counter[str] = field(default_factory=Counter)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, seed: str, outcome: Outcome) -> None:
+        """Count one input."""
+        part = seed.partition(":")[0]
+        with self.lock:
+            self.counts[part][outcome.verdict] += 1
+            self.notes[part][outcome.note] += 1
+            if outcome.verdict in FAILURES:
+                self.failures.append(
+                    {"seed": seed, "verdict": outcome.verdict, "detail": outcome.detail}
+                )
+
+    def next_errand(self, parts: dict[str, Part], most: int | None) -> tuple[str, int, int] | None:
+        """Return a part and the inputs of it that come next; None if all are given out."""
+        total = sum(part.share for part in parts.values())
+        with self.lock:
+            if most is not None and sum(self.given.values()) >= most:
+                return None
+            name = min(parts, key=lambda p: (self.given[p] + 1) / (parts[p].share / total))
+            first, count = self.given[name], parts[name].at_once
+            if most is not None:
+                count = min(count, most - sum(self.given.values()))
+            self.given[name] += count
+            return name, first, count
+
+
+class Helper:
+    """A process that runs inputs and tells what became of them."""
+
+    def __init__(self) -> None:
+        self.log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        reading, writing = os.pipe()
+        self.process = subprocess.Popen(
+            [sys.executable, "-X", "faulthandler", "-m", "fuzz", "--helper", str(writing)],
+            stdin=subprocess.PIPE,
+            stdout=self.log,
+            stderr=self.log,
+            pass_fds=[writing],
+        )
+        os.close(writing)
+        self.answers: IO[bytes] = os.fdopen(reading, "rb", buffering=0)
+        self.waiting = b""
+
+    def ask(self, seed: str) -> Outcome | None:
+        """Run one input; None if the process died or hangs."""
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(seed.encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            return None
+        line = self._line()
+        return None if line is None else Outcome(**json.loads(line))
+
+    def _line(self) -> bytes | None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.answers, selectors.EVENT_READ)
+            while b"\n" not in self.waiting:
+                if not selector.select(timeout=PATIENCE):
+                    return None
+                data = self.answers.read(1 << 16)
+                if not data:
+                    return None
+                self.waiting += data
+        line, _, self.waiting = self.waiting.partition(b"\n")
+        return line
+
+    def end(self) -> str:
+        """End the process; return how it ended and the end of what it said."""
+        hangs = self.process.poll() is None
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        try:
+            self.process.wait(timeout=5)
+            hangs = False
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.answers.close()
+        self.log.seek(0)
+        said = self.log.read()[-3000:].decode("utf-8", "replace")
+        self.log.close()
+        how = "it hangs" if hangs else f"exit status {self.process.returncode}"
+        return f"the process is gone ({how}): {said}"
+
+
+def serve(descriptor: int) -> None:
+    """Be a helper: read seeds from standard input, write what became of them."""
+    with os.fdopen(descriptor, "wb", buffering=0) as answers:
+        for line in sys.stdin.buffer:
+            outcome = run_one(line.decode().strip())
+            answers.write(json.dumps(outcome.__dict__).encode("utf-8", "replace") + b"\n")
+
+
+def run_campaign(
+    *,
+    seed: int,
+    minutes: float | None,
+    inputs: int | None,
+    workers: int,
+    names: list[str],
+    tell: Any = print,
+) -> Tally:
+    """Run parts until the time is over or the inputs are used up."""
+    parts = {name: PARTS[name] for name in names}
+    tally = Tally()
+    end = None if minutes is None else time.monotonic() + 60 * minutes
+
+    def look_after() -> None:
+        helper = Helper()
+        while end is None or time.monotonic() < end:
+            errand = tally.next_errand(parts, inputs)
+            if errand is None:
+                break
+            name, first, count = errand
+            for number in range(first, first + count):
+                if end is not None and time.monotonic() > end:
+                    break
+                own = seed_of(name, seed, number)
+                outcome = helper.ask(own)
+                if outcome is None:
+                    outcome = Outcome(CRASHED, [helper.end()])
+                    helper = Helper()
+                tally.add(own, outcome)
+        helper.end()
+
+    threads = [threading.Thread(target=look_after) for _ in range(workers)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        for thread in threads:
+            thread.join(timeout=30 / len(threads))
+        done = sum(sum(counts.values()) for counts in tally.counts.values())
+        tell(f"{done:,} inputs, {len(tally.failures)} failures")
+    return tally
+
+
+def as_table(tally: Tally, seconds: float) -> str:
+    """Return the counts as text for people."""
+    verdicts = (HELD, REFUSED, *FAILURES)
+    lines = [f"{'part':<10}{'inputs':>9}" + "".join(f"{verdict:>9}" for verdict in verdicts)]
+    total: Counter[str] = Counter()
+    for part, counts in sorted(tally.counts.items()):
+        total.update(counts)
+        lines.append(_line(part, counts, verdicts))
+    lines.append(_line("all", total, verdicts))
+    lines.append(f"{seconds:.0f} seconds, {sum(total.values()) / max(seconds, 1):.1f} per second")
+    return "\n".join(lines)
+
+
+def _line(name: str, counts: Counter[str], verdicts: tuple[str, ...]) -> str:
+    numbers = [sum(counts.values()), *(counts[verdict] for verdict in verdicts)]
+    return f"{name:<10}" + "".join(f"{number:>9,}" for number in numbers)
+
+
+def save(tally: Tally, folder: Path, settings: dict[str, Any]) -> None:
+    """Write the counts and every failing input with its seed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    summary = {
+        **settings,
+        "inputs": sum(sum(counts.values()) for counts in tally.counts.values()),
+        "failures": len(tally.failures),
+        "parts": {part: dict(counts) for part, counts in sorted(tally.counts.items())},
+        "notes": {part: dict(notes.most_common(60)) for part, notes in sorted(tally.notes.items())},
+    }
+    (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+    failures = "".join(json.dumps(each) + "\n" for each in tally.failures)
+    (folder / "failures.jsonl").write_text(failures, encoding="utf-8")

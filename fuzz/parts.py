@@ -1,0 +1,102 @@
+"""What a part of the campaign is, and what can become of an input."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HELD, REFUSED = "held", "refused"
+CRASHED, LEAKED, BROKEN = "crashed", "leaked", "broken"
+FAILURES = (CRASHED, LEAKED, BROKEN)
+
+
+@dataclass
+class Outcome:
+    """What became of one input.
+
+    Attributes:
+        verdict: held, refused (an input that is rightly turned down), crashed, leaked or broken.
+        detail: what is wrong, in sentences.
+        note: what kind of input it was, for the counts.
+    """
+
+    verdict: str = HELD
+    detail: list[str] = field(default_factory=list)
+    note: str = ""
+
+
+Runner = Callable[[str, Path], Outcome]
+"""Runs the input of a seed in an empty folder."""
+
+
+def crashed(error: BaseException, note: str = "") -> Outcome:
+    """Return the outcome of an input that ended in an exception nobody planned for."""
+    lines = traceback.format_exception(error)
+    return Outcome(CRASHED, ["".join(lines)[-4000:]], note)
+
+
+@contextlib.contextmanager
+def empty_folder(base: Path | None = None) -> Iterator[Path]:
+    """Make a folder in memory where that is possible, and remove it afterwards."""
+    memory = Path("/dev/shm")  # noqa: S108 - a private folder is made in it
+    where = base or (memory if memory.is_dir() and os.access(memory, os.W_OK) else None)
+    folder = Path(tempfile.mkdtemp(prefix="shoal-fuzz-", dir=where))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass
+class Ran:
+    """How a command ended.
+
+    Attributes:
+        status: its exit status.
+        out: what it wrote to standard output.
+        err: what it wrote to standard error.
+    """
+
+    status: int
+    out: bytes
+    err: bytes
+
+
+def run_command(arguments: list[str], folder: Path) -> Ran:
+    """Run a command of the program in this process, in a folder, and catch its streams.
+
+    The streams are caught twice: as Python's, and as the descriptors below, which libraries
+    write to.
+    """
+    from shoal.cli.run import run
+
+    here = Path.cwd()
+    streams = [_Stream(), _Stream()]
+    with tempfile.TemporaryFile() as low:
+        saved = os.dup(2)
+        os.dup2(low.fileno(), 2)
+        os.chdir(folder)
+        try:
+            with contextlib.redirect_stdout(streams[0]), contextlib.redirect_stderr(streams[1]):
+                status = run(arguments)
+        finally:
+            os.chdir(here)
+            os.dup2(saved, 2)
+            os.close(saved)
+        low.seek(0)
+        below = low.read()
+    return Ran(status, streams[0].buffer.getvalue(), streams[1].buffer.getvalue() + below)
+
+
+class _Stream(io.TextIOWrapper):
+    """A text stream over memory that stays readable."""
+
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO(), encoding="utf-8", errors="surrogateescape", write_through=True)
