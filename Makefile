@@ -9,6 +9,8 @@ PY := $(VENV)/bin/python
 pip = PIP_DISABLE_PIP_VERSION_CHECK=1 $(1)/bin/python -m pip --quiet --quiet
 PIP := $(call pip,$(VENV))
 WORKERS ?= 2
+MINUTES ?= 5
+SEED ?= 1
 
 # The stamps carry a checksum of what was installed and where, so that an unchanged clone never
 # installs twice and a changed lock (or a moved folder) always does.
@@ -51,6 +53,9 @@ format: $(READY) ## Format the code and fix what can be fixed safely
 	$(PY) -m ruff check --fix-only
 	$(PY) -m ruff format
 
+fuzz: $(READY) ## Hunt for leaks, crashes and broken promises; MINUTES=5 SEED=1
+	$(PY) -m fuzz --minutes $(MINUTES) --seed $(SEED)
+
 bench: $(READY) ## List the benchmarks; make bench-NAME runs one, ARGS="..." are its options
 	@$(PY) -m benchmarks
 
@@ -79,7 +84,7 @@ lock: $(READY) ## Resolve the newest versions into requirements/
 
 clean: ## Remove the environment, builds and caches
 	rm -rf $(VENV) $(LOWEST) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
-	find src tests benchmarks tools requirements -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks fuzz tools requirements -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY):
 	@test -n "$(PYTHON)" || { echo "Shoal needs Python 3.11 or newer; none was found." >&2; exit 1; }

@@ -73,7 +73,9 @@ def read(path: Path, format: str) -> Published:  # noqa: A002 - what it is
         records = [json.loads(line) for line in text.split("\n") if line]
         names = list(records[0]) if records else []
         return Published(names, [tuple(record.values()) for record in records])
-    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter="\t" if "tsv" in format else ","))
+    rows = list(
+        csv.reader(io.StringIO(text, newline=""), delimiter="\t" if "tsv" in format else ",")
+    )
     # A line without any character is a row whose only cell is missing.
     return Published(rows[0], [tuple(row) if row else ("",) for row in rows[1:]], textual=True)
 
@@ -204,7 +206,9 @@ def _pages(chunk: bytes, codec: str) -> Iterator[bytes]:
         yield body[:levels]
         rest = body[levels:]
         whole = header[2] - levels
-        yield rest if codec == "UNCOMPRESSED" or whole == len(rest) else _inflate(rest, codec, whole)
+        yield (
+            rest if codec == "UNCOMPRESSED" or whole == len(rest) else _inflate(rest, codec, whole)
+        )
 
 
 def _inflate(data: bytes, codec: str, size: int) -> bytes:
@@ -270,5 +274,3 @@ class _Thrift:
             return self._struct()
         message = f"a page header holds a value of the unknown kind {kind}"
         raise ValueError(message)
-
-

@@ -189,10 +189,10 @@ def _number(cell: Any, dtype: str) -> Decimal | None:
         return None
     if isinstance(cell, str) and cell.lower() in ("nan", "=#num!", "#num!"):
         return None
-    if dtype in ("f64", "f32"):
-        # A spreadsheet keeps 15 digits, a narrow float 6.
-        digits = 15 if dtype == "f64" else 6
-        number = Decimal(f"{float(cell):.{digits}g}")
+    if dtype == "f32":
+        number = Decimal(repr(struct.unpack("f", struct.pack("f", float(cell)))[0]))
+    elif dtype == "f64":
+        number = Decimal(f"{float(cell):.10g}")  # a spreadsheet keeps 15 digits
     else:
         number = Decimal(str(cell))
     return number.normalize() + 0
@@ -329,8 +329,9 @@ def wrong_cells(case: Case, published: Published, labels: list[int]) -> list[str
             own = [cells[column.name][row] for row in rows]
             key.append(_as_styled(case, column, made, own, published.textual))
         for row in rows:
-            rest = tuple(_comparable(canonical(c, cells[c.name][row], published), published)
-                         for c in kept)
+            rest = tuple(
+                _comparable(canonical(c, cells[c.name][row], published), published) for c in kept
+            )
             expected[tuple(key), rest] += 1
     found: Counter[Any] = Counter()
     for row in published.rows:
@@ -427,8 +428,12 @@ def _shown(cell: Any) -> str:
 
 def _spoken(case: Case) -> str:
     """What the user has said himself: orders and names of columns."""
-    said = [level for c in case.columns if c.kind == "ordinal" and c.dtype == "text"
-            for level in c.levels]
+    said = [
+        level
+        for c in case.columns
+        if c.kind == "ordinal" and c.dtype == "text"
+        for level in c.levels
+    ]
     return "\n".join([*said, *(column.name for column in case.columns)])
 
 
@@ -445,12 +450,11 @@ def leaks(case: Case, published: Published, layers: Iterable[bytes], where: str)
     texts, packed = secrets_of(case, published)
     found = []
     for number, layer in enumerate(layers):
-        for secret in texts:
-            if secret in layer:
-                found.append(f"{secret!r} is in layer {number} of {where}")
-        for secret in packed:
-            if secret in layer:
-                found.append(f"the number {secret.hex()} is in layer {number} of {where}")
+        place = f"layer {number} of {where}"
+        found += [f"{secret!r} is in {place}" for secret in texts if secret in layer]
+        found += [
+            f"the number {secret.hex()} is in {place}" for secret in packed if secret in layer
+        ]
         if len(found) > 4:
             break
     return found[:5]

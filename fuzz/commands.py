@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import os
 import random
 import re
 import sqlite3
@@ -37,25 +36,83 @@ TEMPLATES: tuple[list[str], ...] = (
     ["anonymize", "data.csv", "-o", "old.csv", "--job", "job.toml", "--report", "r.html"],
     ["anonymize", "data.csv", "-o", "-", "--job", "job.toml", "--quiet"],
     ["anonymize", "data.csv", "--dry-run", "--k", "3", *ROLES, "--algorithm", "hilbert"],
-    [*("anonymize", "data.csv", "-o", "a.jsonl", "--k", "2", *ROLES, "--l-diversity", "2"),
-     *("--l-kind", "distinct", "--privacy-column", "illness", "--max-suppression", "0.1")],
-    [*("anonymize", "data.csv", "-o", "a.arrow", "--k", "2", *ROLES, "--t-closeness", "0.5"),
-     *("--numeric-output", "bounds", "--missing", "suppress", "--seed", "7", "--threads", "1")],
+    [
+        *("anonymize", "data.csv", "-o", "a.jsonl", "--k", "2", *ROLES, "--l-diversity", "2"),
+        *("--l-kind", "distinct", "--privacy-column", "illness", "--max-suppression", "0.1"),
+    ],
+    [
+        *("anonymize", "data.csv", "-o", "a.arrow", "--k", "2", *ROLES, "--t-closeness", "0.5"),
+        *("--numeric-output", "bounds", "--missing", "suppress", "--seed", "7", "--threads", "1"),
+    ],
     ["anonymize", "data.csv", "-o", "b.csv.gz", "-k", "2", *ROLES, "--hierarchy", "zip=zip.csv"],
-    ["anonymize", "sqlite:///data.db?table=people", "-o", "sqlite:///safe.db?table=safe", "-k", "2",
-     *ROLES],
+    [
+        "anonymize",
+        "sqlite:///data.db?table=people",
+        "-o",
+        "sqlite:///safe.db?table=safe",
+        "-k",
+        "2",
+        *ROLES,
+    ],
     ["verify", "data.csv", "--k", "2", "--qi", "age,zip"],
     ["verify", "good.csv", "--k", "2", "--qi", "age,zip,sex", "--sensitive", "illness"],
-    ["verify", "good.csv", "--k", "2", "--qi", "age,zip,sex", "--sensitive", "illness",
-     "--l-diversity", "2", "--alpha", "0.9"],
+    [
+        "verify",
+        "good.csv",
+        "--k",
+        "2",
+        "--qi",
+        "age,zip,sex",
+        "--sensitive",
+        "illness",
+        "--l-diversity",
+        "2",
+        "--alpha",
+        "0.9",
+    ],
     ["score", "data.csv", "good.csv", "--qi", "age,zip,sex", "--sensitive", "illness"],
-    ["refine", "data.csv", "--groups", "groups.csv", "-o", "fine.csv", "-k", "2", *ROLES,
-     "--effort", "fast", "--seconds", "1"],
+    [
+        "refine",
+        "data.csv",
+        "--groups",
+        "groups.csv",
+        "-o",
+        "fine.csv",
+        "-k",
+        "2",
+        *ROLES,
+        "--effort",
+        "fast",
+        "--seconds",
+        "1",
+    ],
     ["hierarchy", "check", "zip.csv", "--data", "data.csv", "--column", "zip"],
-    ["hierarchy", "build", "data.csv", "--column", "zip", "--method", "prefix", "--keep", "3,1",
-     "-o", "tree.csv"],
-    ["hierarchy", "build", "data.csv", "-c", "age", "--method", "interval", "--widths", "5,10",
-     "--output", "ages.csv"],
+    [
+        "hierarchy",
+        "build",
+        "data.csv",
+        "--column",
+        "zip",
+        "--method",
+        "prefix",
+        "--keep",
+        "3,1",
+        "-o",
+        "tree.csv",
+    ],
+    [
+        "hierarchy",
+        "build",
+        "data.csv",
+        "-c",
+        "age",
+        "--method",
+        "interval",
+        "--widths",
+        "5,10",
+        "--output",
+        "ages.csv",
+    ],
     ["init", "data.csv", "-o", "new.toml", "--yes"],
     ["explain", "data.csv", "--k", "2", *ROLES, "--out", "why.json", "--algorithm", "mondrian"],
     ["compare", "data.csv", *ROLES, "-k", "2,3", "--algorithms", "mondrian", "--report", "f.html"],
@@ -102,7 +159,7 @@ def run(seed: str, folder: Path) -> Outcome:
     as_process = rng.random() < 0.004
     try:
         ran = _as_process(words, folder) if as_process else run_command(words, folder)
-    except Exception as error:  # noqa: BLE001 - that is what is looked for
+    except Exception as error:
         outcome = crashed(error)
         outcome.detail.insert(0, repr(words))
         return outcome
@@ -259,7 +316,7 @@ def _contents(folder: Path) -> dict[str, str]:
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
         if path.is_symlink():
-            found[name] = os.readlink(path)
+            found[name] = str(path.readlink())
         elif path.is_file():
             found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import io
+import math
 import zoneinfo
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +109,9 @@ def _arrow_array(column: Column) -> Any:
         levels = column.levels or list(dict.fromkeys(c for c in column.cells if c is not None))
         codes = [None if cell is None else levels.index(cell) for cell in column.cells]
         return pa.DictionaryArray.from_arrays(
-            pa.array(codes, pa.int32()), pa.array(levels, pa.string()), ordered=column.dtype == "enum"
+            pa.array(codes, pa.int32()),
+            pa.array(levels, pa.string()),
+            ordered=column.dtype == "enum",
         )
     if column.hidden and column.dtype in _MASKED:
         return _masked(column)
@@ -156,7 +159,7 @@ def write_input(case: Case, path: Path) -> None:
 
 
 def _cell_text(cell: Any) -> str:
-    if cell is None or cell != cell:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
     if isinstance(cell, bool):
         return "true" if cell else "false"

@@ -10,6 +10,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 HELD, REFUSED = "held", "refused"
@@ -77,6 +78,7 @@ def run_command(arguments: list[str], folder: Path) -> Ran:
     """
     from shoal.cli.run import run
 
+    _build_commands_once()
     here = Path.cwd()
     streams = [_Stream(), _Stream()]
     with tempfile.TemporaryFile() as low:
@@ -95,8 +97,20 @@ def run_command(arguments: list[str], folder: Path) -> Ran:
     return Ran(status, streams[0].buffer.getvalue(), streams[1].buffer.getvalue() + below)
 
 
+@cache
+def _build_commands_once() -> None:
+    """Keep the tree of commands, which is built anew in every process and costs 20 ms."""
+    import typer.main
+
+    import shoal.cli.app as module
+
+    module.app = typer.main.get_command(module.app)
+
+
 class _Stream(io.TextIOWrapper):
     """A text stream over memory that stays readable."""
 
     def __init__(self) -> None:
-        super().__init__(io.BytesIO(), encoding="utf-8", errors="surrogateescape", write_through=True)
+        super().__init__(
+            io.BytesIO(), encoding="utf-8", errors="surrogateescape", write_through=True
+        )

@@ -74,7 +74,7 @@ def _in_memory(case: Case, folder: Path) -> Outcome:
         release = shoal.anonymize(frame, case.k, **arguments(case))
     except shoal.ShoalError as error:
         return _refused(case, str(error))
-    except Exception as error:  # noqa: BLE001 - that is what is looked for
+    except Exception as error:
         return crashed(error)
     published = files.of_frame(release.frame)
     labels = release.groups.tolist()
@@ -89,7 +89,7 @@ def _in_memory(case: Case, folder: Path) -> Outcome:
             shoal.write_table(release.frame, address)
         except shoal.ShoalError as error:
             return _refused(case, str(error))
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             return crashed(error)
         broken, leaked = _check_file(case, target, labels)
     return _outcome(broken, leaked)
@@ -101,9 +101,7 @@ def _cells(case: Case, published: Published, labels: list[int] | None) -> list[s
     return wrong_cells(case, published, labels)
 
 
-def _check_file(
-    case: Case, target: Path, labels: list[int] | None
-) -> tuple[list[str], list[str]]:
+def _check_file(case: Case, target: Path, labels: list[int] | None) -> tuple[list[str], list[str]]:
     published = files.read(target, case.format)
     broken = broken_promises(case, published) + _cells(case, published, labels)
     leaked = leaks(case, published, files.layers(target.read_bytes()), case.format)
@@ -156,8 +154,11 @@ def _as_text_files_can(case: Case) -> None:
     for column in case.columns:
         if column.dtype == "text":
             column.cells = [
-                None if not cell or cell.isspace() or cell.strip() in ("NA", "nan", "null")
-                else f"n{cell}" if cell[0] in "015-t" else cell
+                None
+                if not cell or cell.isspace() or cell.strip() in ("NA", "nan", "null")
+                else f"n{cell}"
+                if cell[0] in "015-t"
+                else cell
                 for cell in column.cells
             ]
 

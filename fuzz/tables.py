@@ -253,7 +253,12 @@ def _set(rng: random.Random, n: int) -> tuple[str, str, list[Any], list[str]]:
 def _tree(rng: random.Random, n: int) -> tuple[str, str, list[Any], list[str]]:
     leaves = list(tree_paths())
     pool = rng.sample(leaves, rng.randint(2, len(leaves)))
-    return "tree", rng.choice(("text", "text", "category")), [rng.choice(pool) for _ in range(n)], []
+    return (
+        "tree",
+        rng.choice(("text", "text", "category")),
+        [rng.choice(pool) for _ in range(n)],
+        [],
+    )
 
 
 def tree_paths() -> dict[str, list[str]]:
@@ -276,8 +281,10 @@ def _sensitive(rng: random.Random, n: int) -> list[Column]:
         if kind < 0.25:
             dtype, cells = "text", [rng.choice(("flu", "gout", "asthma", "none")) for _ in range(n)]
         elif kind < 0.4:
-            dtype, cells = "text", [rng.choice(("flu", "flu ", "", "gout", "5.0", "5.00"))
-                                    for _ in range(n)]
+            dtype, cells = (
+                "text",
+                [rng.choice(("flu", "flu ", "", "gout", "5.0", "5.00")) for _ in range(n)],
+            )
         elif kind < 0.6:
             pool = [token(rng, rng.choice((9, 20, 60))) for _ in range(rng.choice((3, 6, n)))]
             dtype, cells = "text", [rng.choice(pool) for _ in range(n)]
@@ -342,8 +349,11 @@ def _privacy(rng: random.Random, case: Case) -> list[dict[str, Any]]:
         )
         model: dict[str, Any]
         if kind in ("equal", "ordered"):
-            model = {"name": "t-closeness", "t": rng.choice((0.2, 0.35, 0.5, 0.8)),
-                     "distance": kind}
+            model = {
+                "name": "t-closeness",
+                "t": rng.choice((0.2, 0.35, 0.5, 0.8)),
+                "distance": kind,
+            }
         elif kind == "alpha":
             model = {"name": "alpha-k", "alpha": rng.choice((0.4, 0.5, 0.7, 0.9))}
         elif kind in ("distinct", "recursive"):

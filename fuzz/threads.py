@@ -32,12 +32,12 @@ def run(seed: str, folder: Path) -> Outcome:
         alone = [_result(case) for case in cases]
         with ThreadPoolExecutor(RUNS) as pool:
             together = list(pool.map(_result, cases))
-    except Exception as error:  # noqa: BLE001 - that is what is looked for
+    except Exception as error:
         return crashed(error)
     finally:
         filters_changed = list(warnings.filters) != before
     different = [
-        f"run {number} ({case.options['algorithm']}): alone {one!r:.300}, in a thread {other!r:.300}"
+        f"{number} ({case.options['algorithm']}): alone {one!r:.300}, beside others {other!r:.300}"
         for number, (case, one, other) in enumerate(zip(cases, alone, together, strict=True))
         if one != other
     ]
