@@ -21,7 +21,7 @@ DOCS_READY := $(VENV)/.docs-ready-$(call key,pyproject.toml requirements/ci.txt 
 LOWEST := .venv-lowest
 LOWEST_READY := $(LOWEST)/.ready-$(call key,pyproject.toml requirements/lowest.txt)
 
-.PHONY: help demo test test-lowest services lint format bench papers docs dist lock clean
+.PHONY: help demo test test-lowest services lint format fuzz bench papers docs dist lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-23s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
