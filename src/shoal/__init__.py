@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from shoal.registry import algorithms, measures, privacy_models
     from shoal.release import Release
     from shoal.scores import Scores
+    from shoal.settings.files import Input, Output
+    from shoal.settings.job import Job, JobColumn
+    from shoal.settings.job_file import read_job, write_job
+    from shoal.settings.run_job import JobResult, run_job
     from shoal.study.compare import Comparison, compare
     from shoal.study.explain import Explanation, explain
 
@@ -52,9 +56,14 @@ _HOMES = {
     "DataError": "errors",
     "Explanation": "study.explain",
     "HierarchyError": "errors",
+    "Input": "settings.files",
+    "Job": "settings.job",
+    "JobColumn": "settings.job",
     "JobError": "errors",
+    "JobResult": "settings.run_job",
     "LDiversity": "privacy",
     "OptionError": "errors",
+    "Output": "settings.files",
     "PromiseError": "errors",
     "Release": "release",
     "RoleError": "errors",
@@ -76,10 +85,13 @@ _HOMES = {
     "lower_bound": "bound",
     "prefix_hierarchy": "hierarchy",
     "privacy_models": "registry",
+    "read_job": "settings.job_file",
     "read_table": "io",
+    "run_job": "settings.run_job",
     "score": "api",
     "suggest_job": "profile",
     "verify": "api",
+    "write_job": "settings.job_file",
     "write_table": "io",
 }
 
@@ -90,9 +102,14 @@ __all__ = [
     "DataError",
     "Explanation",
     "HierarchyError",
+    "Input",
+    "Job",
+    "JobColumn",
     "JobError",
+    "JobResult",
     "LDiversity",
     "OptionError",
+    "Output",
     "PromiseError",
     "Release",
     "RoleError",
@@ -117,11 +134,14 @@ __all__ = [
     "measures",
     "prefix_hierarchy",
     "privacy_models",
+    "read_job",
     "read_table",
     "refine",
+    "run_job",
     "score",
     "suggest_job",
     "verify",
+    "write_job",
     "write_table",
 ]
 

@@ -7,7 +7,7 @@ from cli_samples import ROLES, patients
 
 from shoal.cli import run as runner
 from shoal.io import read_table
-from shoal.settings.job import read_job
+from shoal.settings.job_file import read_job
 
 # verify
 

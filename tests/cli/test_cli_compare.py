@@ -8,7 +8,7 @@ import time
 import pytest
 from cli_samples import ROLES
 
-from shoal.settings.job import read_job
+from shoal.settings.job_file import read_job
 
 COMMAND = [*ROLES, "--k", "2,4,8", "--algorithms", "mondrian,hilbert", "--measures", "ncp,lm"]
 

@@ -9,7 +9,7 @@ import pytest
 
 import profile_samples
 import shoal
-from shoal.settings.job import read_job
+from shoal.settings.job_file import read_job
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from shoal.errors import JobError
 from shoal.schema import Kind, Role, build_schema
-from shoal.settings.job import Job, JobColumn, format_job, read_job, write_job
+from shoal.settings.job import Job, JobColumn
+from shoal.settings.job_file import format_job, read_job, write_job
 
 EXAMPLE = """
 k = 10

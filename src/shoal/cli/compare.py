@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoal.cli import options as opt
-from shoal.cli.flags import ColumnFlags, InputFlags, PrivacyFlags, takes_flags
+from shoal.cli.flags import Asked, Reading, takes_flags
 from shoal.errors import OptionError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 
-@takes_flags
+@takes_flags(seed="Of every run; 0 unless given.")
 def compare(
     source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is a stream.")],
     *,
@@ -31,7 +31,7 @@ def compare(
     measures: Annotated[
         str | None, typer.Option(help="What is minimised; see 'shoal measures'.", metavar="NAMES")
     ] = None,
-    columns: ColumnFlags,
+    asked: Asked,
     report: Annotated[
         str | None,
         typer.Option(help="Write the frontier as a page (HTML).", metavar="FILE"),
@@ -44,11 +44,10 @@ def compare(
             metavar="FILE",
         ),
     ] = None,
-    seed: opt.SharedSeed = None,
     workers: Annotated[
         int | None, typer.Option(help="Runs at a time; all cores unless given.")
     ] = None,
-    reading: InputFlags,
+    reading: Reading,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
 ) -> None:
@@ -58,10 +57,11 @@ def compare(
     """
     del debug
     from shoal.cli.compiling import tell_if_compiling
-    from shoal.cli.outputs import check_files, name_of
     from shoal.cli.run import note_kept, note_written
-    from shoal.cli.settings import RunFlags, load_job, merge, read_input
+    from shoal.cli.settings import job_of
     from shoal.progress import showing_progress
+    from shoal.settings.inputs import numeric_columns, read_input
+    from shoal.settings.outputs import check_files, name_of
 
     sizes = _sizes(k)
     if workers is not None and workers < 1:
@@ -69,13 +69,13 @@ def compare(
     results = out
     if results is None and report not in (None, "-"):
         results = str(Path(str(report)).with_suffix(".jsonl"))
-    base = load_job(job)
-    arguments = merge(base, columns, PrivacyFlags(), RunFlags(k=sizes[0], seed=seed))
+    wanted = job_of(job, asked, source=source, reading=reading)
     check_files(source, {"the report": report, "the results": results})
-    wanted = [base.measure or "ncp"] if measures is None else opt.parse_names([measures])
+    minimised = [wanted.measure or "ncp"] if measures is None else opt.parse_names([measures])
+    arguments = wanted.replaced(k=sizes[0]).arguments()
     for name in ("k", "algorithm", "measure"):
         arguments.pop(name, None)
-    frame = read_input(source, base, reading, kinds=arguments["kinds"])
+    frame = read_input(wanted.input, numeric=numeric_columns(arguments["kinds"]))
     from shoal.study.compare import compare as run_all
 
     if results is not None:
@@ -86,7 +86,7 @@ def compare(
             frame,
             k=sizes,
             algorithms=opt.parse_names([algorithms]),
-            measures=wanted,
+            measures=minimised,
             out=results,
             workers=workers,
             progress=progress,

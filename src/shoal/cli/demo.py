@@ -32,7 +32,7 @@ def demo(
 
     import shoal
     from shoal.cli.compiling import tell_if_compiling
-    from shoal.cli.outputs import Outputs
+    from shoal.cli.run import note_written
     from shoal.datasets import (
         ADULT_COLUMNS,
         ADULT_QUASI_IDENTIFIERS,
@@ -40,6 +40,7 @@ def demo(
         load_adult,
     )
     from shoal.progress import showing_progress
+    from shoal.settings.outputs import Outputs
 
     outputs = Outputs(
         source=None,
@@ -62,6 +63,7 @@ def demo(
             progress=progress,
         )
     release = outputs.write(release)
+    note_written()
     if not quiet:
         from shoal.cli.summary import print_release
 

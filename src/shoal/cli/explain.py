@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoal.cli import options as opt
-from shoal.cli.flags import ColumnFlags, InputFlags, PrivacyFlags, takes_flags
+from shoal.cli.flags import Asked, Reading, takes_flags
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,25 +17,19 @@ if TYPE_CHECKING:
 __all__ = ["explain"]
 
 
-@takes_flags
+@takes_flags(seed="Of every run; 0 unless given.")
 def explain(
     source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is a stream.")],
     *,
     job: opt.JobFile = None,
-    k: opt.K = None,
-    columns: ColumnFlags,
-    algorithm: Annotated[str | None, typer.Option(help="See 'shoal algorithms'.")] = None,
-    measure: Annotated[
-        str | None, typer.Option(help="What is minimised; see 'shoal measures'.")
-    ] = None,
-    seed: opt.SharedSeed = None,
+    asked: Asked,
     rows: Annotated[
         int, typer.Option(help="Changes are tried on a sample of at most so many rows.")
     ] = 20_000,
     out: Annotated[
         str | None, typer.Option(help="Also write everything as JSON.", metavar="FILE")
     ] = None,
-    reading: InputFlags,
+    reading: Reading,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
 ) -> None:
@@ -46,15 +40,15 @@ def explain(
     """
     del debug
     from shoal.cli.compiling import tell_if_compiling
-    from shoal.cli.outputs import check_files, name_of
-    from shoal.cli.settings import RunFlags, load_job, merge, read_input
+    from shoal.cli.settings import job_of
     from shoal.progress import showing_progress
+    from shoal.settings.inputs import numeric_columns, read_input
+    from shoal.settings.outputs import check_files, name_of
 
-    base = load_job(job)
-    flags = RunFlags(k=k, algorithm=algorithm, measure=measure, seed=seed)
-    arguments = merge(base, columns, PrivacyFlags(), flags)
+    wanted = job_of(job, asked, source=source, reading=reading)
+    arguments = wanted.arguments()
     check_files(source, {"the explanation": out})
-    frame = read_input(source, base, reading, kinds=arguments["kinds"])
+    frame = read_input(wanted.input, numeric=numeric_columns(arguments["kinds"]))
     from shoal.study.explain import explain as measure_changes
 
     with showing_progress(quiet=quiet) as progress:

@@ -1,10 +1,13 @@
-"""Groups of flags that several commands take, each written once.
+"""Groups of flags that several commands take, made from the tables of options.
 
 A command names a group as one argument and receives it whole; ``takes_flags`` shows typer the
-single flags::
+single flags, those of the table that this command has::
 
-    @takes_flags
-    def command(source: ..., *, columns: ColumnFlags, reading: InputFlags) -> None: ...
+    @takes_flags()
+    def command(source: ..., *, asked: Asked, reading: Reading) -> None: ...
+
+A group of a table comes as a dictionary of what was said, by the name of the option; the flag of
+one entry of an option (``--effort``) as a key ``(option, entry)``.
 """
 
 from __future__ import annotations
@@ -16,23 +19,23 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated, Any, get_type_hints
 
 from shoal.cli import options as opt
+from shoal.schema import Role
+from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS
+from shoal.settings.options import Flag, Option
+from shoal.settings.request import OPTIONS
 
-__all__ = ["ColumnFlags", "InputFlags", "PrivacyFlags", "takes_flags"]
+__all__ = ["Asked", "PrivacyFlags", "Reading", "Said", "Writing", "takes_flags"]
 
+Said = dict[Any, Any]
+Asked = Annotated[Said, OPTIONS]
+"""What is asked of the run: a column's role, k, the algorithm, …."""
+Reading = Annotated[Said, INPUT_OPTIONS]
+"""How the table is read."""
+Writing = Annotated[Said, OUTPUT_OPTIONS]
+"""What is written, and where."""
 
-@dataclass(frozen=True, kw_only=True)
-class ColumnFlags:
-    """What the columns are."""
-
-    qi: opt.Qi = None
-    sensitive: opt.SensitiveColumns = None
-    identifier: opt.Identifier = None
-    insensitive: opt.Insensitive = None
-    drop: opt.Drop = None
-    hierarchy: opt.Hierarchies = None
-    kind: opt.Kinds = None
-    order: opt.Orders = None
-    weight: opt.Weights = None
+_TYPES = {"int": int, "float": float, "str": str, "tuple[str, ...]": str}
+_ROLES = frozenset(role.option for role in Role)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,41 +70,106 @@ class PrivacyFlags:
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class InputFlags:
-    """How the table is read."""
+def takes_flags(**help_texts: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a command for typer: in place of each group of flags it has the flags themselves.
 
-    missing_values: opt.MissingValues = None
-    delimiter: opt.Delimiter = None
-    file_format: opt.FileFormat = None
+    Args:
+        help_texts: by the name of an option, its line in this command's help, where another one
+            than that of the table is better.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        declared = inspect.signature(command, eval_str=True)
+        groups = {
+            name: _group_of(name, parameter.annotation, command.__name__, help_texts)
+            for name, parameter in declared.parameters.items()
+            if is_dataclass(parameter.annotation) or _table_of(parameter.annotation) is not None
+        }
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            for name, (_, collect) in groups.items():
+                given[name] = collect(given)
+            command(**given)
+
+        shown: list[inspect.Parameter] = []
+        for name, parameter in declared.parameters.items():
+            shown += groups[name][0] if name in groups else [parameter]
+        run.__signature__ = declared.replace(parameters=shown)  # type: ignore[attr-defined]
+        return run
+
+    return decorate
 
 
-def takes_flags(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command for typer: in place of each group of flags it has the flags themselves."""
-    declared = inspect.signature(command, eval_str=True)
-    groups: dict[str, Any] = {
-        name: parameter.annotation
-        for name, parameter in declared.parameters.items()
-        if is_dataclass(parameter.annotation)
-    }
+Group = tuple[list[inspect.Parameter], Callable[[dict[str, Any]], Any]]
 
-    @functools.wraps(command)
-    def run(**given: Any) -> None:
-        for name, group in groups.items():
-            given[name] = group(**{flag.name: given.pop(flag.name) for flag in fields(group)})
-        command(**given)
 
+def _table_of(annotation: Any) -> dict[str, Option] | None:
+    for each in getattr(annotation, "__metadata__", ()):
+        if each is OPTIONS or each is INPUT_OPTIONS or each is OUTPUT_OPTIONS:
+            table: dict[str, Option] = each
+            return table
+    return None
+
+
+def _group_of(name: str, annotation: Any, command: str, help_texts: dict[str, str]) -> Group:
+    table = _table_of(annotation)
+    if table is None:
+        return _flags_of(annotation)
     shown: list[inspect.Parameter] = []
-    for name, parameter in declared.parameters.items():
-        shown += _flags_of(groups[name]) if name in groups else [parameter]
-    run.__signature__ = declared.replace(parameters=shown)  # type: ignore[attr-defined]
-    return run
+    places: dict[str, tuple[Any, bool | None]] = {}
+    for row in table.values():
+        parts: list[tuple[str | None, Flag]] = [(None, row.flag)] if row.flag else []
+        for part, flag in (*parts, *row.parts.items()):
+            if command not in flag.on:
+                continue
+            parameter = "_".join(filter(None, (name, row.name, part)))
+            places[parameter] = row.name if part is None else (row.name, part), _switch(row, flag)
+            shown.append(_parameter(parameter, row, part, flag, help_texts.get(row.name)))
+
+    def collect(given: dict[str, Any]) -> Said:
+        said: Said = {}
+        for parameter, (place, switch) in places.items():
+            value = given.pop(parameter)
+            if switch is not None:
+                value = switch if value else None
+            if value is not None:
+                said[place] = value
+        return said
+
+    return shown, collect
 
 
-def _flags_of(group: Any) -> list[inspect.Parameter]:
+def _switch(row: Option, flag: Flag) -> bool | None:
+    """Return what a flag without a value says; None for other flags."""
+    return None if row.plain_type != "bool" else not flag.names[0].startswith("--no-")
+
+
+def _parameter(
+    name: str,
+    row: Option,
+    part: str | None,
+    flag: Flag,
+    help_text: str | None,
+) -> inspect.Parameter:
+    option = opt.typer_option(row, flag, help_text)
+    kind, default = _TYPES.get(row.plain_type, str), None
+    if row.plain_type == "bool":
+        annotation, default = Annotated[bool, option], False
+    elif part is None and (row.name in _ROLES or row.plain_type.startswith("Mapping")):
+        annotation = Annotated[list[str] | None, option]
+    else:
+        annotation = Annotated[kind | None, option]
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
+
+
+def _flags_of(group: Any) -> Group:
     types = get_type_hints(group, include_extras=True)
     kind = inspect.Parameter.KEYWORD_ONLY
-    return [
+    shown = [
         inspect.Parameter(flag.name, kind, default=flag.default, annotation=types[flag.name])
         for flag in fields(group)
     ]
+    return shown, lambda given: group(**{flag.name: given.pop(flag.name) for flag in fields(group)})

@@ -84,7 +84,7 @@ def build(
     }
     given = {name: value for name, value in options.items() if value is not None}
     _refuse_to_replace(output, force=force)
-    from shoal.cli.outputs import check_files
+    from shoal.settings.outputs import check_files
 
     check_files(source, {"the hierarchy file": output})
     series = _read_column(source, column, file_format, delimiter, missing_values)
@@ -160,14 +160,13 @@ def _read_column(
     missing_values: str | None,
 ) -> pl.Series:
     """Return the values of a column that are not missing."""
-    from shoal.cli.settings import load_job, missing_texts
     from shoal.io import read_table
 
     frame = read_table(
         source,
         format=file_format,
         delimiter=delimiter,
-        missing_values=missing_texts(load_job(None), missing_values),
+        missing_values=("", *parse_names([missing_values or ""])),
         columns=[column],
     )
     series = frame.get_column(column).drop_nulls()

@@ -53,10 +53,10 @@ def init(
         raise OptionError(
             f"{output!r} exists; give another name with -o, or --force to replace it."
         )
-    from shoal.cli.outputs import check_files
     from shoal.cli.run import note_written
     from shoal.io import shown_name
     from shoal.profile import suggest_job
+    from shoal.settings.outputs import check_files
 
     check_files(source, {"the job file": output})
     given = None if missing_values is None else ("", *parse_names([missing_values]))

@@ -11,22 +11,34 @@ import typer
 
 from shoal.cli.run import show_traces
 from shoal.errors import OptionError
+from shoal.settings.files import INPUT_OPTIONS
+from shoal.settings.options import Flag, Option
 
 __all__ = [
-    "in_columns",
     "in_files",
     "in_promises",
-    "in_search",
     "parse_names",
     "parse_pairs",
     "parse_value",
+    "typer_option",
 ]
 
 # An option in one of the panels of --help.
-in_columns = partial(typer.Option, rich_help_panel="Columns")
 in_promises = partial(typer.Option, rich_help_panel="Promises")
-in_search = partial(typer.Option, rich_help_panel="Search")
 in_files = partial(typer.Option, rich_help_panel="Files")
+
+
+def typer_option(row: Option, flag: Flag | None = None, help: str | None = None) -> Any:  # noqa: A002 - typer's word
+    """Return a row of a table of options as typer takes it."""
+    flag = flag or row.flag
+    assert flag is not None
+    return typer.Option(
+        *flag.names,
+        help=help or flag.help or row.help,
+        metavar=flag.metavar,
+        rich_help_panel=flag.panel,
+    )
+
 
 Debug = Annotated[
     bool,
@@ -41,95 +53,9 @@ JobFile = Annotated[
     str | None,
     in_files("--job", help="A job file; flags given beside it win over it.", metavar="FILE"),
 ]
-
-Qi = Annotated[
-    list[str] | None,
-    in_columns(
-        "--qi",
-        "--quasi-identifier",
-        help="Generalised: could single a person out.",
-        metavar="COLUMNS",
-    ),
-]
-SensitiveColumns = Annotated[
-    list[str] | None,
-    in_columns(
-        "--sensitive",
-        help="Published as they are; promises may be made about them.",
-        metavar="COLUMNS",
-    ),
-]
-Identifier = Annotated[
-    list[str] | None,
-    in_columns("--identifier", help="Removed: they name people.", metavar="COLUMNS"),
-]
-Insensitive = Annotated[
-    list[str] | None, in_columns("--insensitive", help="Published as they are.", metavar="COLUMNS")
-]
-Drop = Annotated[list[str] | None, in_columns("--drop", help="Removed.", metavar="COLUMNS")]
-Hierarchies = Annotated[
-    list[str] | None,
-    in_columns("--hierarchy", help="Hierarchy file of a column; repeat it.", metavar="COLUMN=FILE"),
-]
-Kinds = Annotated[
-    list[str] | None,
-    in_columns(
-        "--kind",
-        help="numeric, ordinal, categorical, flat, set, date or datetime; repeat it.",
-        metavar="COLUMN=KIND",
-    ),
-]
-Orders = Annotated[
-    list[str] | None,
-    in_columns(
-        "--order", help="Values of an ordinal column, low to high.", metavar="COLUMN=A,B,..."
-    ),
-]
-Weights = Annotated[
-    list[str] | None,
-    in_columns("--weight", help="How much a loss counts; 1 unless given.", metavar="COLUMN=NUMBER"),
-]
-
-K = Annotated[
-    int | None, in_promises("--k", "-k", help="Nobody stands out from fewer than k.", metavar="K")
-]
-Bound = Annotated[
-    bool,
-    in_search(
-        "--bound", help="Also say how far from the best possible release this one can be at most."
-    ),
-]
-Measure = Annotated[str | None, in_search(help="What is minimised; see 'shoal measures'.")]
-MeasureOption = Annotated[
-    list[str] | None, in_search(help="Option of the measure; repeat it.", metavar="NAME=VALUE")
-]
-SecretSeed = Annotated[int | None, in_search(help="Repeat a run exactly; keep it secret.")]
-SharedSeed = Annotated[int | None, typer.Option(help="Of every run; 0 unless given.")]
-
-MissingValues = Annotated[
-    str | None,
-    in_files(
-        "--missing-values",
-        help="Texts that mean a missing value, beside the empty one, as in '?,NA'.",
-        metavar="TEXTS",
-    ),
-]
-Delimiter = Annotated[
-    str | None,
-    in_files("--delimiter", help="Of a CSV; found out unless given.", metavar="CHARACTER"),
-]
-FileFormat = Annotated[
-    str | None,
-    in_files(
-        "--format",
-        help="csv, tsv, parquet, arrow, xlsx or jsonl, where the ending does not say it.",
-        metavar="FORMAT",
-    ),
-]
-Certificate = Annotated[
-    str | None, in_files(help="Also write a certificate (JSON).", metavar="FILE")
-]
-Report = Annotated[str | None, in_files(help="Also write a report (HTML).", metavar="FILE")]
+MissingValues = Annotated[str | None, typer_option(INPUT_OPTIONS["missing_values"])]
+Delimiter = Annotated[str | None, typer_option(INPUT_OPTIONS["delimiter"])]
+FileFormat = Annotated[str | None, typer_option(INPUT_OPTIONS["format"])]
 
 
 def parse_names(given: Iterable[str] | None) -> list[str]:

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.cli.loading import need_of
 from shoal.errors import OptionError, PromiseError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
 
-    from shoal.cli.loading import Loader
-    from shoal.cli.outputs import Outputs
     from shoal.encode import EncodedTable
     from shoal.schema import Schema
+    from shoal.settings.job import Job
     from shoal.settings.memory import Need
     from shoal.settings.request import Request
 
 __all__ = ["print_plan"]
 
-_FILES = ("table", "certificate", "report")
 
-
-def print_plan(loader: Loader, *, written: bool) -> None:
-    """Check the arguments of ``shoal.anonymize`` against the table, and print the plan.
-
-    Args:
-        loader: reads the table.
-        written: whether the real run would write anything.
+def print_plan(job: Job) -> None:
+    """Check a job against its table, and print what it would do.
 
     Raises:
         ShoalError: what ``shoal.anonymize`` would raise before its search begins.
@@ -37,19 +31,23 @@ def print_plan(loader: Loader, *, written: bool) -> None:
     from shoal.encode import encode
     from shoal.infer import infer_kinds
     from shoal.progress import no_progress
-    from shoal.settings.request import Request
+    from shoal.settings.files import Output
+    from shoal.settings.inputs import load_table, need_of
+    from shoal.settings.outputs import STREAM, Outputs
 
-    arguments = loader.arguments
-    request = Request(**arguments)
+    request = job.request()
+    written = job.output.table is not None
+    outputs = Outputs.of(job.input, job.output if written else Output(table=STREAM))
+    outputs.check()
     search = _check_search(request)
-    owned = loader.load(no_progress)
+    owned = load_table(job.input, request, outputs, no_progress, memory_check=False)
     frame = owned.frame
     schema = request.schema(owned.columns)
     schema = infer_kinds(schema, nw.from_native(frame, eager_only=True))
     promises = _check_promises(request, encode(frame, schema))
-    need = need_of(schema, frame.height, loader.outputs, loader.reading.file_format)
+    need = need_of(schema, frame.height, outputs, job.input.format)
     lines = [*promises, *search, *_resources(need)]
-    _show(frame, schema, lines, loader.outputs if written else None)
+    _show(frame, schema, lines, outputs.files if written else {})
 
 
 def _resources(need: Need) -> list[tuple[str, str]]:
@@ -96,7 +94,7 @@ def _show(
     frame: pl.DataFrame,
     schema: Schema,
     lines: list[tuple[str, str]],
-    outputs: Outputs | None,
+    files: Mapping[str, str],
 ) -> None:
     from rich.console import Console
     from rich.table import Table
@@ -117,15 +115,10 @@ def _show(
         )
     console.print(columns)
     console.print()
-    paths = {} if outputs is None else vars(outputs)
     facts = [
         ("rows", f"{frame.height:,}"),
         *lines,
-        *(
-            (f"would write the {name}", shown_name(paths[name]))
-            for name in _FILES
-            if paths.get(name)
-        ),
+        *((f"would write the {name}", shown_name(path)) for name, path in files.items()),
     ]
     for name, text in facts:
         # A path may look like markup, and must not be cut.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli import options as opt
-from shoal.cli.flags import ColumnFlags, InputFlags, PrivacyFlags, takes_flags
+from shoal.cli.flags import Asked, PrivacyFlags, Reading, Writing, takes_flags
 from shoal.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from shoal.settings.outputs import Outputs
+
 __all__ = ["refine"]
 
 
-@takes_flags
+@takes_flags()
 def refine(
     source: Annotated[
         str, typer.Argument(metavar="DATA", help="The original table: a file or a database URL.")
@@ -34,39 +36,15 @@ def refine(
             metavar="FILE",
         ),
     ],
-    output: Annotated[str, opt.in_files("--output", "-o", help="The release.")],
+    writing: Writing,
     group_column: Annotated[
         str | None,
         opt.in_files(help="Column of the groups, where the file has several.", metavar="COLUMN"),
     ] = None,
     job: opt.JobFile = None,
-    k: opt.K = None,
-    columns: ColumnFlags,
+    asked: Asked,
     promises: PrivacyFlags,
-    measure: opt.Measure = None,
-    measure_option: opt.MeasureOption = None,
-    effort: Annotated[
-        str | None, opt.in_search(help="fast, balanced or best.", metavar="EFFORT")
-    ] = None,
-    sweeps: Annotated[
-        int | None,
-        opt.in_search(
-            help="How often to go over all groups, instead of as often as it pays.", metavar="N"
-        ),
-    ] = None,
-    seconds: Annotated[
-        float | None,
-        opt.in_search(
-            help="Search for this long. Ctrl-C ends the search at any time, and the best so far "
-            "is published.",
-            metavar="S",
-        ),
-    ] = None,
-    seed: opt.SecretSeed = None,
-    bound: opt.Bound = False,
-    certificate: opt.Certificate = None,
-    report: opt.Report = None,
-    reading: InputFlags,
+    reading: Reading,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
 ) -> None:
@@ -76,68 +54,58 @@ def refine(
     groups so far. The release is verified before it is written.
     """
     del debug
-    from shoal.cli.outputs import Outputs, format_of_output
-    from shoal.cli.settings import RunFlags, load_job, merge, read_input
+    from shoal.cli.settings import job_of
     from shoal.inputs import note_input
     from shoal.io import is_database
+    from shoal.settings.inputs import numeric_columns, read_input
+    from shoal.settings.outputs import Outputs
+    from shoal.settings.request import OPTIONS, Request
 
-    base = load_job(job)
-    arguments = merge(
-        base,
-        columns,
-        promises,
-        RunFlags(
-            k=k,
-            measure=measure,
-            measure_option=measure_option,
-            seed=seed,
-            refine=effort,
-            bound=bound,
-        ),
-    )
+    wanted = job_of(job, asked, promises=promises, source=source, reading=reading, writing=writing)
     # What the job says about making groups does not apply: they are made.
-    for name in ("algorithm", "algorithm_options", "max_suppression", "block_rows"):
-        arguments.pop(name, None)
-    arguments["effort"] = arguments.pop("refine", "balanced")
-    arguments |= {"sweeps": sweeps, "seconds": seconds}
-    outputs = Outputs(
-        source=source,
-        table=output,
-        certificate=certificate,
-        report=report,
-        format=format_of_output(output, None, reading.file_format),
-        delimiter=reading.delimiter,
-        if_exists=None,
-    )
+    arguments = {
+        name: value
+        for name, value in wanted.arguments().items()
+        if "refine" in OPTIONS[name].functions
+    }
+    if wanted.refine is not None:
+        arguments["effort"] = wanted.refine
+    arguments |= {name: asked[name] for name in ("effort", "sweeps", "seconds") if name in asked}
+    Request(**arguments)  # a wrong option is found before anything is read
+    outputs = Outputs.of(wanted.input, wanted.output)
     if not is_database(groups):
         note_input(groups, "the groups file")
     outputs.check()
-    frame = read_input(source, base, reading, kinds=arguments["kinds"])
+    frame = read_input(wanted.input, numeric=numeric_columns(arguments["kinds"]))
     labels = read_groups(groups, group_column, frame.height)
     _refine(frame, labels, arguments, outputs, quiet=quiet)
 
 
 def _refine(
-    frame: Any, labels: NDArray[np.int64], arguments: dict[str, Any], outputs: Any, *, quiet: bool
+    frame: Any,
+    labels: NDArray[np.int64],
+    arguments: dict[str, Any],
+    outputs: Outputs,
+    *,
+    quiet: bool,
 ) -> None:
     import shoal
     from shoal.cli.compiling import tell_if_compiling
-    from shoal.cli.outputs import STREAM
-    from shoal.io import shown_name
+    from shoal.cli.run import note_written
     from shoal.progress import showing_progress
+    from shoal.settings.outputs import STREAM, name_of
 
-    source = outputs.source
     with showing_progress(quiet=quiet) as progress:
         tell_if_compiling(progress)
         release = shoal.refine(frame, labels, progress=_ending_early(progress), **arguments)
         progress(0, release.n_published, "writing")
-        release = outputs.write(release)
+        release = outputs.write(release, input_hmac=outputs.input_hmac(lambda: frame))
+        note_written()
     if not quiet:
         from shoal.cli.summary import print_release
 
-        name = "standard input" if source == STREAM else shown_name(source)
-        streams = STREAM in (outputs.table, outputs.certificate, outputs.report)
-        print_release(release, title=f"Refined release of {name}", stderr=streams)
+        title = f"Refined release of {name_of(outputs.source or STREAM)}"
+        print_release(release, title=title, stderr=outputs.to_stream)
 
 
 def _ending_early(progress: Callable[[int, int, str], None]) -> Callable[[int, int, str], None]:

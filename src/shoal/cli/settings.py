@@ -1,176 +1,154 @@
-"""What a run is to do: the job file, with the flags of the command line laid over it."""
+"""What is asked on the command line: the flags, laid over a job file, are a job."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.cli.flags import PrivacyFlags, Said
 from shoal.cli.options import parse_names, parse_pairs, parse_value
 from shoal.errors import OptionError
-from shoal.inputs import note_input
+from shoal.schema import Role
+from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
+from shoal.settings.request import OPTIONS
 
 if TYPE_CHECKING:
-    import polars as pl
+    from shoal.settings.job import Job, JobColumn
 
-    from shoal.cli.flags import ColumnFlags, InputFlags, PrivacyFlags
-    from shoal.recode import Style
-    from shoal.settings.job import Job
+__all__ = ["job_of", "merge_privacy", "noting_written"]
 
-__all__ = [
-    "RunFlags",
-    "build_style",
-    "load_job",
-    "merge",
-    "merge_columns",
-    "merge_privacy",
-    "missing_texts",
-    "parse_options",
-    "read_input",
-]
-
-_ROLES = ("quasi_identifiers", "sensitive", "identifiers", "insensitive", "drop")
-_DETAILS = ("hierarchies", "kinds", "orders", "weights")
 # A column has one way to be generalised: a flag for one of these replaces the job's others.
-_WAYS = ("hierarchies", "kinds", "orders")
+_WAYS = ("hierarchy", "kind", "order")
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunFlags:
-    """The flags about the run itself."""
+def job_of(
+    path: str | None,
+    asked: Said,
+    *,
+    promises: PrivacyFlags | None = None,
+    source: str | None = None,
+    reading: Said | None = None,
+    writing: Said | None = None,
+) -> Job:
+    """Return the job of a file with the flags of a command laid over it.
 
-    k: int | None = None
-    algorithm: str | None = None
-    algorithm_option: Sequence[str] | None = None
-    measure: str | None = None
-    measure_option: Sequence[str] | None = None
-    max_suppression: float | None = None
-    missing: str | None = None
-    seed: int | None = None
-    threads: int | None = None
-    block_rows: int | None = None
-    refine: str | None = None
-    effort: str | None = None
-    bound: bool = False
-    numeric_output: str | None = None
-    shuffle: bool = True
-
-
-_SCALARS = (
-    "k",
-    "algorithm",
-    "measure",
-    "max_suppression",
-    "missing",
-    "seed",
-    "threads",
-    "block_rows",
-    "refine",
-)
-
-
-def load_job(path: str | None) -> Job:
-    """Return the job of a file, or an empty one when there is none."""
-    from shoal.settings.job import Job, read_job
-
-    return Job() if path is None else read_job(path)
-
-
-def merge(
-    job: Job, columns: ColumnFlags, promises: PrivacyFlags, flags: RunFlags
-) -> dict[str, Any]:
-    """Return the keyword arguments of ``shoal.anonymize``; what nobody gave is left out.
+    Args:
+        path: the job file; None starts from an empty job.
+        asked: what the flags ask of the run.
+        promises: what they promise beyond k.
+        source: the table, if it is given on the command line.
+        reading: what they say about the input.
+        writing: what they say about the output.
 
     Raises:
-        OptionError: a flag cannot be read, or k is given nowhere.
+        OptionError: a flag cannot be read.
+        RoleError: two flags give a column a role.
+        JobError: the job file cannot be read.
     """
-    arguments: dict[str, Any] = {
-        **merge_columns(job, columns),
-        "privacy": merge_privacy(job, promises),
-        "algorithm_options": parse_options(
-            "--algorithm-option", flags.algorithm_option, job.algorithm_options
-        ),
-        "measure_options": parse_options(
-            "--measure-option", flags.measure_option, job.measure_options
-        ),
-        "shuffle": flags.shuffle,
-    }
-    for name in _SCALARS:
-        flag = getattr(flags, name)
-        value = getattr(job, name) if flag is None else flag
-        if value is not None:
-            arguments[name] = value
-    if flags.effort is not None:
-        arguments["algorithm_options"] = _with_effort(arguments, flags.effort)
-    if flags.bound:
-        arguments["bound"] = True
-    if "k" not in arguments:
-        message = "k is not given: say from how many people nobody may stand out, with --k 10."
-        raise OptionError(message)
-    style = dict(job.style)
-    if flags.numeric_output is not None:
-        style["numeric"] = flags.numeric_output
-    if style:
-        arguments["style"] = build_style(style)
-    return arguments
+    from shoal.settings.inputs import note_hierarchies
+    from shoal.settings.job import JOB_OPTIONS, Job
+    from shoal.settings.job_file import read_job
+
+    job = Job() if path is None else read_job(path)
+    options = dict(job.options)
+    for place, value in asked.items():
+        name, part = place if isinstance(place, tuple) else (place, None)
+        row = OPTIONS[name]
+        if name not in JOB_OPTIONS:
+            continue
+        if part is not None:
+            options[name] = {**options.get(name, {}), part: value}
+        elif row.plain_type.startswith("Mapping"):
+            assert row.flag is not None
+            pairs = parse_pairs(row.flag.names[0], value, row.flag.example or "")
+            given = {each: parse_value(text) for each, text in pairs.items()}
+            options[name] = {**options.get(name, {}), **given}
+        else:
+            options[name] = value
+    if ("algorithm_options", "effort") in asked:
+        _check_effort(options)
+    if promises is not None:
+        options["privacy"] = merge_privacy(job, promises)
+    wanted = Job(
+        input=_input(job.input, source, reading or {}),
+        output=_output(job.output, writing or {}),
+        columns=_columns(job.columns, asked),
+        **options,
+    )
+    note_hierarchies(wanted)
+    return wanted
 
 
-def _with_effort(arguments: Mapping[str, Any], effort: str) -> dict[str, Any]:
-    """Return the options of the algorithm with ``--effort``, which only auto has."""
-    algorithm = arguments.get("algorithm", "auto")
+def _check_effort(options: Mapping[str, Any]) -> None:
+    algorithm = options.get("algorithm", "auto")
     if algorithm != "auto":
         raise OptionError(
             f"--effort belongs to the algorithm 'auto', but {algorithm!r} is asked for; "
             "use --refine to improve what it finds."
         )
-    return {**arguments["algorithm_options"], "effort": effort}
 
 
-def merge_columns(job: Job, flags: ColumnFlags) -> dict[str, Any]:
-    """Return roles, kinds, hierarchies, orders and weights as ``shoal.anonymize`` takes them.
+def _input(before: Input, source: str | None, said: Said) -> Input:
+    values = {name: getattr(before, name) for name in INPUT_OPTIONS} | said
+    if "missing_values" in said:
+        values["missing_values"] = ("", *parse_names([said["missing_values"]]))
+    if source is not None:
+        values["path"] = source
+    return Input(**values)
 
-    A column named by a flag has that flag's role, whatever the job says about it.
+
+def _output(before: Output, said: Said) -> Output:
+    return Output(**{name: getattr(before, name) for name in OUTPUT_OPTIONS} | said)
+
+
+def _columns(before: Mapping[str, JobColumn], asked: Said) -> dict[str, JobColumn]:
+    """Return the columns with the flags laid over them.
+
+    A column named by a flag has that flag's role, whatever the job says about it; what the job
+    says about a quasi-identifier is void once a flag gives it another role.
     """
-    options = job.schema_options()
-    given = {
-        "quasi_identifiers": parse_names(flags.qi),
-        "sensitive": parse_names(flags.sensitive),
-        "identifiers": parse_names(flags.identifier),
-        "insensitive": parse_names(flags.insensitive),
-        "drop": parse_names(flags.drop),
+    from shoal.schema import parse_kind, roles_of
+    from shoal.settings.job import JobColumn
+
+    columns = dict(before)
+    given = roles_of({role: parse_names(asked.get(role.option)) for role in Role})
+    for name, role in given.items():
+        # Last, as if the job had named it there: tables are read column by column anyway.
+        old = columns.pop(name, JobColumn())
+        is_quasi = role is Role.QUASI_IDENTIFIER
+        columns[name] = replace(old, role=role) if is_quasi else JobColumn(role=role)
+    named = {way: _named(asked, way) for way in _WAYS}
+    read: dict[str, Callable[[str, str], Any]] = {
+        "hierarchy": lambda _, text: Path(text),
+        "kind": lambda name, text: parse_kind(text, column=name),
+        "order": lambda _, text: tuple(parse_names([text])),
+        "weight": _number,
     }
-    named = {name for names in given.values() for name in names}
-    for role in _ROLES:
-        options[role] = [name for name in options[role] if name not in named] + given[role]
-    for detail in _DETAILS:
-        # What the job says about a quasi-identifier is void once a flag gives it another role.
-        void = named.difference(given["quasi_identifiers"])
-        options[detail] = {n: value for n, value in options[detail].items() if n not in void}
-    orders = parse_pairs("--order", flags.order, "size=small,medium,large")
-    details: dict[str, dict[str, Any]] = {
-        "hierarchies": dict(parse_pairs("--hierarchy", flags.hierarchy, "zip=zip.csv")),
-        "kinds": dict(parse_pairs("--kind", flags.kind, "zip=set")),
-        "orders": {name: parse_names([text]) for name, text in orders.items()},
-    }
-    for way in _WAYS:
-        for other in _WAYS:
-            if other != way:
-                for name in details[way]:
-                    options[other].pop(name, None)
-    for way in _WAYS:
-        options[way] |= details[way]
-    for name, text in parse_pairs("--weight", flags.weight, "zip=2").items():
-        options["weights"][name] = _number("--weight", name, text)
-    for file in options["hierarchies"].values():
-        note_input(file, "the hierarchy file")
-    return options
+    for row in OPTIONS.values():
+        if row.detail is None or row.flag is None:
+            continue
+        pairs = parse_pairs(row.flag.names[0], asked.get(row.name), row.flag.example or "")
+        for name, text in pairs.items():
+            changes: dict[str, Any] = {row.detail: read[row.detail](name, text)}
+            if row.detail in _WAYS:
+                changes = {way: None for way in _WAYS if name not in named[way]} | changes
+            columns[name] = replace(columns.get(name, JobColumn()), **changes)
+    return columns
 
 
-def _number(option: str, name: str, text: str) -> float:
+def _named(asked: Said, detail: str) -> set[str]:
+    """Return the columns that a flag says this about."""
+    row = next(row for row in OPTIONS.values() if row.detail == detail)
+    return {text.partition("=")[0].strip() for text in asked.get(row.name, ())}
+
+
+def _number(name: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise OptionError(f"{option} of {name!r} must be a number, not {text!r}.") from None
+        raise OptionError(f"--weight of {name!r} must be a number, not {text!r}.") from None
 
 
 def merge_privacy(job: Job, flags: PrivacyFlags) -> list[dict[str, Any]]:
@@ -218,58 +196,17 @@ def _given_models(flags: PrivacyFlags) -> list[dict[str, Any]]:
     ]
 
 
-def parse_options(
-    option: str, given: Sequence[str] | None, job: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return ``--algorithm-option`` or ``--measure-option`` pairs laid over the job's."""
-    pairs = parse_pairs(option, given, "name=value")
-    return {**job, **{name: parse_value(text) for name, text in pairs.items()}}
+def noting_written(
+    progress: Callable[[int, int, str], None],
+) -> Callable[[int, int, str], None]:
+    """Return a progress function that remembers when the output is in place."""
+    from shoal.cli.run import note_written
+    from shoal.settings.run_job import WRITTEN
 
+    def report(done: int, total: int, what: str) -> None:
+        if what == WRITTEN:
+            note_written()
+        else:
+            progress(done, total, what)
 
-def build_style(options: Mapping[str, Any]) -> Style:
-    """Return the style of published cells."""
-    from shoal.recode import Style
-
-    return Style.from_dict(options)
-
-
-def missing_texts(job: Job, flag: str | None) -> tuple[str, ...]:
-    """Return what stands for a missing value in text files."""
-    if flag is not None:
-        return ("", *parse_names([flag]))
-    return ("",) if job.missing_values is None else job.missing_values
-
-
-def read_input(
-    source: str,
-    job: Job,
-    flags: InputFlags,
-    *,
-    kinds: Mapping[str, Any],
-    columns: Callable[[list[str]], Sequence[str]] | None = None,
-    coded: bool = False,
-    progress: Callable[[int, int, str], None] | None = None,
-) -> pl.DataFrame:
-    """Read the table of a command, with the job's and the flags' notion of a missing value.
-
-    Args:
-        source: file, stream or database.
-        job: the job file.
-        flags: how to read it.
-        kinds: of columns.
-        columns: picks the columns that are needed, before any row is read.
-        coded: whether text stays codes.
-        progress: told how far reading has come.
-    """
-    from shoal.io import read_table
-
-    return read_table(
-        source,
-        format=flags.file_format,
-        delimiter=flags.delimiter,
-        missing_values=missing_texts(job, flags.missing_values),
-        numeric=[name for name, kind in kinds.items() if kind == "numeric"],
-        columns=columns,
-        coded=coded,
-        progress=progress,
-    )
+    return report

@@ -7,24 +7,22 @@ from typing import Annotated
 import typer
 
 from shoal.cli import options as opt
-from shoal.cli.flags import ColumnFlags, InputFlags, PrivacyFlags, takes_flags
+from shoal.cli.flags import Asked, PrivacyFlags, Reading, takes_flags
 from shoal.errors import OptionError
 
 __all__ = ["verify"]
 
 
-@takes_flags
+@takes_flags()
 def verify(
     published: Annotated[
         str, typer.Argument(metavar="RELEASE", help="The published table; - is a stream.")
     ],
     *,
     job: opt.JobFile = None,
-    k: opt.K = None,
-    qi: opt.Qi = None,
-    sensitive: opt.SensitiveColumns = None,
+    asked: Asked,
     promises: PrivacyFlags,
-    reading: InputFlags,
+    reading: Reading,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
 ) -> None:
@@ -33,51 +31,44 @@ def verify(
     Exit status: 0 every promise holds, 1 one does not, 2 it could not be checked.
     """
     del debug
-    from shoal.cli.settings import load_job, merge_columns, merge_privacy, missing_texts
+    from shoal.cli.settings import job_of
+    from shoal.settings.inputs import missing_texts
 
-    base = load_job(job)
-    columns = merge_columns(base, ColumnFlags(qi=qi, sensitive=sensitive))
-    privacy = merge_privacy(base, promises)
-    size = base.k if k is None else k
-    if size is None:
+    wanted = job_of(job, asked, promises=promises, source=published, reading=reading)
+    columns = wanted.schema_options()
+    if wanted.k is None:
         raise OptionError("k is not given: say what was promised, with --k 10 or a job file.")
     from shoal.io.written import read_written
     from shoal.privacy import parse_privacy
     from shoal.promises import promises_of
     from shoal.publish.verify import columns_needed, verify_table
 
-    promised = promises_of(parse_privacy(privacy))
+    quasi, sensitive = columns["quasi_identifiers"], columns["sensitive"]
+    promised = promises_of(parse_privacy(wanted.privacy))
     written = read_written(
         published,
-        format=reading.file_format,
-        delimiter=reading.delimiter,
-        pick=lambda names: (
-            list(
-                dict.fromkeys(
-                    columns_needed(names, columns["quasi_identifiers"], columns["sensitive"])
-                )
-            )
-            or names
-        ),
+        format=wanted.input.format,
+        delimiter=wanted.input.delimiter,
+        pick=lambda names: list(dict.fromkeys(columns_needed(names, quasi, sensitive))) or names,
     )
     found = verify_table(
         written.frame,
-        k=size,
-        quasi_identifiers=columns["quasi_identifiers"],
-        sensitive=columns["sensitive"],
+        k=wanted.k,
+        quasi_identifiers=quasi,
+        sensitive=sensitive,
         promises=promised,
-        missing_values=missing_texts(base, reading.missing_values),
+        missing_values=missing_texts(wanted.input),
         spelled=written.spelled,
     )
     if not quiet:
-        from shoal.cli.outputs import name_of
         from shoal.cli.summary import print_verification
+        from shoal.settings.outputs import name_of
 
         name = name_of(published)
         print_verification(
             found,
             title=f"{name}: every promise holds" if found.holds else f"{name}: DOES NOT HOLD",
-            n_columns=len(columns["quasi_identifiers"]),
+            n_columns=len(quasi),
         )
     if not found.holds:
         raise typer.Exit(1)

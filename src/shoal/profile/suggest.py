@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import OptionError
 from shoal.profile.guess import Guess, guess_column
 from shoal.schema import Kind, Role
-from shoal.settings.job import Job, JobColumn, format_job
+from shoal.settings.job import Job, JobColumn
+from shoal.settings.job_file import format_job
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,407 +1,178 @@
-"""The job file: everything a run needs to know, as TOML that people read and edit."""
+"""A job: everything that a run from a file to files needs to know."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import re
-import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
-from datetime import date, datetime, time
-from os import PathLike
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from shoal.errors import JobError, OptionError, RoleError, did_you_mean
-from shoal.inputs import refuse_input
-from shoal.limits import read_side_file
+from shoal.errors import OptionError, did_you_mean
 from shoal.schema import Kind, Role, parse_kind, parse_role
+from shoal.settings.files import INPUT_OPTIONS, Input, Output
+from shoal.settings.request import COLUMN_OPTIONS, OPTIONS, Request
 
-__all__ = ["Job", "JobColumn", "format_job", "read_job", "write_job"]
+if TYPE_CHECKING:
+    from shoal.settings.options import Option
 
-_ROLE_OPTIONS = {
-    Role.QUASI_IDENTIFIER: "quasi_identifiers",
-    Role.SENSITIVE: "sensitive",
-    Role.IDENTIFIER: "identifiers",
-    Role.INSENSITIVE: "insensitive",
-    Role.DROP: "drop",
+__all__ = ["JOB_OPTIONS", "MODELS", "TABLE", "Job", "JobColumn", "is_open"]
+
+TABLE = "Mapping[str, Any]"
+MODELS = "models"
+
+JOB_OPTIONS: dict[str, Option] = {
+    row.name: row
+    for row in OPTIONS.values()
+    if "anonymize" in row.functions and row.name not in COLUMN_OPTIONS
 }
-_TYPES = {
-    "bool": "a truth value",
-    "int": "a whole number",
-    "float": "a number",
-    "str": "text",
-    "list": "a list",
-    "dict": "a table",
-}
-# The parts of a job that are TOML tables rather than plain keys.
-_TABLES = frozenset({"style", "algorithm_options", "measure_options", "privacy", "columns"})
+"""The options of a run that a job file says by their own names."""
+
+_DETAILS = {row.name: row.detail for row in OPTIONS.values() if row.detail is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobColumn:
-    """What a job file says about one column (``[columns.age]``).
+    """What a job file says about one column (``[columns.age]``); words stand for roles and kinds.
 
     Attributes:
-        role: what happens to the column.
+        role: what happens to the column; a job file has to say it.
         kind: how it is generalised; None is inferred from the data.
         hierarchy: the file of its hierarchy.
         weight: how much a loss in it counts.
         order: its values from low to high, when it is ordinal.
     """
 
-    role: Role
+    role: Role | None = None
     kind: Kind | None = None
     hierarchy: Path | None = None
     weight: float = 1.0
     order: tuple[str, ...] | None = None
 
+    def __post_init__(self) -> None:
+        """Read what was given as text.
 
-@dataclass(frozen=True, kw_only=True)
+        Raises:
+            RoleError: there is no such role.
+            OptionError: there is no such kind.
+        """
+        given: dict[str, Any] = vars(self)
+        read: dict[str, Callable[[Any], Any]] = {
+            "role": lambda text: parse_role(text, column="of a job"),
+            "kind": lambda text: parse_kind(text, column="of a job"),
+            "hierarchy": Path,
+            "order": tuple,
+        }
+        for name, convert in read.items():
+            if given[name] is not None:
+                object.__setattr__(self, name, convert(given[name]))
+
+
 class Job:
-    """A run as a job file describes it; None is "not said here".
+    """A run from a file to files, as a job file describes it.
 
-    Attributes:
-        k: nobody stands out from fewer than this many.
-        algorithm: name of the algorithm.
-        measure: name of the measure that is minimised.
-        max_suppression: share of the rows that may be dropped as outliers.
-        missing: how missing values are treated.
-        seed: of the run's random generator.
-        threads: how many threads to use.
-        block_rows: tables above this size are cut into blocks.
-        refine: how hard the result is refined.
-        missing_values: what stands for a missing value in a text file.
-        style: how published cells look.
-        algorithm_options: options of the algorithm.
-        measure_options: options of the measure.
-        privacy: further promises, each with a ``model`` and that model's options.
+    What is not said is left to the defaults of ``shoal.anonymize``; an attribute of such an
+    option is None, or empty for tables and lists.
+
+    Args:
+        input: where the table is and how it is read; a path or URL stands for an `Input`.
+        output: where the release goes; a path or URL stands for an `Output`.
         columns: the role, kind, hierarchy, weight and order of each column.
+        missing_values: what stands for a missing value in a text file.
+        options: the options of ``shoal.anonymize`` that are not about columns, by their names;
+            ``privacy`` as tables with a ``model`` and that model's options.
+
+    Raises:
+        OptionError: there is no such option.
     """
 
-    k: int | None = None
-    algorithm: str | None = None
-    measure: str | None = None
-    max_suppression: float | None = None
-    missing: str | None = None
-    seed: int | None = None
-    threads: int | None = None
-    block_rows: int | None = None
-    refine: str | None = None
-    missing_values: tuple[str, ...] | None = None
-    style: Mapping[str, Any] = field(default_factory=dict)
-    algorithm_options: Mapping[str, Any] = field(default_factory=dict)
-    measure_options: Mapping[str, Any] = field(default_factory=dict)
-    privacy: tuple[Mapping[str, Any], ...] = ()
-    columns: Mapping[str, JobColumn] = field(default_factory=dict)
+    def __init__(
+        self,
+        *,
+        input: Input | str | None = None,  # noqa: A002 - the name of the table in the file
+        output: Output | str | None = None,
+        columns: Mapping[str, JobColumn] | None = None,
+        missing_values: tuple[str, ...] | None = None,
+        **options: Any,
+    ) -> None:
+        for name in options:
+            if name not in JOB_OPTIONS:
+                raise OptionError(f"There is no option {name!r}.{did_you_mean(name, JOB_OPTIONS)}")
+        source = input if isinstance(input, Input) else Input(path=input)
+        if missing_values is not None:
+            source = _with(source, missing_values=missing_values)
+        self.input = source
+        self.output = output if isinstance(output, Output) else Output(table=output)
+        self.columns = dict(columns or {})
+        self.options: dict[str, Any] = {
+            name: tuple(value) if JOB_OPTIONS[name].plain_type == MODELS else value
+            for name, value in options.items()
+            if value is not None and (value or not is_open(JOB_OPTIONS[name]))
+        }
+
+    @property
+    def missing_values(self) -> tuple[str, ...] | None:
+        """What stands for a missing value in a text file."""
+        return self.input.missing_values
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an option; None or empty if the job does not say it."""
+        if name.startswith("_") or name not in JOB_OPTIONS:
+            raise AttributeError(f"A job has no {name!r}.{did_you_mean(name, JOB_OPTIONS)}")
+        empty: Any = {TABLE: {}, MODELS: ()}.get(JOB_OPTIONS[name].plain_type)
+        return self.options.get(name, empty)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether two jobs say the same."""
+        return isinstance(other, Job) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]  # it holds dictionaries
+
+    def __repr__(self) -> str:
+        """Return one line; neither URLs, which may hold a password, nor the seed."""
+        return f"<Job of {len(self.columns)} columns, k = {self.options.get('k')}>"
+
+    def replaced(self, **changes: Any) -> Job:
+        """Return the job with other values for some of its arguments."""
+        said: dict[str, Any] = {"input": self.input, "output": self.output}
+        return Job(**{**said, "columns": self.columns, **self.options, **changes})
 
     def schema_options(self) -> dict[str, Any]:
         """Return the columns as the keyword arguments of ``shoal.schema.build_schema``."""
-        options: dict[str, Any] = {option: [] for option in _ROLE_OPTIONS.values()}
-        options |= {"hierarchies": {}, "kinds": {}, "orders": {}, "weights": {}}
+        options: dict[str, Any] = {role.option: [] for role in Role}
+        options |= {detail: {} for detail in _DETAILS}
         for name, column in self.columns.items():
-            options[_ROLE_OPTIONS[column.role]].append(name)
-            for option, value in (
-                ("hierarchies", column.hierarchy),
-                ("kinds", column.kind),
-                ("orders", column.order),
-                ("weights", None if column.weight == 1.0 else column.weight),
-            ):
-                if value is not None:
+            if column.role is not None:
+                options[column.role.option].append(name)
+            for option, detail in _DETAILS.items():
+                value = getattr(column, detail)
+                if value is not None and value != getattr(JobColumn, detail):
                     options[option][name] = value
         return options
 
+    def arguments(self) -> dict[str, Any]:
+        """Return the keyword arguments for ``shoal.anonymize(frame, **arguments)``.
 
-def read_job(path: str | PathLike[str]) -> Job:
-    """Read a job file.
+        Raises:
+            OptionError: k is not said.
+        """
+        if "k" not in self.options:
+            message = "k is not given: say from how many people nobody may stand out, with --k 10."
+            raise OptionError(message)
+        return {**self.schema_options(), **self.options}
 
-    Relative hierarchy paths are resolved against the folder of the job file, so a job works
-    from wherever it is started.
+    def request(self) -> Request:
+        """Return what the run is asked to do.
 
-    Raises:
-        JobError: the file cannot be read, is not TOML, or holds an unknown key or a value of
-            the wrong type; the message names the key's place.
-    """
-    file = Path(path)
-    try:
-        text = read_side_file(file, "the job file").decode("utf-8-sig")
-    except FileNotFoundError:
-        raise JobError(f"There is no job file {str(file)!r}.") from None
-    except UnicodeDecodeError:
-        message = f"The job file {str(file)!r} is not UTF-8 text; save it again as UTF-8."
-        raise JobError(message) from None
-    except OSError as error:
-        raise JobError(f"The job file {str(file)!r} cannot be read: {error.strerror}.") from None
-    try:
-        tables = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise JobError(f"The job file {str(file)!r} is not valid TOML: {error}.") from None
-    return _Reader(file).job(tables)
+        Raises:
+            OptionError: an option is out of range, or k is not said.
+        """
+        return Request(**self.arguments())
 
 
-@dataclass(frozen=True)
-class _Reader:
-    """Checks the tables of one job file; errors name the file and the key's place."""
-
-    file: Path
-
-    def job(self, tables: dict[str, Any]) -> Job:
-        self.known(tables, [each.name for each in fields(Job)], "")
-        return Job(
-            k=self.integer(tables, "k"),
-            algorithm=self.text(tables, "algorithm"),
-            measure=self.text(tables, "measure"),
-            max_suppression=self.number(tables, "max_suppression"),
-            missing=self.text(tables, "missing"),
-            seed=self.integer(tables, "seed"),
-            threads=self.integer(tables, "threads"),
-            block_rows=self.integer(tables, "block_rows"),
-            refine=self.text(tables, "refine"),
-            missing_values=self.texts(tables, "missing_values"),
-            style=self.table(tables, "style"),
-            algorithm_options=self.table(tables, "algorithm_options"),
-            measure_options=self.table(tables, "measure_options"),
-            privacy=self.privacy(tables.get("privacy", [])),
-            columns={
-                name: self.column(column, f"columns.{name}")
-                for name, column in self.table(tables, "columns").items()
-            },
-        )
-
-    def column(self, table: object, place: str) -> JobColumn:
-        if not isinstance(table, dict):
-            raise self.wrong(place, "a table", table)
-        self.known(table, [each.name for each in fields(JobColumn)], place)
-        name = place.removeprefix("columns.")
-        role = self.text(table, "role", place)
-        if role is None:
-            message = (
-                f"Column {name!r} has no role in {self.at(place)}; "
-                f"add role = one of {', '.join(repr(each.value) for each in Role)}."
-            )
-            raise JobError(message)
-        kind = self.text(table, "kind", place)
-        hierarchy = self.text(table, "hierarchy", place)
-        try:
-            parsed_role = parse_role(role, column=name)
-            parsed_kind = None if kind is None else parse_kind(kind, column=name)
-        except (OptionError, RoleError) as error:
-            raise JobError(f"In {self.at(place)}: {error}") from None
-        weight = self.number(table, "weight", place)
-        return JobColumn(
-            role=parsed_role,
-            kind=parsed_kind,
-            hierarchy=None if hierarchy is None else self.file.parent / hierarchy,
-            weight=1.0 if weight is None else weight,
-            order=self.order(table, place),
-        )
-
-    def order(self, table: dict[str, Any], place: str) -> tuple[str, ...] | None:
-        values = table.get("order")
-        if values is None:
-            return None
-        if not isinstance(values, list) or any(isinstance(each, (list, dict)) for each in values):
-            raise self.wrong(f"{place}.order", "a list of values from low to high", values)
-        from shoal.hierarchy.labels import canonical_label
-
-        return tuple(canonical_label(value) for value in values)
-
-    def privacy(self, models: object) -> tuple[dict[str, Any], ...]:
-        if not isinstance(models, list) or not all(isinstance(each, dict) for each in models):
-            raise self.wrong("privacy", "written as [[privacy]] tables", models)
-        for number, model in enumerate(models, start=1):
-            if self.text(model, "model", f"privacy {number}") is None:
-                message = (
-                    f"[[privacy]] table {number} of {str(self.file)!r} names no model; "
-                    "add, for example, model = 'l-diversity'."
-                )
-                raise JobError(message)
-        return tuple(models)
-
-    def table(self, tables: dict[str, Any], key: str) -> dict[str, Any]:
-        value = tables.get(key, {})
-        if not isinstance(value, dict):
-            raise self.wrong(key, f"a table, written as [{key}]", value)
-        return value
-
-    def text(self, table: dict[str, Any], key: str, place: str = "") -> str | None:
-        value = table.get(key)
-        if value is not None and not isinstance(value, str):
-            raise self.wrong(_join(place, key), "text in quotation marks", value)
-        return value
-
-    def integer(self, table: dict[str, Any], key: str) -> int | None:
-        value = table.get(key)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-            raise self.wrong(key, "a whole number", value)
-        return value
-
-    def number(self, table: dict[str, Any], key: str, place: str = "") -> float | None:
-        value = table.get(key)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise self.wrong(_join(place, key), "a number", value)
-        return float(value)
-
-    def texts(self, table: dict[str, Any], key: str) -> tuple[str, ...] | None:
-        value = table.get(key)
-        if value is None:
-            return None
-        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise self.wrong(key, "a list of texts, as in ['', '?']", value)
-        return tuple(value)
-
-    def known(self, table: dict[str, Any], keys: list[str], place: str) -> None:
-        for key in table:
-            if key not in keys:
-                hint = did_you_mean(key, keys) or f" Known keys: {', '.join(keys)}."
-                raise JobError(f"Unknown key {key!r} in {self.at(place)}.{hint}")
-
-    def at(self, place: str) -> str:
-        return f"[{place}] of {str(self.file)!r}" if place else repr(str(self.file))
-
-    def wrong(self, place: str, expected: str, given: object) -> JobError:
-        found = _TYPES.get(type(given).__name__, "a date or time")
-        message = f"{place} in {str(self.file)!r} must be {expected}, not {found}."
-        return JobError(message)
+def is_open(row: Option) -> bool:
+    """Tell whether an option is a table or list, for which empty is the same as not said."""
+    return row.plain_type in (TABLE, MODELS)
 
 
-def _join(place: str, key: str) -> str:
-    return f"{place}.{key}" if place else key
-
-
-def write_job(
-    job: Job, path: str | PathLike[str], comments: Mapping[str, str] | None = None
-) -> None:
-    """Write a job file, whole or not at all; see ``format_job`` for the comments.
-
-    Hierarchy files in or below the job's folder are written relative to it, so that the folder
-    can be moved.
-    """
-    file = Path(path)
-    refuse_input(file, "the job file")
-    data = format_job(job, comments, folder=file.parent).encode()
-    partial = file.with_name(f".{file.name}.{os.getpid()}.tmp")
-    try:
-        partial.write_bytes(data)
-        partial.replace(file)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-        if isinstance(error, OSError):
-            message = f"Could not write the job file {str(file)!r}: {error.strerror}."
-            raise JobError(message) from None
-        raise
-
-
-def format_job(
-    job: Job,
-    comments: Mapping[str, str] | None = None,
-    *,
-    folder: str | PathLike[str] | None = None,
-) -> str:
-    """Return the job as TOML text that ``read_job`` reads back as the same job.
-
-    Args:
-        job: what to write.
-        comments: text to put above a place: ``""`` is the top of the file, ``"k"`` a key,
-            ``"columns.age"`` a table, ``"columns.age.role"`` a key in it, ``"privacy.0"`` the
-            first ``[[privacy]]`` table.
-        folder: hierarchy paths in or below it are written relative to it.
-    """
-    lines = list(_job_lines(job, dict(comments or {}), folder))
-    text = "\n".join(lines).strip("\n") + "\n"
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        message = "The job holds text that is not valid Unicode and cannot be written to a file."
-        raise JobError(message) from None
-    return text
-
-
-def _job_lines(
-    job: Job, comments: dict[str, str], folder: str | PathLike[str] | None
-) -> Iterator[str]:
-    if "" in comments:
-        yield from _comment(comments[""])
-        yield ""
-    # TOML wants plain keys before the first table.
-    plain = [each.name for each in fields(Job) if each.name not in _TABLES]
-    yield from _pairs({name: getattr(job, name) for name in plain}, "", comments)
-    for name in ("style", "algorithm_options", "measure_options"):
-        if getattr(job, name):
-            yield from _table(f"[{name}]", name, getattr(job, name), comments)
-    for number, model in enumerate(job.privacy):
-        yield from _table("[[privacy]]", f"privacy.{number}", model, comments)
-    for name, column in job.columns.items():
-        values = {
-            "role": column.role.value,
-            "kind": None if column.kind is None else column.kind.value,
-            "hierarchy": None if column.hierarchy is None else _relative(column.hierarchy, folder),
-            "weight": None if column.weight == 1.0 else column.weight,
-            "order": column.order,
-        }
-        yield from _table(f"[columns.{_key(name)}]", f"columns.{name}", values, comments)
-
-
-def _table(
-    header: str, place: str, values: Mapping[str, Any], comments: dict[str, str]
-) -> Iterator[str]:
-    yield ""
-    yield from _comment(comments.get(place))
-    yield header
-    yield from _pairs(values, place, comments)
-
-
-def _pairs(values: Mapping[str, Any], place: str, comments: dict[str, str]) -> Iterator[str]:
-    for key, value in values.items():
-        if value is not None:
-            yield from _comment(comments.get(_join(place, key)))
-            yield f"{_key(key)} = {_toml(value, _join(place, key))}"
-
-
-def _comment(text: str | None) -> Iterator[str]:
-    for line in (text or "").splitlines():
-        yield "# " + "".join(c if c.isprintable() or c == "\t" else " " for c in line)
-
-
-def _relative(path: Path, folder: str | PathLike[str] | None) -> str:
-    if folder is None:
-        return str(path)
-    base, full = Path(folder).resolve(), path.resolve()
-    return full.relative_to(base).as_posix() if full.is_relative_to(base) else str(full)
-
-
-def _key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _string(key)
-
-
-def _string(text: str) -> str:
-    # The short escapes of TOML, and \uXXXX for every other character it bans from a string.
-    short = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-    escaped = "".join(
-        short.get(c) or (f"\\u{ord(c):04X}" if ord(c) < 0x20 or ord(c) == 0x7F else c) for c in text
-    )
-    return f'"{escaped}"'
-
-
-def _toml(value: object, place: str) -> str:
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return _string(value)
-        case int() | float():
-            return repr(value)
-        case datetime() | date() | time():
-            return value.isoformat()
-        case list() | tuple():
-            return "[" + ", ".join(_toml(each, place) for each in value) + "]"
-        case Mapping():
-            pairs = (f"{_key(k)} = {_toml(v, _join(place, k))}" for k, v in value.items())
-            return "{" + ", ".join(pairs) + "}"
-        case _:
-            message = f"{place} is of type {type(value).__name__}, which a job file cannot hold."
-            raise JobError(message)
+def _with(source: Input, **changes: Any) -> Input:
+    return Input(**{**{name: getattr(source, name) for name in INPUT_OPTIONS}, **changes})

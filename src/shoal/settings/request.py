@@ -156,14 +156,6 @@ class Request:
         detail="weight",
         flag=_detail("weight", "NUMBER", "zip=2"),
     )
-    missing: str = option(
-        default="category",
-        check=one_of(*MISSING_MODES),
-        help=f"Missing values: {_words(MISSING_MODES)}.",
-        certificate=True,
-        functions=_BOTH,
-        flag=Flag(names=("--missing",), on=("anonymize",), panel="Columns"),
-    )
     k: int = option(
         check=whole(2),
         help="Nobody stands out from fewer than k.",
@@ -195,13 +187,21 @@ class Request:
             names=("--max-suppression",), on=("anonymize",), panel="Promises", metavar="SHARE"
         ),
     )
+    missing: str = option(
+        default="category",
+        check=one_of(*MISSING_MODES),
+        help=f"Missing values: {_words(MISSING_MODES)}.",
+        certificate=True,
+        functions=_BOTH,
+        flag=_columns("--missing", on=("anonymize",), metavar="HOW"),
+    )
     algorithm: str = option(
         default="auto",
         check=anything,
         help="See 'shoal algorithms'.",
         certificate=True,
         functions=("anonymize",),
-        flag=_search("--algorithm", on=("anonymize", "explain")),
+        flag=_search("--algorithm", on=("anonymize", "explain"), metavar="NAME"),
     )
     algorithm_options: Mapping[str, Any] = option(
         default=None,
@@ -228,7 +228,7 @@ class Request:
         help="What is minimised; see 'shoal measures'.",
         certificate=True,
         functions=_BOTH,
-        flag=_search("--measure", on=("anonymize", "refine", "explain")),
+        flag=_search("--measure", on=("anonymize", "refine", "explain"), metavar="NAME"),
     )
     measure_options: Mapping[str, Any] = option(
         default=None,
@@ -249,14 +249,14 @@ class Request:
         check=or_none(whole(0)),
         help="Repeat a run exactly; keep it secret.",
         functions=_BOTH,
-        flag=_search("--seed", on=_TABLE_COMMANDS),
+        flag=_search("--seed", on=_TABLE_COMMANDS, metavar="NUMBER"),
     )
     threads: int | None = option(
         default=None,
         check=or_none(whole(1)),
         help="All cores unless given.",
         functions=_BOTH,
-        flag=_search("--threads", on=("anonymize",)),
+        flag=_search("--threads", on=("anonymize",), metavar="NUMBER"),
     )
     block_rows: int | None = option(
         default=None,

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from shoal.errors import DataError, OptionError
+from shoal.settings.files import OUTPUT_OPTIONS, Input, Output
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    import polars as pl
 
     from shoal.io import AtomicGroup
     from shoal.release import Release
@@ -22,30 +25,45 @@ STREAM = "-"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outputs:
-    """Where the release, its certificate and its report go.
+class Outputs(Output):
+    """Where the release, its certificate and its report go; what follows from the input is known.
 
     Attributes:
         source: the input, a file or a database; None if there is none.
         table: the published table; ``-`` is standard output.
-        certificate: the certificate, if wanted.
-        report: the HTML report, if wanted.
-        explanation: what ``shoal explain`` has written, for the report.
-        sampling_fraction: share of the population in the table, for the report.
-        format: of the table, where its ending does not say it.
         delimiter: of the table, if it is a CSV.
-        if_exists: what happens to a table of a database that is there already; None fails.
     """
 
     source: str | None
     table: str
-    certificate: str | None = None
-    report: str | None = None
-    explanation: str | None = None
-    sampling_fraction: float | None = None
-    format: str | None = None
     delimiter: str | None = None
-    if_exists: str | None = None
+
+    @classmethod
+    def of(cls, source: Input, output: Output) -> Self:
+        """Return the outputs of a run with this input.
+
+        Raises:
+            OptionError: no place is given for the table.
+        """
+        if output.table is None:
+            raise OptionError(
+                "Say where the release goes: -o safe.csv (-o - for a stream), or "
+                'table = "safe.csv" under [output] of the job file.'
+            )
+        said = {name: getattr(output, name) for name in OUTPUT_OPTIONS}
+        said["format"] = format_of_output(output.table, output.format, source.format)
+        return cls(source=source.path, delimiter=source.delimiter, **said)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """What is written, by name: the table, and the certificate and report if wanted."""
+        named = {"table": self.table, "certificate": self.certificate, "report": self.report}
+        return {name: path for name, path in named.items() if path is not None}
+
+    @property
+    def to_stream(self) -> bool:
+        """Whether standard output receives something."""
+        return STREAM in self.files.values()
 
     def check(self) -> None:
         """Find out before the work what would fail after it.
@@ -68,6 +86,7 @@ class Outputs:
                     "--if-exists is about tables of databases; a file is always replaced."
                 )
         self._check_report()
+        self._check_secret()
         check_files(
             self.source,
             {
@@ -100,7 +119,6 @@ class Outputs:
         """
         import json
 
-        from shoal.cli.run import note_written
         from shoal.coded import decode_text
         from shoal.io import AtomicGroup
         from shoal.report.certificate import build_certificate
@@ -123,7 +141,6 @@ class Outputs:
                     output_sha256=output_sha256,
                 )
                 group.add(self.report, page)
-        note_written()
         return release
 
     def _explanation(self) -> Explained | None:
@@ -140,6 +157,38 @@ class Outputs:
             if value is not None and self.report is None:
                 raise OptionError(f"{option} is for the report; ask for one with --report FILE.")
         self._explanation()
+
+    def _check_secret(self) -> None:
+        from shoal.inputs import note_input
+        from shoal.io.secret import read_secret
+
+        if self.secret is None:
+            return
+        if self.certificate is None and self.report is None:
+            raise OptionError(
+                "--secret is for the certificate and the report; ask for one with --certificate "
+                "FILE or --report FILE."
+            )
+        if self.source in (None, STREAM):
+            raise OptionError(
+                "--secret ties a release to the file it was made from, and a stream is none; give "
+                "the input as a file."
+            )
+        note_input(self.secret, "the key file")
+        read_secret(self.secret)
+
+    def input_hmac(self, rows: Callable[[], pl.DataFrame]) -> str | None:
+        """Return the keyed hash of the input; None without a key.
+
+        Args:
+            rows: gives what was read, which counts where the input is a database.
+        """
+        from shoal.io import is_database
+        from shoal.io.secret import keyed_sha256
+
+        if self.secret is None or self.source is None:
+            return None
+        return keyed_sha256(rows() if is_database(self.source) else self.source, self.secret)
 
     def _stage(self, group: AtomicGroup, release: Release) -> tuple[Release, str | None]:
         """Add the verified table to the group; return its hash too if a document needs one."""

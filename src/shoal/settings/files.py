@@ -1,0 +1,150 @@
+"""What a job says about files: the tables of options behind ``[input]`` and ``[output]``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from shoal.errors import OptionError
+from shoal.settings.options import Flag, Option, check_all, option, rows_of, truth
+
+__all__ = ["INPUT_OPTIONS", "OUTPUT_OPTIONS", "Input", "Output"]
+
+_READERS = ("anonymize", "refine", "explain", "compare", "score", "verify", "init")
+
+
+def _text(name: str, value: Any) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise OptionError(f"{name} must be text, got {value!r}.")
+    return value
+
+
+def _texts(name: str, value: Any) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if isinstance(value, str) or not all(isinstance(each, str) for each in value):
+        raise OptionError(f"{name} must be a list of texts, as in ['', '?'], got {value!r}.")
+    return tuple(value)
+
+
+def _file(*names: str, on: tuple[str, ...], metavar: str | None = "FILE") -> Flag:
+    return Flag(names=names, on=on, panel="Files", metavar=metavar)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Input:
+    """Where the table is and how it is read: ``[input]`` of a job file.
+
+    Raises:
+        OptionError: an option is of the wrong type.
+    """
+
+    path: str | None = option(
+        default=None,
+        check=_text,
+        help="The table: a file or a database URL; - is a stream.",
+        path=True,
+    )
+    missing_values: tuple[str, ...] | None = option(
+        default=None,
+        check=_texts,
+        help="Texts that mean a missing value, beside the empty one, as in '?,NA'.",
+        flag=_file("--missing-values", on=_READERS, metavar="TEXTS"),
+    )
+    delimiter: str | None = option(
+        default=None,
+        check=_text,
+        help="What separates the cells of a CSV; recognised unless given.",
+        flag=_file("--delimiter", on=_READERS, metavar="CHARACTER"),
+    )
+    format: str | None = option(
+        default=None,
+        check=_text,
+        help="csv, tsv, parquet, arrow, xlsx or jsonl, where the ending does not say it.",
+        flag=_file("--format", on=_READERS, metavar="FORMAT"),
+    )
+    memory_check: bool = option(
+        default=True,
+        check=truth,
+        help="Refuse a table that may not fit into memory.",
+        flag=Flag(
+            names=("--no-memory-check",),
+            on=("anonymize",),
+            help="Start even if the table may not fit into memory.",
+        ),
+    )
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        check_all(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """Where the release and what is written about it go: ``[output]`` of a job file.
+
+    Raises:
+        OptionError: an option is of the wrong type.
+    """
+
+    table: str | None = option(
+        default=None,
+        check=_text,
+        help="The release; - is a stream.",
+        path=True,
+        flag=_file("--output", "-o", on=("anonymize", "refine")),
+    )
+    format: str | None = option(
+        default=None,
+        check=_text,
+        help="Of the release, where its ending does not say it.",
+        flag=_file("--output-format", on=("anonymize",), metavar="FORMAT"),
+    )
+    if_exists: str | None = option(
+        default=None,
+        check=_text,
+        help="A table of a database that is there already: fail or replace.",
+        flag=_file("--if-exists", on=("anonymize",), metavar="CHOICE"),
+    )
+    certificate: str | None = option(
+        default=None,
+        check=_text,
+        help="Also write a certificate (JSON).",
+        path=True,
+        flag=_file("--certificate", on=("anonymize", "refine")),
+    )
+    secret: str | None = option(
+        default=None,
+        check=_text,
+        help="A key of 'shoal secret': certificate and report then tell which input it was, to "
+        "whoever has the key.",
+        path=True,
+        flag=_file("--secret", on=("anonymize", "refine")),
+    )
+    report: str | None = option(
+        default=None,
+        check=_text,
+        help="Also write a report (HTML).",
+        path=True,
+        flag=_file("--report", on=("anonymize", "refine")),
+    )
+    explanation: str | None = option(
+        default=None,
+        check=_text,
+        help="What 'shoal explain --out' wrote, for the report.",
+        path=True,
+        flag=_file("--explanation", on=("anonymize",)),
+    )
+    sampling_fraction: float | None = option(
+        default=None,
+        help="Share of the population in the table, for the risks in the report.",
+        flag=_file("--sampling-fraction", on=("anonymize",), metavar="SHARE"),
+    )
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        check_all(self)
+
+
+INPUT_OPTIONS: dict[str, Option] = {row.name: row for row in rows_of(Input)}
+OUTPUT_OPTIONS: dict[str, Option] = {row.name: row for row in rows_of(Output)}

@@ -1,0 +1,162 @@
+"""From a file to the columns that are needed; what would not fit is refused before it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import DataError, OptionError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.encode import Owned
+    from shoal.progress import Report
+    from shoal.schema import Schema
+    from shoal.settings.files import Input
+    from shoal.settings.job import Job
+    from shoal.settings.memory import Need
+    from shoal.settings.outputs import Outputs
+    from shoal.settings.request import Request
+
+__all__ = [
+    "check_memory",
+    "load_table",
+    "missing_texts",
+    "need_of",
+    "note_hierarchies",
+    "numeric_columns",
+    "read_input",
+]
+
+
+def note_hierarchies(job: Job) -> None:
+    """Remember the hierarchy files of a job, so that no output replaces one."""
+    from shoal.inputs import note_input
+
+    for column in job.columns.values():
+        if column.hierarchy is not None:
+            note_input(column.hierarchy, "the hierarchy file")
+
+
+def missing_texts(source: Input) -> tuple[str, ...]:
+    """Return what stands for a missing value in a text file: nothing at all, unless given."""
+    return ("",) if source.missing_values is None else source.missing_values
+
+
+def numeric_columns(kinds: Mapping[str, Any] | None) -> list[str]:
+    """Return the columns that are said to be numbers."""
+    return [name for name, kind in (kinds or {}).items() if kind == "numeric"]
+
+
+def read_input(
+    source: Input,
+    *,
+    numeric: Sequence[str] = (),
+    columns: Callable[[list[str]], Sequence[str]] | None = None,
+    coded: bool = False,
+    progress: Report | None = None,
+) -> pl.DataFrame:
+    """Read the table of a job.
+
+    Args:
+        source: where it is, and how it is to be read.
+        numeric: columns that hold numbers, whatever they look like.
+        columns: picks the columns that are needed, before any row is read.
+        coded: whether text stays codes.
+        progress: told how far reading has come.
+
+    Raises:
+        OptionError: no table is given.
+        DataError: it cannot be read.
+    """
+    from shoal.io import read_table
+
+    if source.path is None:
+        raise OptionError(
+            'Say which table is read: DATA on the command line, or path = "patients.csv" under '
+            "[input] of the job file."
+        )
+    return read_table(
+        source.path,
+        format=source.format,
+        delimiter=source.delimiter,
+        missing_values=missing_texts(source),
+        numeric=numeric,
+        columns=columns,
+        coded=coded,
+        progress=progress,
+    )
+
+
+def load_table(
+    source: Input, request: Request, outputs: Outputs, progress: Report, *, memory_check: bool
+) -> Owned:
+    """Read the columns that a run needs, after a look at all names.
+
+    Raises:
+        RoleError: a column has no role, two roles, or does not exist.
+        DataError: the file cannot be read, or the run would not fit into memory.
+    """
+    from shoal.encode import Owned
+
+    names: list[str] = []
+
+    def needed(found: list[str]) -> list[str]:
+        names[:] = found
+        schema = request.schema(found)
+        rows = _rows(source)
+        if memory_check and rows is not None:
+            check_memory(need_of(schema, rows, outputs, source.format))
+        return list(schema.published)
+
+    progress(0, 0, "reading")
+    numeric = numeric_columns(request.kinds)
+    frame = read_input(source, numeric=numeric, columns=needed, coded=True, progress=progress)
+    return Owned(frame, tuple(names))
+
+
+def _rows(source: Input) -> int | None:
+    from shoal.io import is_database
+    from shoal.io.rows import guess_rows
+
+    if source.path is None or is_database(source.path):
+        return None
+    return guess_rows(source.path, source.format)
+
+
+def need_of(schema: Schema, n_rows: int, outputs: Outputs, file_format: str | None) -> Need:
+    """Return what a run on so many rows of this table will need."""
+    from shoal.settings.memory import estimate_need
+
+    quasi = len(schema.quasi_identifiers)
+    return estimate_need(
+        n_rows,
+        quasi_identifiers=quasi,
+        kept=len(schema.published) - quasi,
+        source=_format_name(outputs.source or "-", file_format),
+        target=_format_name(outputs.table, outputs.format),
+    )
+
+
+def _format_name(path: str, given: str | None) -> str:
+    from shoal.io import detect_format, is_database
+
+    return "database" if is_database(path) else detect_format(path, given).name
+
+
+def check_memory(need: Need) -> None:
+    """Refuse a run that the machine has no memory for.
+
+    Raises:
+        DataError: it needs more than is available.
+    """
+    from shoal.settings.memory import available_bytes, human_bytes
+
+    available = available_bytes()
+    if available is not None and need.memory > available:
+        raise DataError(
+            f"This run needs about {human_bytes(need.memory)} of memory and "
+            f"{human_bytes(available)} is available: drop columns that nobody needs (--drop), "
+            "give fewer rows, use a larger machine, or try all the same with --no-memory-check."
+        )

@@ -1,0 +1,367 @@
+"""The job file: a job as TOML that people read and edit."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from datetime import date, datetime, time
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import DataError, JobError, OptionError, RoleError, did_you_mean
+from shoal.inputs import refuse_input
+from shoal.limits import read_side_file
+from shoal.schema import Role, parse_kind, parse_role
+from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
+from shoal.settings.job import JOB_OPTIONS, MODELS, TABLE, Job, JobColumn, is_open
+
+if TYPE_CHECKING:
+    from shoal.settings.options import Option
+
+__all__ = ["format_job", "read_job", "write_job"]
+
+_TYPES = {
+    "bool": "a truth value",
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "list": "a list",
+    "dict": "a table",
+}
+# What an option is in TOML, by its type.
+_WANTED = {
+    "int": (int, "a whole number"),
+    "float": (float, "a number"),
+    "str": (str, "text in quotation marks"),
+    "bool": (bool, "true or false"),
+}
+
+
+def read_job(path: str | PathLike[str]) -> Job:
+    """Read a job file.
+
+    Relative paths are resolved against the folder of the job file, so a job works from wherever
+    it is started.
+
+    Raises:
+        JobError: the file cannot be read, is not TOML, or holds an unknown key or a value of
+            the wrong type; the message names the key's place.
+    """
+    file = Path(path)
+    try:
+        text = read_side_file(file, "the job file").decode("utf-8-sig")
+    except FileNotFoundError:
+        raise JobError(f"There is no job file {str(file)!r}.") from None
+    except UnicodeDecodeError:
+        message = f"The job file {str(file)!r} is not UTF-8 text; save it again as UTF-8."
+        raise JobError(message) from None
+    except OSError as error:
+        raise JobError(f"The job file {str(file)!r} cannot be read: {error.strerror}.") from None
+    try:
+        tables = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise JobError(f"The job file {str(file)!r} is not valid TOML: {error}.") from None
+    return _Reader(file).job(tables)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Checks the tables of one job file; errors name the file and the key's place."""
+
+    file: Path
+
+    def job(self, tables: dict[str, Any]) -> Job:
+        self.known(tables, [*JOB_OPTIONS, "missing_values", "input", "output", "columns"], "")
+        files = {
+            name: self.rows(self.table(tables, name), table, name)
+            for name, table in (("input", INPUT_OPTIONS), ("output", OUTPUT_OPTIONS))
+        }
+        return Job(
+            input=Input(**files["input"]),
+            output=Output(**files["output"]),
+            missing_values=self.texts(tables, "missing_values"),
+            columns={
+                name: self.column(column, f"columns.{name}")
+                for name, column in self.table(tables, "columns").items()
+            },
+            **{
+                name: self.value(tables, row) for name, row in JOB_OPTIONS.items() if name in tables
+            },
+        )
+
+    def rows(
+        self, table: dict[str, Any], options: Mapping[str, Option], place: str
+    ) -> dict[str, Any]:
+        """Return the options of ``[input]`` or ``[output]``; files are beside the job file."""
+        known = [name for name in options if name != "missing_values"]  # at the top of the file
+        self.known(table, known, place)
+        found = {name: self.value(table, options[name], place) for name in known if name in table}
+        return {
+            name: self.beside(value) if options[name].path else value
+            for name, value in found.items()
+        }
+
+    def beside(self, path: str) -> str:
+        return path if _is_no_file(path) else str(self.file.parent / path)
+
+    def value(self, table: dict[str, Any], row: Option, place: str = "") -> Any:
+        if row.plain_type == MODELS:
+            return self.privacy(table[row.name])
+        if row.plain_type == TABLE:
+            return self.table(table, row.name)
+        return self.scalar(table, row.name, row.plain_type, place)
+
+    def scalar(self, table: dict[str, Any], key: str, kind: str, place: str = "") -> Any:
+        value = table.get(key)
+        if value is None:
+            return None
+        wanted, words = _WANTED[kind]
+        is_number = wanted is float and isinstance(value, int) and not isinstance(value, bool)
+        if is_number:
+            return float(value)
+        if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
+            raise self.wrong(_join(place, key), words, value)
+        return value
+
+    def column(self, table: object, place: str) -> JobColumn:
+        if not isinstance(table, dict):
+            raise self.wrong(place, "a table", table)
+        self.known(table, [each.name for each in fields(JobColumn)], place)
+        name = place.removeprefix("columns.")
+        role = self.text(table, "role", place)
+        if role is None:
+            message = (
+                f"Column {name!r} has no role in {self.at(place)}; "
+                f"add role = one of {', '.join(repr(each.value) for each in Role)}."
+            )
+            raise JobError(message)
+        kind = self.text(table, "kind", place)
+        hierarchy = self.text(table, "hierarchy", place)
+        try:
+            parsed_role = parse_role(role, column=name)
+            parsed_kind = None if kind is None else parse_kind(kind, column=name)
+        except (OptionError, RoleError) as error:
+            raise JobError(f"In {self.at(place)}: {error}") from None
+        weight = self.scalar(table, "weight", "float", place)
+        return JobColumn(
+            role=parsed_role,
+            kind=parsed_kind,
+            hierarchy=None if hierarchy is None else self.file.parent / hierarchy,
+            weight=1.0 if weight is None else weight,
+            order=self.order(table, place),
+        )
+
+    def order(self, table: dict[str, Any], place: str) -> tuple[str, ...] | None:
+        values = table.get("order")
+        if values is None:
+            return None
+        if not isinstance(values, list) or any(isinstance(each, (list, dict)) for each in values):
+            raise self.wrong(f"{place}.order", "a list of values from low to high", values)
+        from shoal.hierarchy.labels import canonical_label
+
+        return tuple(canonical_label(value) for value in values)
+
+    def privacy(self, models: object) -> tuple[dict[str, Any], ...]:
+        if not isinstance(models, list) or not all(isinstance(each, dict) for each in models):
+            raise self.wrong("privacy", "written as [[privacy]] tables", models)
+        for number, model in enumerate(models, start=1):
+            if self.text(model, "model", f"privacy {number}") is None:
+                message = (
+                    f"[[privacy]] table {number} of {str(self.file)!r} names no model; "
+                    "add, for example, model = 'l-diversity'."
+                )
+                raise JobError(message)
+        return tuple(models)
+
+    def table(self, tables: dict[str, Any], key: str) -> dict[str, Any]:
+        value = tables.get(key, {})
+        if not isinstance(value, dict):
+            raise self.wrong(key, f"a table, written as [{key}]", value)
+        return value
+
+    def text(self, table: dict[str, Any], key: str, place: str = "") -> str | None:
+        value: str | None = self.scalar(table, key, "str", place)
+        return value
+
+    def texts(self, table: dict[str, Any], key: str) -> tuple[str, ...] | None:
+        value = table.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise self.wrong(key, "a list of texts, as in ['', '?']", value)
+        return tuple(value)
+
+    def known(self, table: dict[str, Any], keys: list[str], place: str) -> None:
+        for key in table:
+            if key not in keys:
+                hint = did_you_mean(key, keys) or f" Known keys: {', '.join(keys)}."
+                raise JobError(f"Unknown key {key!r} in {self.at(place)}.{hint}")
+
+    def at(self, place: str) -> str:
+        return f"[{place}] of {str(self.file)!r}" if place else repr(str(self.file))
+
+    def wrong(self, place: str, expected: str, given: object) -> JobError:
+        found = _TYPES.get(type(given).__name__, "a date or time")
+        message = f"{place} in {str(self.file)!r} must be {expected}, not {found}."
+        return JobError(message)
+
+
+def _join(place: str, key: str) -> str:
+    return f"{place}.{key}" if place else key
+
+
+def write_job(
+    job: Job, path: str | PathLike[str], comments: Mapping[str, str] | None = None
+) -> None:
+    """Write a job file, whole or not at all; see ``format_job`` for the comments.
+
+    Files in or below the job's folder are written relative to it, so that the folder can be
+    moved.
+
+    Raises:
+        JobError: the file cannot be written, or the job holds what TOML cannot.
+    """
+    from shoal.io import atomic_write_text
+
+    file = Path(path)
+    refuse_input(file, "the job file")
+    text = format_job(job, comments, folder=file.parent)
+    try:
+        atomic_write_text(file, text)
+    except DataError as error:
+        raise JobError(str(error)) from None
+
+
+def format_job(
+    job: Job,
+    comments: Mapping[str, str] | None = None,
+    *,
+    folder: str | PathLike[str] | None = None,
+) -> str:
+    """Return the job as TOML text that ``read_job`` reads back as the same job.
+
+    Args:
+        job: what to write.
+        comments: text to put above a place: ``""`` is the top of the file, ``"k"`` a key,
+            ``"columns.age"`` a table, ``"columns.age.role"`` a key in it, ``"privacy.0"`` the
+            first ``[[privacy]]`` table.
+        folder: files in or below it are written relative to it.
+    """
+    lines = list(_job_lines(job, dict(comments or {}), folder))
+    text = "\n".join(lines).strip("\n") + "\n"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        message = "The job holds text that is not valid Unicode and cannot be written to a file."
+        raise JobError(message) from None
+    return text
+
+
+def _job_lines(
+    job: Job, comments: dict[str, str], folder: str | PathLike[str] | None
+) -> Iterator[str]:
+    if "" in comments:
+        yield from _comment(comments[""])
+        yield ""
+    # TOML wants plain keys before the first table.
+    plain = {name: job.options.get(name) for name, row in JOB_OPTIONS.items() if not is_open(row)}
+    yield from _pairs({**plain, "missing_values": job.missing_values}, "", comments)
+    for name, row in JOB_OPTIONS.items():
+        if row.plain_type == TABLE and name in job.options:
+            yield from _table(f"[{name}]", name, job.options[name], comments)
+    for place, files, options in (
+        ("input", job.input, INPUT_OPTIONS),
+        ("output", job.output, OUTPUT_OPTIONS),
+    ):
+        said = {
+            name: _file(getattr(files, name), folder) if row.path else getattr(files, name)
+            for name, row in options.items()
+            if name != "missing_values" and getattr(files, name) != row.default
+        }
+        if said:
+            yield from _table(f"[{place}]", place, said, comments)
+    for number, model in enumerate(job.privacy):
+        yield from _table("[[privacy]]", f"privacy.{number}", model, comments)
+    for name, column in job.columns.items():
+        values = {
+            "role": None if column.role is None else column.role.value,
+            "kind": None if column.kind is None else column.kind.value,
+            "hierarchy": None if column.hierarchy is None else _relative(column.hierarchy, folder),
+            "weight": None if column.weight == 1.0 else column.weight,
+            "order": column.order,
+        }
+        yield from _table(f"[columns.{_key(name)}]", f"columns.{name}", values, comments)
+
+
+def _table(
+    header: str, place: str, values: Mapping[str, Any], comments: dict[str, str]
+) -> Iterator[str]:
+    yield ""
+    yield from _comment(comments.get(place))
+    yield header
+    yield from _pairs(values, place, comments)
+
+
+def _pairs(values: Mapping[str, Any], place: str, comments: dict[str, str]) -> Iterator[str]:
+    for key, value in values.items():
+        if value is not None:
+            yield from _comment(comments.get(_join(place, key)))
+            yield f"{_key(key)} = {_toml(value, _join(place, key))}"
+
+
+def _comment(text: str | None) -> Iterator[str]:
+    for line in (text or "").splitlines():
+        yield "# " + "".join(c if c.isprintable() or c == "\t" else " " for c in line)
+
+
+def _is_no_file(path: str) -> bool:
+    from shoal.io import is_database
+
+    return path == "-" or is_database(path)
+
+
+def _file(path: str, folder: str | PathLike[str] | None) -> str:
+    return path if _is_no_file(path) else _relative(Path(path), folder)
+
+
+def _relative(path: Path, folder: str | PathLike[str] | None) -> str:
+    if folder is None:
+        return str(path)
+    base, full = Path(folder).resolve(), path.resolve()
+    return full.relative_to(base).as_posix() if full.is_relative_to(base) else str(full)
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _string(key)
+
+
+def _string(text: str) -> str:
+    # The short escapes of TOML, and \uXXXX for every other character it bans from a string.
+    short = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    escaped = "".join(
+        short.get(c) or (f"\\u{ord(c):04X}" if ord(c) < 0x20 or ord(c) == 0x7F else c) for c in text
+    )
+    return f'"{escaped}"'
+
+
+def _toml(value: object, place: str) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return _string(value)
+        case int() | float():
+            return repr(value)
+        case datetime() | date() | time():
+            return value.isoformat()
+        case list() | tuple():
+            return "[" + ", ".join(_toml(each, place) for each in value) + "]"
+        case Mapping():
+            pairs = (f"{_key(k)} = {_toml(v, _join(place, k))}" for k, v in value.items())
+            return "{" + ", ".join(pairs) + "}"
+        case _:
+            message = f"{place} is of type {type(value).__name__}, which a job file cannot hold."
+            raise JobError(message)

@@ -1,0 +1,107 @@
+"""A job from file to files, without a terminal: what the command line and schedulers call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from shoal.settings.job import Job
+from shoal.settings.job_file import read_job
+
+if TYPE_CHECKING:
+    from shoal.release import Release
+    from shoal.settings.outputs import Outputs
+
+__all__ = ["WRITTEN", "JobResult", "run_job"]
+
+WRITTEN = "written"
+"""What progress is told when every file is in place."""
+
+_IN_ORDER = (
+    "The rows keep the order of the input, which can tell who is who; leave shuffle on for "
+    "everything but tests."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class JobResult:
+    """What a job made.
+
+    Attributes:
+        release: the release, verified; its frame is the published table.
+        files: where everything was written: the ``table``, and the ``certificate`` and
+            ``report`` if they were asked for.
+    """
+
+    release: Release
+    files: Mapping[str, str]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know although the run went on."""
+        in_order = () if self.release.parameters["shuffle"] else (_IN_ORDER,)
+        return (*in_order, *self.release.warnings)
+
+    def __repr__(self) -> str:
+        """Return one line without any cell."""
+        return f"<JobResult {self.release!r}: {', '.join(self.files)}>"
+
+
+def run_job(
+    job: Job | str | PathLike[str],
+    *,
+    progress: bool | Callable[[int, int, str], None] = False,
+) -> JobResult:
+    """Read the table of a job, anonymize and verify it, and write what the job asks for.
+
+    Nothing is printed and no prompt is shown; it may run in any thread. The files appear
+    together, whole or not at all.
+
+    Args:
+        job: a job, or the path of a job file. It has to say where the table is (``[input]``) and
+            where the release goes (``[output]``).
+        progress: a function of (done, total, what), called now and then; True shows a bar. A
+            function that raises stops the run, and nothing is written.
+
+    Raises:
+        ShoalError: with one sentence on what is wrong and what to do; files that exist are as
+            they were. `PromiseError` if no release can keep the promise.
+    """
+    from shoal.inputs import current_watch, watching_inputs
+    from shoal.progress import watching
+    from shoal.settings.inputs import note_hierarchies
+    from shoal.settings.outputs import Outputs
+
+    with nullcontext() if current_watch() else watching_inputs():  # no output replaces an input
+        asked = job if isinstance(job, Job) else read_job(job)
+        asked.request()  # a wrong option is found before anything is read
+        note_hierarchies(asked)
+        outputs = Outputs.of(asked.input, asked.output)
+        outputs.check()
+        with watching(progress) as report:
+            release = _anonymize(asked, outputs, report)
+    return JobResult(release, outputs.files)
+
+
+def _anonymize(job: Job, outputs: Outputs, report: Callable[[int, int, str], None]) -> Release:
+    from shoal.api import anonymize
+    from shoal.coded import decode_text
+    from shoal.kernels.jit import needs_compiling
+    from shoal.progress import COMPILING
+    from shoal.settings.inputs import load_table
+
+    owned = load_table(
+        job.input, job.request(), outputs, report, memory_check=job.input.memory_check
+    )
+    # Of a database, what was read: columns that are removed never left it.
+    hmac = outputs.input_hmac(lambda: decode_text(owned.frame))
+    if needs_compiling():
+        report(0, 0, COMPILING)
+    release = anonymize(owned, progress=report, **job.arguments())
+    report(0, release.n_published, "writing")
+    release = outputs.write(release, input_hmac=hmac)
+    report(release.n_published, release.n_published, WRITTEN)
+    return release
