@@ -267,3 +267,55 @@ def test_a_column_may_be_described_in_words():
 
 def test_a_job_can_be_sent_to_another_process(job):
     assert pickle.loads(pickle.dumps(job)) == job  # noqa: S301 - our own bytes
+
+
+# the key that ties a certificate to its input
+
+
+@pytest.fixture
+def key(tmp_path):
+    from shoal.io.secret import make_secret
+
+    make_secret(tmp_path / "officer.key")
+    return tmp_path / "officer.key"
+
+
+def test_with_a_key_the_certificate_says_which_input_it_was(job, source, key, tmp_path):
+    output = {name: getattr(job.output, name) for name in ("table", "certificate")}
+    shoal.run_job(job.replaced(output=shoal.Output(**output, secret=str(key))))
+    certificate = json.loads((tmp_path / "certificate.json").read_text())
+    assert certificate["input"]["hmac_sha256"] == shoal.keyed_sha256(source, key)
+    shoal.run_job(job)
+    certificate = json.loads((tmp_path / "certificate.json").read_text())
+    assert certificate["input"]["hmac_sha256"] is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"certificate": None}, "--secret is for the certificate"),
+        ({"secret": "absent.key"}, "no key file 'absent.key'"),
+        ({"certificate": "officer.key"}, "the key file would be the same file"),
+        ({"table": "patients.csv"}, "the input would be the same file"),
+        ({"report": "town.csv"}, "the hierarchy file would be the same file"),
+    ],
+    ids=["no document", "no key", "over the key", "over the input", "over a hierarchy"],
+)
+def test_what_a_job_reads_is_never_written_over(job, key, tmp_path, monkeypatch, changes, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "town.csv").write_text("A;*\nB;*\nC;*\n")
+    columns = {
+        **job.columns,
+        "town": shoal.JobColumn(role="quasi-identifier", hierarchy="town.csv"),
+    }
+    files = {"table": "safe.csv", "certificate": "c.json", "secret": str(key), **changes}
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(shoal.ShoalError, match=message):
+        shoal.run_job(job.replaced(output=shoal.Output(**files), columns=columns))
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_stream_has_no_file_that_a_key_could_tie_a_release_to(job, key):
+    output = shoal.Output(table="safe.csv", certificate="c.json", secret=str(key))
+    with pytest.raises(OptionError, match="a stream is none"):
+        shoal.run_job(job.replaced(input="-", output=output))
