@@ -24,6 +24,9 @@ __all__ = [
 ]
 
 
+_LONGEST, _MOST = 100, 5_000  # letters and names worth comparing
+
+
 class ShoalError(Exception):
     """Base of every error that Shoal raises on purpose.
 
@@ -71,7 +74,10 @@ class ShoalWarning(UserWarning):
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` for the closest known name, or an empty string."""
-    names = [str(name) for name in known]
+    # Comparing takes time that grows with the square of the length.
+    names = [name for name in map(str, known) if len(name) <= _LONGEST]
+    if len(given) > _LONGEST or len(names) > _MOST:
+        return ""
     folded = {name.casefold(): name for name in names}
     close = difflib.get_close_matches(given.casefold(), list(folded), n=1, cutoff=0.6)
     return f" Did you mean {folded[close[0]]!r}?" if close else ""

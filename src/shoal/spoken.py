@@ -17,11 +17,11 @@ _LONGEST_NAME = 200
 _LONGEST_LINE = 2_000
 _WORD = re.compile(r"\S{300,}")
 
-# Everything up to the last @ of a word that starts like a URL or holds user:password: a password
-# may hold any character, and slashes may have been lost or never typed.
-_URL_USER = re.compile(r"([a-z][a-z0-9+.-]+:/{0,3}|//)[^\s'\"]*@", re.IGNORECASE)
-_PLAIN_USER = re.compile(r"(?<![^\s'\"=(])[^\s'\"@:/]*:[^\s'\"]*@")
-_QUOTED_USER = re.compile(r"'[^'\n]*:[^'\n]*@(?=[^'\n]*')")
+# How a URL starts, slashes that were lost or never typed included. Bounded: a name may be long.
+_START = re.compile(
+    r"[^\w]{0,3}(?:--?[\w-]{1,30}=)?(?:[a-z][a-z0-9+.-]{1,30}:?/{1,3}|//)?", re.IGNORECASE
+)
+_TOKEN = re.compile(r"\S+")
 _SECRET = re.compile(r"((?:password|passfile|passwd|pwd|sslkey)=)[^&\s'\"]*", re.IGNORECASE)
 
 
@@ -66,10 +66,20 @@ def hide_credentials(text: str) -> str:
     ``postgresql//user:secret@host``, ``user:secret@host/database``.
     """
     if "@" in text:
-        text = _URL_USER.sub(r"\1***@", text)
-        text = _PLAIN_USER.sub("***@", text)
-        text = _QUOTED_USER.sub("'***@", text)
+        # What stands between quotation marks may hold blanks.
+        parts = text.split("'")
+        parts[1::2] = [_without_user(part) for part in parts[1::2]]
+        text = _TOKEN.sub(lambda word: _without_user(word[0]), "'".join(parts))
     return _SECRET.sub(r"\1***", text)
+
+
+def _without_user(word: str) -> str:
+    """Return a word without everything up to its last @, which may be a user and a password."""
+    head, at, rest = word.rpartition("@")
+    if not at or not (":" in head or "//" in head):
+        return word
+    start = _START.match(head)
+    return f"{start[0] if start else ''}***@{rest}"
 
 
 def hide_words(text: str, arguments: Iterable[str]) -> str:
@@ -81,7 +91,7 @@ def hide_words(text: str, arguments: Iterable[str]) -> str:
         head, at, _ = word.rpartition("@")
         if not at or not re.search(r":|//", head):
             continue
-        start = re.match(r"(?:--?[\w-]+=)?(?:[\w+.-]+:?/{1,3}|[a-zA-Z][\w+.-]*:(?=[^@]*:))?", head)
+        start = _START.match(head)
         secret = head[start.end() if start else 0 :]
         forms = {secret, unquote(secret)}
         pieces = forms.union(*(re.split(r"[/:\\]", form) for form in forms))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from shoal.errors import DataError, did_you_mean
 from shoal.io.columns import ColumnBuilder
 from shoal.io.records import Pieces, Readable, check_utf8, scan_records
+from shoal.limits import check_columns, check_memory_for, check_size
 
 if TYPE_CHECKING:
     import polars as pl
@@ -77,7 +78,7 @@ def parse_delimited(
             name=name,
         )
         if scan is None:
-            stream.longer()
+            stream.longer(name=name, line=line)
             continue
         body = piece.data[: scan.length]
         check_utf8(body, name=name, offset=stream.offset, line=line)
@@ -92,6 +93,8 @@ def parse_delimited(
         for each, builder in builders.items():
             builder.add(frame.get_column(each))
         n_records += scan.n_records
+        # A code of four bytes is the least that a cell takes.
+        check_memory_for(name, 4 * n_records * len(wanted), f"more than {n_records:,} rows")
         n_blank += scan.blank.size
         line += body.count(b"\n")
         stream.skip(len(body))
@@ -138,14 +141,15 @@ def _skip_blank(stream: Pieces, *, name: str) -> int:
     if stream.peek(len(_BOM)) == _BOM:
         stream.skip(len(_BOM))
     lines = 0
-    while (first := stream.peek(1)) in {b"\n", b"\r"}:
-        lines += first == b"\n"
-        stream.skip(1)
+    while blank := _leading_blank(stream.peek(_SAMPLE)):
+        lines += blank.count(b"\n")
+        stream.skip(len(blank))
     n_bytes = _SAMPLE
     while not (sample := stream.peek(n_bytes)).strip():
         if len(sample) < n_bytes:
             message = f"{name} is empty."
             raise DataError(message)
+        check_size(f"{name}, line {lines + 1}: the row", n_bytes, "record")
         n_bytes *= 2
     if b"\0" in sample:
         message = f"{name} holds zero bytes and is not UTF-8 text; save it again as UTF-8."
@@ -153,15 +157,21 @@ def _skip_blank(stream: Pieces, *, name: str) -> int:
     return lines
 
 
+def _leading_blank(data: bytes) -> bytes:
+    return data[: len(data) - len(data.lstrip(b"\r\n"))]
+
+
 def _take_header(stream: Pieces, *, name: str) -> bytes:
     """Return the first record and be done with it."""
     n_bytes = _SAMPLE
     while True:
         data = stream.peek(n_bytes)
-        end = 0
-        while end := data.find(b"\n", end) + 1:
-            if data.count(b'"', 0, end) % 2 == 0:
+        start = end = n_quotes = 0
+        while end := data.find(b"\n", start) + 1:
+            n_quotes += data.count(b'"', start, end)
+            if n_quotes % 2 == 0:
                 break
+            start = end
         if not end and len(data) < n_bytes:
             end = len(data)
             if data.count(b'"') % 2:
@@ -171,6 +181,7 @@ def _take_header(stream: Pieces, *, name: str) -> bytes:
             check_utf8(data[:end], name=name, offset=stream.offset)
             stream.skip(end)
             return data[:end]
+        check_size(f"{name}: the header", n_bytes, "record")
         n_bytes *= 2
 
 
@@ -181,6 +192,7 @@ def _header(record: bytes, delimiter: str, *, name: str) -> list[str]:
     except csv.Error:
         message = f"The first line of {name} cannot be read as a header."
         raise DataError(message) from None
+    check_columns(name, names)
     # A column without a name gets one, so that it can be given a role (usually drop).
     names = [each or f"column_{number}" for number, each in enumerate(names, start=1)]
     twice = [each for each, count in Counter(names).items() if count > 1]

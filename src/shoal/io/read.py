@@ -15,11 +15,13 @@ from shoal.coded import code_text, new_code_type, repeats_itself
 from shoal.errors import DataError
 from shoal.forked import check_process
 from shoal.io.celltypes import mark_missing, type_columns
+from shoal.io.claims import check_arrow, check_excel, check_json_lines, check_rows
 from shoal.io.delimited import Columns, parse_delimited, pick_columns
 from shoal.io.formats import Format, check_delimiter, detect_format
 from shoal.io.location import is_database, refuse_almost_url
 from shoal.io.records import check_utf8
 from shoal.io.source import Source, open_source
+from shoal.limits import check_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -91,6 +93,7 @@ def read_table(
             frame = _read_parquet(path, name, columns, coded=coded)
         else:
             frame = _read_whole(stream, name, found, markers)
+            check_columns(name, frame.columns)
             frame = frame.select(pick_columns(frame.columns, columns, name=name))
     if frame.height == 0 or frame.width == 0:
         message = f"{name} has no rows."
@@ -125,10 +128,14 @@ def _read_parquet(path: str, name: str, columns: Columns, *, coded: bool) -> pl.
 
     try:
         table = pl.scan_parquet(Path(path), glob=False)
-        names = table.collect_schema().names()
+        schema = table.collect_schema()
+        n_rows = int(table.select(pl.len()).collect().item())
     except _unreadable():
         raise _damaged(name, "parquet") from None
-    table = table.select(pick_columns(names, columns, name=name))
+    check_columns(name, schema.names())
+    wanted = pick_columns(schema.names(), columns, name=name)
+    check_rows(name, n_rows, {each: schema[each] for each in wanted})
+    table = table.select(wanted)
     try:
         if coded:
             start = table.head(_SAMPLE_ROWS).collect()
@@ -141,14 +148,17 @@ def _read_parquet(path: str, name: str, columns: Columns, *, coded: bool) -> pl.
 
 
 def _read_whole(stream: Source, name: str, found: Format, markers: tuple[str, ...]) -> pl.DataFrame:
-    data = stream.read()
+    data = stream.read_all()
     if not data:
         message = f"{name} is empty."
         raise DataError(message)
     if found.name == "jsonl":
         return _read_json_lines(data, name, markers)
     if found.name == "xlsx":
+        check_excel(data, name)
         return _read_excel(data, name, markers)
+    if found.name == "arrow":
+        check_arrow(data, name)
     return _read_binary(data, name, found)
 
 
@@ -162,6 +172,10 @@ def _read_binary(data: bytes, name: str, found: Format) -> pl.DataFrame:
     }
     for reader in readers[found.name]:
         try:
+            if found.name == "parquet":
+                table = pl.scan_parquet(io.BytesIO(data))
+                n_rows = int(table.select(pl.len()).collect().item())
+                check_rows(name, n_rows, table.collect_schema())
             return reader(io.BytesIO(data))
         except _unreadable():
             continue
@@ -230,6 +244,7 @@ def _read_json_lines(data: bytes, name: str, markers: tuple[str, ...]) -> pl.Dat
     if not data.strip():
         message = f"{name} is empty."
         raise DataError(message)
+    check_json_lines(data, name)
     try:
         frame = pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):

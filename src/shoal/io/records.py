@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from shoal.errors import DataError
+from shoal.limits import check_size
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,8 +71,13 @@ class Pieces:
                 return
             yield Piece(ahead[: self._size], len(ahead) <= self._size)
 
-    def longer(self) -> None:
-        """Make the next piece longer: one record is longer than this one."""
+    def longer(self, *, name: str, line: int) -> None:
+        """Make the next piece longer: one record is longer than this one.
+
+        Raises:
+            DataError: the record is longer than records may be.
+        """
+        check_size(f"{name}, line {line}: the row", self._size, "record")
         self._size *= 2
 
     def usual(self) -> None:

@@ -30,15 +30,12 @@ def guess_rows(source: str, format: str | None = None) -> int | None:  # noqa: A
     size = path.stat().st_size
     with path.open("rb") as file:
         sample = file.read(_SAMPLE)
+    lines, n_bytes = 0, len(sample)
     if found.compression == "gz" or sample.startswith(b"\x1f\x8b"):
-        lines = _lines_in_gzip(sample)
+        lines, n_bytes = _lines_in_gzip(sample)
     elif found.compression is None:
         lines = sample.count(b"\n")
-    else:
-        return None
-    if not lines:
-        return None
-    return max(round(lines * size / len(sample)) - 1, 0)
+    return max(round(lines * size / n_bytes) - 1, 0) if lines else None
 
 
 def _parquet_rows(path: Path) -> int | None:
@@ -51,10 +48,14 @@ def _parquet_rows(path: Path) -> int | None:
     return int(counted.item())
 
 
-def _lines_in_gzip(sample: bytes) -> int:
+def _lines_in_gzip(sample: bytes) -> tuple[int, int]:
+    """Return how many lines there are in the first bytes of a gzip file, and in how many bytes."""
     import zlib
 
+    unpack = zlib.decompressobj(wbits=31)
     try:
-        return zlib.decompressobj(wbits=31).decompress(sample).count(b"\n")
+        # A bomb would become a thousand times as much.
+        lines = unpack.decompress(sample, 32 * _SAMPLE).count(b"\n")
     except zlib.error:
-        return 0
+        return 0, len(sample)
+    return lines, max(len(sample) - len(unpack.unconsumed_tail), 1)

@@ -13,9 +13,12 @@ from typing import IO, cast
 
 from shoal.errors import DataError
 from shoal.inputs import note_input
-from shoal.io.compression import compression_of, decompress
+from shoal.io.compression import NAMES, Unpacked, compression_of
+from shoal.limits import check_size
 
 __all__ = ["Source", "open_source"]
+
+_PART = 1 << 24
 
 
 class Source(io.RawIOBase):
@@ -33,16 +36,17 @@ class Source(io.RawIOBase):
         if compression is None:
             # Neither of the first bytes is valid UTF-8: a text file is recognised whatever
             # its name is.
-            self._start = file.read(4)
+            try:
+                self._start = file.read(4)
+            except OSError as error:
+                raise DataError(f"{name} cannot be read: {error.strerror}.") from None
             compression = compression_of(self._start)
         self._bytes: IO[bytes] = file
-        if compression == "gz":
-            whole = _Joined(self._start, file)
-            self._bytes = cast("IO[bytes]", gzip.GzipFile(fileobj=whole, mode="rb"))
+        self._compression = compression
+        if compression is not None:
+            whole = cast("IO[bytes]", _Joined(self._start, file))
+            self._bytes = cast("IO[bytes]", Unpacked(whole, compression, name=name))
             self._start = b""
-        elif compression is not None:
-            data = decompress(self._start + file.read(), compression, name=name)
-            self._bytes, self._start = io.BytesIO(data), b""
 
     def readable(self) -> bool:
         """Return that it can be read."""
@@ -57,10 +61,25 @@ class Source(io.RawIOBase):
         try:
             return self._bytes.read(size)
         except (EOFError, zlib.error, gzip.BadGzipFile):
-            message = f"{self._name} is not a readable gzip file; it is damaged or was cut short."
+            kind = NAMES.get(self._compression or "", "")
+            message = f"{self._name} is not a readable {kind} file; it is damaged or was cut short."
         except OSError as error:
             message = f"{self._name} cannot be read: {error.strerror}."
         raise DataError(message)
+
+    def read_all(self) -> bytes:
+        """Return all bytes, if they are not more than fit.
+
+        Raises:
+            DataError: they are more.
+        """
+        check_size(self._name, self.size)
+        parts, n_bytes = [], 0
+        while part := self.read(_PART):
+            n_bytes += len(part)
+            check_size(self._name, n_bytes)
+            parts.append(part)
+        return b"".join(parts)
 
     def share(self) -> float:
         """Return which share of the file has been read; 0 if nobody knows."""

@@ -15,6 +15,8 @@ __all__ = ["Topic", "topics_of", "words_of"]
 Topic = str
 """What a name is about: ``"person"``, ``"postcode"``, ``"diagnosis"`` and so on."""
 
+_LONGEST = 200
+
 # Every alternative stands for whole words; a trailing ~ allows any ending, as in diagnos~.
 _VOCABULARY: dict[Topic, str] = {
     # identifiers
@@ -95,6 +97,7 @@ def words_of(name: str) -> str:
     >>> words_of("PatientFirstName"), words_of("Größe (cm)")
     ('patient_first_name', 'groesse_cm')
     """
+    name = name[:_LONGEST]  # what a name is about is said in fewer letters
     umlauts = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
     text = unicodedata.normalize("NFC", name).translate(umlauts).replace("ß", "ss")
     plain = unicodedata.normalize("NFKD", text)

@@ -134,7 +134,7 @@ class Suggestion:
         for guess in self.columns:
             if guess.hierarchy is None:
                 continue
-            stem = re.sub(r"[^\w.-]+", "_", guess.name).strip("._") or "column"
+            stem = re.sub(r"[^\w.-]+", "_", guess.name[:80]).strip("._") or "column"
             name, number = stem, 2
             while name.casefold() in taken:
                 name, number = f"{stem}_{number}", number + 1

@@ -195,10 +195,10 @@ def band_order(values: Sequence[str]) -> tuple[str, ...] | None:
     keys: list[tuple[float, int, str]] = []
     bands = 0
     for value in values:
-        match = _BAND.fullmatch(value.strip())
-        if match is None:
+        match = _BAND.fullmatch(value.strip()) if len(value) <= 100 else None
+        if match is None or match[1].count(".") > 1:
             return None
-        number = float(match[1].replace(",", "").rstrip("."))
+        number = float(match[1].replace(",", ""))
         below = bool(re.match(r"\s*(<|under|below|unter|up to|bis|moins)", value, re.IGNORECASE))
         bands += below or bool(
             re.search(r"\d\s*(-|\u2013|to|bis|à|a)\s*[^\d]{0,2}\d|\d\s*\+|>", value)
