@@ -242,6 +242,16 @@ def test_cells_of_a_sheet_differ_by_what_is_stored(tmp_path):
     assert read_written(path).frame.get_column("a").n_unique() == 6
 
 
+@pytest.mark.parametrize("number", [3_000_000.5, 1e12, -1e15, 1.5e18, 1e300])
+def test_numbers_of_a_sheet_beyond_the_calendar_are_read(tmp_path, number):
+    path = tmp_path / "t.xlsx"
+    frame = pl.DataFrame({"x": [number, 2.5, None], "day": [dt.date(2024, 2, 29)] * 3})
+    frame.write_excel(path)
+    read = read_written(path).frame
+    assert read["x"].cast(pl.Float64).to_list() == [number, 2.5, None]
+    assert read["day"].n_unique() == 1
+
+
 def test_cells_of_sqlite_differ_by_storage_and_value(tmp_path):
     with sqlite3.connect(tmp_path / "table.db") as connection:
         connection.execute("CREATE TABLE t (a)")

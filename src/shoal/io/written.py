@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Pick", "Written", "read_written"]
 
 _CHUNK = 1 << 22
+_LAST_DAY = 2_958_466  # Excel counts days, up to the end of the year 9999
 _SPELLED = frozenset({"csv", "tsv", "jsonl", "xlsx"})
 
 Pick = Callable[[list[str]], Sequence[str]]
@@ -297,15 +298,29 @@ def _read_excel(data: bytes, name: str, choose: Pick) -> pl.DataFrame:
         ]
         wanted = [shown.index(each) for each in choose(shown)]
         # A number, a truth value, a date and a text differ in what they can be turned into.
-        texts, truths, dates = (
+        texts, truths = (
             book.load_sheet(0, dtypes=kind, use_columns=wanted).to_polars()
-            for kind in ("string", "boolean", "datetime")
+            for kind in ("string", "boolean")
         )
+        days = [place for place, each in zip(wanted, texts, strict=True) if _may_be_days(each)]
+        dates = pl.DataFrame()
+        if days:
+            dates = book.load_sheet(0, dtypes="datetime", use_columns=days).to_polars()
     except (fastexcel.FastExcelError, pl.exceptions.PolarsError, OSError, ValueError):
         message = f"{name} is not a readable Excel file; it is damaged or in another format."
         raise DataError(message) from None
     columns = []
     for place, column in zip(wanted, texts.get_columns(), strict=True):
-        neither = truths.get_column(column.name).is_null() & dates.get_column(column.name).is_null()
+        neither = truths.get_column(column.name).is_null()
+        if place in days:
+            neither &= dates.get_column(column.name).is_null()
         columns.append(quote_texts(column, neither).alias(shown[place]))
     return pl.DataFrame(columns)
+
+
+def _may_be_days(texts: pl.Series) -> bool:
+    """Return whether no number of a column is beyond the calendar: the package panics at those."""
+    import polars as pl
+
+    numbers = texts.cast(pl.Float64, strict=False)
+    return not bool((numbers.abs() > _LAST_DAY).any())
