@@ -20,6 +20,7 @@ import numpy as np
 import shoal
 from benchmarks.common import eight, load_adult, peak_mebibytes
 from benchmarks.papers.features import encoded
+from shoal.engine.local import LocalEngine
 from shoal.errors import ShoalError, ShoalWarning
 from shoal.pipeline import run_pipeline
 from shoal.registry import load, measures
@@ -92,19 +93,19 @@ def run(algorithm: str, measure: str, rows: int, k: int) -> dict[str, Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ShoalWarning)
-            result = run_pipeline(frame, schema, request)
+            result = run_pipeline(frame, schema, request, LocalEngine()).measured
     except ShoalError as error:
         return {"error": str(error)}
     seconds = time.process_time() - began
-    scores = score_table(encoded(frame, roles), result.partition, measures())
-    labels = result.partition.labels
+    scores = score_table(encoded(frame, roles), result.groups, measures())
+    labels = result.groups.labels
     # groups are the same if they list the same rows, whatever their numbers
     first = np.unique(labels, return_index=True, return_inverse=True)
     canonical = first[1][first[2]].astype(np.int64)
     return {
         "seconds": round(seconds, 3),
-        "groups": result.partition.n_groups,
-        "suppressed": result.partition.n_suppressed,
+        "groups": result.groups.n_groups,
+        "suppressed": result.groups.n_suppressed,
         "same": hashlib.sha256(canonical.tobytes()).hexdigest()[:12],
         "loss": {name: float(f"{value:.6g}") for name, value in scores.items()},
     }

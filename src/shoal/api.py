@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 
 from shoal.encode import Owned, encode, to_polars
+from shoal.engine.local import LocalEngine
 from shoal.errors import OptionError, ShoalWarning
 from shoal.infer import schema_of_used
 from shoal.partition import Partition
@@ -245,37 +246,37 @@ def _release(
     """Run the pipeline and wrap what it makes."""
     from shoal.progress import watching
 
-    table = to_polars(frame)
-    own, n_rows = isinstance(frame, Owned), table.height
-    schema = request.schema(frame.columns if own else table.columns)
+    own = isinstance(frame, Owned)
+    table = frame if own else to_polars(frame)
+    n_rows = to_polars(frame).height
+    schema = request.schema(table.columns)
     start, said = None, request.parameters()
     if groups is not _MADE_HERE:
         start = _labels(groups, n_rows)
         said |= {"algorithm": "given groups", "algorithm_options": {}, "refine": request.effort}
     with watching(progress) as report:
         request = replace(request, progress=report)
-        result = run_pipeline(table, schema, request, own=own, start=start)
+        result = run_pipeline(table, schema, request, LocalEngine(), start=start)
+    found = result.measured
     if not own:  # what the command line reads is shown by the command line
         for sentence in result.warnings:
             warnings.warn(sentence, ShoalWarning, stacklevel=3)
     return Release(
-        frame=_back(
-            result.published, frame, [*result.schema.sensitive, *result.schema.insensitive]
-        ),
-        groups=result.partition.labels.astype(np.int64),
-        scores=result.scores,
+        frame=_back(result.published, frame, [*found.schema.sensitive, *found.schema.insensitive]),
+        groups=found.groups.labels.astype(np.int64),
+        scores=found.scores,
         verification=result.verification,
         k=request.k,
-        n_rows=n_rows,
-        n_groups=result.partition.n_groups,
-        n_suppressed=result.partition.n_suppressed,
+        n_rows=found.n_rows,
+        n_groups=found.n_groups,
+        n_suppressed=found.n_suppressed,
         parameters=said
-        | {"weights": {c.name: c.weight for c in result.schema.columns if c.weight != 1.0}},
-        schema=result.schema,
-        facts=result.facts,
+        | {"weights": {c.name: c.weight for c in found.schema.columns if c.weight != 1.0}},
+        schema=found.schema,
+        facts=found.facts,
         warnings=result.warnings,
         seconds=result.seconds,
-        bound=result.bound,
+        bound=found.bound,
         privacy=request.privacy,
     )
 

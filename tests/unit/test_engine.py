@@ -15,7 +15,7 @@ import pytest
 import shoal
 from shoal.algorithms.base import Algorithm
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
-from shoal.engine import local
+from shoal.engine import parts
 from shoal.errors import OptionError
 
 STOPPABLE = ["auto", "k-member", "sequential", "agglomerative", "kaca", "oka", "mondrian"]
@@ -57,7 +57,7 @@ def test_a_table_no_larger_than_a_block_is_clustered_as_a_whole():
 
 def test_large_tables_are_cut_by_themselves_unless_the_algorithm_grows_slowly(monkeypatch):
     monkeypatch.setattr(Algorithm, "whole_rows", 500)
-    monkeypatch.setattr(local, "BLOCK_ROWS", 100)
+    monkeypatch.setattr(parts, "BLOCK_ROWS", 100)
     for algorithm, in_blocks in (("k-member", True), ("mondrian", False)):
         told = []
         anonymize(adult(600), algorithm=algorithm, progress=lambda *step, to=told: to.append(step))
@@ -132,7 +132,7 @@ def test_an_error_in_one_block_reaches_the_caller_and_ends_the_others(monkeypatc
             run.progress(0, 1, "waiting")
             time.sleep(0.01)
 
-    monkeypatch.setattr(local, "_group", fail)
+    monkeypatch.setattr(parts, "run_algorithm", fail)
     with pytest.raises(MemoryError, match="of this block"):
         anonymize(adult(4000), algorithm="k-member", block_rows=100, threads=2)
     assert len(seen) < 10

@@ -1,151 +1,324 @@
-"""Clustering on one machine: whole tables while they are small, blocks of similar rows beyond.
+"""The engine of one machine: codes in memory, blocks in threads.
 
-A large table is cut into blocks of similar rows (median after median, as Mondrian does), the
-algorithm runs on every block in a thread of its own (kernels release the GIL), and then the seams
-are repaired: groups of several blocks are refined together (`engine.polish`). Every block has its
-own generator, spawned in order, so the result depends on the seed and not on the number of threads.
+Small tables are clustered as a whole. A large one is cut into blocks of similar rows
+(`engine.parts`), the algorithm runs on every block in a thread of its own (kernels release the
+GIL), and then the seams are repaired: groups of several blocks are refined together
+(`engine.polish`).
 """
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import numpy as np
 
-from shoal.algorithms.blocked import similar_blocks
+from shoal.algorithms.base import Algorithm, Run, create_algorithm
+from shoal.bound import bound_table, check_measure
+from shoal.encode import encode
 from shoal.enforce import enforce, violations
+from shoal.engine.base import Measured
+from shoal.engine.parts import Blocks, cluster_blocks, cut_table, enforce_blocks, run_algorithm
 from shoal.engine.polish import polish
-from shoal.engine.workers import in_threads
-from shoal.errors import OptionError
-from shoal.partition import Partition
-from shoal.refine import Effort
+from shoal.errors import DataError, OptionError, PromiseError
+from shoal.facts import gather_facts
+from shoal.frames import Owned, to_polars
+from shoal.infer import infer_kinds
+from shoal.measures.base import CostMeasure, CostModel, Grouped, pick_target
+from shoal.partition import SUPPRESSED, Partition
+from shoal.promises import promises_of
+from shoal.publish.danger import find_dangers
+from shoal.publish.verify import Verification, verify_table
+from shoal.recode import recode
+from shoal.refine import EFFORTS, Effort
+from shoal.scan import Scanner
+from shoal.scores import Scores, create_measure, default_measures, score_table
+from shoal.suppress import find_outliers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
+    import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.algorithms.base import Algorithm, Run
     from shoal.encode import EncodedTable
+    from shoal.privacy import PrivacyModel
+    from shoal.schema import Schema
+    from shoal.settings.request import Request
 
-__all__ = ["BLOCK_ROWS", "cluster"]
+__all__ = ["LocalEngine", "LocalWork"]
 
-BLOCK_ROWS = 8_000
-"""Rows of a block: large enough for good groups, small enough for quadratic algorithms."""
 SEAM = Effort(sweeps=2, min_gain=0.002)
 """How groups are refined across blocks, unless the algorithm refines by itself."""
 
 
-def cluster(
-    table: EncodedTable,
-    algorithm: Algorithm,
-    run: Run,
-    block_rows: int | None = None,
-    effort: Effort | None = None,
-) -> Partition:
-    """Group the rows of a table, in blocks if it is large, and satisfy every privacy model.
+@dataclass(frozen=True, eq=False)
+class LocalWork:
+    """A table that was described.
 
-    Args:
-        table: the rows, in random order.
-        algorithm: how to group them.
-        run: k, measure, chance, privacy models, threads, progress.
-        block_rows: rows of a block; None chooses by the size of the table.
-        effort: how hard to refine the result, None for not at all.
-
-    Raises:
-        OptionError: the algorithm cannot work in blocks.
+    Attributes:
+        frame: the columns that are published untouched (and others, unless the run owns it).
+        schema: roles and kinds of the columns.
+        request: what is asked.
+        algorithm: how rows are grouped.
+        whole: every row, encoded.
+        rows: rows that take part, in an order of the run's own.
+        table: these rows, encoded.
+        run: k, costs, chance, promises, threads, progress.
+        coded: whether published text stays codes (see `shoal.coded`).
     """
-    if table.n_rows <= (algorithm.whole_rows if block_rows is None else block_rows):
-        partition = _group(table, algorithm, run)
-        return partition if effort is None else polish(table, partition, run, effort)
-    if not algorithm.works_in_blocks:
-        raise OptionError(
-            f"Algorithm {algorithm.name!r} generalises whole columns and cannot work in blocks; "
-            "leave block_rows out."
+
+    frame: pl.DataFrame
+    schema: Schema
+    request: Request
+    algorithm: Algorithm
+    whole: EncodedTable
+    rows: NDArray[np.int64]
+    table: EncodedTable
+    run: Run
+    coded: bool
+
+    def without(self, rows: NDArray[np.int64], allowed: int) -> LocalWork:
+        """Return the work on all but these rows of its table, of which more may be left out."""
+        keep = np.ones(self.table.n_rows, np.bool_)
+        keep[rows] = False
+        left = np.flatnonzero(keep)
+        run = replace(
+            self.run,
+            model=self.run.model.take(left),
+            scanner=self.run.scanner.take(left),
+            max_suppressed=allowed,
         )
-    order, starts = similar_blocks(table, max(block_rows or BLOCK_ROWS, 4 * run.k))
-    blocks = _possible_blocks(table, run, order, starts)
-    partition = _run_blocks(table, algorithm.for_blocks, run, blocks)
-    if len(blocks) > 1:
-        for step in (effort,) if effort else algorithm.seams or (SEAM,):
-            partition = polish(table, partition, run, step)
-    if run.privacy:  # blocks satisfy the models against their own rows; the table's may differ
-        partition = enforce(table, partition, run.scanner, run.k, run.privacy, run.progress)
-    return partition
+        return replace(self, rows=self.rows[left], table=self.table.take(left), run=run)
 
 
-def _group(table: EncodedTable, algorithm: Algorithm, run: Run) -> Partition:
-    partition = algorithm.partition(table, run)
-    if partition.n_rows != table.n_rows:
-        raise ValueError(
-            f"algorithm {algorithm.name!r} labelled {partition.n_rows} of {table.n_rows} rows"
+class LocalEngine:
+    """One machine, in memory; see `shoal.engine.base.Engine` for the stages."""
+
+    def describe(
+        self, table: Any, schema: Schema, request: Request, warn: Callable[[str], None]
+    ) -> LocalWork:
+        """Encode the table and put the rows that take part into an order of the run's own."""
+        measure = create_measure(request.measure, request.measure_options)
+        if not isinstance(measure, CostMeasure):
+            raise OptionError(
+                f"Measure {request.measure!r} is a score and cannot be minimised; "
+                "choose one such as 'ncp', 'lm' or 'mi'."
+            )
+        if request.bound:
+            check_measure(measure)
+        algorithm = create_algorithm(request.algorithm, request.algorithm_options)
+        frame = to_polars(table)
+        if frame.height == 0:
+            raise DataError("The table has no rows; there is nothing to anonymize.")
+        check_rows(frame.height, request.k)
+        rng = np.random.default_rng(request.seed)
+        schema = infer_kinds(schema, nw.from_native(frame))
+        whole = encode(frame, schema)
+        if isinstance(table, Owned):
+            for name in schema.quasi_identifiers:
+                frame.drop_in_place(name)
+        kept = _rows_to_publish(whole, request)
+        _check_promises(whole if len(kept) == whole.n_rows else whole.take(kept), request.privacy)
+        rows = rng.permutation(kept)
+        searched = whole.take(rows)
+        model = CostModel.bind(measure, searched, pick_target(searched, request.measure_options))
+        allowed = int(request.max_suppression * whole.n_rows)
+        run = Run(
+            k=int(request.k),
+            model=model,
+            scanner=Scanner.build(searched, model),
+            rng=rng,
+            privacy=request.privacy,
+            threads=request.threads or os.cpu_count() or 1,
+            progress=request.progress,
+            max_suppressed=allowed if request.max_suppression > 0 else None,
+            warn=warn,
         )
-    if run.privacy:  # finds nothing to do where the algorithm has respected the models
-        partition = enforce(table, partition, run.scanner, run.k, run.privacy, run.progress)
-    return partition
+        coded = isinstance(table, Owned)
+        return LocalWork(frame, schema, request, algorithm, whole, rows, searched, run, coded)
 
+    def cut(self, work: LocalWork) -> Blocks:
+        """Cut a large table into blocks of similar rows."""
+        return cut_table(work.table, work.algorithm, work.run, work.request.block_rows)
 
-def _possible_blocks(
-    table: EncodedTable, run: Run, order: NDArray[np.int64], starts: NDArray[np.int64]
-) -> list[NDArray[np.int64]]:
-    """Join neighbouring blocks until each has 2k rows and can satisfy every privacy model."""
-    blocks: list[NDArray[np.int64]] = []
-    pending = np.empty(0, np.int64)
-    for low, high in itertools.pairwise(starts):
-        pending = np.concatenate((pending, order[low:high]))
-        if len(pending) >= 2 * run.k and _possible(table, run, pending):
-            blocks.append(pending)
-            pending = np.empty(0, np.int64)
-    if len(pending):
-        if blocks:
-            last = np.concatenate((blocks.pop(), pending))
-            while blocks and not _possible(table, run, last):
-                last = np.concatenate((blocks.pop(), last))
-            blocks.append(last)
-        else:
-            blocks.append(pending)
-    return blocks
+    def cluster(self, work: LocalWork, parts: Blocks) -> Partition:
+        """Run the algorithm on the whole table, or on every block in a thread of its own."""
+        if parts.whole:
+            return run_algorithm(work.table, work.algorithm, work.run)
+        return cluster_blocks(work.table, work.algorithm, work.run, parts)
 
+    def enforce(self, work: LocalWork, groups: Partition, parts: Blocks | None = None) -> Partition:
+        """Merge groups that break a promise, against the rows of their block or of the table."""
+        run = work.run
+        if not run.privacy and parts is not None:
+            return groups  # algorithms see to k themselves
+        if parts is not None and not parts.whole:
+            return enforce_blocks(work.table, run, parts, groups)
+        return enforce(work.table, groups, run.scanner, run.k, run.privacy, run.progress)
 
-def _possible(table: EncodedTable, run: Run, rows: NDArray[np.int64]) -> bool:
-    if not run.privacy:
-        return True
-    part = table.take(rows)
-    together = Partition(np.zeros(len(rows), np.int32), 1)
-    return not violations(part, together, run.k, run.privacy).any()
+    def refine(
+        self,
+        work: LocalWork,
+        groups: Partition,
+        parts: Blocks | None = None,
+        effort: Effort | None = None,
+    ) -> Partition:
+        """Refine the groups of several blocks together, and small tables as a whole."""
+        asked = work.request.refine
+        steps: tuple[Effort, ...] = ()
+        if effort is not None:
+            steps = (effort,)
+        elif asked is not None and (parts is None or parts.whole or len(parts.rows) > 1):
+            steps = (EFFORTS[asked],)
+        elif parts is not None and not parts.whole and len(parts.rows) > 1:
+            steps = work.algorithm.seams or (SEAM,)
+        for step in steps:
+            groups = polish(work.table, groups, work.run, step)
+        return groups
 
+    def given(self, work: LocalWork, labels: NDArray[np.integer[Any]]) -> Partition:
+        """Return groups that were made elsewhere, in the order of the run."""
+        groups = Partition.from_labels(labels[work.rows])
+        if not groups.n_groups:
+            raise DataError(
+                "Every row of the given groups is suppressed; there is nothing to publish."
+            )
+        return groups
 
-def _run_blocks(
-    table: EncodedTable,
-    algorithm: Algorithm,
-    run: Run,
-    blocks: Sequence[NDArray[np.int64]],
-) -> Partition:
-    """Run the algorithm on every block."""
-    generators = run.rng.spawn(len(blocks))
-    share = table.n_rows
+    def count_broken(self, work: LocalWork, groups: Partition) -> tuple[int, int]:
+        """Return how many groups break a promise, and how many there are."""
+        broken = violations(work.table, groups, work.run.k, work.run.privacy)
+        return int(broken.sum()), groups.n_groups
 
-    def work(number: int, tick: Callable[[int, int, str], None]) -> Partition:
-        rows = blocks[number]
-        allowed = run.max_suppressed
-        inner = replace(
-            run,
-            model=run.model.take(rows),
-            scanner=run.scanner.take(rows),
-            rng=generators[number],
-            threads=1,
-            progress=tick,
-            max_suppressed=None if allowed is None else allowed * len(rows) // share,
+    def thin_out(
+        self, work: LocalWork, groups: Partition, regroup: Callable[[LocalWork], Partition]
+    ) -> Partition:
+        """Leave out the worst outliers, group the others anew, and keep whichever loses less."""
+        run, n_rows = work.run, work.table.n_rows
+        allowed = int(work.request.max_suppression * work.whole.n_rows)
+        if work.algorithm.may_suppress or not allowed:
+            self._warn_of_suppressed(work, groups)
+            return groups
+        room = min(allowed - groups.n_suppressed, n_rows - run.k)
+        outliers = find_outliers(run.scanner, groups, room) if room > 0 else np.empty(0, np.int64)
+        if not len(outliers):
+            return groups
+        fewer = work.without(outliers, allowed - len(outliers))
+        try:
+            _check_promises(fewer.table, run.privacy)
+            regrouped = regroup(fewer)
+        except PromiseError:
+            return groups  # without these rows the promise is out of reach
+        labels = np.full(n_rows, SUPPRESSED, np.int32)
+        labels[np.setdiff1d(np.arange(n_rows), outliers)] = regrouped.labels
+        thinned = Partition(labels, regrouped.n_groups, regrouped.recoded)
+        before, after = (
+            run.model.measure.score(Grouped(work.table, each, run.model.target))
+            for each in (groups, thinned)
         )
-        return _group(table.take(rows), algorithm, inner)
+        return thinned if after < before and thinned.n_suppressed <= allowed else groups
 
-    labels = np.empty(table.n_rows, np.int32)
-    n_groups = 0
-    parts, _ = in_threads(run, [len(rows) for rows in blocks], work, "clustering blocks")
-    every = [part for part in parts if part is not None]  # all: Ctrl-C has raised
-    for rows, part in zip(blocks, every, strict=True):
-        labels[rows] = np.where(part.labels < 0, -1, part.labels + n_groups)
-        n_groups += part.n_groups
-    return Partition(labels, n_groups)
+    @staticmethod
+    def _warn_of_suppressed(work: LocalWork, groups: Partition) -> None:
+        if groups.n_suppressed and work.run.max_suppressed is None:
+            work.run.warn(
+                f"Algorithm {work.algorithm.name!r} leaves out {groups.n_suppressed} of "
+                f"{work.whole.n_rows} rows, as published; a max_suppression above 0 limits that."
+            )
+
+    def publish(self, work: LocalWork, groups: Partition) -> pl.DataFrame:
+        """Generalise the rows of each group to what they have in common."""
+        return recode(
+            work.frame,
+            work.schema,
+            work.whole,
+            _of_all_rows(work, groups),
+            work.request.style,
+            shuffle=work.request.shuffle,
+            coded=work.coded,
+        )
+
+    def find_dangers(self, work: LocalWork, groups: Partition) -> list[str]:
+        """Return a sentence for each published column that can undo the release."""
+        return find_dangers(work.frame, work.schema, work.whole, _of_all_rows(work, groups))
+
+    def verify(self, work: LocalWork, published: pl.DataFrame) -> Verification:
+        """Check every promise again, from the published table alone."""
+        return verify_table(
+            published,
+            k=int(work.request.k),
+            quasi_identifiers=work.schema.quasi_identifiers,
+            sensitive=work.schema.sensitive,
+            promises=promises_of(work.request.privacy),
+        )
+
+    def measure(self, work: LocalWork, groups: Partition, published: pl.DataFrame) -> Measured:
+        """Score the release and gather what the report needs."""
+        request, whole = work.request, work.whole
+        everywhere = _of_all_rows(work, groups)
+        bound = None
+        if request.bound:
+            measure = work.run.model.measure
+            bound = bound_table(whole, int(request.k), measure, request.threads, request.progress)
+        return Measured(
+            schema=work.schema,
+            groups=everywhere,
+            n_rows=whole.n_rows,
+            n_groups=everywhere.n_groups,
+            n_suppressed=everywhere.n_suppressed,
+            scores=_score(whole, everywhere, request),
+            facts=gather_facts(whole, everywhere, published, k=int(request.k), style=request.style),
+            bound=bound,
+        )
+
+
+def check_rows(n_rows: int, k: int) -> None:
+    """Raise a PromiseError if there are fewer rows than k."""
+    if n_rows < k:
+        raise PromiseError(
+            f"The table has {n_rows} rows, fewer than k = {k}, so no k-anonymous release exists; "
+            "lower k or add rows."
+        )
+
+
+def _rows_to_publish(table: EncodedTable, request: Request) -> NDArray[np.int64]:
+    """Return the rows that take part, by the way missing values are to be treated."""
+    missing = np.zeros(table.n_rows, np.bool_)
+    for attribute in table.attributes:
+        if attribute.has_missing:
+            missing |= attribute.codes == attribute.size
+    if not missing.any() or request.missing == "category":
+        return np.arange(table.n_rows)
+    if request.missing == "error":
+        names = [repr(a.name) for a in table.attributes if a.has_missing]
+        raise DataError(
+            f"{int(missing.sum())} rows have a missing quasi-identifier (in {', '.join(names)}) "
+            "and missing='error' was asked for; fill them or use missing='category'."
+        )
+    rows = np.flatnonzero(~missing)
+    check_rows(len(rows), request.k)
+    return rows
+
+
+def _check_promises(part: EncodedTable, privacy: tuple[PrivacyModel, ...]) -> None:
+    """Raise if not even one group of these rows keeps the promises."""
+    for model in privacy:
+        for column in model.columns(part):
+            # a part of a table carries the counts of the whole table
+            counts = np.bincount(column.codes, minlength=column.size).astype(np.int64)
+            model.check_possible(replace(column, counts=counts))
+
+
+def _of_all_rows(work: LocalWork, groups: Partition) -> Partition:
+    """Return the groups of all rows of the input, in its order."""
+    labels = np.full(work.whole.n_rows, SUPPRESSED, np.int32)
+    labels[work.rows] = groups.labels
+    return Partition(labels, groups.n_groups, groups.recoded)
+
+
+def _score(table: EncodedTable, partition: Partition, request: Request) -> Scores:
+    names = dict.fromkeys((request.measure, *default_measures(table)))
+    return score_table(table, partition, tuple(names), measure_options=request.measure_options)

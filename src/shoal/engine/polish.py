@@ -17,13 +17,14 @@ import numpy as np
 
 from shoal.algorithms.blocked import similar_blocks
 from shoal.enforce import GroupState
+from shoal.engine.parts import put_together
 from shoal.engine.workers import in_threads
 from shoal.partition import Partition
 from shoal.privacy.arrays import PrivateArrays
 from shoal.refine import Effort, refine_partition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -143,7 +144,11 @@ def _refine_regions(
         f"refining, round {number + 1}",
         keep_on_interrupt=effort.keep_on_interrupt,
     )
-    return _put_together(table.n_rows, partition, members, parts), interrupted
+    found = [
+        Partition.from_labels(partition.labels[rows]) if part is None else part
+        for rows, part in zip(members, parts, strict=True)
+    ]
+    return put_together(table.n_rows, members, found), interrupted
 
 
 def _shares(
@@ -159,18 +164,3 @@ def _shares(
         return replace(effort, seconds=left * max(1, threads) / max(1, next(waves)))
 
     return share
-
-
-def _put_together(
-    n_rows: int,
-    partition: Partition,
-    members: Sequence[NDArray[np.int64]],
-    parts: Sequence[Partition | None],
-) -> Partition:
-    labels = np.empty(n_rows, np.int32)
-    n_groups = 0
-    for rows, part in zip(members, parts, strict=True):
-        found = Partition.from_labels(partition.labels[rows]) if part is None else part
-        labels[rows] = found.labels + n_groups
-        n_groups += found.n_groups
-    return Partition(labels, n_groups)

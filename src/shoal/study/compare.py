@@ -288,21 +288,23 @@ def _task(
     table: pl.DataFrame, schema: Schema, request: Request, key: str
 ) -> Callable[[Report], Outcome]:
     def run(progress: Report) -> Outcome:
+        from shoal.engine.local import LocalEngine
         from shoal.pipeline import run_pipeline
 
         outcome = Outcome(
             key=key, algorithm=request.algorithm, k=request.k, measure=request.measure
         )
         try:
-            result = run_pipeline(table, schema, replace(request, progress=progress))
+            asked = replace(request, progress=progress)
+            result = run_pipeline(table, schema, asked, LocalEngine())
         except ShoalError as error:
             return replace(outcome, error=str(error))
         return replace(
             outcome,
-            loss=result.scores[request.measure],
-            scores=dict(result.scores),
-            n_groups=result.partition.n_groups,
-            n_suppressed=result.partition.n_suppressed,
+            loss=result.measured.scores[request.measure],
+            scores=dict(result.measured.scores),
+            n_groups=result.measured.n_groups,
+            n_suppressed=result.measured.n_suppressed,
             smallest_group=result.verification.smallest_group,
             seconds=result.seconds,
         )

@@ -14,6 +14,7 @@ import numpy as np
 
 from shoal.closure import IntervalClosures, close
 from shoal.encode import EncodedTable, encode
+from shoal.engine.local import LocalEngine
 from shoal.measures.base import Grouped
 from shoal.measures.ncp import NCP
 from shoal.partition import Partition
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.encode import Attribute
-    from shoal.pipeline import Result
+    from shoal.engine.base import Measured as Found
     from shoal.settings.request import Request
 
 __all__ = ["Measured", "Trial", "build_trials", "group_cells"]
 
-Own = Callable[["Result", EncodedTable], float]
+Own = Callable[["Found", EncodedTable], float]
 """What a changed column loses, in the terms of the unchanged table."""
 
 _STEPS = (2, 3, 4, 5, 7, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 750, 1000)
@@ -83,9 +84,10 @@ class Trial:
     def run(self, progress: Callable[[int, int, str], None]) -> Measured:
         """Run it and return what it lost; raises ShoalError if the promise cannot be kept."""
         request = replace(self.request, progress=progress)
-        result = run_pipeline(self.table, self.schema, request)
-        table = self.base or encode(self.table, result.schema)
-        partition = result.partition
+        result = run_pipeline(self.table, self.schema, request, LocalEngine())
+        found = result.measured
+        table = self.base or encode(self.table, found.schema)
+        partition = found.groups
         if self.own is not None:
             # Nodes of a changed hierarchy mean nothing in the unchanged one.
             recoded = {n: v for n, v in partition.recoded.items() if n != self.column}
@@ -93,8 +95,8 @@ class Trial:
         losses = dict(score_table(table, partition, ["ncp"]).by_column["ncp"])
         if self.own is not None:
             assert self.column is not None
-            losses[self.column] = self.own(result, table)
-        return Measured(losses, result.partition.labels, table, result.schema)
+            losses[self.column] = self.own(found, table)
+        return Measured(losses, found.groups.labels, table, found.schema)
 
 
 def build_trials(unchanged: Trial, before: Measured) -> list[Trial]:
@@ -122,7 +124,7 @@ def _dropping(start: Trial, attribute: Attribute) -> Trial:
         column=name,
         doing=f"Dropping {name!r}",
         schema=_with(start.schema, Column(name=name, role=Role.DROP)),
-        own=lambda result, table: 1.0,  # noqa: ARG005 - a dropped column is lost whatever happens
+        own=lambda found, table: 1.0,  # noqa: ARG005 - a dropped column is lost whatever happens
     )
 
 
@@ -193,8 +195,8 @@ def _coarser_tree(start: Trial, attribute: Attribute) -> Trial | None:
     column = column.set(pl.Series(nodes < 0), None)
     changed = replace(start.schema[attribute.name], hierarchy=coarse)
 
-    def own(result: Result, table: EncodedTable) -> float:
-        partition = result.partition
+    def own(found: Found, table: EncodedTable) -> float:
+        partition = found.groups
         closed = close(attribute, Partition(partition.labels, partition.n_groups))
         node = np.asarray(closed.node)[:-1]  # type: ignore[union-attr]  # of a tree
         codes = attribute.codes[partition.order]
@@ -236,8 +238,8 @@ def _coarser_intervals(start: Trial, attribute: Attribute) -> Trial | None:
     if attribute.kind is not Kind.ORDINAL:
         column = column.cast(original.dtype)
 
-    def own(result: Result, table: EncodedTable) -> float:
-        partition = result.partition
+    def own(found: Found, table: EncodedTable) -> float:
+        partition = found.groups
         closed = close(attribute, partition)
         assert isinstance(closed, IntervalClosures)
         top = attribute.size - 1
@@ -308,11 +310,11 @@ def _adding_tree(start: Trial, attribute: Attribute) -> Trial | None:
     how = "by its first characters" if coded else "by frequency"
     changed = replace(start.schema[attribute.name], kind=Kind.CATEGORICAL, hierarchy=tree)
 
-    def own(result: Result, table: EncodedTable) -> float:
+    def own(found: Found, table: EncodedTable) -> float:
         # In a flat column ncp and lm are the same; with a tree, lm still counts values.
         del table
-        encoded = encode(start.table.select(attribute.name), _only(result.schema, attribute.name))
-        scores = score_table(encoded, result.partition, ["lm"])
+        encoded = encode(start.table.select(attribute.name), _only(found.schema, attribute.name))
+        scores = score_table(encoded, found.groups, ["lm"])
         return scores.by_column["lm"][attribute.name]
 
     return replace(

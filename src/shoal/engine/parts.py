@@ -1,0 +1,173 @@
+"""Large tables in blocks of similar rows, one thread per block.
+
+A block is cut median after median, as Mondrian does. Every block has its own generator, spawned in
+order, so the result depends on the seed and not on the number of threads.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shoal.algorithms.blocked import similar_blocks
+from shoal.enforce import enforce, violations
+from shoal.engine.workers import in_threads
+from shoal.errors import OptionError
+from shoal.partition import Partition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from shoal.algorithms.base import Algorithm, Run
+    from shoal.encode import EncodedTable
+
+__all__ = [
+    "BLOCK_ROWS",
+    "Blocks",
+    "cluster_blocks",
+    "cut_table",
+    "enforce_blocks",
+    "put_together",
+    "run_algorithm",
+]
+
+BLOCK_ROWS = 8_000
+"""Rows of a block: large enough for good groups, small enough for quadratic algorithms."""
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """The rows of each block; ``whole`` if the table was not to be cut."""
+
+    rows: tuple[NDArray[np.int64], ...]
+    whole: bool
+
+
+def cut_table(
+    table: EncodedTable, algorithm: Algorithm, run: Run, block_rows: int | None
+) -> Blocks:
+    """Cut a table that is too large for the algorithm (or for ``block_rows``, if given).
+
+    Raises:
+        OptionError: the algorithm cannot work in blocks.
+    """
+    if table.n_rows <= (algorithm.whole_rows if block_rows is None else block_rows):
+        return Blocks((np.arange(table.n_rows),), whole=True)
+    if not algorithm.works_in_blocks:
+        raise OptionError(
+            f"Algorithm {algorithm.name!r} generalises whole columns and cannot work in blocks; "
+            "leave block_rows out."
+        )
+    order, starts = similar_blocks(table, max(block_rows or BLOCK_ROWS, 4 * run.k))
+    return Blocks(tuple(_possible_blocks(table, run, order, starts)), whole=False)
+
+
+def _possible_blocks(
+    table: EncodedTable, run: Run, order: NDArray[np.int64], starts: NDArray[np.int64]
+) -> list[NDArray[np.int64]]:
+    """Join neighbouring blocks until each has 2k rows and can satisfy every privacy model."""
+    blocks: list[NDArray[np.int64]] = []
+    pending = np.empty(0, np.int64)
+    for low, high in itertools.pairwise(starts):
+        pending = np.concatenate((pending, order[low:high]))
+        if len(pending) >= 2 * run.k and _possible(table, run, pending):
+            blocks.append(pending)
+            pending = np.empty(0, np.int64)
+    if len(pending):
+        if blocks:
+            last = np.concatenate((blocks.pop(), pending))
+            while blocks and not _possible(table, run, last):
+                last = np.concatenate((blocks.pop(), last))
+            blocks.append(last)
+        else:
+            blocks.append(pending)
+    return blocks
+
+
+def _possible(table: EncodedTable, run: Run, rows: NDArray[np.int64]) -> bool:
+    if not run.privacy:
+        return True
+    part = table.take(rows)
+    together = Partition(np.zeros(len(rows), np.int32), 1)
+    return not violations(part, together, run.k, run.privacy).any()
+
+
+def run_algorithm(table: EncodedTable, algorithm: Algorithm, run: Run) -> Partition:
+    """Let an algorithm group the rows of a table, and look at what it returns."""
+    partition = algorithm.partition(table, run)
+    if partition.n_rows != table.n_rows:
+        raise ValueError(
+            f"algorithm {algorithm.name!r} labelled {partition.n_rows} of {table.n_rows} rows"
+        )
+    return partition
+
+
+def cluster_blocks(
+    table: EncodedTable, algorithm: Algorithm, run: Run, blocks: Blocks
+) -> Partition:
+    """Run the algorithm on every block."""
+    generators = run.rng.spawn(len(blocks.rows))
+    share = table.n_rows
+
+    def work(number: int, tick: Callable[[int, int, str], None]) -> Partition:
+        rows = blocks.rows[number]
+        allowed = run.max_suppressed
+        inner = replace(
+            run,
+            model=run.model.take(rows),
+            scanner=run.scanner.take(rows),
+            rng=generators[number],
+            threads=1,
+            progress=tick,
+            max_suppressed=None if allowed is None else allowed * len(rows) // share,
+        )
+        return run_algorithm(table.take(rows), algorithm.for_blocks, inner)
+
+    return _in_blocks(table.n_rows, run, blocks, work, "clustering blocks")
+
+
+def enforce_blocks(
+    table: EncodedTable, run: Run, blocks: Blocks, partition: Partition
+) -> Partition:
+    """Merge the groups of each block that break a promise, against the rows of the block."""
+
+    def work(number: int, tick: Callable[[int, int, str], None]) -> Partition:
+        rows = blocks.rows[number]
+        return enforce(
+            table.take(rows),
+            Partition.from_labels(partition.labels[rows]),
+            run.scanner.take(rows),
+            run.k,
+            run.privacy,
+            tick,
+        )
+
+    return _in_blocks(table.n_rows, run, blocks, work, "enforcing privacy in blocks")
+
+
+def _in_blocks(
+    n_rows: int,
+    run: Run,
+    blocks: Blocks,
+    work: Callable[[int, Callable[[int, int, str], None]], Partition],
+    what: str,
+) -> Partition:
+    parts, _ = in_threads(run, [len(rows) for rows in blocks.rows], work, what)
+    return put_together(n_rows, blocks.rows, [part for part in parts if part is not None])
+
+
+def put_together(
+    n_rows: int, members: Sequence[NDArray[np.int64]], parts: Sequence[Partition]
+) -> Partition:
+    """Return one partition of all rows from the partitions of parts that share no row."""
+    labels = np.empty(n_rows, np.int32)
+    n_groups = 0
+    for rows, part in zip(members, parts, strict=True):
+        labels[rows] = np.where(part.labels < 0, -1, part.labels + n_groups)
+        n_groups += part.n_groups
+    return Partition(labels, n_groups)
