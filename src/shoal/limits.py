@@ -7,6 +7,10 @@ is taken for it. The limits, their defaults and how to change them: `docs/limits
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,12 +26,14 @@ __all__ = [
     "check_size",
     "limit",
     "memory_limit",
+    "own_file",
     "read_side_file",
 ]
 
 _MEGA = 1 << 20
 _UNITS = {"K": 1 << 10, "M": _MEGA, "G": 1 << 30, "T": 1 << 40}
 _UNKNOWN_MEMORY = 64 << 30
+_OWN: ContextVar[bool] = ContextVar("shoal_own_file", default=False)
 
 
 @dataclass(frozen=True)
@@ -57,12 +63,24 @@ LIMITS = {
 """Every limit, by the name the program uses for it."""
 
 
+@contextmanager
+def own_file() -> Iterator[None]:
+    """Lift every limit while the block runs, which reads back what we have written ourselves."""
+    token = _OWN.set(True)
+    try:
+        yield
+    finally:
+        _OWN.reset(token)
+
+
 def limit(name: str) -> int:
     """Return a limit: that of its environment variable, or its default.
 
     Raises:
         OptionError: the variable holds no number.
     """
+    if _OWN.get():
+        return sys.maxsize
     found = LIMITS[name]
     given = os.environ.get(found.variable, "").strip()
     if given:

@@ -97,6 +97,7 @@ def stage_release(
                 format=f"{found.name}.{found.compression}" if found.compression else found.name,
                 delimiter=separator,
                 pick=lambda names: list(_same_places(release, frame, names)),
+                own=True,
             )
         columns = _same_places(release, frame, list(written.columns))
     verification = _verify(release, frame, _with_empty_rows(written, frame), columns)

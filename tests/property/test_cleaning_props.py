@@ -13,7 +13,7 @@ from shoal.encode import encode
 from shoal.infer import infer_kinds
 from shoal.privacy import AlphaK, LDiversity, TCloseness, judge
 from shoal.privacy.arrays import PrivateArrays
-from shoal.publish.cells import read_sensitive
+from shoal.publish.cells import read_cells
 from shoal.publish.cleaning import MISSING, clean
 from shoal.schema import build_schema
 
@@ -89,7 +89,7 @@ def encoded(column):
 def test_both_readings_of_a_column_are_those_of_verification(column):
     table = encoded(column)
     (searched,) = table.sensitive
-    verified = read_sensitive(column, missing=MISSING)
+    verified = read_cells(column, missing=MISSING)
     for mine, other in ((searched, verified.written), (searched.cleaned, verified.cleaned)):
         assert mine.size == other.size
         assert len(set(zip(mine.codes, other.codes, strict=True))) == other.size

@@ -14,6 +14,7 @@ from shoal import stage
 from shoal.errors import PromiseError
 from shoal.io import write_table
 from shoal.io.written import read_written
+from shoal.limits import LIMITS
 
 FILES = ["csv", "tsv", "csv.gz", "csv.zst", "jsonl", "jsonl.gz", "parquet", "arrow", "xlsx"]
 TARGETS = [*FILES, "db"]
@@ -278,3 +279,78 @@ def test_as_many_cells_are_read_as_were_written(tmp_path, ending):
     assert table.columns == tuple(frame.columns)
     assert table.frame.height == 8
     assert table.frame.select(pl.all().n_unique()).row(0) == (8, 8, 8, 8)
+
+
+# -- every type of a sensitive column ---------------------------------------------------------
+
+
+ZONE = dt.timezone(dt.timedelta(hours=2))
+SENSITIVE = {
+    "enumeration": pl.Series(["low", "mid", "high"], dtype=pl.Enum(["low", "mid", "high"])),
+    "truth": pl.Series([True, False, None]),
+    "day": pl.Series([dt.date(2020, 1, 1), dt.date(2020, 1, 2), dt.date(1999, 1, 1)]),
+    "moment": pl.Series([dt.datetime(2020, 1, 1, 0, 0, s) for s in (0, 1, 2)]),
+    "moment of a zone": pl.Series([dt.datetime(2020, 7, day, tzinfo=ZONE) for day in (1, 2, 3)]),
+    "time": pl.Series([dt.time(1), dt.time(2), dt.time(3, 4, 5)]),
+    "decimal": pl.Series(["1.50", "1.51", "-0.25"]).cast(pl.Decimal(12, 2)),
+    "large": pl.Series([2**53, 2**53 + 1, 0]),
+    "float": pl.Series([1e16, 1e-7, -0.5]),
+    "narrow float": pl.Series([0.1, 1 / 3, 7e30], dtype=pl.Float32),
+    "float with gaps": pl.Series([0.5, float("nan"), None]),
+    "small": pl.Series([-1, 0, 1], dtype=pl.Int8),
+}
+
+
+# A sheet has no zones, and the writer has its own word about that.
+PAIRS = [
+    (kind, ending)
+    for kind in SENSITIVE
+    for ending in TARGETS
+    if (kind, ending) != ("moment of a zone", "xlsx")
+]
+
+
+@pytest.mark.parametrize(("kind", "ending"), PAIRS)
+def test_what_is_measured_in_the_file_is_what_was_measured_in_memory(
+    release, tmp_path, ending, kind
+):
+    turn = pl.int_range(pl.len()).over(list(release.schema.quasi_identifiers)) % 3
+    frame = release.frame.drop("note")
+    column = SENSITIVE[kind].gather(frame.select(turn).to_series()).alias("cost")
+    models = [shoal.LDiversity(1.5, kind="entropy", column="cost"), shoal.TCloseness(0.9)]
+    if kind != "truth":
+        models.append(shoal.TCloseness(0.9, distance="ordered", column="cost"))
+    frame = frame.with_columns(column)
+    options = {
+        "quasi_identifiers": release.schema.quasi_identifiers,
+        "sensitive": ["illness", "cost"],
+    }
+    before = shoal.verify(frame, 5, **options, privacy=models)
+    assert before.holds
+    made = replace(release, frame=frame, privacy=tuple(models), verification=before)
+    after = made.write(target_of(tmp_path, ending)).verification
+    assert after.holds
+    if kind != "float with gaps":  # NaN is null in JSON and SQLite
+        measured = [check.measured for check in before.checks]
+        assert [check.measured for check in after.checks] == pytest.approx(measured)
+
+
+# -- limits of inputs ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", FILES)
+def test_a_release_of_our_own_is_read_back_whatever_the_limits_of_inputs(
+    release, tmp_path, monkeypatch, ending
+):
+    for each in LIMITS.values():
+        monkeypatch.setenv(each.variable, "1")
+    assert release.write(target_of(tmp_path, ending)).verification.holds
+    with pytest.raises(shoal.DataError, match="raise the limit"):
+        read_written(target_of(tmp_path, ending))
+
+
+def test_json_that_is_nested_too_deeply_is_refused_with_a_sentence(tmp_path):
+    path = tmp_path / "deep.jsonl"
+    path.write_text('{"a":' + "[" * 5000 + "]" * 5000 + "}")
+    with pytest.raises(shoal.DataError, match="nested more than 64 levels"):
+        read_written(path)

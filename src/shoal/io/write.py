@@ -153,7 +153,7 @@ def _write_excel(frame: pl.DataFrame, file: IO[bytes]) -> None:
         for column in frame.get_columns()
         if column.dtype.is_integer()
         and column.len() > column.null_count()
-        and not column.drop_nulls().is_between(-_EXCEL_EXACT, _EXCEL_EXACT).all()
+        and not column.drop_nulls().cast(pl.Int128).is_between(-_EXCEL_EXACT, _EXCEL_EXACT).all()
     ]
     # A cell of the release is data, never a formula or a link.
     options = {"strings_to_formulas": False, "strings_to_urls": False, "nan_inf_to_errors": True}

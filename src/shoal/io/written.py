@@ -8,9 +8,11 @@ Where a column holds texts beside other things, its texts stand in quotation mar
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -18,12 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.coded import new_code_type
 from shoal.errors import DataError
-from shoal.inputs import note_input
+from shoal.forked import check_process
+from shoal.io.claims import check_excel, check_json_lines
 from shoal.io.delimited import parse_delimited
 from shoal.io.formats import Format, check_delimiter, detect_format
 from shoal.io.location import is_database, refuse_almost_url
 from shoal.io.read import read_table
+from shoal.io.records import Readable, check_utf8
 from shoal.io.source import Source, open_source
+from shoal.limits import check_columns, own_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,6 +64,7 @@ def read_written(
     format: str | None = None,  # noqa: A002 - the name users know from the command line
     delimiter: str | None = None,
     pick: Pick = list,
+    own: bool = False,
 ) -> Written:
     """Read a table as it is written in a file, a database, or standard input (``-``).
 
@@ -67,40 +73,51 @@ def read_written(
         format: as in `read_table`.
         delimiter: as in `read_table`.
         pick: chooses the columns to read.
+        own: whether we have just written the file ourselves: then no limit is asked how
+            large it may be.
 
     Raises:
         DataError: the file or database cannot be read as a table with at least one row.
         OptionError: the format, the delimiter or the URL is none.
     """
+    check_process()
     path = os.fspath(source)
     names: list[str] = []
 
     def choose(found: list[str]) -> list[str]:
+        check_columns(_shown(path), found)
         names[:] = found
         return list(pick(found))
 
-    if is_database(path):
-        from shoal.io.sql import column_names, read_sql
-
-        wanted = choose(column_names(path))
-        return Written(read_sql(path, wanted, written=True), tuple(names), spelled=True)
-    refuse_almost_url(path)
-    found = detect_format(path, format)
-    if found.name == "arrow" and path != "-":
-        frame = _scan_arrow(path, choose)
-    elif found.name in {"parquet", "arrow"}:
-        frame = None
-    else:
-        with open_source(
-            path, _shown(path), found.compression if found.is_text else None
-        ) as stream:
-            frame = _read_text(stream, _shown(path), found, delimiter, choose)
-    if frame is None:
-        frame = read_table(path, format=format, columns=choose, coded=True)
+    with own_file() if own else nullcontext():
+        frame, spelled = _read(path, format, delimiter, choose, own=own)
     if frame.height == 0:
         message = f"{_shown(path)} has no rows."
         raise DataError(message)
-    return Written(frame, tuple(names), spelled=found.name in _SPELLED)
+    return Written(frame, tuple(names), spelled)
+
+
+def _read(
+    path: str, file_format: str | None, delimiter: str | None, choose: Pick, *, own: bool
+) -> tuple[pl.DataFrame, bool]:
+    """Return the chosen columns, and whether the format spells numbers and dates."""
+    if is_database(path):
+        from shoal.io.sql import column_names, read_sql
+
+        return read_sql(path, choose(column_names(path)), written=True), True
+    refuse_almost_url(path)
+    found = detect_format(path, file_format)
+    frame = None
+    if found.name == "arrow" and own:
+        frame = _scan_arrow(path, choose)
+    elif found.name not in {"parquet", "arrow"}:
+        with open_source(
+            path, _shown(path), found.compression if found.is_text else None
+        ) as stream:
+            frame = _read_text(stream, _shown(path), found, delimiter, choose, own=own)
+    if frame is None:
+        frame = read_table(path, format=file_format, columns=choose, coded=True)
+    return frame, found.name in _SPELLED
 
 
 def _shown(path: str) -> str:
@@ -108,12 +125,15 @@ def _shown(path: str) -> str:
 
 
 def _read_text(
-    stream: Source, name: str, found: Format, delimiter: str | None, choose: Pick
+    stream: Source, name: str, found: Format, delimiter: str | None, choose: Pick, *, own: bool
 ) -> pl.DataFrame:
     if found.name == "jsonl":
-        return _read_json(stream, name, choose)
+        return _read_json(stream if own else _checked_json(stream, name), name, choose)
     if found.name == "xlsx":
-        return _read_excel(stream.read(), name, choose)
+        data = stream.read_all()
+        if not own and data:
+            check_excel(data, name)
+        return _read_excel(data, name, choose)
     separator = "\t" if delimiter is None and found.name == "tsv" else check_delimiter(delimiter)
     return parse_delimited(
         stream, name=name, delimiter=separator, missing_values=(), columns=choose, typed=False
@@ -124,7 +144,6 @@ def _scan_arrow(path: str, choose: Pick) -> pl.DataFrame | None:
     """Read the columns of an Arrow file; None where only reading it whole may help."""
     import polars as pl
 
-    note_input(path)
     try:
         table = pl.scan_ipc(Path(path), glob=False)
         table = table.select(choose(table.collect_schema().names()))
@@ -145,7 +164,14 @@ class _Token(str):
     __slots__ = ()
 
 
-def _read_json(stream: Source, name: str, choose: Pick) -> pl.DataFrame:
+def _checked_json(stream: Source, name: str) -> Readable:
+    data = stream.read_all()
+    check_utf8(data, name=name)
+    check_json_lines(data, name)
+    return io.BytesIO(data)
+
+
+def _read_json(stream: Readable, name: str, choose: Pick) -> pl.DataFrame:
     import polars as pl
 
     columns: dict[str, _Cells] = {}
@@ -238,7 +264,7 @@ def quote_texts(cells: pl.Series, is_text: pl.Series) -> pl.Series:
     ).to_series()
 
 
-def _lines(stream: Source) -> Iterator[list[bytes]]:
+def _lines(stream: Readable) -> Iterator[list[bytes]]:
     rest = stream.read(3)
     rest = b"" if rest == b"\xef\xbb\xbf" else rest
     while chunk := stream.read(_CHUNK):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["Reading", "SensitiveCells", "number_groups", "pack_rows", "read_sensitive"]
+__all__ = ["Reading", "SensitiveCells", "number_groups", "pack_rows", "read_cells"]
 
 _BATCH = 100_000  # distinct texts that exist as Python objects at a time
 # Texts of this form are one number each, and no two of them are the same number.
@@ -32,7 +32,7 @@ _ONE_FORM = (r"^-?[1-9][0-9]*$", r"^-?(?:0|[1-9][0-9]*)\.(?:[0-9]*[1-9]|0)$")
 class Reading:
     """One way to read a column: the value of each row, 0 … without a gap, in order if any."""
 
-    codes: NDArray[np.int64]
+    codes: NDArray[np.integer[Any]]
     size: int
 
 
@@ -74,18 +74,20 @@ def pack_rows(columns: Sequence[pl.Series]) -> NDArray[np.int64]:
 
 def number_groups(packed: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the group of each row, 0 …, ordered by number, and the size of each group."""
-    _, groups, sizes = np.unique(packed, return_inverse=True, return_counts=True)
-    return groups.astype(np.int64, copy=False), sizes.astype(np.int64, copy=False)
+    import polars as pl
+
+    groups = pl.Series(packed).rank("dense").to_numpy().astype(np.int64) - 1
+    return groups, np.bincount(groups).astype(np.int64, copy=False)
 
 
-def read_sensitive(
+def read_cells(
     column: pl.Series,
     *,
     missing: frozenset[str],
     order: Sequence[str] | None = None,
     find_order: bool = False,
 ) -> SensitiveCells:
-    """Read a sensitive column in both ways.
+    """Read a column in both ways.
 
     Args:
         column: the cells.
@@ -95,9 +97,7 @@ def read_sensitive(
     """
     import polars as pl
 
-    codes, _ = _codes(column)
-    written, counts = number_groups(codes.astype(np.int64))
-    reading = Reading(written, len(counts))
+    reading = _read(column)
     dtype = column.dtype
     if dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum):
         if order is None and isinstance(dtype, pl.Enum):
@@ -107,6 +107,15 @@ def read_sensitive(
     if dtype.is_float():
         return SensitiveCells(column.name, ordered, reading, _cleaned_floats(column, reading))
     return SensitiveCells(column.name, ordered, reading, reading)
+
+
+def _read(column: pl.Series) -> Reading:
+    """Number the cells without a gap, in the order of their codes."""
+    codes, bound = _codes(column)
+    present = np.bincount(codes, minlength=bound) > 0
+    places = np.cumsum(present, dtype=np.int64) - 1
+    narrow = places.astype(np.int32) if bound < (1 << 31) else places
+    return Reading(narrow[codes], int(present.sum()))
 
 
 def _codes(column: pl.Series) -> tuple[NDArray[np.integer[Any]], int]:
@@ -169,13 +178,11 @@ def _cleaned_floats(column: pl.Series, written: Reading) -> Reading:
     """Return the reading in which -0.0 is 0.0 and NaN is null."""
     import polars as pl
 
-    # The last code of the reading is null, if there are nulls.
     plain = column.fill_nan(None)
     values = plain.fill_null(0.0).to_numpy() + 0.0
     as_number = pl.Series(column.name, values).set(plain.is_null(), None)
-    codes, _ = _codes(as_number)
-    cleaned, counts = number_groups(codes.astype(np.int64))
-    return written if len(counts) == written.size else Reading(cleaned, len(counts))
+    cleaned = _read(as_number)
+    return written if cleaned.size == written.size else cleaned
 
 
 def _read_text(
@@ -188,9 +195,10 @@ def _read_text(
 ) -> SensitiveCells:
     import polars as pl
 
-    # One row for each value: all that follows costs by distinct values, not by rows.
-    _, first = np.unique(written.codes, return_index=True)
-    texts = column.gather(first).cast(pl.String)
+    # One row of each value: all that follows costs by distinct values, not by rows.
+    row_of = np.empty(written.size, dtype=np.uint32)
+    row_of[written.codes] = np.arange(len(column), dtype=np.uint32)
+    texts = column.gather(row_of).cast(pl.String)
     keys = _keys(texts, missing)
     places = None
     if order is not None:
@@ -198,23 +206,19 @@ def _read_text(
     elif find_order:
         places = _places_by_value(texts, keys)
     ordered = places is not None
-    ranked = pl.DataFrame(
-        {"code": range(len(texts)), "place": places or [0] * len(texts), "key": keys, "text": texts}
-    )
-    # Missing values come last, and what is nothing at all comes last of them.
-    ranked = ranked.with_columns(
-        place=pl.when(pl.col("key").is_null()).then(None).otherwise(pl.col("place"))
-    ).with_columns(place=pl.col("place").min().over("key"))
-    ranked = ranked.sort("place", "key", "text", nulls_last=True)
-    values = ranked.select(
-        "code",
-        written=pl.int_range(pl.len()),
-        cleaned=pl.struct("place", "key").rle_id().cast(pl.Int64),
-    ).sort("code")
-    of_written = values.get_column("written").to_numpy()
-    of_cleaned = values.get_column("cleaned").to_numpy()
+    values = pl.DataFrame(
+        {"place": places or [0] * len(texts), "key": keys, "text": texts}
+    ).with_row_index("code")
+    # What is nothing at all comes last, and after cleaning so does all that says missing.
+    nothing = pl.col("text").fill_null("") == ""
+    as_one = values.group_by("key").agg(pl.col("place").min())
+    as_one = as_one.sort(pl.col("key").is_null(), "place", "key").with_row_index("cleaned")
+    values = values.sort("place", nothing, "text", nulls_last=True).with_row_index("written")
+    values = values.join(as_one.select("key", "cleaned"), on="key", nulls_equal=True).sort("code")
+    of_written = values.get_column("written").to_numpy().astype(np.int32)
+    of_cleaned = values.get_column("cleaned").to_numpy().astype(np.int32)
     as_written = Reading(of_written[written.codes], written.size)
-    size = int(of_cleaned.max()) + 1
+    size = as_one.height
     as_cleaned = as_written if size == written.size else Reading(of_cleaned[written.codes], size)
     return SensitiveCells(column.name, ordered, as_written, as_cleaned)
 

@@ -66,9 +66,15 @@ class Outcome:
 Predicate = Callable[[Histograms], Outcome]
 
 
-def count_values(groups: NDArray[np.int64], values: NDArray[np.int64], n_values: int) -> Histograms:
+def count_values(
+    groups: NDArray[np.int64], values: NDArray[np.integer[Any]], n_values: int
+) -> Histograms:
     """Count the values of every group; groups and values are numbered without a gap."""
-    pairs, count = np.unique(groups * n_values + values, return_counts=True)
+    import polars as pl
+
+    packed = pl.DataFrame({"pair": groups * n_values + values})
+    counted = packed.group_by("pair").len("rows").sort("pair")
+    pairs, count = (counted.get_column(name).to_numpy() for name in ("pair", "rows"))
     group, value = np.divmod(pairs, n_values)
     first = np.flatnonzero(np.diff(group, prepend=-1))
     whole = np.bincount(values, minlength=n_values)

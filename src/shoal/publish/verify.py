@@ -19,6 +19,7 @@ from shoal.frames import to_polars
 
 if TYPE_CHECKING:
     import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
     from shoal.publish.cells import SensitiveCells
@@ -86,7 +87,8 @@ class Verification:
         violating_groups: groups that break at least one promise.
         violating_rows: rows in those groups.
         checks: each promise on its own, k-anonymity first.
-        notes: where a reader and a person would disagree about which sensitive values are equal.
+        notes: where a reader and a person would disagree about which cells are equal: of the
+            sensitive columns that promises are about, and of quasi-identifiers if k is broken.
         read_from: what was checked: ``"the table in memory"`` or ``"what was written"``.
     """
 
@@ -171,7 +173,7 @@ def verify_table(
         RoleError: a column does not exist or is named twice.
         DataError: the table is empty or is no table.
     """
-    from shoal.publish.cells import number_groups, pack_rows, read_sensitive
+    from shoal.publish.cells import number_groups, pack_rows, read_cells
     from shoal.publish.cleaning import clean_missing
 
     size = _check_k(k)
@@ -201,7 +203,7 @@ def verify_table(
         markers = clean_missing(tuple(_listed(missing_values, "missing_values")))
         needed = {name for names in looked_at for name in names}
         columns = {
-            name: read_sensitive(
+            name: read_cells(
                 table.get_column(name),
                 missing=markers,
                 order=(orders or {}).get(name),
@@ -212,6 +214,8 @@ def verify_table(
         }
         notes = [_note(column) for column in columns.values() if len(column.readings) > 1]
     smallest = int(sizes.min())
+    if smallest < size:
+        notes += _notes_on_keys([table.get_column(name) for name in keys])
     checks = [_check_group_size(size, smallest)]
     for promise, about in zip(promises, looked_at, strict=True):
         for name in about:
@@ -321,6 +325,23 @@ def _columns_of(promise: Promise, sensitive: list[str]) -> list[str]:
             f"column.{hint}"
         )
     return chosen
+
+
+def _notes_on_keys(columns: list[pl.Series]) -> list[str]:
+    """Say which quasi-identifiers have cells that differ only in how they are written."""
+    from shoal.publish.cells import read_cells
+    from shoal.publish.cleaning import MISSING
+
+    notes = []
+    for column in columns:
+        cells = read_cells(column, missing=MISSING)
+        if len(cells.readings) > 1:
+            notes.append(
+                f"Column {column.name!r} has {_count(cells.written.size, 'different cell')} as "
+                f"written, but only {cells.cleaned.size:,} after cleaning; rows that a reader can "
+                "tell apart by them are not in one group."
+            )
+    return notes
 
 
 def _note(column: SensitiveCells) -> str:
