@@ -20,6 +20,7 @@ __all__ = [
     "close_display",
     "no_progress",
     "showing_progress",
+    "tell_if_compiling",
     "watching",
 ]
 
@@ -48,6 +49,14 @@ def showing_progress(*, quiet: bool = False) -> Iterator[Report]:
 def no_progress(done: int, total: int, what: str) -> None:
     """Report nothing."""
     del done, total, what
+
+
+def tell_if_compiling(report: Report) -> None:
+    """Say that kernels will be compiled, if no earlier run has left them behind."""
+    from shoal.kernels.jit import needs_compiling
+
+    if needs_compiling():
+        report(0, 0, COMPILING)
 
 
 class Pace:

@@ -27,6 +27,7 @@ from shoal.errors import DataError, OptionError, RoleError, did_you_mean
 from shoal.partition import Partition
 from shoal.schema import Kind
 from shoal.scores import create_measure
+from shoal.settings.options import one_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -233,14 +234,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # skle
             ("remainder", _REMAINDERS),
             ("missing", ("category", "error")),
         ):
-            given = getattr(self, name)
-            if given not in known:
-                raise OptionError(
-                    f"{name} must be one of {', '.join(known)}, got {given!r}."
-                    f"{did_you_mean(str(given), known)}"
-                )
-        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 2:
-            raise OptionError(f"k must be a whole number of at least 2, got {self.k!r}.")
+            one_of(*known)(name, getattr(self, name))
+        whole(2)("k", self.k)
 
     def _to_frame(self, X: Any, *, reset: bool) -> pl.DataFrame:  # noqa: N803
         """Return the table as polars; columns of arrays are called x0, x1 and so on."""

@@ -56,10 +56,9 @@ def compare(
     Run the same command again after an interruption: it goes on where it was.
     """
     del debug
-    from shoal.cli.compiling import tell_if_compiling
     from shoal.cli.run import note_kept, note_written
     from shoal.cli.settings import job_of
-    from shoal.progress import showing_progress
+    from shoal.progress import showing_progress, tell_if_compiling
     from shoal.settings.inputs import numeric_columns, read_input
     from shoal.settings.outputs import check_files, name_of
 

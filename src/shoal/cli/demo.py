@@ -31,7 +31,6 @@ def demo(
         raise DataError(f"Could not make the folder {out!r}: {error.strerror}.") from None
 
     import shoal
-    from shoal.cli.compiling import tell_if_compiling
     from shoal.cli.run import note_written
     from shoal.datasets import (
         ADULT_COLUMNS,
@@ -39,7 +38,7 @@ def demo(
         adult_hierarchies,
         load_adult,
     )
-    from shoal.progress import showing_progress
+    from shoal.progress import showing_progress, tell_if_compiling
     from shoal.settings.outputs import Outputs
 
     outputs = Outputs(

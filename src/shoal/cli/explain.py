@@ -39,9 +39,8 @@ def explain(
     holds published cells of one release: keep it in the house.
     """
     del debug
-    from shoal.cli.compiling import tell_if_compiling
     from shoal.cli.settings import job_of
-    from shoal.progress import showing_progress
+    from shoal.progress import showing_progress, tell_if_compiling
     from shoal.settings.inputs import numeric_columns, read_input
     from shoal.settings.outputs import check_files, name_of
 

@@ -11,6 +11,7 @@ import typer
 
 from shoal.cli.options import Debug, Delimiter, FileFormat, MissingValues, parse_names
 from shoal.errors import OptionError
+from shoal.schema import Role
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["init"]
 
 _LETTERS = {
-    "i": "identifier",
-    "q": "quasi-identifier",
-    "s": "sensitive",
-    "n": "insensitive",
-    "d": "drop",
+    "i": Role.IDENTIFIER,
+    "q": Role.QUASI_IDENTIFIER,
+    "s": Role.SENSITIVE,
+    "n": Role.INSENSITIVE,
+    "d": Role.DROP,
 }
 
 
@@ -107,7 +108,6 @@ def _ask_role(guess: Guess) -> str:
 
 def _guess_as(frame: pl.DataFrame, guess: Guess, role: str) -> Guess:
     from shoal.profile.guess import guess_column
-    from shoal.schema import Role
 
     return guess_column(frame.get_column(guess.name), Role(role))
 
@@ -132,7 +132,7 @@ def _show(console: Console, suggestion: Suggestion) -> None:
 
     table = Table("column", "guessed role", "kind", "why", box=None, pad_edge=False)
     for guess in suggestion.columns:
-        kind = guess.kind.value if guess.kind and guess.role.value == "quasi-identifier" else ""
+        kind = guess.kind.value if guess.kind and guess.role is Role.QUASI_IDENTIFIER else ""
         table.add_row(Text(guess.name, overflow="fold"), guess.role.value, kind, Text(guess.why))
     console.print(table)
     for note in suggestion.notes:

@@ -90,9 +90,8 @@ def _refine(
     quiet: bool,
 ) -> None:
     import shoal
-    from shoal.cli.compiling import tell_if_compiling
     from shoal.cli.run import note_written
-    from shoal.progress import showing_progress
+    from shoal.progress import showing_progress, tell_if_compiling
     from shoal.settings.outputs import STREAM, name_of
 
     with showing_progress(quiet=quiet) as progress:

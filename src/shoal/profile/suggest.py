@@ -25,14 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Suggestion", "suggest_job"]
 
-_ROLE_OPTIONS = {
-    Role.QUASI_IDENTIFIER: "quasi_identifiers",
-    Role.SENSITIVE: "sensitive",
-    Role.IDENTIFIER: "identifiers",
-    Role.INSENSITIVE: "insensitive",
-    Role.DROP: "drop",
-}
-
 
 @dataclass(frozen=True, eq=False)
 class Suggestion:
@@ -60,10 +52,10 @@ class Suggestion:
 
     def arguments(self) -> dict[str, Any]:
         """Return the keyword arguments for ``shoal.anonymize(frame, **arguments)``."""
-        options: dict[str, Any] = {option: [] for option in _ROLE_OPTIONS.values()}
+        options: dict[str, Any] = {role.option: [] for role in Role}
         kinds, orders, hierarchies = {}, {}, {}
         for guess in self.columns:
-            options[_ROLE_OPTIONS[guess.role]].append(guess.name)
+            options[guess.role.option].append(guess.name)
             if guess.role is Role.QUASI_IDENTIFIER:
                 if guess.uses_hierarchy:
                     hierarchies[guess.name] = guess.hierarchy

@@ -19,6 +19,7 @@ from shoal.report.glossary import GLOSSARY
 from shoal.report.risk import check_fraction, coarse_sizes, risk_of
 from shoal.report.style import STYLE
 from shoal.report.words import in_plain_words, verdict
+from shoal.schema import Role
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -192,7 +193,7 @@ def _made(release: Release, input_hmac: str | None, output_sha256: str | None) -
             f'<th scope="row">{escape(column.name)}</th>',
             f"<td>{column.role.value}</td>",
             f"<td>{'' if column.kind is None else column.kind.value}</td>",
-            _number(column.weight) if column.role.value == "quasi-identifier" else "<td></td>",
+            _number(column.weight) if column.role is Role.QUASI_IDENTIFIER else "<td></td>",
         )
         for column in release.schema.columns
     ]

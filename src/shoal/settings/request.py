@@ -15,6 +15,7 @@ from shoal.errors import OptionError, did_you_mean
 from shoal.progress import no_progress
 from shoal.schema import Kind, Role
 from shoal.settings.options import (
+    REQUIRED,
     Flag,
     Option,
     anything,
@@ -385,7 +386,7 @@ def request_of(options: Mapping[str, Any]) -> Request:
     for name in options:
         if name not in OPTIONS:
             raise OptionError(f"There is no option {name!r}.{did_you_mean(name, OPTIONS)}")
-    for name in ("k", "quasi_identifiers"):
-        if name not in options:
+    for name, row in OPTIONS.items():
+        if row.default is REQUIRED and name not in options:
             raise OptionError(f"{name} is not given; say it as for shoal.anonymize.")
     return Request(**options)

@@ -31,7 +31,8 @@ class JobResult:
     """What a job made.
 
     Attributes:
-        release: the release, verified; its frame is the published table.
+        release: the release, verified; its frame is the published table, with text as
+            categories, which take less memory.
         files: where everything was written: the ``table``, and the ``certificate`` and
             ``report`` if they were asked for.
     """
@@ -89,8 +90,7 @@ def run_job(
 def _anonymize(job: Job, outputs: Outputs, report: Callable[[int, int, str], None]) -> Release:
     from shoal.api import anonymize
     from shoal.coded import decode_text
-    from shoal.kernels.jit import needs_compiling
-    from shoal.progress import COMPILING
+    from shoal.progress import tell_if_compiling
     from shoal.settings.inputs import load_table
 
     owned = load_table(
@@ -98,8 +98,7 @@ def _anonymize(job: Job, outputs: Outputs, report: Callable[[int, int, str], Non
     )
     # Of a database, what was read: columns that are removed never left it.
     hmac = outputs.input_hmac(lambda: decode_text(owned.frame))
-    if needs_compiling():
-        report(0, 0, COMPILING)
+    tell_if_compiling(report)
     release = anonymize(owned, progress=report, **job.arguments())
     report(0, release.n_published, "writing")
     release = outputs.write(release, input_hmac=hmac)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from shoal.errors import DataError, OptionError, ShoalError, did_you_mean
 from shoal.inputs import refuse_input
+from shoal.schema import Role
 from shoal.settings.request import Request, request_of
 from shoal.study.side_by_side import run_side_by_side
 
@@ -329,7 +330,7 @@ def _digest_of(table: pl.DataFrame, schema: Schema) -> str:
         }
         sha.update(json.dumps(told, ensure_ascii=True).encode())
         series = table.get_column(column.name)
-        if column.role.value in ("quasi-identifier", "sensitive"):
+        if column.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
             sha.update(f"{series.dtype} {len(series)}".encode())
             cells = (None if cell is None else str(cell) for cell in series.to_list())
             sha.update(json.dumps(list(cells), ensure_ascii=True).encode())
