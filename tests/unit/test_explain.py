@@ -133,6 +133,18 @@ def test_a_fully_coarsened_release_of_exact_groups_costs_the_width_of_its_steps(
     assert trial.run(lambda *_: None).losses["age"] == pytest.approx(1 / 3)
 
 
+def test_a_study_proves_no_bound_and_stops_at_no_warning(table, options, found, monkeypatch):
+    def fail(*_):
+        raise AssertionError
+
+    monkeypatch.setattr("shoal.engine.local.bound_table", fail)
+    again = shoal.explain(table, **options, bound=True, strict=True)
+    assert again.changes == found.changes
+    small = {**options, "k": (2, 5), "algorithms": "mondrian", "measures": "ncp"}
+    del small["algorithm"]
+    assert all(o.error is None for o in shoal.compare(table, **small, bound=True).outcomes)
+
+
 def test_outliers_are_described_by_published_cells_only(table, options):
     release = shoal.anonymize(table, **options)
     found = shoal.explain(table, release)

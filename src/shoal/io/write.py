@@ -13,7 +13,6 @@ from shoal.io.atomic import AtomicGroup
 from shoal.io.compression import compressing
 from shoal.io.formats import Format, check_delimiter, detect_format
 from shoal.io.location import is_database
-from shoal.publish.fresh import fresh_frame
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,6 +84,8 @@ def stage_table(
         if found.name == "parquet":
             _write_parquet(frame, file)
         elif found.name == "arrow":
+            from shoal.publish.fresh import fresh_frame
+
             # Whatever the columns of the frame were cut out of, only what they show is written.
             fresh_frame(decode_text(frame)).write_ipc(file)
         elif found.name == "xlsx":

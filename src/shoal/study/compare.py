@@ -282,6 +282,7 @@ def _request(asked: Request, algorithm: str, k: int, measure: str) -> Request:
         measure=measure,
         measure_options=measure_options,
         threads=1,
+        bound=False,  # it is the same for every run, and nobody asks for it
     )
 
 
