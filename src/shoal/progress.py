@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from shoal.errors import OptionError
+from shoal.spoken import safe_text
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -120,7 +121,7 @@ def _share(done: int, total: int) -> str:
 
 
 def _line(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
+    print(safe_text(text), file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
 
 
 class _Shown:

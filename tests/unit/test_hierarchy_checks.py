@@ -78,7 +78,7 @@ def test_a_single_child_is_a_note():
 def test_check_raises_what_makes_a_hierarchy_unusable(tmp_path):
     path = tmp_path / "bad.csv"
     path.write_text("a;A;*\na;A;*\n")
-    with pytest.raises(HierarchyError, match=r"bad\.csv' has a problem: Leaf 'a' is listed twice"):
+    with pytest.raises(HierarchyError, match=r"bad\.csv' has a problem: A leaf is listed twice"):
         check_hierarchy(path)
 
 

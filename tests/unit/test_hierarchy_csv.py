@@ -44,7 +44,7 @@ def test_without_a_header_the_first_line_is_a_leaf():
 
 
 def test_a_first_line_that_shares_a_label_is_a_wrong_leaf_and_no_header():
-    with pytest.raises(HierarchyError, match=r"2 roots \('All', '\*'\).*header=True"):
+    with pytest.raises(HierarchyError, match=r"2 roots \(\(line 1, cell 3\), .*header=True"):
         read("India;Asia;All\nIran;Asia;*\nUSA;America;*\n")
 
 
@@ -76,7 +76,7 @@ def test_ragged_rows_are_named_with_both_lines():
 
 
 def test_line_numbers_count_the_header():
-    with pytest.raises(HierarchyError, match=r"'a' is listed twice \(lines 2 and 4\)"):
+    with pytest.raises(HierarchyError, match=r"A leaf is listed twice \(lines 2 and 4\)"):
         read("Value;Top\na;*\nb;*\na;*\n")
 
 

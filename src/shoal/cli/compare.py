@@ -111,11 +111,12 @@ def _sizes(text: str) -> list[int]:
 
 
 def _print(found: Comparison, name: str, *, stderr: bool) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False, stderr=stderr)
+    from shoal.cli.screen import open_console
+
+    console = open_console(stderr=stderr)
     for measure in found.measures:
         title = f"Loss ({measure}) of {name}, {found.n_rows:,} rows"
         console.print(title, style="bold", markup=False, soft_wrap=True)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli.options import Debug, Quiet
+from shoal.cli.screen import say
 from shoal.errors import DataError
 
 __all__ = ["demo"]
@@ -67,4 +68,4 @@ def demo(
         from shoal.cli.summary import print_release
 
         print_release(release, title="Adult census, 45,222 people")
-        typer.echo(f"The table, report.html and certificate.json are in {out}.")
+        say(f"The table, report.html and certificate.json are in {out}.")

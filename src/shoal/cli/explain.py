@@ -8,6 +8,7 @@ import typer
 
 from shoal.cli import options as opt
 from shoal.cli.flags import Asked, Reading, takes_flags
+from shoal.spoken import safe_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,11 +68,12 @@ def explain(
 
 
 def _print(found: Explanation, name: str) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
+    from shoal.cli.screen import open_console
+
+    console = open_console()
     console.print(f"What costs most in {name}", style="bold", markup=False, soft_wrap=True)
     sample = f", on a sample of {found.n_tried:,} rows" if found.is_sample else ""
     console.print(f"With k = {found.k}, {found.loss:.1%} of the detail is lost{sample}.\n")
@@ -89,7 +91,7 @@ def _print(found: Explanation, name: str) -> None:
         }[change.what]
         good = "green" if change.net > 0.001 else ""
         table.add_row(
-            Text(what, good, overflow="fold"),
+            Text(safe_text(what), good, overflow="fold"),
             f"{100 * change.saving:+.1f}",
             f"{100 * change.price:.1f}" if change.price else "",
             f"{change.loss:.1%}",
@@ -112,6 +114,8 @@ def _print_outliers(console: Console, found: Explanation) -> None:
     table = Table("rows", "loss", "published as", box=None, pad_edge=False)
     for group in found.outliers:
         cells = ", ".join(f"{name} {cell}" for name, cell in group.cells.items() if cell != "*")
-        table.add_row(f"{group.n_rows:,}", f"{group.loss:.0%}", Text(cells or "nothing"))
+        table.add_row(
+            f"{group.n_rows:,}", f"{group.loss:.0%}", Text(safe_text(cells, 1_000) or "nothing")
+        )
     console.print(table)
     console.print()

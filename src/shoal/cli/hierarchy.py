@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoal.cli.options import Debug, Delimiter, FileFormat, MissingValues, parse_names
+from shoal.cli.screen import say
 from shoal.errors import HierarchyError, OptionError, did_you_mean
+from shoal.spoken import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,7 +98,7 @@ def build(
 
     atomic_write_text(output, text.getvalue())
     note_written()
-    typer.echo(f"{output}: {_describe(tree)}.", err=output == "-")
+    say(f"{output}: {_describe(tree)}.", stderr=output == "-")
 
 
 @hierarchy.command()
@@ -126,18 +128,18 @@ def check(
     from shoal.hierarchy import canonical_label, check_hierarchy, load_hierarchy, require_cover
 
     tree = load_hierarchy(file)
-    typer.echo(f"{file}: {_describe(tree)}.")
+    say(f"{file}: {_describe(tree)}.")
     for note in check_hierarchy(tree):
-        typer.echo(f"Note: {note}")
+        say(f"Note: {note}")
     if data is None or column is None:
         return
     series = _read_column(data, column, file_format, delimiter, missing_values)
     labels = [canonical_label(value) for value in series.unique().to_list()]
     if list_missing:
         for label in sorted(set(labels).difference(tree.leaf_labels)):
-            typer.echo(label)
+            say(safe_text(label))
     require_cover(tree, column, labels)
-    typer.echo(f"It covers all {len(labels):,} distinct values of column {column!r}.")
+    say(f"It covers all {len(labels):,} distinct values of column {column!r}.")
 
 
 def _describe(tree: Taxonomy) -> str:

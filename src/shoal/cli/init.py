@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoal.cli.options import Debug, Delimiter, FileFormat, MissingValues, parse_names
+from shoal.cli.screen import column_on_screen, say
 from shoal.errors import OptionError
 from shoal.schema import Role
 
@@ -62,9 +63,9 @@ def init(
     check_files(source, {"the job file": output})
     given = None if missing_values is None else ("", *parse_names([missing_values]))
     suggestion = suggest_job(source, missing_values=given, format=file_format, delimiter=delimiter)
-    from rich.console import Console
+    from shoal.cli.screen import open_console
 
-    console = Console(highlight=False)
+    console = open_console()
     if not yes and source != "-" and sys.stdin.isatty() and sys.stdout.isatty():
         suggestion = _ask(console, suggestion, source, file_format, delimiter)
     shown = shown_name(source)  # the URL of a database may hold a password
@@ -86,7 +87,7 @@ def _ask(
     console.print(f"Enter takes the guess. Roles: {letters}.")
     frame: pl.DataFrame | None = None
     for guess in suggestion.columns:
-        console.print(f"\n{guess.name}", style="bold", markup=False)
+        console.print(f"\n{column_on_screen(guess.name)}", style="bold", markup=False)
         console.print(f"  {guess.why}", markup=False)
         role = _ask_role(guess)
         if role != guess.role.value:
@@ -103,7 +104,7 @@ def _ask_role(guess: Guess) -> str:
         role = _LETTERS.get(answer, answer)
         if role in _LETTERS.values():
             return role
-        typer.echo(f"  Answer with one of {', '.join(_LETTERS)} or the whole word.")
+        say(f"  Answer with one of {', '.join(_LETTERS)} or the whole word.")
 
 
 def _guess_as(frame: pl.DataFrame, guess: Guess, role: str) -> Guess:
@@ -133,8 +134,15 @@ def _show(console: Console, suggestion: Suggestion) -> None:
     table = Table("column", "guessed role", "kind", "why", box=None, pad_edge=False)
     for guess in suggestion.columns:
         kind = guess.kind.value if guess.kind and guess.role is Role.QUASI_IDENTIFIER else ""
-        table.add_row(Text(guess.name, overflow="fold"), guess.role.value, kind, Text(guess.why))
+        name = Text(column_on_screen(guess.name), overflow="fold")
+        table.add_row(name, guess.role.value, kind, Text(guess.why))
     console.print(table)
+    if any(column_on_screen(guess.name).startswith("column ") for guess in suggestion.columns):
+        console.print(
+            "Note: the first line of the file may be data rather than column names, so it is not "
+            "shown; if it is data, put a line of names first and run this again.",
+            style="yellow",
+        )
     for note in suggestion.notes:
         console.print(f"Note: {note}", style="yellow", markup=False)
 

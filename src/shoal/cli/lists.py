@@ -31,10 +31,10 @@ def privacy_models(debug: Debug = False) -> None:
 
 
 def _show(room: Room, title: str, option: str) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     from shoal import registry
+    from shoal.cli.screen import open_console
 
     table = Table(title=f"{title} ({option})", title_justify="left", box=None, pad_edge=False)
     table.add_column("name", no_wrap=True, style="bold")
@@ -46,4 +46,4 @@ def _show(room: Room, title: str, option: str) -> None:
         found = registry.load(room, name)
         marks = ["yes" if found.can_minimise else ""] if room == "measures" else []
         table.add_row(name, *marks, found.title, found.citation)
-    Console().print(table)
+    open_console().print(table)

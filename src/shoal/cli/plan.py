@@ -96,18 +96,19 @@ def _show(
     lines: list[tuple[str, str]],
     files: Mapping[str, str],
 ) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from shoal.cli.screen import open_console
     from shoal.io import shown_name
+    from shoal.spoken import safe_text
 
-    console = Console(highlight=False)
+    console = open_console()
     columns = Table("column", "role", "kind", "hierarchy", "weight", box=None, pad_edge=False)
     for column in schema.columns:
         tree = column.hierarchy
         columns.add_row(
-            Text(column.name, overflow="fold"),
+            Text(safe_text(column.name), overflow="fold"),
             column.role.value,
             column.kind.value if column.kind is not None else "",
             "" if tree is None else f"{tree.n_leaves:,} leaves, height {tree.tree_height}",

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.options import Debug
+from shoal.cli.screen import say
 from shoal.errors import DataError
 
 __all__ = ["fingerprint", "secret"]
@@ -50,7 +51,7 @@ def fingerprint(
 
     found = keyed_sha256(source, secret)
     if certificate is None:
-        typer.echo(found)
+        say(found)
         return
     stated = _stated(certificate)
     if stated == found:

@@ -101,9 +101,9 @@ def print_scores(scores: Scores, *, title: str) -> None:
 
 
 def _console(*, stderr: bool = False) -> Console:
-    from rich.console import Console
+    from shoal.cli.screen import open_console
 
-    return Console(stderr=stderr, highlight=False)
+    return open_console(stderr=stderr)
 
 
 def _print_title(console: Console, title: str) -> None:
@@ -138,9 +138,11 @@ def _print_losses(console: Console, columns: Mapping[str, float]) -> None:
     table.add_column(overflow="fold")
     table.add_column(justify="right", no_wrap=True)
     table.add_column(style="cyan", no_wrap=True)
+    from shoal.spoken import safe_text
+
     block = "█" if console.encoding.startswith("utf") else "#"
     for name, loss in columns.items():
-        table.add_row(Text(name), f"{loss:.1%}", block * round(loss * _BAR))
+        table.add_row(Text(safe_text(name)), f"{loss:.1%}", block * round(loss * _BAR))
     console.print("\nDetail lost per column (0 % is exact, 100 % is suppressed)", style="bold")
     console.print(table)
 
@@ -149,10 +151,14 @@ def _print_checks(console: Console, verification: Verification) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from shoal.spoken import safe_text
+
     table = Table("promise", "promised", "measured", "", box=None, pad_edge=False)
     for check in verification.checks:
         verdict = Text("holds", "green") if check.holds else Text("BROKEN", "bold red")
-        table.add_row(Text(check.name), f"{check.promised:.6g}", f"{check.measured:.6g}", verdict)
+        table.add_row(
+            Text(safe_text(check.name)), f"{check.promised:.6g}", f"{check.measured:.6g}", verdict
+        )
     console.print(table)
 
 

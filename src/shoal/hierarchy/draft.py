@@ -21,6 +21,7 @@ class Draft:
     """
 
     __slots__ = (
+        "_cells",
         "_clashes",
         "_index",
         "_inner",
@@ -33,10 +34,17 @@ class Draft:
     )
 
     def __init__(self, unit: str = "row") -> None:
-        """Start empty; ``unit`` is the word for a place in messages ("row", "line", "")."""
+        """Start empty.
+
+        Args:
+            unit: the word for a place in messages ("row", "line", ""). With "line" the labels
+                come from a file, which may be any file of the disk if its name was mistyped:
+                messages then say where a label stands and do not show it.
+        """
         self.labels: list[str] = []
         self.parents: list[int] = []
         self._unit = unit
+        self._cells: list[tuple[int, int]] = []
         self._index: dict[str, int] = {}
         self._inner: set[int] = set()
         self._leaf_place: dict[str, int] = {}
@@ -54,33 +62,42 @@ class Draft:
             return
         leaf = cells[0]
         if leaf in self._leaf_place:
+            shown = "A leaf" if self._unit == "line" else f"Leaf {_quote(leaf)}"
             self._problems.append(
-                f"Leaf {_quote(leaf)} is listed twice{self._at(self._leaf_place[leaf], place)}."
+                f"{shown} is listed twice{self._at(self._leaf_place[leaf], place)}."
             )
             return
         self._leaf_place[leaf] = place
         tail = tuple(upper for lower, upper in pairwise(cells) if upper != lower)
-        node = self._node(leaf)
+        node = self._node(leaf, place, cells)
         # Most leaves share the rest of their path with a sibling: link it once.
         above = self._tails.get(tail)
         if above is None:
-            above = self._climb(tail)
+            above = self._climb(tail, place, cells)
             self._tails[tail] = above
         if above >= 0:
             self._link(node, above)
 
-    def _climb(self, tail: Sequence[str]) -> int:
-        nodes = [self._node(label) for label in tail]
+    def _climb(self, tail: Sequence[str], place: int, cells: Sequence[str]) -> int:
+        nodes = [self._node(label, place, cells) for label in tail]
         for lower, upper in pairwise(nodes):
             self._link(lower, upper)
         return nodes[0] if nodes else -1
 
-    def _node(self, label: str) -> int:
+    def _node(self, label: str, place: int, cells: Sequence[str]) -> int:
         node = self._index.setdefault(label, len(self.labels))
         if node == len(self.labels):
             self.labels.append(label)
             self.parents.append(-1)
+            self._cells.append((place, cells.index(label) + 1))
         return node
+
+    def _shown(self, node: int) -> str:
+        """Return what to call a node: its label, or where it first stands in the file."""
+        if self._unit != "line":
+            return _quote(self.labels[node])
+        line, cell = self._cells[node]
+        return f"(line {line}, cell {cell})"
 
     def _link(self, child: int, parent: int) -> None:
         known = self.parents[child]
@@ -104,19 +121,20 @@ class Draft:
         if not self.labels:
             return found or ["There is no leaf in it."]
         found += [
-            f"Leaf {_quote(leaf)} is also a node above other leaves{self._at(place)}."
+            ("A leaf" if self._unit == "line" else f"Leaf {_quote(leaf)}")
+            + f" is also a node above other leaves{self._at(place)}."
             for leaf, place in self._leaf_place.items()
             if self._index[leaf] in self._inner
         ]
         found += [
-            f"Node {_quote(self.labels[child])} has two parents, "
-            f"{_quote(self.labels[self.parents[child]])} and {_quote(self.labels[other])}."
+            f"Node {self._shown(child)} has two parents, {self._shown(self.parents[child])} and "
+            f"{self._shown(other)}."
             for child, other in self._clashes
         ]
         found += self._cycles()
-        roots = [label for label, up in zip(self.labels, self.parents, strict=True) if up < 0]
+        roots = [node for node, up in enumerate(self.parents) if up < 0]
         if len(roots) > 1:
-            some = ", ".join(map(_quote, roots[:3])) + (", …" if len(roots) > 3 else "")
+            some = ", ".join(map(self._shown, roots[:3])) + (", …" if len(roots) > 3 else "")
             found.append(
                 f"There are {len(roots)} roots ({some}) and no common top: "
                 f"end every path with one shared label such as '*'{hint}."
@@ -151,7 +169,7 @@ class Draft:
         return found
 
     def _ring(self, nodes: Sequence[int]) -> str:
-        names = [_quote(self.labels[node]) for node in nodes]
+        names = [self._shown(node) for node in nodes]
         shown = [*names[:_SHOWN], "…"] if len(names) > _SHOWN else names
         return f"There is a cycle: {' → '.join([*shown, names[0]])}."
 

@@ -20,7 +20,13 @@ from shoal.limits import LIMITS, check_memory_for, check_size, limit
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["check_arrow", "check_excel", "check_json_lines", "check_rows"]
+__all__ = [
+    "check_arrow",
+    "check_depth",
+    "check_excel",
+    "check_json_lines",
+    "check_rows",
+]
 
 _PART = 1 << 22
 
@@ -145,11 +151,7 @@ def check_json_lines(data: bytes, name: str) -> None:
         text = data[position:end]
         if len(text) > longest:
             check_size(f"{name}, line {line}: the row", len(text), "record")
-        if text.count(b"{") + text.count(b"[") > deepest and _depth(text) > deepest:
-            raise DataError(
-                f"{name}, line {line}, is nested more than {deepest} levels deep; give another "
-                f"file, or raise the limit with {LIMITS['depth'].variable}."
-            )
+        check_depth(text, name, line, deepest)
         names.update(_KEY.findall(text))
         if len(names) > most:
             raise DataError(
@@ -158,6 +160,19 @@ def check_json_lines(data: bytes, name: str) -> None:
             )
         position = end
     check_memory_for(name, line * len(names), f"{line:,} rows of {len(names):,} different names")
+
+
+def check_depth(text: bytes, name: str, line: int, deepest: int) -> None:
+    """Refuse a line of JSON that is nested too deeply.
+
+    Raises:
+        DataError: it is.
+    """
+    if text.count(b"{") + text.count(b"[") > deepest and _depth(text) > deepest:
+        raise DataError(
+            f"{name}, line {line}, is nested more than {deepest} levels deep; give another "
+            f"file, or raise the limit with {LIMITS['depth'].variable}."
+        )
 
 
 def _depth(text: bytes) -> int:
@@ -183,7 +198,8 @@ def check_arrow(data: bytes, name: str) -> None:
     view = memoryview(data)
     total = 0
     try:
-        for start in _in_file(view) if data.startswith(b"ARROW1") else _in_stream(view):
+        is_file = bytes(view[:6]) == b"ARROW1"
+        for start in _in_file(view) if is_file else _in_stream(view):
             mark, size = struct.unpack_from("<II", view, start)
             if mark != _CONTINUES:  # the form before version 0.15 has no mark
                 start, size = start - 4, mark  # noqa: PLW2901 - the same message, read otherwise

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import Counter
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, did_you_mean
 from shoal.io.columns import ColumnBuilder
+from shoal.io.header import judge_header
 from shoal.io.records import Pieces, Readable, check_utf8, scan_records
 from shoal.limits import check_columns, check_memory_for, check_size
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Columns", "parse_delimited", "pick_columns", "sniff_delimiter"]
+__all__ = ["Columns", "check_different", "parse_delimited", "pick_columns", "sniff_delimiter"]
 
 _CANDIDATES = (",", ";", "\t", "|")
 _SAMPLE = 1 << 16
@@ -64,6 +64,7 @@ def parse_delimited(
     delimiter = delimiter or sniff_delimiter(stream.peek(_SAMPLE))
     header = _take_header(stream, name=name)
     names = _header(header, delimiter, name=name)
+    judge_header(names, stream.peek(_SAMPLE), delimiter)
     wanted = pick_columns(names, columns, name=name)
     builders = {each: ColumnBuilder(each, missing_values) for each in wanted}
     line = 1 + lines_before + header.count(b"\n")
@@ -195,11 +196,25 @@ def _header(record: bytes, delimiter: str, *, name: str) -> list[str]:
     check_columns(name, names)
     # A column without a name gets one, so that it can be given a role (usually drop).
     names = [each or f"column_{number}" for number, each in enumerate(names, start=1)]
-    twice = [each for each, count in Counter(names).items() if count > 1]
-    if twice:
-        message = f"{name} has more than one column called {twice[0]!r}; rename one of them."
-        raise DataError(message)
+    check_different(names, name=name)
     return names
+
+
+def check_different(names: list[str], *, name: str) -> None:
+    """Make sure that no two columns have the same name.
+
+    Raises:
+        DataError: two have; they are named by their places, the names may be cells.
+    """
+    places: dict[str, int] = {}
+    for number, each in enumerate(names, start=1):
+        if each in places:
+            message = (
+                f"{name} has more than one column of the same name (columns {places[each]} and "
+                f"{number}); rename one of them."
+            )
+            raise DataError(message)
+        places[each] = number
 
 
 def pick_columns(names: list[str], columns: Columns, *, name: str) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from os import PathLike
 from pathlib import Path
@@ -16,8 +15,9 @@ from shoal.errors import DataError
 from shoal.forked import check_process
 from shoal.io.celltypes import mark_missing, type_columns
 from shoal.io.claims import check_arrow, check_excel, check_json_lines, check_rows
-from shoal.io.delimited import Columns, parse_delimited, pick_columns
+from shoal.io.delimited import Columns, check_different, parse_delimited, pick_columns
 from shoal.io.formats import Format, check_delimiter, detect_format
+from shoal.io.header import judge_header_of_frame
 from shoal.io.location import is_database, refuse_almost_url
 from shoal.io.records import check_utf8
 from shoal.io.source import Source, open_source
@@ -221,11 +221,10 @@ def _read_excel(data: bytes, name: str, markers: tuple[str, ...]) -> pl.DataFram
     if first.height == 0:
         message = f"{name} is empty."
         raise DataError(message)
-    given = [each for each in first.row(0) if each is not None]
-    twice = [each for each, count in Counter(given).items() if count > 1]
-    if twice:
-        message = f"{name} has more than one column called {twice[0]!r}; rename one of them."
-        raise DataError(message)
+    check_different(
+        [each or f"column_{number}" for number, each in enumerate(first.row(0), start=1)],
+        name=name,
+    )
     frame = frame.rename(
         {
             each: f"column_{number}"
@@ -233,6 +232,7 @@ def _read_excel(data: bytes, name: str, markers: tuple[str, ...]) -> pl.DataFram
             if each.startswith("__UNNAMED__")
         }
     )
+    judge_header_of_frame(frame)
     return _without_markers(frame, markers)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, OptionError
+from shoal.inputs import note_input
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,6 +61,7 @@ def read_secret(path: str | PathLike[str]) -> bytes:
         DataError: the file cannot be read or holds no key.
     """
     shown = os.fspath(path)
+    note_input(path, "the key")
     try:
         with Path(path).open("rb") as file:
             text = file.read(_LONGEST)

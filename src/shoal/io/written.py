@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING, Any
 from shoal.coded import new_code_type
 from shoal.errors import DataError
 from shoal.forked import check_process
+from shoal.inputs import current_watch
 from shoal.io.claims import check_excel, check_json_lines
 from shoal.io.delimited import parse_delimited
 from shoal.io.formats import Format, check_delimiter, detect_format
+from shoal.io.header import judge_header_of_frame
 from shoal.io.location import is_database, refuse_almost_url
 from shoal.io.read import read_table
 from shoal.io.records import Readable, check_utf8
@@ -322,6 +324,9 @@ def _read_excel(data: bytes, name: str, choose: Pick) -> pl.DataFrame:
             f"column_{place}" if each.startswith("__UNNAMED__") else each
             for place, each in enumerate(names, start=1)
         ]
+        if current_watch() is not None:
+            first = book.load_sheet(0, dtypes="string", n_rows=200).to_polars()
+            judge_header_of_frame(first.rename(dict(zip(first.columns, shown, strict=True))))
         wanted = [shown.index(each) for each in choose(shown)]
         # A number, a truth value, a date and a text differ in what they can be turned into.
         texts, truths = (
