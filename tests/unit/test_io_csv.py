@@ -194,7 +194,7 @@ def test_a_column_without_a_name_gets_one():
         (b"a,b\n", "a header but no rows"),
         (b"a,b", "a header but no rows"),
         (b"a,b\n\n\n", "a header but no rows"),
-        (b"a,b,a\n1,2,3\n", "more than one column called 'a'"),
+        (b"a,b,a\n1,2,3\n", r"of the same name \(columns 1 and 3\)"),
         (b"a,b\n1,2\n3\n", "line 3: the row has 1 field where the header has 2"),
         (b"\n\na,b\n1,2\n\n3,4,5\n", "line 6: the row has 3 fields where the header has 2"),
         (b'a,b\n"x\ny",2\n3\n', "line 4: the row has 1 field"),
