@@ -10,7 +10,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from fuzz.campaign import PARTS, as_table, run_campaign, run_one, save, serve
+from fuzz.campaign import PARTS, Tally, as_table, run_campaign, run_one, save, serve
 from fuzz.parts import FAILURES
 
 
@@ -30,25 +30,29 @@ def main() -> int:
     minutes = options.minutes if options.inputs is None else None
     print(f"Seed {options.seed}, parts {', '.join(names)}.", flush=True)
     began = time.monotonic()
+    settings = {
+        "seed": options.seed,
+        "minutes": minutes,
+        "asked_inputs": options.inputs,
+        "workers": options.workers,
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+    }
+
+    def tell(tally: Tally) -> None:
+        print(f"{tally.inputs:,} inputs, {len(tally.failures)} failures", flush=True)
+        save(tally, options.out, settings | {"seconds": round(time.monotonic() - began)})
+
     tally = run_campaign(
         seed=options.seed,
         minutes=minutes,
         inputs=options.inputs,
         workers=options.workers,
         names=names,
-        tell=lambda text: print(text, flush=True),
+        tell=tell,
     )
     seconds = time.monotonic() - began
-    settings = {
-        "seed": options.seed,
-        "minutes": minutes,
-        "asked_inputs": options.inputs,
-        "workers": options.workers,
-        "seconds": round(seconds),
-        "date": datetime.now(UTC).date().isoformat(),
-        "python": platform.python_version(),
-    }
-    save(tally, options.out, settings)
+    save(tally, options.out, settings | {"seconds": round(seconds)})
     print(as_table(tally, seconds))
     for failure in tally.failures[:20]:
         print(f"\n{failure['verdict']}: python -m fuzz --replay {failure['seed']}")

@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -103,6 +104,11 @@ class Tally:
     failures: list[dict[str, Any]] = field(default_factory=list)
     given: Counter[str] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def inputs(self) -> int:
+        """Inputs that have run."""
+        return sum(sum(counts.values()) for counts in self.counts.values())
 
     def add(self, seed: str, outcome: Outcome) -> None:
         """Count one input."""
@@ -205,9 +211,9 @@ def run_campaign(
     inputs: int | None,
     workers: int,
     names: list[str],
-    tell: Any = print,
+    tell: Callable[[Tally], object],
 ) -> Tally:
-    """Run parts until the time is over or the inputs are used up."""
+    """Run parts until the time is over or the inputs are used up; tell about it now and then."""
     parts = {name: PARTS[name] for name in names}
     tally = Tally()
     end = None if minutes is None else time.monotonic() + 60 * minutes
@@ -236,8 +242,7 @@ def run_campaign(
     while any(thread.is_alive() for thread in threads):
         for thread in threads:
             thread.join(timeout=30 / len(threads))
-        done = sum(sum(counts.values()) for counts in tally.counts.values())
-        tell(f"{done:,} inputs, {len(tally.failures)} failures")
+        tell(tally)
     return tally
 
 
@@ -262,9 +267,14 @@ def _line(name: str, counts: Counter[str], verdicts: tuple[str, ...]) -> str:
 def save(tally: Tally, folder: Path, settings: dict[str, Any]) -> None:
     """Write the counts and every failing input with its seed."""
     folder.mkdir(parents=True, exist_ok=True)
+    with tally.lock:
+        _save(tally, folder, settings)
+
+
+def _save(tally: Tally, folder: Path, settings: dict[str, Any]) -> None:
     summary = {
         **settings,
-        "inputs": sum(sum(counts.values()) for counts in tally.counts.values()),
+        "inputs": tally.inputs,
         "failures": len(tally.failures),
         "parts": {part: dict(counts) for part, counts in sorted(tally.counts.items())},
         "notes": {part: dict(notes.most_common(60)) for part, notes in sorted(tally.notes.items())},
