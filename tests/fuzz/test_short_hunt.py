@@ -28,6 +28,11 @@ def hunt(part, first, count):
     return verdicts
 
 
+@pytest.mark.parametrize("first", [0, 60, 120])
+def test_random_releases_keep_their_promises_and_give_nothing_away(first):
+    assert hunt("releases", first, 60)[HELD] > 30
+
+
 def test_the_order_of_a_release_is_that_of_its_rows():
     assert hunt("order", 0, 15)[HELD] > 10
 
