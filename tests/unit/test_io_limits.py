@@ -388,3 +388,21 @@ def test_an_explanation_nested_without_end_is_refused(tmp_path):
     (tmp_path / "why.json").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match="is not what"):
         read_explanation(tmp_path / "why.json")
+
+
+def test_a_workbook_that_was_cut_anywhere_is_refused_in_a_sentence(tmp_path):
+    memory = io.BytesIO()
+    pl.DataFrame({"age": range(9), "name": ["Ada"] * 9}).write_excel(memory)
+    whole = memory.getvalue()
+    path = tmp_path / "data.xlsx"
+    rng = random.Random(5)
+    for _ in range(400):
+        data = bytearray(whole)
+        at = rng.randrange(len(data))
+        if rng.random() < 0.5:
+            del data[at : at + rng.choice((1, 60))]
+        else:
+            data[at] ^= 1 << rng.randrange(8)
+        path.write_bytes(data)
+        with contextlib.suppress(DataError):
+            read_table(path)

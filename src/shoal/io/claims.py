@@ -7,6 +7,7 @@ libraries that read them believe it, and end the process when the memory is not 
 from __future__ import annotations
 
 import io
+import lzma
 import re
 import struct
 import zipfile
@@ -58,6 +59,11 @@ def _bytes_of(dtype: Any) -> float:
 
 # -- Excel ---------------------------------------------------------------------------------------
 
+# What the standard library raises for archives that were damaged in one place or another.
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError),
+    *(NotImplementedError, RuntimeError, ValueError, LookupError),
+)
 _CELL_BYTES = 32  # of one cell, empty or not, in the memory of the reader
 _REFERENCE = re.compile(rb"""\sr\s*=\s*["']([A-Za-z]{0,4})([0-9]{1,10})["']""")
 _CELL = re.compile(rb"<(?:\w{1,20}:)?c[\s/>]")
@@ -83,7 +89,7 @@ def check_excel(data: bytes, name: str) -> None:
                         total = _check_sheet(file, name, total)
                     else:
                         total = sum((len(each) for each in _parts(file, name, total)), total)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError):
+    except _DAMAGED:
         message = f"{name} is not a readable Excel file; it is damaged or in another format."
         raise DataError(message) from None
 
