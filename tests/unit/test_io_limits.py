@@ -22,7 +22,7 @@ from shoal.io.rows import guess_rows
 from shoal.limits import LIMITS, limit
 from shoal.profile.names import topics_of
 from shoal.report.advice import read_explanation
-from shoal.settings.job import read_job
+from shoal.settings.job_file import read_job
 from shoal.spoken import hide_credentials, safe_lines
 
 MEGA = 1 << 20
