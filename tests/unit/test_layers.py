@@ -130,6 +130,17 @@ def test_verification_reaches_nothing_of_what_makes_a_release():
     }
 
 
+def test_a_release_reaches_its_file_through_one_door_only():
+    # Whoever else writes a table writes something that was never read back and verified.
+    writers = {"stage_table", "stage_sql", "write_table"}
+    users = {
+        module
+        for module, path in find_modules(SOURCE).items()
+        if any(name.rpartition(".")[2] in writers for name in imported_names(path, "shoal"))
+    }
+    assert {module for module in users if room_of(module) not in {"io", ""}} == {"shoal.stage"}
+
+
 def test_no_file_is_named_utils():
     assert [path.name for path in SOURCE.rglob("util*")] == []
 

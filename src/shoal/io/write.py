@@ -38,7 +38,8 @@ def write_table(
     """Write a table to a file, a database, or standard output when the target is ``-``.
 
     The previous file is replaced in one step once the new one is complete; its permissions
-    are kept. A table of a database is written in one transaction.
+    are kept. A table of a database is written in one transaction. For a release use
+    `Release.write`, which also verifies what it has written.
 
     Args:
         frame: the table.
