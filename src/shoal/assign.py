@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.encode import Attribute, EncodedTable, narrow
+from shoal.enforce import GroupState
 from shoal.hierarchy import canonical_label
 from shoal.kernels.assign import assign_rows
-from shoal.kernels.merge import close_groups
 from shoal.kernels.space import Columns
 from shoal.measures.base import CostModel
 from shoal.scan import Scanner
@@ -62,27 +62,13 @@ class FittedGroups:
             table, attributes=tuple(replace(a, has_missing=True) for a in table.attributes)
         )
         model = CostModel.bind(measure, table, table.sensitive[0] if table.sensitive else None)
-        scanner = Scanner.build(table, model)
-        groups = scanner.groups(partition.n_groups)
-        hists = np.zeros((scanner.n_classes, partition.n_groups), np.int64)
-        costs = np.zeros(partition.n_groups, np.int64)
-        close_groups(
-            scanner.space,
-            scanner.rows,
-            partition.order,
-            partition.starts,
-            scanner.classes,
-            scanner.query(),
-            groups,
-            hists,
-            costs,
-        )
+        state = GroupState(Scanner.build(table, model), partition)
         return cls(
             tuple(replace(a, codes=_NONE) for a in table.attributes),
             _without_rows(model, 0),
-            groups,
-            hists,
-            costs,
+            state.groups,
+            state.hists,
+            state.costs,
         )
 
     def assign(self, frame: pl.DataFrame) -> NDArray[np.int64]:

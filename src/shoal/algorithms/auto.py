@@ -9,12 +9,12 @@ import numpy as np
 
 from shoal.algorithms.agglomerative import Agglomerative
 from shoal.algorithms.base import Algorithm, Run, no_warning
+from shoal.algorithms.checks import check_choice
 from shoal.algorithms.k_member import KMember
 from shoal.algorithms.kaca import KACA
 from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.sequential import Sequential
 from shoal.enforce import GroupState, enforce
-from shoal.errors import OptionError, did_you_mean
 from shoal.refine import EFFORTS, refine_partition
 
 if TYPE_CHECKING:
@@ -62,11 +62,7 @@ class Auto(Algorithm):
 
     def __post_init__(self) -> None:
         """Check the options."""
-        if self.effort not in EFFORTS:
-            hint = did_you_mean(str(self.effort), EFFORTS)
-            raise OptionError(
-                f"effort of 'auto' must be one of {', '.join(EFFORTS)}, got {self.effort!r}.{hint}"
-            )
+        check_choice(self, "effort", tuple(EFFORTS))
 
     @property
     def seams(self) -> tuple[Effort, ...]:

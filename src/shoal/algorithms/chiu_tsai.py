@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Run
+from shoal.algorithms.checks import check_whole
 from shoal.encode import EncodedTable
 from shoal.enforce import enforce
-from shoal.errors import OptionError
 from shoal.kernels.centres import closest_centres
 from shoal.measures.base import Grouped
 from shoal.measures.forms import LinearForm, LogForm
@@ -66,12 +66,7 @@ class ChiuTsai(Algorithm):
 
     def __post_init__(self) -> None:
         """Check the options."""
-        times = self.max_iterations
-        if isinstance(times, bool) or not isinstance(times, int) or times < 1:
-            raise OptionError(
-                "max_iterations of 'chiu-tsai' must be a whole number of at least 1, "
-                f"got {times!r}."
-            )
+        check_whole(self, "max_iterations")
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""

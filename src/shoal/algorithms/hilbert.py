@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Run
-from shoal.errors import OptionError
+from shoal.algorithms.checks import check_flag
 from shoal.kernels.curve import curve_keys, cut_runs
 from shoal.partition import Partition
 
@@ -65,8 +65,7 @@ class Hilbert(Algorithm):
 
     def __post_init__(self) -> None:
         """Check the options."""
-        if not isinstance(self.rescale, bool):
-            raise OptionError(f"rescale of 'hilbert' must be true or false, got {self.rescale!r}.")
+        check_flag(self, "rescale")
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""

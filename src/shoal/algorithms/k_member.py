@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Run
 from shoal.algorithms.blocked import BlockedRows
+from shoal.algorithms.checks import check_choice, check_number
 from shoal.errors import OptionError
 from shoal.kernels.grow import grow_clusters, join_leftovers
 from shoal.kernels.scan import load_query
@@ -57,20 +57,8 @@ class KMember(Algorithm):
 
     def __post_init__(self) -> None:
         """Check the options."""
-        penalty = self.class_penalty
-        if penalty is not None and (
-            isinstance(penalty, bool)
-            or not isinstance(penalty, int | float)
-            or not math.isfinite(penalty)
-            or penalty < 0
-        ):
-            raise OptionError(
-                f"class_penalty of 'k-member' must be a number of at least 0, got {penalty!r}."
-            )
-        if self.variant not in ("byun", "goldberger-tassa"):
-            raise OptionError(
-                f"variant of 'k-member' must be 'byun' or 'goldberger-tassa', got {self.variant!r}."
-            )
+        check_number(self, "class_penalty", 0)
+        check_choice(self, "variant", ("byun", "goldberger-tassa"))
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,8 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Run
 from shoal.algorithms.blocked import BlockedRows
-from shoal.errors import OptionError, PromiseError
+from shoal.algorithms.checks import check_number
+from shoal.errors import PromiseError
 from shoal.kernels.threshold import DELETED, FREE, grow_to_threshold, join_cheapest
 from shoal.partition import Partition
 from shoal.scan import take_columns
@@ -67,16 +67,7 @@ class LoukidesShao(Algorithm):
 
     def __post_init__(self) -> None:
         """Check the options."""
-        limit = self.threshold
-        if limit is not None and (
-            isinstance(limit, bool)
-            or not isinstance(limit, int | float)
-            or not math.isfinite(limit)
-            or not 0 <= limit <= 1
-        ):
-            raise OptionError(
-                f"threshold of 'loukides-shao' must be a number from 0 to 1, got {limit!r}."
-            )
+        check_number(self, "threshold", 0, 1)
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table; deleted rows are suppressed."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Run
-from shoal.errors import OptionError, did_you_mean
+from shoal.algorithms.checks import check_choice, check_flag
+from shoal.errors import OptionError
 from shoal.kernels.median import cut_medians
 from shoal.kernels.splits import Shape
 from shoal.partition import Partition
@@ -72,16 +73,9 @@ class Mondrian(Algorithm):
 
     def __post_init__(self) -> None:
         """Check the options."""
-        if not isinstance(self.relaxed, bool):
-            raise OptionError(f"relaxed of 'mondrian' must be true or false, got {self.relaxed!r}.")
-        for option, known in (("cuts", get_args(Cuts)), ("value_order", get_args(ValueOrder))):
-            value = getattr(self, option)
-            if value not in known:
-                hint = did_you_mean(str(value), known)
-                raise OptionError(
-                    f"{option} of 'mondrian' must be one of {', '.join(known)}, "
-                    f"got {value!r}.{hint}"
-                )
+        check_flag(self, "relaxed")
+        check_choice(self, "cuts", get_args(Cuts))
+        check_choice(self, "value_order", get_args(ValueOrder))
         if self.relaxed and self.cuts == "cheapest":
             raise OptionError(
                 "relaxed of 'mondrian' works with cuts='widest' only, as a relaxed cut lies in the "

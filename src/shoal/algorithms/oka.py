@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Run
 from shoal.algorithms.blocked import similar_groups
-from shoal.errors import OptionError
+from shoal.algorithms.checks import check_whole
 from shoal.kernels.centroid import (
     CentroidBlocks,
     Centroids,
@@ -69,11 +69,7 @@ class OKA(Algorithm):
 
     def __post_init__(self) -> None:
         """Check the options."""
-        times = self.iterations
-        if isinstance(times, bool) or not isinstance(times, int) or times < 1:
-            raise OptionError(
-                f"iterations of 'oka' must be a whole number of at least 1, got {times!r}."
-            )
+        check_whole(self, "iterations")
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
