@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 from shoal.errors import OptionError, did_you_mean
 
-__all__ = ["Room", "algorithms", "load", "measures", "names", "privacy_models"]
+__all__ = ["Family", "algorithms", "load", "measures", "names", "privacy_models"]
 
-Room = Literal["algorithms", "measures", "privacy"]
+Family = Literal["algorithms", "measures", "privacy"]
 
-_BUILT_IN: dict[Room, dict[str, str]] = {
+_BUILT_IN: dict[Family, dict[str, str]] = {
     "algorithms": {
         "auto": "shoal.algorithms.auto:Auto",
         "k-member": "shoal.algorithms.k_member:KMember",
@@ -63,30 +63,30 @@ _SINGULAR = {"algorithms": "algorithm", "measures": "measure", "privacy": "priva
 
 
 @lru_cache(maxsize=3)
-def _table(room: Room) -> dict[str, str]:
+def _table(family: Family) -> dict[str, str]:
     # importlib.metadata is slow to import and only needed when names are looked up
     from importlib.metadata import entry_points
 
-    table = {point.name: point.value for point in entry_points(group=f"shoal.{room}")}
-    return {**_BUILT_IN[room], **{n: v for n, v in table.items() if n not in _BUILT_IN[room]}}
+    table = {point.name: point.value for point in entry_points(group=f"shoal.{family}")}
+    return {**_BUILT_IN[family], **{n: v for n, v in table.items() if n not in _BUILT_IN[family]}}
 
 
-def names(room: Room) -> tuple[str, ...]:
-    """Return all names of a room, built-in ones first."""
-    return tuple(_table(room))
+def names(family: Family) -> tuple[str, ...]:
+    """Return all names of a family, built-in ones first."""
+    return tuple(_table(family))
 
 
-def load(room: Room, name: str) -> Any:
+def load(family: Family, name: str) -> Any:
     """Return the class behind a name.
 
     Raises:
         OptionError: no such name; says which one was probably meant.
     """
-    table = _table(room)
+    table = _table(family)
     if name not in table:
         hint = did_you_mean(str(name), table)
         raise OptionError(
-            f"Unknown {_SINGULAR[room]} {name!r}.{hint} Known: {', '.join(sorted(table))}."
+            f"Unknown {_SINGULAR[family]} {name!r}.{hint} Known: {', '.join(sorted(table))}."
         )
     module, _, attribute = table[name].partition(":")
     return getattr(importlib.import_module(module), attribute)

@@ -19,7 +19,7 @@ def anonymize(
         typer.Argument(
             metavar="DATA",
             show_default=False,
-            help="A file or a database URL; - is a stream. May stand in the job file.",
+            help="A file or a database URL; - is standard input. May stand in the job file.",
         ),
     ] = None,
     *,
@@ -29,7 +29,7 @@ def anonymize(
     promises: PrivacyFlags,
     reading: Reading,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything, say what would be done, stop.")
+        bool, typer.Option("--dry-run", help="Check everything, say what would be done, and stop.")
     ] = False,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,

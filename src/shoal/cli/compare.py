@@ -19,22 +19,31 @@ __all__ = ["compare"]
 
 @takes_flags(seed="Of every run; 0 unless given.")
 def compare(
-    source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is a stream.")],
+    source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is standard input.")],
     *,
     job: opt.JobFile = None,
     k: Annotated[
-        str, typer.Option("--k", "-k", help="Sizes of the smallest group.", metavar="NUMBERS")
+        str,
+        typer.Option(
+            "--k", "-k", help="The values of k to compare, as in 5,10,25.", metavar="NUMBERS"
+        ),
     ] = "2,5,10,25,50",
     algorithms: Annotated[
-        str, typer.Option(help="See 'shoal algorithms'.", metavar="NAMES")
+        str,
+        typer.Option(
+            help="The algorithms to compare; 'shoal algorithms' lists them.", metavar="NAMES"
+        ),
     ] = "auto,k-member,sequential,mondrian",
     measures: Annotated[
-        str | None, typer.Option(help="What is minimised; see 'shoal measures'.", metavar="NAMES")
+        str | None,
+        typer.Option(
+            help="The losses to keep small; 'shoal measures' lists them.", metavar="NAMES"
+        ),
     ] = None,
     asked: Asked,
     report: Annotated[
         str | None,
-        typer.Option(help="Write the frontier as a page (HTML).", metavar="FILE"),
+        typer.Option(help="Also write the comparison as a page (HTML).", metavar="FILE"),
     ] = None,
     out: Annotated[
         str | None,

@@ -20,7 +20,7 @@ __all__ = ["explain"]
 
 @takes_flags(seed="Of every run; 0 unless given.")
 def explain(
-    source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is a stream.")],
+    source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is standard input.")],
     *,
     job: opt.JobFile = None,
     asked: Asked,

@@ -44,28 +44,37 @@ class PrivacyFlags:
 
     l_diversity: Annotated[
         float | None,
-        opt.in_promises(help="Each group holds L well-represented values.", metavar="L"),
+        opt.in_promises(
+            help="Every group holds L sensitive values; --l-kind says how they count.", metavar="L"
+        ),
     ] = None
     l_kind: Annotated[
         str | None,
-        opt.in_promises(help="frequency, distinct, entropy or recursive.", metavar="KIND"),
+        opt.in_promises(
+            help="How they count: frequency, distinct, entropy or recursive.", metavar="KIND"
+        ),
     ] = None
-    l_c: Annotated[float | None, opt.in_promises(help="c of recursive (c,l).", metavar="C")] = None
+    l_c: Annotated[
+        float | None, opt.in_promises(help="The c of recursive (c,l)-diversity.", metavar="C")
+    ] = None
     t_closeness: Annotated[
         float | None,
-        opt.in_promises(help="No group is further than T from the table.", metavar="T"),
+        opt.in_promises(
+            help="Sensitive values are spread in a group as in the table, up to T.", metavar="T"
+        ),
     ] = None
     t_distance: Annotated[
-        str | None, opt.in_promises(help="equal or ordered.", metavar="DISTANCE")
+        str | None, opt.in_promises(help="How T is measured: equal or ordered.", metavar="DISTANCE")
     ] = None
     alpha: Annotated[
         float | None,
-        opt.in_promises(help="No value is more frequent in a group (alpha,k).", metavar="ALPHA"),
+        opt.in_promises(help="No sensitive value has a larger share of a group.", metavar="ALPHA"),
     ] = None
     privacy_column: Annotated[
         str | None,
         opt.in_promises(
-            help="The sensitive column of these promises; all unless given.", metavar="COLUMN"
+            help="The sensitive column these promises are about; all unless given.",
+            metavar="COLUMN",
         ),
     ] = None
 

@@ -37,14 +37,16 @@ def _group(context: typer.Context) -> None:
 
 @hierarchy.command()
 def build(
-    source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is a stream.")],
+    source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is standard input.")],
     column: Annotated[str, typer.Option("--column", "-c", help="The column.", metavar="COLUMN")],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="The hierarchy file; - is a stream.")
+        str, typer.Option("--output", "-o", help="The hierarchy file; - is standard output.")
     ],
     method: Annotated[
         str | None,
-        typer.Option(help="interval, prefix, date, frequency or flat; by data type unless given."),
+        typer.Option(
+            help="interval, prefix, date, frequency or flat; chosen by the data unless given."
+        ),
     ] = None,
     widths: Annotated[
         str | None, typer.Option(help="interval: widths, as in 5,10,20.", metavar="NUMBERS")
@@ -105,7 +107,8 @@ def build(
 def check(
     file: Annotated[str, typer.Argument(metavar="HIERARCHY", help="The hierarchy file.")],
     data: Annotated[
-        str | None, typer.Option("--data", help="A table it must cover.", metavar="FILE")
+        str | None,
+        typer.Option("--data", help="A table whose values it must hold.", metavar="FILE"),
     ] = None,
     column: Annotated[
         str | None, typer.Option("--column", "-c", help="The column of that table.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from shoal.cli.options import Debug
 
 if TYPE_CHECKING:
-    from shoal.registry import Room
+    from shoal.registry import Family
 
 __all__ = ["algorithms", "measures", "privacy_models"]
 
@@ -30,7 +30,7 @@ def privacy_models(debug: Debug = False) -> None:
     _show("privacy", "Privacy models", "--job or flags of their own")
 
 
-def _show(room: Room, title: str, option: str) -> None:
+def _show(family: Family, title: str, option: str) -> None:
     from rich.table import Table
 
     from shoal import registry
@@ -38,12 +38,12 @@ def _show(room: Room, title: str, option: str) -> None:
 
     table = Table(title=f"{title} ({option})", title_justify="left", box=None, pad_edge=False)
     table.add_column("name", no_wrap=True, style="bold")
-    if room == "measures":
+    if family == "measures":
         table.add_column("minimise", justify="center")
     table.add_column("what")
     table.add_column("source", style="dim")
-    for name in registry.names(room):
-        found = registry.load(room, name)
-        marks = ["yes" if found.can_minimise else ""] if room == "measures" else []
+    for name in registry.names(family):
+        found = registry.load(family, name)
+        marks = ["yes" if found.can_minimise else ""] if family == "measures" else []
         table.add_row(name, *marks, found.title, found.citation)
     open_console().print(table)

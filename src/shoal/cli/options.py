@@ -51,7 +51,7 @@ Quiet = Annotated[
 ]
 JobFile = Annotated[
     str | None,
-    in_files("--job", help="A job file; flags given beside it win over it.", metavar="FILE"),
+    in_files("--job", help="A job file; options given here count more than it.", metavar="FILE"),
 ]
 MissingValues = Annotated[str | None, typer_option(INPUT_OPTIONS["missing_values"])]
 Delimiter = Annotated[str | None, typer_option(INPUT_OPTIONS["delimiter"])]

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import NoReturn
 
-from shoal.cli.aside import Aside
+from shoal.cli.interruptible import InterruptibleCall
 from shoal.cli.streams import discard, open_streams, quiet_libraries
 from shoal.errors import ShoalError
 from shoal.inputs import Watch, watching_inputs
@@ -85,9 +85,9 @@ def run_program(arguments: Sequence[str]) -> NoReturn:
         sys.unraisablehook = lambda _: None
         threading.excepthook = lambda _: None
     warnings.showwarning = lambda message, *_, **__: _say(f"Warning: {message}")
-    aside = Aside(lambda: _call(arguments))
-    status = run(arguments, call=aside.wait)
-    if aside.running:
+    call = InterruptibleCall(lambda: _call(arguments))
+    status = run(arguments, call=call.wait)
+    if call.running:
         # Stopped in the middle of the work: nobody waits for it to end.
         os._exit(status)
     for stream in (sys.stdout, sys.stderr):

@@ -13,16 +13,18 @@ from shoal.cli.flags import Asked, Reading, takes_flags
 __all__ = ["score"]
 
 
-@takes_flags(measure_options="Option of a measure; repeat it.")
+@takes_flags(measure_options="An option of a measure; may be repeated.")
 def score(
-    original: Annotated[str, typer.Argument(metavar="DATA", help="The table before.")],
+    original: Annotated[str, typer.Argument(metavar="DATA", help="The original table.")],
     published: Annotated[str, typer.Argument(metavar="RELEASE", help="The published table.")],
     *,
     job: opt.JobFile = None,
     asked: Asked,
     measures: Annotated[
         str | None,
-        typer.Option(help="As in ncp,lm,kl; the common ones unless given.", metavar="NAMES"),
+        typer.Option(
+            help="Which ones, as in ncp,lm,kl; the common ones unless given.", metavar="NAMES"
+        ),
     ] = None,
     reading: Reading,
     debug: opt.Debug = False,

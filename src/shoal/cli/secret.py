@@ -38,7 +38,8 @@ def fingerprint(
         str, typer.Option("--secret", help="The key file of the release.", metavar="FILE")
     ],
     certificate: Annotated[
-        str | None, typer.Option(help="Say whether it belongs to this input.", metavar="FILE")
+        str | None,
+        typer.Option(help="A certificate: say whether it belongs to this input.", metavar="FILE"),
     ] = None,
     debug: Debug = False,
 ) -> None:

@@ -16,7 +16,7 @@ __all__ = ["verify"]
 @takes_flags()
 def verify(
     published: Annotated[
-        str, typer.Argument(metavar="RELEASE", help="The published table; - is a stream.")
+        str, typer.Argument(metavar="RELEASE", help="The published table; - is standard input.")
     ],
     *,
     job: opt.JobFile = None,

@@ -42,7 +42,7 @@ class Input:
     path: str | None = option(
         default=None,
         check=_text,
-        help="The table: a file or a database URL; - is a stream.",
+        help="The table: a file or a database URL; - is standard input.",
         path=True,
     )
     missing_values: tuple[str, ...] | None = option(
@@ -60,7 +60,7 @@ class Input:
     format: str | None = option(
         default=None,
         check=_text,
-        help="csv, tsv, parquet, arrow, xlsx or jsonl, where the ending does not say it.",
+        help="csv, tsv, parquet, arrow, xlsx or jsonl, if the name of the file does not say it.",
         flag=_file("--format", on=_READERS, metavar="FORMAT"),
     )
     memory_check: bool = option(
@@ -90,20 +90,20 @@ class Output:
     table: str | None = option(
         default=None,
         check=_text,
-        help="The release; - is a stream.",
+        help="Where the release goes; - is standard output.",
         path=True,
         flag=_file("--output", "-o", on=("anonymize", "refine")),
     )
     format: str | None = option(
         default=None,
         check=_text,
-        help="Of the release, where its ending does not say it.",
+        help="The format of the release, if the name of its file does not say it.",
         flag=_file("--output-format", on=("anonymize",), metavar="FORMAT"),
     )
     if_exists: str | None = option(
         default=None,
         check=_text,
-        help="A table of a database that is there already: fail or replace.",
+        help="If the table is already in the database: fail or replace.",
         flag=_file("--if-exists", on=("anonymize",), metavar="CHOICE"),
     )
     certificate: str | None = option(
@@ -131,13 +131,13 @@ class Output:
     explanation: str | None = option(
         default=None,
         check=_text,
-        help="What 'shoal explain --out' wrote, for the report.",
+        help="A file of 'shoal explain --out', to be shown in the report.",
         path=True,
         flag=_file("--explanation", on=("anonymize",)),
     )
     sampling_fraction: float | None = option(
         default=None,
-        help="Share of the population in the table, for the risks in the report.",
+        help="The share of the population that is in the table; risks in the report use it.",
         flag=_file("--sampling-fraction", on=("anonymize",), metavar="SHARE"),
     )
 

@@ -101,65 +101,69 @@ class Request:
 
     quasi_identifiers: str | Iterable[str] = option(
         check=_names,
-        help="Generalised: could single a person out.",
+        help="Columns that could single a person out, as age or ZIP code; generalised.",
         functions=_BOTH,
         flag=_columns("--qi", "--quasi-identifier", on=_ALL_COMMANDS),
     )
     sensitive: str | Iterable[str] = option(
         default=(),
         check=_names,
-        help="Published as they are; promises may be made about them.",
+        help="Columns to be protected, as a diagnosis; published as they are.",
         functions=_BOTH,
         flag=_columns("--sensitive", on=_ALL_COMMANDS),
     )
     identifiers: str | Iterable[str] = option(
         default=(),
         check=_names,
-        help="Removed: they name people.",
+        help="Columns that name people; removed.",
         functions=_BOTH,
         flag=_columns("--identifier"),
     )
     insensitive: str | Iterable[str] = option(
         default=(),
         check=_names,
-        help="Published as they are.",
+        help="Columns that give nobody away; published as they are.",
         functions=_BOTH,
         flag=_columns("--insensitive"),
     )
     drop: str | Iterable[str] = option(
-        default=(), check=_names, help="Removed.", functions=_BOTH, flag=_columns("--drop")
+        default=(),
+        check=_names,
+        help="Columns that are not needed; removed.",
+        functions=_BOTH,
+        flag=_columns("--drop"),
     )
     hierarchies: Mapping[str, Any] | None = option(
         default=None,
-        help="Hierarchy file of a column; repeat it.",
+        help="The hierarchy file of a column; may be repeated.",
         functions=_BOTH,
         detail="hierarchy",
         flag=_detail("hierarchy", "FILE", "zip=zip.csv"),
     )
     kinds: Mapping[str, Any] | None = option(
         default=None,
-        help=f"{_words(Kind)}; repeat it.",
+        help=f"What a column holds: {_words(Kind)}; may be repeated.",
         functions=_BOTH,
         detail="kind",
         flag=_detail("kind", "KIND", "zip=set"),
     )
     orders: Mapping[str, Sequence[Any]] | None = option(
         default=None,
-        help="Values of an ordinal column, low to high.",
+        help="The values of an ordinal column, low to high; may be repeated.",
         functions=_BOTH,
         detail="order",
         flag=_detail("order", "A,B,...", "size=small,medium,large"),
     )
     weights: Mapping[str, float] | None = option(
         default=None,
-        help="How much a loss counts; 1 unless given.",
+        help="How much a loss in a column counts, 1 unless given; may be repeated.",
         functions=_BOTH,
         detail="weight",
         flag=_detail("weight", "NUMBER", "zip=2"),
     )
     k: int = option(
         check=whole(2),
-        help="Nobody stands out from fewer than k.",
+        help="Nobody stands out from fewer than k rows.",
         certificate=True,
         functions=_BOTH,
         flag=Flag(
@@ -181,7 +185,7 @@ class Request:
     max_suppression: float = option(
         default=0.0,
         check=share,
-        help="Share of rows that may be left out.",
+        help="The share of rows that may be left out, 0 to 1.",
         certificate=True,
         functions=("anonymize",),
         flag=Flag(
@@ -191,7 +195,7 @@ class Request:
     missing: str = option(
         default="category",
         check=one_of(*MISSING_MODES),
-        help=f"Missing values: {_words(MISSING_MODES)}.",
+        help=f"How missing values are treated: {_words(MISSING_MODES)}.",
         certificate=True,
         functions=_BOTH,
         flag=_columns("--missing", on=("anonymize",), metavar="HOW"),
@@ -199,7 +203,7 @@ class Request:
     algorithm: str = option(
         default="auto",
         check=anything,
-        help="See 'shoal algorithms'.",
+        help="How groups are formed; 'shoal algorithms' lists the ways.",
         certificate=True,
         functions=("anonymize",),
         flag=_search("--algorithm", on=("anonymize", "explain"), metavar="NAME"),
@@ -208,7 +212,7 @@ class Request:
         default=None,
         check=mapping,
         given="Mapping[str, Any] | None",
-        help="Option of the algorithm; repeat it.",
+        help="An option of the algorithm; may be repeated.",
         certificate=True,
         functions=("anonymize",),
         flag=_search(
@@ -219,14 +223,14 @@ class Request:
                 "--effort",
                 on=("anonymize",),
                 metavar="EFFORT",
-                help=f"Of the algorithm auto: {_words(EFFORTS)}.",
+                help=f"How hard the algorithm auto searches: {_words(EFFORTS)}.",
             )
         },
     )
     measure: str = option(
         default="ncp",
         check=anything,
-        help="What is minimised; see 'shoal measures'.",
+        help="The loss that is kept small; 'shoal measures' lists them.",
         certificate=True,
         functions=_BOTH,
         flag=_search("--measure", on=("anonymize", "refine", "explain"), metavar="NAME"),
@@ -235,7 +239,7 @@ class Request:
         default=None,
         check=mapping,
         given="Mapping[str, Any] | None",
-        help="Option of the measure; repeat it.",
+        help="An option of the measure; may be repeated.",
         certificate=True,
         functions=_BOTH,
         flag=_search(
@@ -248,21 +252,21 @@ class Request:
     seed: int | None = option(
         default=None,
         check=or_none(whole(0)),
-        help="Repeat a run exactly; keep it secret.",
+        help="A number that repeats a run exactly; keep it secret.",
         functions=_BOTH,
         flag=_search("--seed", on=_TABLE_COMMANDS, metavar="NUMBER"),
     )
     threads: int | None = option(
         default=None,
         check=or_none(whole(1)),
-        help="All cores unless given.",
+        help="How many threads work; one per core unless given.",
         functions=_BOTH,
         flag=_search("--threads", on=("anonymize",), metavar="NUMBER"),
     )
     block_rows: int | None = option(
         default=None,
         check=or_none(whole(1)),
-        help="Cut larger tables into blocks; chosen unless given.",
+        help="Larger tables are cut into blocks of so many rows; chosen unless given.",
         certificate=True,
         functions=("anonymize",),
         flag=_search("--block-rows", on=("anonymize",), metavar="ROWS"),
@@ -270,7 +274,7 @@ class Request:
     refine: str | None = option(
         default=None,
         check=or_none(one_of(*EFFORTS)),
-        help=f"Improve what any algorithm finds: {_words(EFFORTS)}.",
+        help=f"Also improve what the algorithm found: {_words(EFFORTS)}.",
         certificate=True,
         functions=("anonymize",),
         flag=_search("--refine", on=("anonymize",), metavar="EFFORT"),
@@ -278,14 +282,14 @@ class Request:
     effort: str = option(
         default="balanced",
         check=one_of(*EFFORTS),
-        help=f"{_words(EFFORTS)}.",
+        help=f"How hard to search: {_words(EFFORTS)}.",
         functions=("refine",),
         flag=_search("--effort", on=("refine",), metavar="EFFORT"),
     )
     sweeps: int | None = option(
         default=None,
         check=or_none(whole(1)),
-        help="How often to go over all groups, instead of as often as it pays.",
+        help="Go over all groups so many times, not as often as it pays.",
         functions=("refine",),
         flag=_search("--sweeps", on=("refine",), metavar="N"),
     )
@@ -338,7 +342,7 @@ class Request:
                 on=("anonymize",),
                 panel="Files",
                 metavar="FORM",
-                help="Generalised numbers: interval, bounds, struct, mean or median.",
+                help="How numbers are written: interval, bounds, struct, mean or median.",
             )
         },
     )

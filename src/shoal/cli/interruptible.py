@@ -10,13 +10,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-__all__ = ["Aside"]
+__all__ = ["InterruptibleCall"]
 
 _STACK = 64 << 20  # compiling recurses deeply, and threads have little stack on some systems
 _LOOK = 0.2  # seconds; some systems do not interrupt a wait that has no end
 
 
-class Aside:
+class InterruptibleCall:
     """One call in another thread.
 
     Attributes:
