@@ -36,8 +36,7 @@ def test_groups_of_a_file_are_improved_and_published(shoal_runs, table, groups, 
     )
     content = json.loads(certificate.read_text())
     assert content["scores"]["ncp"] < given["ncp"]
-    assert content["lower_bound"]["bound"] <= content["scores"]["ncp"]
-    assert content["lower_bound"]["loss_over_bound"] >= 1
+    assert "lower_bound" not in content  # it is about the original: for the holder of the data
     assert shoal.verify(read_table(safe), 5, quasi_identifiers=["age", "zip", "sex"])
 
 
