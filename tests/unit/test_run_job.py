@@ -4,6 +4,7 @@ import json
 import pickle
 import threading
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -263,6 +264,38 @@ def test_a_column_may_be_described_in_words():
     assert (column.kind, column.hierarchy.name, column.order) == ("set", "zip.csv", ("a",))
     with pytest.raises(shoal.RoleError, match="must be one of"):
         shoal.JobColumn(role="quasi")
+
+
+def test_models_styles_and_numbers_of_numpy_survive_a_job_file(tmp_path):
+    job = shoal.Job(
+        k=np.int64(3),
+        max_suppression=np.float64(0.25),
+        privacy=[shoal.LDiversity(2, kind="distinct"), {"model": "alpha-k", "alpha": 0.5}],
+        style=shoal.Style(numeric="bounds"),
+    )
+    shoal.write_job(job, tmp_path / "job.toml")
+    assert shoal.read_job(tmp_path / "job.toml") == job
+    assert job == job.replaced(privacy=job.privacy)
+    request = job.replaced(
+        columns={"age": shoal.JobColumn(role="quasi-identifier")},
+    ).request()
+    assert request.privacy[0] == shoal.LDiversity(2, kind="distinct")
+    assert request.style == shoal.Style(numeric="bounds")
+    assert shoal.Job(privacy=shoal.AlphaK(0.5)).privacy == ({"model": "alpha-k", "alpha": 0.5},)
+
+
+def test_a_release_is_checked_in_the_format_that_its_job_wrote(source, tmp_path):
+    (tmp_path / "job.toml").write_text(
+        "k = 3\n[input]\npath = 'patients'\nformat = 'csv'\n"
+        "[output]\ntable = 'safe'\nformat = 'parquet'\n"
+        + "".join(f"[columns.{name}]\nrole = '{role}'\n" for name, role in ROLES.items())
+    )
+    source.rename(tmp_path / "patients")
+    job, safe, data = (str(tmp_path / name) for name in ("job.toml", "safe", "patients"))
+    assert run(["anonymize", "--job", job, "--quiet"]) == 0
+    assert pl.read_parquet(safe).height == 60
+    assert run(["verify", safe, "--job", job, "--quiet"]) == 0
+    assert run(["score", data, safe, "--job", job]) == 0
 
 
 def test_a_job_can_be_sent_to_another_process(job):

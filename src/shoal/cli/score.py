@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -35,14 +34,14 @@ def score(
     that are not published count as fully generalised.
     """
     del debug
-    from shoal.cli.settings import job_of
+    from shoal.cli.settings import job_of, release_of
     from shoal.settings.inputs import numeric_columns, read_input
 
     wanted = job_of(job, asked, source=original, reading=reading)
     columns = wanted.schema_options()
     numeric = numeric_columns(columns["kinds"])
     before = read_input(wanted.input, numeric=numeric)
-    after = read_input(replace(wanted.input, path=published), numeric=numeric)
+    after = read_input(release_of(wanted, published, reading), numeric=numeric)
     names = None if measures is None else opt.parse_names([measures])
 
     import narwhals as nw

@@ -17,7 +17,7 @@ from shoal.settings.request import OPTIONS
 if TYPE_CHECKING:
     from shoal.settings.job import Job, JobColumn
 
-__all__ = ["job_of", "merge_privacy", "noting_written"]
+__all__ = ["job_of", "merge_privacy", "noting_written", "release_of"]
 
 # A column has one way to be generalised: a flag for one of these replaces the job's others.
 _WAYS = ("hierarchy", "kind", "order")
@@ -79,6 +79,11 @@ def job_of(
     )
     note_hierarchies(wanted)
     return wanted
+
+
+def release_of(job: Job, path: str, reading: Said) -> Input:
+    """Return how a release is read: as the job would have written it."""
+    return replace(job.input, path=path, format=reading.get("format", job.output.format))
 
 
 def _check_effort(options: Mapping[str, Any]) -> None:

@@ -31,7 +31,7 @@ def verify(
     Exit status: 0 every promise holds, 1 one does not, 2 it could not be checked.
     """
     del debug
-    from shoal.cli.settings import job_of
+    from shoal.cli.settings import job_of, release_of
     from shoal.settings.inputs import missing_texts
 
     wanted = job_of(job, asked, promises=promises, source=published, reading=reading)
@@ -44,11 +44,12 @@ def verify(
     from shoal.publish.verify import columns_needed, verify_table
 
     quasi, sensitive = columns["quasi_identifiers"], columns["sensitive"]
+    source = release_of(wanted, published, reading)
     promised = promises_of(parse_privacy(wanted.privacy))
     written = read_written(
         published,
-        format=wanted.input.format,
-        delimiter=wanted.input.delimiter,
+        format=source.format,
+        delimiter=source.delimiter,
         pick=lambda names: list(dict.fromkeys(columns_needed(names, quasi, sensitive))) or names,
     )
     found = verify_table(
@@ -57,7 +58,7 @@ def verify(
         quasi_identifiers=quasi,
         sensitive=sensitive,
         promises=promised,
-        missing_values=missing_texts(wanted.input),
+        missing_values=missing_texts(source),
         spelled=written.spelled,
     )
     if not quiet:

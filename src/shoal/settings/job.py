@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +79,7 @@ class Job:
         columns: the role, kind, hierarchy, weight and order of each column.
         missing_values: what stands for a missing value in a text file.
         options: the options of ``shoal.anonymize`` that are not about columns, by their names;
-            ``privacy`` as tables with a ``model`` and that model's options.
+            ``privacy`` as models or as tables with a ``model`` and that model's options.
 
     Raises:
         OptionError: there is no such option.
@@ -103,9 +103,10 @@ class Job:
         self.input = source
         self.output = output if isinstance(output, Output) else Output(table=output)
         self.columns = dict(columns or {})
+        said = {name: _plain(value, JOB_OPTIONS[name]) for name, value in options.items()}
         self.options: dict[str, Any] = {
-            name: tuple(value) if JOB_OPTIONS[name].plain_type == MODELS else value
-            for name, value in options.items()
+            name: value
+            for name, value in said.items()
             if value is not None and (value or not is_open(JOB_OPTIONS[name]))
         }
 
@@ -167,6 +168,18 @@ class Job:
             OptionError: an option is out of range, or k is not said.
         """
         return Request(**self.arguments())
+
+
+def _plain(value: Any, row: Option) -> Any:
+    """Return what a file can hold: tables for models and styles, Python's numbers for numpy's."""
+    if value is None:
+        return None
+    if row.plain_type == MODELS:
+        models = [value] if isinstance(value, Mapping) or hasattr(value, "to_dict") else value
+        return tuple(model.to_dict() if hasattr(model, "to_dict") else model for model in models)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: getattr(value, each.name) for each in fields(value)}
+    return value.item() if hasattr(value, "item") else value
 
 
 def is_open(row: Option) -> bool:
