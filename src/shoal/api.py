@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from shoal.encode import Owned, encode, to_polars
+from shoal.encode import DisposableTable, encode, to_polars
 from shoal.engine.local import LocalEngine
 from shoal.errors import OptionError, ShoalWarning
 from shoal.infer import schema_of_used
@@ -246,8 +246,8 @@ def _release(
     """Run the pipeline and wrap what it makes."""
     from shoal.progress import watching
 
-    own = isinstance(frame, Owned)
-    table = frame if own else to_polars(frame)
+    disposable = isinstance(frame, DisposableTable)
+    table = frame if disposable else to_polars(frame)
     n_rows = to_polars(frame).height
     schema = request.schema(table.columns)
     start, said = None, request.parameters()
@@ -258,7 +258,7 @@ def _release(
         request = replace(request, progress=report)
         result = run_pipeline(table, schema, request, LocalEngine(), start=start)
     found = result.measured
-    if not own:  # what the command line reads is shown by the command line
+    if not disposable:  # what the command line reads is shown by the command line
         for sentence in result.warnings:
             warnings.warn(sentence, ShoalWarning, stacklevel=3)
     return Release(
@@ -383,7 +383,7 @@ def _back(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
     """Return the published table in the type that came in; kept columns keep their data type."""
     import polars as pl
 
-    if isinstance(like, pl.DataFrame | pl.LazyFrame | Owned):
+    if isinstance(like, pl.DataFrame | pl.LazyFrame | DisposableTable):
         return published
     native = nw.from_native(like, eager_only=True)
     if native.implementation.is_pandas():

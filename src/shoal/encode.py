@@ -18,7 +18,7 @@ import numpy as np
 from shoal.cleaning import Merging, TextMerging
 from shoal.coded import code_text
 from shoal.errors import DataError, HierarchyError
-from shoal.frames import Owned, to_polars
+from shoal.frames import DisposableTable, to_polars
 from shoal.hierarchy import Taxonomy, canonical_label, require_cover
 from shoal.schema import Kind
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from shoal.schema import Column, Schema
 
-__all__ = ["Attribute", "EncodedTable", "Owned", "Sensitive", "encode", "to_polars"]
+__all__ = ["Attribute", "DisposableTable", "EncodedTable", "Sensitive", "encode", "to_polars"]
 
 _SHORT_SPAN = 1 << 22
 """Whole numbers that lie this close together are ranked by looking them up."""

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     import narwhals as nw
     import polars as pl
 
-__all__ = ["Owned", "to_polars"]
+__all__ = ["DisposableTable", "to_polars"]
 
 
 @dataclass(frozen=True, eq=False)
-class Owned:
+class DisposableTable:
     """A table that nobody but the run needs, as one that was just read from a file.
 
     Its quasi-identifiers are forgotten once they are encoded, its text may be codes (see
@@ -39,7 +39,7 @@ def to_polars(frame: Any) -> pl.DataFrame:
     import narwhals as nw
     import polars as pl
 
-    frame = frame.frame if isinstance(frame, Owned) else frame
+    frame = frame.frame if isinstance(frame, DisposableTable) else frame
     if isinstance(frame, pl.DataFrame):
         return frame
     if isinstance(frame, pl.LazyFrame):

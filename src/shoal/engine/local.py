@@ -24,7 +24,7 @@ from shoal.engine.parts import Blocks, cluster_blocks, cut_table, enforce_blocks
 from shoal.engine.polish import polish
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.facts import gather_facts
-from shoal.frames import Owned, to_polars
+from shoal.frames import DisposableTable, to_polars
 from shoal.infer import infer_kinds
 from shoal.measures.base import CostMeasure, CostModel, Grouped, pick_target
 from shoal.partition import SUPPRESSED, Partition
@@ -117,7 +117,7 @@ class LocalEngine:
         rng = np.random.default_rng(request.seed)
         schema = infer_kinds(schema, nw.from_native(frame))
         whole = encode(frame, schema)
-        if isinstance(table, Owned):
+        if isinstance(table, DisposableTable):
             for name in schema.quasi_identifiers:
                 frame.drop_in_place(name)
         kept = _rows_to_publish(whole, request)
@@ -137,7 +137,7 @@ class LocalEngine:
             max_suppressed=allowed if request.max_suppression > 0 else None,
             warn=warn,
         )
-        coded = isinstance(table, Owned)
+        coded = isinstance(table, DisposableTable)
         return LocalWork(frame, schema, request, algorithm, whole, rows, searched, run, coded)
 
     def cut(self, work: LocalWork) -> Blocks:

@@ -34,7 +34,7 @@ __all__ = ["Bar", "compare_bars"]
 
 MOST_BARS = 12
 BELOW_HALF = 0.002
-_NOT_TOLD = "not told any more"
+_HIDDEN = "not published"
 _MISSING = "missing"
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -133,21 +133,21 @@ def _interval_bars(
     assert place is not None
     n_groups = len(sizes)
     everything = closures.everything[:n_groups]
-    told = ~everything & (closures.low[:n_groups] < attribute.size)
+    shown = ~everything & (closures.low[:n_groups] < attribute.size)
     # Whole numbers and days fill the gap to the next one; [3-5] is three values, not two.
     unit = 1.0 if bool(np.all(place == np.floor(place))) else 0.0
     if style.numeric in ("mean", "median") and attribute.kind is Kind.NUMERIC:
         pieces, edges = _centres(published.get_column(attribute.name))
     else:
-        low, high = closures.low[:n_groups][told], closures.high[:n_groups][told]
+        low, high = closures.low[:n_groups][shown], closures.high[:n_groups][shown]
         codes = np.unique(np.concatenate((low, high)))
-        pieces = _Pieces(place[low], place[high] + unit, sizes[told].astype(np.float64))
+        pieces = _Pieces(place[low], place[high] + unit, sizes[shown].astype(np.float64))
         edges = _Edges(place[codes], lambda number: _value_label(attribute, int(codes[number])))
     counted: list[Counted] = []
     if len(edges.position):
         counted = _bins(attribute, pieces, edges, before[: attribute.size], k, unit)
     if everything.any():
-        counted.append((_NOT_TOLD, 0, int(sizes[everything].sum())))
+        counted.append((_HIDDEN, 0, int(sizes[everything].sum())))
     return counted
 
 
@@ -276,7 +276,7 @@ def _tree_bars(
     shown = [each for each in np.flatnonzero(after > 0).tolist() if each != tree.root]
     counted = _most_frequent([(label(n), int(was[n]), float(after[n])) for n in shown])
     if after[tree.root] > 0:
-        whole = f"{label(tree.root)} ({_NOT_TOLD})"
+        whole = f"{label(tree.root)} ({_HIDDEN})"
         counted.append((whole, int(was[tree.root]), float(after[tree.root])))
     return counted
 
@@ -293,9 +293,9 @@ def _set_bars(
     everything = closures.everything[:n_groups]
     weight = np.where(everything, 0.0, sizes / np.maximum(length, 1))
     members = closures.members[: closures.indptr[n_groups]]
-    told = ~np.repeat(everything, length)
+    visible = ~np.repeat(everything, length)
     after = np.bincount(
-        members[told], weights=np.repeat(weight, length)[told], minlength=attribute.size + 1
+        members[visible], weights=np.repeat(weight, length)[visible], minlength=attribute.size + 1
     )[: attribute.size]
     known = before[: attribute.size]
     shown = np.flatnonzero((after > 0) & (known >= k)).tolist()
@@ -306,7 +306,7 @@ def _set_bars(
     if len(rest) and known[rest].sum() >= k:
         counted.append(("other values", int(known[rest].sum()), float(after[rest].sum())))
     if everything.any():
-        counted.append((_NOT_TOLD, 0, int(sizes[everything].sum())))
+        counted.append((_HIDDEN, 0, int(sizes[everything].sum())))
     return counted
 
 

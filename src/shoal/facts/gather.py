@@ -46,7 +46,7 @@ _SET_SIZES: tuple[tuple[float, str], ...] = (
     (np.inf, "one of more than 10"),
 )
 _ODD = np.uint64(0x9E3779B97F4A7C15)
-_EXACT, _NOTHING = "exact", "not told any more"
+_EXACT, _NOTHING = "exact", "not published"
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -58,7 +58,7 @@ class ColumnFacts:
     Attributes:
         name: the column.
         kind: its kind.
-        loss: mean loss per published cell, 0 (exact) to 1 (nothing told).
+        loss: mean loss per published cell, 0 (exact) to 1 (all hidden).
         kept: share of cells that are as they were.
         generalised: share of cells that were made coarser.
         suppressed: share of cells that tell nothing any more.

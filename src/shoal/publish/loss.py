@@ -90,7 +90,7 @@ def public_scores(
     names = [attribute.name for attribute in table.attributes]
     by_column: dict[str, dict[str, float]] = {"ncp": {}, "suppression": {}}
     for number, (attribute, closed) in enumerate(zip(table.attributes, closures, strict=True)):
-        told = not (hidden and attribute.kind is Kind.NUMERIC)
+        stated = not (hidden and attribute.kind is Kind.NUMERIC)
         exact = Suppression().form(attribute, None, table)
         losses = {
             "ncp": published_loss(table, number, closed, partition.n_groups),
@@ -99,7 +99,7 @@ def public_scores(
         for measure, loss in losses.items():
             total = float(np.sum(loss * rows)) + partition.n_suppressed
             by_column[measure][attribute.name] = (
-                round(total / max(partition.n_rows, 1), _DIGITS) if told else np.nan
+                round(total / max(partition.n_rows, 1), _DIGITS) if stated else np.nan
             )
     weights = table.weights
     values = {

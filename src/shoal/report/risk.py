@@ -114,8 +114,8 @@ def coarse_sizes(sizes: Sequence[tuple[int, int]], k: int) -> tuple[tuple[int, i
     step = max(k, -(-n_rows // 100))
     rows: dict[int, int] = {}
     for size, number in sizes:
-        told = size if size <= 5 else _nearest(size)
-        rows[told] = rows.get(told, 0) + size * number
+        shown = size if size <= 5 else _nearest(size)
+        rows[shown] = rows.get(shown, 0) + size * number
     return tuple(
         (size, max(round(step * max(round(count / step), 1) / size), 1))
         for size, count in sorted(rows.items())

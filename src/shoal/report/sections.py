@@ -199,7 +199,7 @@ def columns(release: Release) -> str:
     """Return what became of each quasi-identifier."""
     legend = (
         '<div class="legend"><b>Strip:</b><span><i class="bar"></i>as it was</span>'
-        '<span><i class="mid"></i>coarser</span><span><i class="pale"></i>not told any more</span>'
+        '<span><i class="mid"></i>coarser</span><span><i class="pale"></i>not published</span>'
         '<b>Pairs:</b><span><i class="was"></i>before</span><span><i class="bar"></i>after</span>'
         "</div>"
     )
@@ -221,7 +221,7 @@ def _column(column: ColumnFacts) -> str:
         (
             ("bar", "as it was", column.kept),
             ("mid", "coarser", column.generalised),
-            ("pale", "not told any more", column.suppressed),
+            ("pale", "not published", column.suppressed),
         ),
         title=f"Cells of {column.name} kept, made coarser, left out",
     )

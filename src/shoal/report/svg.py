@@ -34,9 +34,9 @@ def pairs(values: Sequence[tuple[str, float, float]], *, title: str) -> str:
     parts = []
     for number, (label, before, after) in enumerate(values):
         y = 44 * number
-        told = f"{whole_per_cent(before)} → {whole_per_cent(after)}"
+        text = f"{whole_per_cent(before)} → {whole_per_cent(after)}"
         parts.append(
-            _label(label, y + 14, told)
+            _label(label, y + 14, text)
             + _bar("was", 0.2, 99.6 * before / longest, y + 20, 8)
             + _bar("bar", 0.2, 99.6 * after / longest, y + 29, 8)
         )

@@ -10,7 +10,7 @@ from shoal.errors import DataError, OptionError
 if TYPE_CHECKING:
     import polars as pl
 
-    from shoal.encode import Owned
+    from shoal.encode import DisposableTable
     from shoal.progress import Report
     from shoal.schema import Schema
     from shoal.settings.files import Input
@@ -91,14 +91,14 @@ def read_input(
 
 def load_table(
     source: Input, request: Request, outputs: Outputs, progress: Report, *, memory_check: bool
-) -> Owned:
+) -> DisposableTable:
     """Read the columns that a run needs, after a look at all names.
 
     Raises:
         RoleError: a column has no role, two roles, or does not exist.
         DataError: the file cannot be read, or the run would not fit into memory.
     """
-    from shoal.encode import Owned
+    from shoal.encode import DisposableTable
 
     names: list[str] = []
 
@@ -113,7 +113,7 @@ def load_table(
     progress(0, 0, "reading")
     numeric = numeric_columns(request.kinds)
     frame = read_input(source, numeric=numeric, columns=needed, coded=True, progress=progress)
-    return Owned(frame, tuple(names))
+    return DisposableTable(frame, tuple(names))
 
 
 def _rows(source: Input) -> int | None:
