@@ -24,7 +24,7 @@ SCHEMA_VERSION = 2
 """Grows when a key changes its meaning or disappears; new keys may appear without."""
 
 _PACKAGES = ("shoal", "numpy", "numba", "polars")
-# Values of a column would be cells of the table; the seed would undo the shuffling.
+# Values of a column would be cells of the table; with the seed and the input a run is repeated.
 _NEVER = frozenset({"seed", "orders", "hierarchies"})
 
 
