@@ -13,13 +13,13 @@ import numpy as np
 from numba import njit
 
 from shoal.measures.forms import LinearForm, TreeForm
-from shoal.partition import Partition
+from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.algorithms.base import Run
-    from shoal.encode import EncodedTable
+    from shoal.table.encode import EncodedTable
 
 __all__ = ["straightforward_k_member"]
 

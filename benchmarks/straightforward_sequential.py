@@ -14,11 +14,11 @@ from numba import njit
 from benchmarks.straightforward import build_tables, join, join_cost
 from shoal.algorithms.agglomerative import unify_small_clusters
 from shoal.algorithms.sequential import start_clusters
-from shoal.partition import Partition
+from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from shoal.algorithms.base import Run
-    from shoal.encode import EncodedTable
+    from shoal.table.encode import EncodedTable
 
 __all__ = ["straightforward_sequential"]
 

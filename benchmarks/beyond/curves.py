@@ -11,14 +11,14 @@ import numpy as np
 
 from shoal.algorithms.base import Run, create_algorithm, no_progress
 from shoal.bound import bound_table
-from shoal.encode import encode
-from shoal.infer import infer_kinds
 from shoal.measures.base import CostModel, Grouped
-from shoal.partition import Partition
 from shoal.refine import EFFORTS, refine_partition
 from shoal.scan import Scanner
-from shoal.schema import build_schema
 from shoal.scores import create_measure
+from shoal.table.encode import encode
+from shoal.table.infer import infer_kinds
+from shoal.table.partition import Partition
+from shoal.table.schema import build_schema
 
 STARTS = ("random", "mondrian", "kaca", "sequential", "agglomerative")
 

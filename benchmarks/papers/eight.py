@@ -108,12 +108,12 @@ def plain_k_member(frame: Any, k: int, seed: int) -> dict[str, Any]:
 
     from benchmarks.straightforward import straightforward_k_member
     from shoal.algorithms.base import Run
-    from shoal.encode import encode
-    from shoal.infer import infer_kinds
     from shoal.measures.base import CostModel
     from shoal.scan import Scanner
-    from shoal.schema import build_schema
     from shoal.scores import create_measure, score_table
+    from shoal.table.encode import encode
+    from shoal.table.infer import infer_kinds
+    from shoal.table.schema import build_schema
 
     def cluster(rows: Any, at_least: int) -> tuple[float, float]:
         schema = build_schema(rows.columns, **roles(rows, "trees"))

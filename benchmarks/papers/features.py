@@ -21,16 +21,16 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from shoal.closure import IntervalClosures, TreeClosures, close
-from shoal.encode import encode
-from shoal.infer import infer_kinds
-from shoal.schema import build_schema
+from shoal.table.closure import IntervalClosures, TreeClosures, close
+from shoal.table.encode import encode
+from shoal.table.infer import infer_kinds
+from shoal.table.schema import build_schema
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.encode import Attribute, EncodedTable
-    from shoal.partition import Partition
+    from shoal.table.encode import Attribute, EncodedTable
+    from shoal.table.partition import Partition
 
 N_BINS = 10
 

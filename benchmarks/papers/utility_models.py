@@ -13,7 +13,7 @@ import shoal
 from benchmarks.common import eight, fourteen, load_adult
 from benchmarks.papers import features, utility_rules
 from shoal.errors import ShoalWarning
-from shoal.partition import Partition
+from shoal.table.partition import Partition
 
 FOLDS = 5
 ROWS, QUICK_ROWS = 20_000, 1_000

@@ -33,9 +33,9 @@ from benchmarks.common import (
 )
 from benchmarks.draw.tables import table
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS
-from shoal.infer import infer_kinds
 from shoal.report.published import score_published
-from shoal.schema import build_schema
+from shoal.table.infer import infer_kinds
+from shoal.table.schema import build_schema
 
 NAMES = list(ADULT_QUASI_IDENTIFIERS)
 NUMBERS = ("age", "education_num")

@@ -13,12 +13,12 @@ from benchmarks.straightforward import straightforward_k_member
 from benchmarks.straightforward_sequential import straightforward_sequential
 from shoal.algorithms.base import Run, create_algorithm
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS
-from shoal.encode import encode
-from shoal.infer import infer_kinds
 from shoal.measures.base import CostModel
 from shoal.scan import Scanner
-from shoal.schema import build_schema
 from shoal.scores import create_measure
+from shoal.table.encode import encode
+from shoal.table.infer import infer_kinds
+from shoal.table.schema import build_schema
 
 SEED = 7
 YARDSTICKS = {"k-member": straightforward_k_member, "sequential": straightforward_sequential}

@@ -23,12 +23,12 @@ from benchmarks.speed import encode as encode_benchmark
 from benchmarks.straightforward import straightforward_k_member
 from shoal.algorithms.base import Run, create_algorithm
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
-from shoal.encode import encode
-from shoal.infer import infer_kinds
 from shoal.measures.base import CostModel
 from shoal.scan import Scanner
-from shoal.schema import build_schema
 from shoal.scores import create_measure, score_table
+from shoal.table.encode import encode
+from shoal.table.infer import infer_kinds
+from shoal.table.schema import build_schema
 
 TARGET = raw_results("speed") / "speed.json.gz"
 SEED = 7

@@ -18,9 +18,9 @@ def run(n_rows: int = ROWS, repeats: int = REPEATS) -> dict[str, float]:
     import narwhals as nw
 
     from shoal.datasets import ADULT_QUASI_IDENTIFIERS, adult_hierarchies, make_census
-    from shoal.encode import encode
-    from shoal.infer import infer_kinds
-    from shoal.schema import build_schema
+    from shoal.table.encode import encode
+    from shoal.table.infer import infer_kinds
+    from shoal.table.schema import build_schema
 
     names = list(ADULT_QUASI_IDENTIFIERS)[:8]
     frame = make_census(n_rows, seed=1).select([*names, "salary"])

@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from shoal.encode import DisposableTable, encode, to_polars
 from shoal.engine.local import LocalEngine
 from shoal.errors import OptionError, ShoalWarning
-from shoal.infer import schema_of_used
-from shoal.partition import Partition
 from shoal.pipeline import run_pipeline
 from shoal.privacy import parse_privacy
 from shoal.promises import promises_of
@@ -22,6 +19,9 @@ from shoal.publish.verify import Verification, verify_table
 from shoal.release import Release
 from shoal.scores import default_measures, score_table
 from shoal.settings.request import Request
+from shoal.table.encode import DisposableTable, encode, to_polars
+from shoal.table.infer import schema_of_used
+from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.encode import Attribute, EncodedTable, narrow
 from shoal.enforce import GroupState
 from shoal.hierarchy import canonical_label
 from shoal.kernels.assign import assign_rows
 from shoal.kernels.space import Columns
 from shoal.measures.base import CostModel
 from shoal.scan import Scanner
+from shoal.table.encode import Attribute, EncodedTable, narrow
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
     from shoal.measures.base import CostMeasure
-    from shoal.partition import Partition
+    from shoal.table.partition import Partition
 
 __all__ = ["FittedGroups"]
 

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shoal.encode import EncodedTable
     from shoal.measures.forms import Form
+    from shoal.table.encode import EncodedTable
 
 __all__ = ["bound_table", "gap_of", "lower_bound"]
 
@@ -102,8 +102,8 @@ def lower_bound(  # noqa: PLR0913 - the arguments of anonymize that matter here
     """
     import narwhals as nw
 
-    from shoal.encode import encode, to_polars
-    from shoal.infer import schema_of_used
+    from shoal.table.encode import encode, to_polars
+    from shoal.table.infer import schema_of_used
 
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 2:
         raise OptionError(f"k must be a whole number of at least 2, got {k!r}.")

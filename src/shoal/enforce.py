@@ -12,16 +12,16 @@ import numpy as np
 
 from shoal.errors import PromiseError
 from shoal.kernels.merge import close_groups, merge_groups, nearest_group
-from shoal.partition import Partition
+from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from shoal.encode import EncodedTable
     from shoal.privacy import PrivacyModel
     from shoal.scan import Scanner
+    from shoal.table.encode import EncodedTable
 
 __all__ = ["GroupState", "enforce", "violations"]
 

@@ -16,8 +16,8 @@ from shoal.refine import EFFORTS
 if TYPE_CHECKING:
     from shoal.engine.base import Engine, Groups, Measured, Published, Work
     from shoal.publish.verify import Verification
-    from shoal.schema import Schema
     from shoal.settings.request import Request
+    from shoal.table.schema import Schema
 
 __all__ = ["Result", "run_pipeline"]
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.encode import Sensitive
 from shoal.privacy import AlphaK, LDiversity, TCloseness, judge
 from shoal.publish.verify import Promise
+from shoal.table.encode import Sensitive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

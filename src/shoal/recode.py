@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from shoal.closure import IntervalClosures, SetClosures, TreeClosures, close
 from shoal.coded import code_text
 from shoal.errors import OptionError, RoleError, did_you_mean
 from shoal.hierarchy import canonical_label
 from shoal.publish.fresh import fresh_column
 from shoal.publish.order import RowHash
-from shoal.schema import Kind
+from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, close
+from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.encode import Attribute, EncodedTable
-    from shoal.partition import Partition
-    from shoal.schema import Schema
+    from shoal.table.encode import Attribute, EncodedTable
+    from shoal.table.partition import Partition
+    from shoal.table.schema import Schema
 
 __all__ = ["Style", "published_names", "recode"]
 

@@ -27,17 +27,17 @@ from shoal.kernels.groups import Groups, Rules, Undo
 from shoal.kernels.rebuild import N_BUCKETS, rebuild_groups
 from shoal.kernels.refine import dissolve_groups, relocate_rows
 from shoal.kernels.sequential import link_members
-from shoal.partition import Partition
 from shoal.privacy.arrays import PrivateArrays
+from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from shoal.encode import EncodedTable
     from shoal.privacy import PrivacyModel
     from shoal.scan import Scanner
+    from shoal.table.encode import EncodedTable
 
 __all__ = ["Effort", "refine_partition"]
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from shoal.privacy import PrivacyModel
     from shoal.publish.verify import Verification
     from shoal.report.advice import Explained
-    from shoal.schema import Schema
     from shoal.scores import Scores
+    from shoal.table.schema import Schema
 
 __all__ = ["Release"]
 

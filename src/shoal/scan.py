@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shoal.encode import Attribute, EncodedTable
     from shoal.measures.base import CostModel
     from shoal.measures.forms import Form
+    from shoal.table.encode import Attribute, EncodedTable
 
 __all__ = ["MAX_SET_VALUES", "Scanner"]
 

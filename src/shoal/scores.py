@@ -10,9 +10,9 @@ from shoal.errors import OptionError, did_you_mean
 from shoal.registry import load, names
 
 if TYPE_CHECKING:
-    from shoal.encode import EncodedTable, Sensitive
     from shoal.measures.base import Measure
-    from shoal.partition import Partition
+    from shoal.table.encode import EncodedTable, Sensitive
+    from shoal.table.partition import Partition
 
 __all__ = ["Scores", "create_measure", "default_measures", "score_table"]
 

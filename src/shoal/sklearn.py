@@ -21,13 +21,13 @@ except ImportError as error:
 
 from shoal.api import anonymize
 from shoal.assign import FittedGroups
-from shoal.closure import IntervalClosures, close
-from shoal.encode import encode, to_polars
 from shoal.errors import DataError, OptionError, RoleError, did_you_mean
-from shoal.partition import Partition
-from shoal.schema import Kind
 from shoal.scores import create_measure
 from shoal.settings.options import one_of, whole
+from shoal.table.closure import IntervalClosures, close
+from shoal.table.encode import encode, to_polars
+from shoal.table.partition import Partition
+from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.encode import Attribute
     from shoal.measures.base import CostMeasure
+    from shoal.table.encode import Attribute
 
 __all__ = ["Anonymizer", "UnfitError"]
 

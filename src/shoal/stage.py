@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from shoal.coded import decode_text
 from shoal.errors import PromiseError
-from shoal.frames import to_polars
 from shoal.inputs import watching_inputs
 from shoal.io.atomic import AtomicGroup
 from shoal.io.formats import check_delimiter, detect_format
@@ -23,6 +22,7 @@ from shoal.io.write import stage_table
 from shoal.io.written import Written, read_written
 from shoal.promises import promises_of
 from shoal.publish.verify import columns_needed, verify_table
+from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ from shoal.kernels.outliers import marginal_costs
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.partition import Partition
     from shoal.scan import Scanner
+    from shoal.table.partition import Partition
 
 __all__ = ["everything_cost", "find_outliers"]
 

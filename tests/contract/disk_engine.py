@@ -19,9 +19,9 @@ import numpy as np
 from shoal.algorithms.base import no_warning
 from shoal.engine.local import LocalEngine
 from shoal.errors import OptionError
-from shoal.partition import Partition
 from shoal.progress import no_progress
 from shoal.refine import EFFORTS, refine_partition
+from shoal.table.partition import Partition
 
 PART_ROWS = 60
 

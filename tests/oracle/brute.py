@@ -15,15 +15,15 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.base import Run
-from shoal.closure import IntervalClosures, SetClosures, TreeClosures, close
-from shoal.encode import EncodedTable, encode
 from shoal.hierarchy import Taxonomy
 from shoal.measures.base import CostModel, pick_target
 from shoal.measures.forms import CountForm, IndicatorForm, LinearForm, LogForm, TreeForm
-from shoal.partition import Partition
 from shoal.scan import Scanner
-from shoal.schema import Column, Kind, Role, Schema
 from shoal.scores import create_measure
+from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, close
+from shoal.table.encode import EncodedTable, encode
+from shoal.table.partition import Partition
+from shoal.table.schema import Column, Kind, Role, Schema
 
 MEASURES = ("ncp", "lm", "mi", "pmi")
 

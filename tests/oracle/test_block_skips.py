@@ -16,9 +16,9 @@ from shoal.algorithms import agglomerative, kaca, oka
 from shoal.algorithms.agglomerative import Agglomerative
 from shoal.algorithms.kaca import KACA
 from shoal.algorithms.oka import OKA
-from shoal.encode import encode
 from shoal.hierarchy import Taxonomy
-from shoal.schema import Column, Kind, Role, Schema
+from shoal.table.encode import encode
+from shoal.table.schema import Column, Kind, Role, Schema
 
 MEASURES = ("ncp", "lm", "tree", "suppression", "whd-height", "mi", "pmi")
 ALGORITHMS = {

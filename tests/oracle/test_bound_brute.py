@@ -9,11 +9,11 @@ from brute import DOMAINS, _small_table
 from shoal import registry
 from shoal.algorithms.base import Run, create_algorithm
 from shoal.bound import bound_table, gap_of
-from shoal.closure import close
 from shoal.measures.base import CostModel, Grouped
-from shoal.partition import Partition
 from shoal.scan import Scanner
 from shoal.scores import create_measure
+from shoal.table.closure import close
+from shoal.table.partition import Partition
 
 MEASURES = ("ncp", "lm", "suppression", "mi", "tree", "whd")
 SLACK = 1e-9

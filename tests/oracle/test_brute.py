@@ -5,7 +5,7 @@ import pytest
 from brute import MEASURES, make_run, row_cost, small_tables
 
 from shoal.enforce import GroupState
-from shoal.partition import Partition
+from shoal.table.partition import Partition
 
 
 @pytest.mark.parametrize("measure", [*MEASURES, "whd", "whd-height", "suppression", "wmi"])

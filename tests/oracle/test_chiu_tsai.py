@@ -8,12 +8,12 @@ import pytest
 from brute import MEASURES, as_groups, attribute_cost, make_run, row_cost, small_tables
 
 from shoal.algorithms.chiu_tsai import ChiuTsai
-from shoal.encode import EncodedTable
 from shoal.errors import OptionError
 from shoal.measures.base import Grouped
 from shoal.measures.forms import LinearForm, LogForm
-from shoal.partition import Partition
 from shoal.scan import Scanner
+from shoal.table.encode import EncodedTable
+from shoal.table.partition import Partition
 
 
 def assign(table, run, model, centres):

@@ -12,9 +12,9 @@ from brute import MEASURES, as_groups, make_run, row_cost, small_tables
 
 import shoal
 from shoal.algorithms.hilbert import Hilbert, order_along_curve, place_records
-from shoal.encode import encode
 from shoal.errors import OptionError
-from shoal.schema import Column, Kind, Role, Schema
+from shoal.table.encode import encode
+from shoal.table.schema import Column, Kind, Role, Schema
 
 
 def place_on_curve(point, bits):

@@ -13,13 +13,13 @@ from brute import LOPSIDED, MEASURES, TREE, make_run
 import shoal
 from shoal.algorithms import incognito
 from shoal.algorithms.incognito import Incognito, Lattice, Search
-from shoal.encode import encode
 from shoal.errors import AlgorithmError
 from shoal.hierarchy import Taxonomy
 from shoal.kernels.tuples import roll_up
-from shoal.partition import Partition
-from shoal.schema import Column, Kind, Role, Schema
 from shoal.scores import score_table
+from shoal.table.encode import encode
+from shoal.table.partition import Partition
+from shoal.table.schema import Column, Kind, Role, Schema
 
 AGES = [(str(a), f"{a // 2 * 2}+", f"{a // 4 * 4}..", "*") for a in range(8)]
 FLAT = [("red", "*"), ("green", "*"), ("blue", "*")]

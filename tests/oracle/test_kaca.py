@@ -8,9 +8,9 @@ import pytest
 from brute import MEASURES, as_groups, charge, closure_cost, make_run, small_tables
 
 from shoal.algorithms.kaca import KACA
-from shoal.encode import encode
 from shoal.hierarchy import Taxonomy
-from shoal.schema import Column, Kind, Role, Schema
+from shoal.table.encode import encode
+from shoal.table.schema import Column, Kind, Role, Schema
 
 
 def kaca(table, run):

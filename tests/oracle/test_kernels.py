@@ -17,9 +17,9 @@ from shoal.kernels.codes import join_codes, store_query
 from shoal.kernels.outliers import marginal_costs
 from shoal.kernels.private import group_holds
 from shoal.kernels.scan import absorb, join_one, join_scan, load_query, own_cost
-from shoal.partition import Partition
 from shoal.privacy import AlphaK, LDiversity, TCloseness
 from shoal.privacy.arrays import _numbers
+from shoal.table.partition import Partition
 
 ZERO = np.int64(0)
 MEASURES = ("ncp", "lm", "suppression", "mi", "pmi", "wmi")

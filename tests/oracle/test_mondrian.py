@@ -16,7 +16,7 @@ from shoal.algorithms.mondrian import Mondrian
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
 from shoal.errors import OptionError
 from shoal.privacy import AlphaK, LDiversity, TCloseness
-from shoal.schema import Kind
+from shoal.table.schema import Kind
 
 PROMISES = {
     "k": [],

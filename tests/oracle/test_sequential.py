@@ -22,16 +22,16 @@ from shoal.algorithms.sequential import (
     private_values,
     start_clusters,
 )
-from shoal.encode import encode
 from shoal.errors import OptionError, ShoalWarning
-from shoal.infer import infer_kinds
-from shoal.partition import Partition
 from shoal.privacy import AlphaK, LDiversity, TCloseness
-from shoal.schema import Column, Role, Schema
+from shoal.table.encode import encode
+from shoal.table.infer import infer_kinds
+from shoal.table.partition import Partition
+from shoal.table.schema import Column, Role, Schema
 
 if TYPE_CHECKING:
     from shoal.algorithms.base import Run
-    from shoal.encode import EncodedTable
+    from shoal.table.encode import EncodedTable
 
 
 class Twin:

@@ -14,10 +14,10 @@ from brute import make_run
 from shoal.algorithms import sequential
 from shoal.algorithms.sequential import Sequential
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
-from shoal.encode import encode
-from shoal.infer import infer_kinds
 from shoal.privacy import LDiversity, TCloseness
-from shoal.schema import build_schema
+from shoal.table.encode import encode
+from shoal.table.infer import infer_kinds
+from shoal.table.schema import build_schema
 
 PROMISES = {"k": (), "l": (LDiversity(2, kind="distinct"),), "t": (TCloseness(0.4),)}
 

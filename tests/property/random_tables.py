@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 import polars as pl
 from hypothesis import strategies as st
 
-from shoal.encode import encode
 from shoal.hierarchy import Taxonomy
 from shoal.measures.base import Grouped
-from shoal.partition import Partition
-from shoal.schema import Column, Kind, Role, Schema
+from shoal.table.encode import encode
+from shoal.table.partition import Partition
+from shoal.table.schema import Column, Kind, Role, Schema
 
 MISSING = None
 

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.cleaning import person_would_say
-from shoal.encode import encode
-from shoal.infer import infer_kinds
 from shoal.privacy import AlphaK, LDiversity, TCloseness, judge
 from shoal.privacy.arrays import PrivateArrays
 from shoal.publish.cells import read_cells
 from shoal.publish.cleaning import MISSING, clean
-from shoal.schema import build_schema
+from shoal.table.encode import encode
+from shoal.table.infer import infer_kinds
+from shoal.table.schema import build_schema
 
 NUMERALS = st.from_regex(r"\A ?[+-]?[0-9]{0,3}\.?[0-9]{0,3}(?:[eE][+-]?[0-9]{1,2})?\Z")
 ODD = (

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_tables import MISSING, Everything, cases
 
-from shoal.closure import IntervalClosures, SetClosures, TreeClosures, close, domain_size
 from shoal.measures.base import Grouped
-from shoal.partition import Partition
 from shoal.scores import create_measure
+from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, close, domain_size
+from shoal.table.partition import Partition
 
 EVERYTHING = "everything"
 # Coarser is never better under these; PMI is exempt (Goldberger–Tassa, section 5.1), KL and the

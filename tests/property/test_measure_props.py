@@ -12,9 +12,9 @@ from hypothesis import given
 from random_tables import EPOCH, INTERVALS, MISSING, ORDER, Everything, cases
 
 from shoal.measures.base import Grouped
-from shoal.partition import Partition
 from shoal.registry import load, measures
 from shoal.scores import create_measure, score_table
+from shoal.table.partition import Partition
 
 BETA = 1.5
 W = 0.3

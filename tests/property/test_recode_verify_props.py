@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.api import verify as verify_table
-from shoal.encode import encode
 from shoal.hierarchy import Taxonomy, canonical_label
-from shoal.infer import infer_kinds
-from shoal.partition import Partition
 from shoal.privacy import AlphaK, LDiversity, TCloseness
 from shoal.recode import Style, recode
-from shoal.schema import build_schema
+from shoal.table.encode import encode
+from shoal.table.infer import infer_kinds
+from shoal.table.partition import Partition
+from shoal.table.schema import build_schema
 
 WORDS = ["a", "b-c", "d e", "F", "é", "0", "{x}"]
 MOMENTS = st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2100, 1, 1))

@@ -10,11 +10,11 @@ from shoal.algorithms.auto import Auto
 from shoal.algorithms.base import Run, no_progress
 from shoal.enforce import GroupState, enforce, violations
 from shoal.measures.base import CostModel
-from shoal.partition import Partition
 from shoal.privacy import LDiversity
 from shoal.refine import EFFORTS, _Search, refine_partition
 from shoal.scan import Scanner
 from shoal.scores import create_measure
+from shoal.table.partition import Partition
 
 MEASURES = ("ncp", "lm", "mi", "suppression", "pmi")
 QUICK = settings(max_examples=25, deadline=None)

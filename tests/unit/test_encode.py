@@ -12,11 +12,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from shoal.encode import encode, to_polars
 from shoal.errors import DataError, HierarchyError
 from shoal.hierarchy import Taxonomy
-from shoal.infer import infer_kinds
-from shoal.schema import Kind, build_schema
+from shoal.table.encode import encode, to_polars
+from shoal.table.infer import infer_kinds
+from shoal.table.schema import Kind, build_schema
 
 DAY = dt.date(2024, 2, 29)
 NOON = dt.datetime(2024, 2, 29, 12)

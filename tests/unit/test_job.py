@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import JobError
-from shoal.schema import Kind, Role, build_schema
 from shoal.settings.job import Job, JobColumn
 from shoal.settings.job_file import format_job, read_job, write_job
+from shoal.table.schema import Kind, Role, build_schema
 
 EXAMPLE = """
 k = 10

@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.closure import TreeClosures
-from shoal.encode import encode
 from shoal.hierarchy import Taxonomy
 from shoal.measures.base import Grouped
 from shoal.measures.whd import weighted_distance
-from shoal.partition import Partition
-from shoal.schema import Column, Kind, Role, Schema
 from shoal.scores import create_measure
+from shoal.table.closure import TreeClosures
+from shoal.table.encode import encode
+from shoal.table.partition import Partition
+from shoal.table.schema import Column, Kind, Role, Schema
 
 # Byun et al., Fig. 3 (height 3): the two countries of example 1 and enough around them.
 COUNTRY = Taxonomy.from_nested(

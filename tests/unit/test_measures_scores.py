@@ -11,13 +11,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.encode import EncodedTable, encode
 from shoal.errors import OptionError
 from shoal.measures.base import CostModel, Grouped
-from shoal.partition import Partition
 from shoal.registry import load, measures
-from shoal.schema import Column, Kind, Role, Schema
 from shoal.scores import Scores, create_measure, default_measures, score_table
+from shoal.table.encode import EncodedTable, encode
+from shoal.table.partition import Partition
+from shoal.table.schema import Column, Kind, Role, Schema
 
 PAIRS = Partition.from_labels([0, 0, 1, 1])
 

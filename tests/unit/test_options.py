@@ -11,9 +11,9 @@ import shoal
 from shoal import api
 from shoal.errors import OptionError
 from shoal.refine import EFFORTS as SEARCH_EFFORTS
-from shoal.schema import Role, build_schema
 from shoal.settings.options import REQUIRED
 from shoal.settings.request import COLUMN_OPTIONS, EFFORTS, OPTIONS, Request, request_of
+from shoal.table.schema import Role, build_schema
 
 SOURCE = Path(shoal.__file__).parent
 NOT_OPTIONS = {"frame", "groups", "progress"}  # the data, and who watches

@@ -6,7 +6,7 @@ import pytest
 from benchmarks.papers import cross_guide, features, utility, utility_rules
 from benchmarks.papers.features import Cells, Reading
 
-from shoal.partition import Partition
+from shoal.table.partition import Partition
 
 TREE = {"Married": ["civil", "church"], "Single": ["never", "widowed"]}
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shoal.partition import SLICE, SUPPRESSED, Partition
+from shoal.table.partition import SLICE, SUPPRESSED, Partition
 
 
 def labels(*values):

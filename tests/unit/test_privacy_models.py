@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.encode import EncodedTable, Sensitive
 from shoal.errors import OptionError, PromiseError
 from shoal.privacy import AlphaK, LDiversity, PrivacyModel, TCloseness, judge, parse_privacy
 from shoal.registry import load, privacy_models
+from shoal.table.encode import EncodedTable, Sensitive
 
 MODELS = [
     LDiversity(2),

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.encode import encode
 from shoal.errors import OptionError, RoleError
-from shoal.infer import infer_kinds
-from shoal.partition import Partition
 from shoal.recode import Style, published_names, recode
-from shoal.schema import build_schema
+from shoal.table.encode import encode
+from shoal.table.infer import infer_kinds
+from shoal.table.partition import Partition
+from shoal.table.schema import build_schema
 
 TREE = {"Asia": ["India", "Iran"], "America": ["USA", "Peru"]}
 

@@ -5,15 +5,15 @@ import polars as pl
 import pytest
 
 from shoal.algorithms.base import no_progress
-from shoal.encode import encode
 from shoal.enforce import GroupState, enforce
 from shoal.measures.base import CostModel
-from shoal.partition import Partition
 from shoal.privacy import AlphaK, TCloseness
 from shoal.refine import EFFORTS, _Search
 from shoal.scan import Scanner
-from shoal.schema import Column, Kind, Role, Schema
 from shoal.scores import create_measure
+from shoal.table.encode import encode
+from shoal.table.partition import Partition
+from shoal.table.schema import Column, Kind, Role, Schema
 
 K = 5
 N_ROWS = 400

@@ -12,7 +12,7 @@ import shoal
 from shoal.cli.run import run
 from shoal.cli.settings import job_of
 from shoal.errors import DataError, JobError, OptionError, PromiseError
-from shoal.schema import Role
+from shoal.table.schema import Role
 
 ROLES = {
     "name": Role.IDENTIFIER,

@@ -8,7 +8,7 @@ import pytest
 
 from shoal.errors import OptionError, RoleError
 from shoal.hierarchy import Taxonomy
-from shoal.schema import Kind, Role, build_schema
+from shoal.table.schema import Kind, Role, build_schema
 
 TABLE = ["name", "age", "zip", "sex", "ward", "diagnosis"]
 ROLES = {
@@ -182,7 +182,7 @@ def test_an_order_beside_another_kind_is_an_error():
 
 def test_importing_schema_and_job_loads_no_heavy_package():
     code = (
-        "import sys, shoal.schema, shoal.settings.job, shoal.infer, shoal.io;"
+        "import sys, shoal.table.schema, shoal.settings.job, shoal.table.infer, shoal.io;"
         "heavy = {'polars', 'numpy', 'numba', 'narwhals', 'pandas'} & set(sys.modules);"
         "sys.exit(', '.join(sorted(heavy)) or 0)"
     )

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from shoal.errors import DataError, OptionError
-from shoal.infer import infer_kinds
-from shoal.schema import Kind, build_schema
+from shoal.table.infer import infer_kinds
+from shoal.table.schema import Kind, build_schema
 
 DAY = dt.date(2020, 2, 29)
 NOON = dt.datetime(2020, 2, 29, 12)

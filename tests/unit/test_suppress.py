@@ -7,14 +7,14 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.closure import close
-from shoal.encode import encode
 from shoal.measures.base import CostModel, pick_target
-from shoal.partition import Partition
 from shoal.scan import Scanner
-from shoal.schema import Column, Kind, Role, Schema
 from shoal.scores import create_measure
 from shoal.suppress import everything_cost, find_outliers
+from shoal.table.closure import close
+from shoal.table.encode import encode
+from shoal.table.partition import Partition
+from shoal.table.schema import Column, Kind, Role, Schema
 
 AGES = [20, 21, 22, 23, 24, 25, 26, 27, 28, 99]
 

@@ -18,9 +18,9 @@ from shoal.enforce import GroupState, enforce
 from shoal.refine import EFFORTS, refine_partition
 
 if TYPE_CHECKING:
-    from shoal.encode import EncodedTable
-    from shoal.partition import Partition
     from shoal.refine import Effort
+    from shoal.table.encode import EncodedTable
+    from shoal.table.partition import Partition
 
 __all__ = ["Auto"]
 

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from shoal.encode import EncodedTable
     from shoal.measures.base import CostModel
-    from shoal.partition import Partition
     from shoal.privacy import PrivacyModel
     from shoal.refine import Effort
     from shoal.scan import Scanner
+    from shoal.table.encode import EncodedTable
+    from shoal.table.partition import Partition
 
 __all__ = ["Algorithm", "Run", "create_algorithm", "no_warning"]
 

@@ -15,9 +15,9 @@ from shoal.kernels.group_blocks import GroupBlocks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.encode import EncodedTable
     from shoal.kernels.space import Columns
     from shoal.scan import Scanner
+    from shoal.table.encode import EncodedTable
 
 __all__ = ["BlockedRows", "form_blocks", "similar_blocks", "similar_groups", "unite_blocks"]
 

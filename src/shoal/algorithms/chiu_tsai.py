@@ -9,20 +9,20 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Run
 from shoal.algorithms.checks import check_whole
-from shoal.encode import EncodedTable
 from shoal.enforce import enforce
 from shoal.kernels.centres import closest_centres
 from shoal.measures.base import Grouped
 from shoal.measures.forms import LinearForm, LogForm
-from shoal.partition import Partition
 from shoal.scan import Scanner, take_columns
+from shoal.table.encode import EncodedTable
+from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.encode import Attribute
     from shoal.measures.base import CostModel
     from shoal.measures.forms import Form
+    from shoal.table.encode import Attribute
 
 __all__ = ["ChiuTsai"]
 

@@ -11,12 +11,12 @@ import numpy as np
 from shoal.algorithms.base import Algorithm, Run
 from shoal.algorithms.checks import check_flag
 from shoal.kernels.curve import curve_keys, cut_runs
-from shoal.partition import Partition
+from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.encode import Attribute, EncodedTable
+    from shoal.table.encode import Attribute, EncodedTable
 
 __all__ = ["Hilbert"]
 

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Run
-from shoal.closure import TreeClosures
 from shoal.errors import AlgorithmError
 from shoal.kernels.tuples import roll_up
-from shoal.partition import SUPPRESSED, Partition
 from shoal.privacy.histograms import judge
-from shoal.schema import Kind
+from shoal.table.closure import TreeClosures
+from shoal.table.partition import SUPPRESSED, Partition
+from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from shoal.encode import Attribute, EncodedTable
+    from shoal.table.encode import Attribute, EncodedTable
 
     Node = tuple[int, ...]
     Subset = tuple[int, ...]

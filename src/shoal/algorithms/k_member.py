@@ -13,12 +13,12 @@ from shoal.algorithms.checks import check_choice, check_number
 from shoal.errors import OptionError
 from shoal.kernels.grow import grow_clusters, join_leftovers
 from shoal.kernels.scan import load_query
-from shoal.partition import Partition
+from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.encode import EncodedTable
+    from shoal.table.encode import EncodedTable
 
 __all__ = ["KMember"]
 

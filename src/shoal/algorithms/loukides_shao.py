@@ -12,14 +12,14 @@ from shoal.algorithms.blocked import BlockedRows
 from shoal.algorithms.checks import check_number
 from shoal.errors import PromiseError
 from shoal.kernels.threshold import DELETED, FREE, grow_to_threshold, join_cheapest
-from shoal.partition import Partition
 from shoal.scan import take_columns
 from shoal.suppress import everything_cost
+from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.encode import EncodedTable
+    from shoal.table.encode import EncodedTable
 
 __all__ = ["LoukidesShao"]
 

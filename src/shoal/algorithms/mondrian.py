@@ -13,14 +13,14 @@ from shoal.algorithms.checks import check_choice, check_flag
 from shoal.errors import OptionError
 from shoal.kernels.median import cut_medians
 from shoal.kernels.splits import Shape
-from shoal.partition import Partition
 from shoal.privacy.arrays import PrivateArrays
-from shoal.schema import Kind
+from shoal.table.partition import Partition
+from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.encode import Attribute, EncodedTable
+    from shoal.table.encode import Attribute, EncodedTable
 
 __all__ = ["Mondrian"]
 

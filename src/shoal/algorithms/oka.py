@@ -17,13 +17,13 @@ from shoal.kernels.centroid import (
     centroid_distances,
     start_clusters,
 )
-from shoal.partition import Partition
+from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.encode import EncodedTable
     from shoal.scan import Scanner
+    from shoal.table.encode import EncodedTable
 
 __all__ = ["OKA"]
 

@@ -13,14 +13,14 @@ from shoal.algorithms.base import Algorithm, Run
 from shoal.enforce import GroupState, enforce, violations
 from shoal.errors import OptionError
 from shoal.kernels.sequential import link_members, list_recent, sequential_pass
-from shoal.partition import Partition
 from shoal.privacy import LDiversity
 from shoal.privacy.arrays import PrivateArrays
+from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.encode import EncodedTable
+    from shoal.table.encode import EncodedTable
 
 __all__ = ["Sequential"]
 

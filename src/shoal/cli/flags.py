@@ -19,10 +19,10 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated, Any, get_type_hints
 
 from shoal.cli import options as opt
-from shoal.schema import Role
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS
 from shoal.settings.options import Flag, Option
 from shoal.settings.request import OPTIONS
+from shoal.table.schema import Role
 
 __all__ = ["Asked", "PrivacyFlags", "Reading", "Said", "Writing", "takes_flags"]
 

@@ -12,7 +12,7 @@ import typer
 from shoal.cli.options import Debug, Delimiter, FileFormat, MissingValues, parse_names
 from shoal.cli.screen import column_on_screen, say
 from shoal.errors import OptionError
-from shoal.schema import Role
+from shoal.table.schema import Role
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from shoal.encode import EncodedTable
-    from shoal.schema import Schema
     from shoal.settings.job import Job
     from shoal.settings.memory import Need
     from shoal.settings.request import Request
+    from shoal.table.encode import EncodedTable
+    from shoal.table.schema import Schema
 
 __all__ = ["print_plan"]
 
@@ -28,12 +28,12 @@ def print_plan(job: Job) -> None:
     """
     import narwhals as nw
 
-    from shoal.encode import encode
-    from shoal.infer import infer_kinds
     from shoal.progress import no_progress
     from shoal.settings.files import Output
     from shoal.settings.inputs import load_table, need_of
     from shoal.settings.outputs import STREAM, Outputs
+    from shoal.table.encode import encode
+    from shoal.table.infer import infer_kinds
 
     request = job.request()
     written = job.output.table is not None

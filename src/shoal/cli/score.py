@@ -46,9 +46,9 @@ def score(
 
     import narwhals as nw
 
-    from shoal.infer import schema_of_used
     from shoal.recode import Style
     from shoal.report.published import score_published
+    from shoal.table.infer import schema_of_used
 
     # Columns that were removed or kept as they are play no part in the scores.
     for role in ("identifiers", "insensitive", "drop"):

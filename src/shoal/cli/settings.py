@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from shoal.cli.flags import PrivacyFlags, Said
 from shoal.cli.options import parse_names, parse_pairs, parse_value
 from shoal.errors import OptionError
-from shoal.schema import Role
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
 from shoal.settings.request import OPTIONS
+from shoal.table.schema import Role
 
 if TYPE_CHECKING:
     from shoal.settings.job import Job, JobColumn
@@ -114,8 +114,8 @@ def _columns(before: Mapping[str, JobColumn], asked: Said) -> dict[str, JobColum
     A column named by a flag has that flag's role, whatever the job says about it; what the job
     says about a quasi-identifier is void once a flag gives it another role.
     """
-    from shoal.schema import parse_kind, roles_of
     from shoal.settings.job import JobColumn
+    from shoal.table.schema import parse_kind, roles_of
 
     columns = dict(before)
     given = roles_of({role: parse_names(asked.get(role.option)) for role in Role})

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from shoal.facts import Facts
     from shoal.publish.verify import Verification
     from shoal.refine import Effort
-    from shoal.schema import Schema
     from shoal.scores import Scores
     from shoal.settings.request import Request
+    from shoal.table.schema import Schema
 
 __all__ = ["Engine", "Groups", "Measured", "Parts", "Published", "Work"]
 

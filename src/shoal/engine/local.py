@@ -17,17 +17,13 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Run, create_algorithm
 from shoal.bound import bound_table, check_measure
-from shoal.encode import encode
 from shoal.enforce import enforce, violations
 from shoal.engine.base import Measured
 from shoal.engine.parts import Blocks, cluster_blocks, cut_table, enforce_blocks, run_algorithm
 from shoal.engine.polish import polish
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.facts import gather_facts
-from shoal.frames import DisposableTable, to_polars
-from shoal.infer import infer_kinds
 from shoal.measures.base import CostMeasure, CostModel, Grouped, pick_target
-from shoal.partition import SUPPRESSED, Partition
 from shoal.promises import promises_of
 from shoal.publish.danger import find_dangers
 from shoal.publish.verify import Verification, verify_table
@@ -36,6 +32,10 @@ from shoal.refine import EFFORTS, Effort
 from shoal.scan import Scanner
 from shoal.scores import Scores, create_measure, default_measures, score_table
 from shoal.suppress import find_outliers
+from shoal.table.encode import encode
+from shoal.table.frames import DisposableTable, to_polars
+from shoal.table.infer import infer_kinds
+from shoal.table.partition import SUPPRESSED, Partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.encode import EncodedTable
     from shoal.privacy import PrivacyModel
-    from shoal.schema import Schema
     from shoal.settings.request import Request
+    from shoal.table.encode import EncodedTable
+    from shoal.table.schema import Schema
 
 __all__ = ["LocalEngine", "LocalWork"]
 

@@ -16,7 +16,7 @@ from shoal.algorithms.blocked import similar_blocks
 from shoal.enforce import enforce, violations
 from shoal.engine.workers import in_threads
 from shoal.errors import OptionError
-from shoal.partition import Partition
+from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.algorithms.base import Algorithm, Run
-    from shoal.encode import EncodedTable
+    from shoal.table.encode import EncodedTable
 
 __all__ = [
     "BLOCK_ROWS",

@@ -19,9 +19,9 @@ from shoal.algorithms.blocked import similar_blocks
 from shoal.enforce import GroupState
 from shoal.engine.parts import put_together
 from shoal.engine.workers import in_threads
-from shoal.partition import Partition
 from shoal.privacy.arrays import PrivateArrays
 from shoal.refine import Effort, refine_partition
+from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.algorithms.base import Run
-    from shoal.encode import EncodedTable
+    from shoal.table.encode import EncodedTable
 
 __all__ = ["REGION_ROWS", "polish"]
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from shoal.algorithms.base import Run
-    from shoal.partition import Partition
+    from shoal.table.partition import Partition
 
     Tick = Callable[[int, int, str], None]
 

@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.closure import IntervalClosures, SetClosures, TreeClosures
 from shoal.hierarchy import canonical_label
-from shoal.schema import Kind
+from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures
+from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.closure import Closures
-    from shoal.encode import Attribute
     from shoal.recode import Style
+    from shoal.table.closure import Closures
+    from shoal.table.encode import Attribute
 
 __all__ = ["Bar", "compare_bars"]
 

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.closure import IntervalClosures, SetClosures, TreeClosures
 from shoal.facts.bars import Bar, compare_bars
 from shoal.measures.base import Grouped
 from shoal.publish.loss import public_scores, published_loss
+from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.closure import Closures
-    from shoal.encode import Attribute, EncodedTable
-    from shoal.partition import Partition
     from shoal.recode import Style
     from shoal.scores import Scores
+    from shoal.table.closure import Closures
+    from shoal.table.encode import Attribute, EncodedTable
+    from shoal.table.partition import Partition
 
 __all__ = ["ColumnFacts", "Facts", "gather_facts"]
 

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from shoal.closure import close
 from shoal.errors import OptionError
+from shoal.table.closure import close
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from shoal.closure import Closures
-    from shoal.encode import Attribute, EncodedTable, Sensitive
     from shoal.measures.forms import Form
-    from shoal.partition import Partition
+    from shoal.table.closure import Closures
+    from shoal.table.encode import Attribute, EncodedTable, Sensitive
+    from shoal.table.partition import Partition
 
 __all__ = ["CostMeasure", "CostModel", "Grouped", "Measure"]
 

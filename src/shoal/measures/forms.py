@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.closure import IntervalClosures, SetClosures, TreeClosures
+from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.closure import Closures
+    from shoal.table.closure import Closures
 
 __all__ = ["CountForm", "Form", "IndicatorForm", "LinearForm", "LogForm", "TreeForm"]
 

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.closure import IntervalClosures, SetClosures, TreeClosures
 from shoal.measures.base import Measure
+from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from shoal.closure import Closures
-    from shoal.encode import Attribute
     from shoal.measures.base import Grouped
+    from shoal.table.closure import Closures
+    from shoal.table.encode import Attribute
 
 __all__ = ["KullbackLeibler"]
 

@@ -11,8 +11,8 @@ from shoal.measures.forms import LinearForm, TreeForm
 from shoal.measures.ncp import share_of_values
 
 if TYPE_CHECKING:
-    from shoal.encode import Attribute, EncodedTable, Sensitive
     from shoal.measures.forms import Form
+    from shoal.table.encode import Attribute, EncodedTable, Sensitive
 
 __all__ = ["LM"]
 

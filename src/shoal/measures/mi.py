@@ -14,8 +14,8 @@ from shoal.measures.forms import LogForm, TreeForm, log_cost
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.encode import Attribute, EncodedTable, Sensitive
     from shoal.measures.forms import Form
+    from shoal.table.encode import Attribute, EncodedTable, Sensitive
 
 __all__ = ["MI", "PMI", "WeightedMI", "information_about_target", "log_form"]
 

@@ -10,8 +10,8 @@ from shoal.measures.base import CostMeasure
 from shoal.measures.forms import CountForm, LinearForm, TreeForm
 
 if TYPE_CHECKING:
-    from shoal.encode import Attribute, EncodedTable, Sensitive
     from shoal.measures.forms import Form
+    from shoal.table.encode import Attribute, EncodedTable, Sensitive
 
 __all__ = ["NCP", "range_share", "share_of_values"]
 

@@ -13,9 +13,9 @@ from shoal.measures.ncp import range_share, share_of_values
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shoal.encode import Attribute, EncodedTable, Sensitive
     from shoal.hierarchy import Taxonomy
     from shoal.measures.forms import Floats, Form
+    from shoal.table.encode import Attribute, EncodedTable, Sensitive
 
 __all__ = ["Tree", "climbing_form"]
 

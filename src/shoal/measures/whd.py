@@ -12,9 +12,9 @@ from shoal.measures.base import CostMeasure
 from shoal.measures.tree import climbing_form
 
 if TYPE_CHECKING:
-    from shoal.encode import Attribute, EncodedTable, Sensitive
     from shoal.hierarchy import Taxonomy
     from shoal.measures.forms import Floats, Form
+    from shoal.table.encode import Attribute, EncodedTable, Sensitive
 
 __all__ = ["WHD", "WHDHeight", "weighted_distance"]
 

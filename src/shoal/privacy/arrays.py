@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shoal.encode import EncodedTable
     from shoal.privacy.base import PrivacyModel
+    from shoal.table.encode import EncodedTable
 
 __all__ = ["PrivateArrays"]
 

@@ -17,7 +17,7 @@ from shoal.registry import load
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.encode import EncodedTable, Sensitive
+    from shoal.table.encode import EncodedTable, Sensitive
 
 __all__ = ["TOLERANCE", "PrivacyModel", "parse_privacy"]
 

@@ -13,8 +13,8 @@ from shoal.privacy.base import PrivacyModel, as_number, check_choice, check_colu
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.encode import Sensitive
     from shoal.privacy.base import Reading
+    from shoal.table.encode import Sensitive
 
 __all__ = ["TCloseness"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shoal.profile import trees, values
 from shoal.profile.names import Topic, topics_of, words_of
-from shoal.schema import Kind, Role
+from shoal.table.schema import Kind, Role
 
 if TYPE_CHECKING:
     import polars as pl

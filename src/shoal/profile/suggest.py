@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError
 from shoal.profile.guess import Guess, guess_column
-from shoal.schema import Kind, Role
 from shoal.settings.job import Job, JobColumn
 from shoal.settings.job_file import format_job
+from shoal.table.schema import Kind, Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -210,8 +210,8 @@ def suggest_job(
     >>> [(guess.name, str(guess.role)) for guess in suggest_job(table).columns]
     [('age', 'quasi-identifier'), ('diagnosis', 'sensitive')]
     """
-    from shoal.encode import to_polars
     from shoal.profile.markers import apply_markers, find_markers
+    from shoal.table.encode import to_polars
 
     notes: list[str] = []
     markers: tuple[str, ...] | None = None

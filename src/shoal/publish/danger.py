@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.closure import close
 from shoal.publish.order import hash_cells
+from shoal.table.closure import close
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.encode import Attribute, EncodedTable
-    from shoal.partition import Partition
-    from shoal.schema import Schema
+    from shoal.table.encode import Attribute, EncodedTable
+    from shoal.table.partition import Partition
+    from shoal.table.schema import Schema
 
 __all__ = ["find_dangers"]
 

@@ -18,19 +18,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.closure import IntervalClosures, SetClosures
 from shoal.measures.ncp import NCP
 from shoal.measures.suppression import Suppression
-from shoal.schema import Kind
 from shoal.scores import Scores
+from shoal.table.closure import IntervalClosures, SetClosures
+from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shoal.closure import Closures
-    from shoal.encode import Attribute, EncodedTable
-    from shoal.partition import Partition
     from shoal.recode import Style
+    from shoal.table.closure import Closures
+    from shoal.table.encode import Attribute, EncodedTable
+    from shoal.table.partition import Partition
 
 __all__ = ["public_scores", "published_loss"]
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, RoleError, did_you_mean
-from shoal.frames import to_polars
+from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.closure import IntervalClosures, SetClosures, TreeClosures
 from shoal.errors import DataError
 from shoal.hierarchy import canonical_label
+from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.closure import Closures
-    from shoal.encode import Attribute
     from shoal.recode import Style
+    from shoal.table.closure import Closures
+    from shoal.table.encode import Attribute
 
 __all__ = ["CellReader"]
 

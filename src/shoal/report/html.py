@@ -19,7 +19,7 @@ from shoal.report.glossary import GLOSSARY
 from shoal.report.risk import check_fraction, coarse_sizes, risk_of
 from shoal.report.style import STYLE
 from shoal.report.words import in_plain_words, verdict
-from shoal.schema import Role
+from shoal.table.schema import Role
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -97,8 +97,8 @@ def render_report(
     Raises:
         OptionError: the fraction is not above 0 and at most 1.
     """
-    from shoal.encode import to_polars
     from shoal.report.sensitive import read_published_groups, sensitive_facts
+    from shoal.table.encode import to_polars
 
     fraction = check_fraction(sampling_fraction)
     frame = to_polars(release.frame)

@@ -19,25 +19,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.encode import encode
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.hierarchy import canonical_label
 from shoal.measures.base import Grouped, pick_target
-from shoal.partition import Partition
 from shoal.recode import Style
 from shoal.registry import load
 from shoal.report.cells import CellReader
-from shoal.schema import Kind
 from shoal.scores import Scores, create_measure, default_measures
+from shoal.table.encode import encode
+from shoal.table.partition import Partition
+from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.closure import Closures
-    from shoal.encode import Attribute, EncodedTable, Sensitive
     from shoal.measures.base import Measure
-    from shoal.schema import Schema
+    from shoal.table.closure import Closures
+    from shoal.table.encode import Attribute, EncodedTable, Sensitive
+    from shoal.table.schema import Schema
 
 __all__ = ["PublishedGroups", "read_groups", "score_published"]
 

@@ -10,14 +10,14 @@ from shoal.errors import DataError, OptionError
 if TYPE_CHECKING:
     import polars as pl
 
-    from shoal.encode import DisposableTable
     from shoal.progress import Report
-    from shoal.schema import Schema
     from shoal.settings.files import Input
     from shoal.settings.job import Job
     from shoal.settings.memory import Need
     from shoal.settings.outputs import Outputs
     from shoal.settings.request import Request
+    from shoal.table.encode import DisposableTable
+    from shoal.table.schema import Schema
 
 __all__ = [
     "check_memory",
@@ -98,7 +98,7 @@ def load_table(
         RoleError: a column has no role, two roles, or does not exist.
         DataError: the file cannot be read, or the run would not fit into memory.
     """
-    from shoal.encode import DisposableTable
+    from shoal.table.encode import DisposableTable
 
     names: list[str] = []
 

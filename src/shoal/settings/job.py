@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, did_you_mean
-from shoal.schema import Kind, Role, parse_kind, parse_role
 from shoal.settings.files import INPUT_OPTIONS, Input, Output
 from shoal.settings.request import COLUMN_OPTIONS, OPTIONS, Request
+from shoal.table.schema import Kind, Role, parse_kind, parse_role
 
 if TYPE_CHECKING:
     from shoal.settings.options import Option
@@ -138,7 +138,7 @@ class Job:
         return Job(**{**said, "columns": self.columns, **self.options, **changes})
 
     def schema_options(self) -> dict[str, Any]:
-        """Return the columns as the keyword arguments of ``shoal.schema.build_schema``."""
+        """Return the columns as the keyword arguments of ``shoal.table.schema.build_schema``."""
         options: dict[str, Any] = {role.option: [] for role in Role}
         options |= {detail: {} for detail in _DETAILS}
         for name, column in self.columns.items():

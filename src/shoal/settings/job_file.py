@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import DataError, JobError, OptionError, RoleError, did_you_mean
 from shoal.inputs import refuse_input
 from shoal.limits import read_side_file
-from shoal.schema import Role, parse_kind, parse_role
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
 from shoal.settings.job import JOB_OPTIONS, MODELS, TABLE, Job, JobColumn, is_open
+from shoal.table.schema import Role, parse_kind, parse_role
 
 if TYPE_CHECKING:
     from shoal.settings.options import Option

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, did_you_mean
 from shoal.progress import no_progress
-from shoal.schema import Kind, Role
 from shoal.settings.options import (
     REQUIRED,
     Flag,
@@ -30,11 +29,12 @@ from shoal.settings.options import (
     truth,
     whole,
 )
+from shoal.table.schema import Kind, Role
 
 if TYPE_CHECKING:
     from shoal.privacy import PrivacyModel
     from shoal.recode import Style
-    from shoal.schema import Schema
+    from shoal.table.schema import Schema
 
 __all__ = ["COLUMN_OPTIONS", "EFFORTS", "MISSING_MODES", "OPTIONS", "Request", "request_of"]
 
@@ -359,7 +359,7 @@ class Request:
             RoleError: a column has no role, or two.
             OptionError: a detail of a column is wrong.
         """
-        from shoal.schema import build_schema
+        from shoal.table.schema import build_schema
 
         return build_schema(columns, **{name: getattr(self, name) for name in COLUMN_OPTIONS})
 

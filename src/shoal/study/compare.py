@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from shoal.errors import DataError, OptionError, ShoalError, did_you_mean
 from shoal.inputs import refuse_input
-from shoal.schema import Role
 from shoal.settings.request import Request, request_of
 from shoal.study.side_by_side import run_side_by_side
+from shoal.table.schema import Role
 
 if TYPE_CHECKING:
     import polars as pl
 
     from shoal.progress import Report
-    from shoal.schema import Schema
+    from shoal.table.schema import Schema
 
 __all__ = ["Comparison", "Outcome", "compare", "distances", "find_knee"]
 
@@ -168,8 +168,8 @@ def compare(
     Raises:
         OptionError: an option is wrong; found out before the first run.
     """
-    from shoal.encode import to_polars
     from shoal.progress import watching
+    from shoal.table.encode import to_polars
 
     sizes = tuple(dict.fromkeys([k] if isinstance(k, int) else k))
     names = _names(algorithms, "algorithms"), _names(measures, "measures")

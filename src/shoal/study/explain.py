@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from shoal.encode import to_polars
 from shoal.errors import OptionError, ShoalError
 from shoal.progress import no_progress
 from shoal.settings.request import Request, request_of
 from shoal.study.side_by_side import run_side_by_side
 from shoal.study.trials import Trial, build_trials, group_cells
+from shoal.table.encode import to_polars
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.release import Release
-    from shoal.schema import Schema
+    from shoal.table.schema import Schema
 
 __all__ = ["Change", "Explanation", "OutlierGroup", "explain", "explain_release"]
 

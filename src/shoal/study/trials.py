@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from shoal.closure import IntervalClosures, close
-from shoal.encode import EncodedTable, encode
 from shoal.engine.local import LocalEngine
 from shoal.measures.base import Grouped
 from shoal.measures.ncp import NCP
-from shoal.partition import Partition
 from shoal.pipeline import run_pipeline
-from shoal.schema import Column, Kind, Role, Schema
 from shoal.scores import score_table
+from shoal.table.closure import IntervalClosures, close
+from shoal.table.encode import EncodedTable, encode
+from shoal.table.partition import Partition
+from shoal.table.schema import Column, Kind, Role, Schema
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.encode import Attribute
     from shoal.engine.base import Measured as Found
     from shoal.settings.request import Request
+    from shoal.table.encode import Attribute
 
 __all__ = ["Measured", "Trial", "build_trials", "group_cells"]
 
@@ -340,8 +340,8 @@ def group_cells(
     import narwhals as nw
     import polars as pl
 
-    from shoal.infer import infer_kinds
     from shoal.recode import recode
+    from shoal.table.infer import infer_kinds
 
     schema = infer_kinds(schema, nw.from_native(frame))
     names = list(schema.quasi_identifiers)

@@ -9,10 +9,10 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Run
 from shoal.errors import OptionError
-from shoal.partition import Partition
+from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
-    from shoal.encode import EncodedTable
+    from shoal.table.encode import EncodedTable
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.encode import Attribute
-    from shoal.partition import Partition
+    from shoal.table.encode import Attribute
+    from shoal.table.partition import Partition
 
 __all__ = ["Closures", "IntervalClosures", "SetClosures", "TreeClosures", "close", "domain_size"]
 

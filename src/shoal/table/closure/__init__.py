@@ -5,7 +5,7 @@ closure of the result is always "everything": label −1 (a suppressed row) ther
 closure by plain indexing, and a suppressed row counts as fully generalised in every measure.
 """
 
-from shoal.closure.groups import (
+from shoal.table.closure.groups import (
     Closures,
     IntervalClosures,
     SetClosures,

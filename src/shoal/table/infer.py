@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
-from shoal.schema import Column, Kind, Names, Role, Schema, build_schema
+from shoal.table.schema import Column, Kind, Names, Role, Schema, build_schema
 
 if TYPE_CHECKING:
     import narwhals as nw

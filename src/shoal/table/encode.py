@@ -18,9 +18,9 @@ import numpy as np
 from shoal.cleaning import Merging, TextMerging
 from shoal.coded import code_text
 from shoal.errors import DataError, HierarchyError
-from shoal.frames import DisposableTable, to_polars
 from shoal.hierarchy import Taxonomy, canonical_label, require_cover
-from shoal.schema import Kind
+from shoal.table.frames import DisposableTable, to_polars
+from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.schema import Column, Schema
+    from shoal.table.schema import Column, Schema
 
 __all__ = ["Attribute", "DisposableTable", "EncodedTable", "Sensitive", "encode", "to_polars"]
 
