@@ -10,11 +10,11 @@ import narwhals as nw
 import numpy as np
 
 from shoal.algorithms.base import Run, create_algorithm, no_progress
-from shoal.bound import bound_table
 from shoal.measures.base import CostModel, Grouped
-from shoal.refine import EFFORTS, refine_partition
-from shoal.scan import Scanner
 from shoal.scores import create_measure
+from shoal.search.bound import bound_table
+from shoal.search.refine import EFFORTS, refine_partition
+from shoal.search.scan import Scanner
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds
 from shoal.table.partition import Partition

@@ -109,8 +109,8 @@ def plain_k_member(frame: Any, k: int, seed: int) -> dict[str, Any]:
     from benchmarks.straightforward import straightforward_k_member
     from shoal.algorithms.base import Run
     from shoal.measures.base import CostModel
-    from shoal.scan import Scanner
     from shoal.scores import create_measure, score_table
+    from shoal.search.scan import Scanner
     from shoal.table.encode import encode
     from shoal.table.infer import infer_kinds
     from shoal.table.schema import build_schema

@@ -14,8 +14,8 @@ from benchmarks.straightforward_sequential import straightforward_sequential
 from shoal.algorithms.base import Run, create_algorithm
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS
 from shoal.measures.base import CostModel
-from shoal.scan import Scanner
 from shoal.scores import create_measure
+from shoal.search.scan import Scanner
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds
 from shoal.table.schema import build_schema

@@ -24,8 +24,8 @@ from benchmarks.straightforward import straightforward_k_member
 from shoal.algorithms.base import Run, create_algorithm
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
 from shoal.measures.base import CostModel
-from shoal.scan import Scanner
 from shoal.scores import create_measure, score_table
+from shoal.search.scan import Scanner
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds
 from shoal.table.schema import build_schema

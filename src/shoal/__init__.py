@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shoal import datasets as datasets
     from shoal.api import anonymize, refine, score, verify
-    from shoal.bound import lower_bound
     from shoal.errors import (
         AlgorithmError,
         DataError,
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from shoal.registry import algorithms, measures, privacy_models
     from shoal.release import Release
     from shoal.scores import Scores
+    from shoal.search.bound import lower_bound
     from shoal.settings.files import Input, Output
     from shoal.settings.job import Job, JobColumn
     from shoal.settings.job_file import read_job, write_job
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # Rooms that are also something to call: `shoal.refine(...)` (see callable_module.py).
-_ROOMS = ("algorithms", "datasets", "measures", "refine", "sklearn")
+_ROOMS = ("algorithms", "datasets", "measures", "sklearn")
 _HOMES = {
     "AlgorithmError": "errors",
     "AlphaK": "privacy",
@@ -82,11 +82,12 @@ _HOMES = {
     "frequency_hierarchy": "hierarchy",
     "interval_hierarchy": "hierarchy",
     "keyed_sha256": "io",
-    "lower_bound": "bound",
+    "lower_bound": "search.bound",
     "prefix_hierarchy": "hierarchy",
     "privacy_models": "registry",
     "read_job": "settings.job_file",
     "read_table": "io",
+    "refine": "api",
     "run_job": "settings.run_job",
     "score": "api",
     "suggest_job": "profile",

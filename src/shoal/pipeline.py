@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import PromiseError
 from shoal.forked import check_process
-from shoal.refine import EFFORTS
+from shoal.search.refine import EFFORTS
 
 if TYPE_CHECKING:
     from shoal.engine.base import Engine, Groups, Measured, Published, Work

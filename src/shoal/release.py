@@ -75,7 +75,7 @@ class Release:
         """
         if self.bound is None:
             return None
-        from shoal.bound import gap_of
+        from shoal.search.bound import gap_of
 
         return gap_of(self.scores[str(self.parameters["measure"])], self.bound)
 

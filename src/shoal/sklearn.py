@@ -20,9 +20,9 @@ except ImportError as error:
     ) from error
 
 from shoal.api import anonymize
-from shoal.assign import FittedGroups
 from shoal.errors import DataError, OptionError, RoleError, did_you_mean
 from shoal.scores import create_measure
+from shoal.search.assign import FittedGroups
 from shoal.settings.options import one_of, whole
 from shoal.table.closure import IntervalClosures, close
 from shoal.table.encode import encode, to_polars

@@ -20,7 +20,7 @@ from shoal.algorithms.base import no_warning
 from shoal.engine.local import LocalEngine
 from shoal.errors import OptionError
 from shoal.progress import no_progress
-from shoal.refine import EFFORTS, refine_partition
+from shoal.search.refine import EFFORTS, refine_partition
 from shoal.table.partition import Partition
 
 PART_ROWS = 60
@@ -39,7 +39,7 @@ def cluster_part(folder, number):
 
 def enforce_part(folder, number):
     """In a worker: merge the groups of one part that break a promise."""
-    from shoal.enforce import enforce
+    from shoal.search.enforce import enforce
 
     _, table, _, run = read_part(folder, number)
     labels = np.load(folder / f"labels {number}.npy")

@@ -2,7 +2,7 @@
 
 The integer cost of a set of rows is computed here from closures and cost forms alone, attribute by
 attribute, without columns, queries or kernels; only the scale and the rule of rounding are those
-of `shoal.scan`.
+of `shoal.search.scan`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from shoal.algorithms.base import Run
 from shoal.hierarchy import Taxonomy
 from shoal.measures.base import CostModel, pick_target
 from shoal.measures.forms import CountForm, IndicatorForm, LinearForm, LogForm, TreeForm
-from shoal.scan import Scanner
 from shoal.scores import create_measure
+from shoal.search.scan import Scanner
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, close
 from shoal.table.encode import EncodedTable, encode
 from shoal.table.partition import Partition

@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 from brute import TREE, make_run, small_tables
 
-from shoal import scan
 from shoal.algorithms import agglomerative, kaca, oka
 from shoal.algorithms.agglomerative import Agglomerative
 from shoal.algorithms.kaca import KACA
 from shoal.algorithms.oka import OKA
 from shoal.hierarchy import Taxonomy
+from shoal.search import scan
 from shoal.table.encode import encode
 from shoal.table.schema import Column, Kind, Role, Schema
 

@@ -8,10 +8,10 @@ from brute import DOMAINS, _small_table
 
 from shoal import registry
 from shoal.algorithms.base import Run, create_algorithm
-from shoal.bound import bound_table, gap_of
 from shoal.measures.base import CostModel, Grouped
-from shoal.scan import Scanner
 from shoal.scores import create_measure
+from shoal.search.bound import bound_table, gap_of
+from shoal.search.scan import Scanner
 from shoal.table.closure import close
 from shoal.table.partition import Partition
 

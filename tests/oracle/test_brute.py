@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from brute import MEASURES, make_run, row_cost, small_tables
 
-from shoal.enforce import GroupState
+from shoal.search.enforce import GroupState
 from shoal.table.partition import Partition
 
 

@@ -11,7 +11,7 @@ from shoal.algorithms.chiu_tsai import ChiuTsai
 from shoal.errors import OptionError
 from shoal.measures.base import Grouped
 from shoal.measures.forms import LinearForm, LogForm
-from shoal.scan import Scanner
+from shoal.search.scan import Scanner
 from shoal.table.encode import EncodedTable
 from shoal.table.partition import Partition
 

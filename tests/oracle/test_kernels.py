@@ -9,9 +9,7 @@ import pytest
 from brute import charge, closure_cost, make_run, row_cost, small_tables
 from numba import njit
 
-from shoal import scan
 from shoal.algorithms.blocked import BlockedRows, similar_blocks
-from shoal.enforce import GroupState
 from shoal.kernels.blocks import bound_scan
 from shoal.kernels.codes import join_codes, store_query
 from shoal.kernels.outliers import marginal_costs
@@ -19,6 +17,8 @@ from shoal.kernels.private import group_holds
 from shoal.kernels.scan import absorb, join_one, join_scan, load_query, own_cost
 from shoal.privacy import AlphaK, LDiversity, TCloseness
 from shoal.privacy.arrays import _numbers
+from shoal.search import scan
+from shoal.search.enforce import GroupState
 from shoal.table.partition import Partition
 
 ZERO = np.int64(0)

@@ -11,7 +11,7 @@ from shoal.algorithms import loukides_shao as algorithm
 from shoal.algorithms.loukides_shao import LoukidesShao
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
 from shoal.errors import OptionError, PromiseError, ShoalWarning
-from shoal.suppress import everything_cost
+from shoal.search.suppress import everything_cost
 
 
 def loukides_shao(table, run, threshold):

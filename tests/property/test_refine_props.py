@@ -8,12 +8,12 @@ from random_tables import cases
 
 from shoal.algorithms.auto import Auto
 from shoal.algorithms.base import Run, no_progress
-from shoal.enforce import GroupState, enforce, violations
 from shoal.measures.base import CostModel
 from shoal.privacy import LDiversity
-from shoal.refine import EFFORTS, _Search, refine_partition
-from shoal.scan import Scanner
 from shoal.scores import create_measure
+from shoal.search.enforce import GroupState, enforce, violations
+from shoal.search.refine import EFFORTS, _Search, refine_partition
+from shoal.search.scan import Scanner
 from shoal.table.partition import Partition
 
 MEASURES = ("ncp", "lm", "mi", "suppression", "pmi")

@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 from shoal.algorithms.base import no_progress
-from shoal.enforce import enforce, violations
 from shoal.errors import PromiseError
 from shoal.measures.base import CostModel
 from shoal.measures.ncp import NCP
 from shoal.privacy import LDiversity, TCloseness
-from shoal.scan import Scanner
+from shoal.search.enforce import enforce, violations
+from shoal.search.scan import Scanner
 from shoal.table.encode import encode
 from shoal.table.partition import Partition
 from shoal.table.schema import Column, Kind, Role, Schema

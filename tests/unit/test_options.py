@@ -10,7 +10,7 @@ import pytest
 import shoal
 from shoal import api
 from shoal.errors import OptionError
-from shoal.refine import EFFORTS as SEARCH_EFFORTS
+from shoal.search.refine import EFFORTS as SEARCH_EFFORTS
 from shoal.settings.options import REQUIRED
 from shoal.settings.request import COLUMN_OPTIONS, EFFORTS, OPTIONS, Request, request_of
 from shoal.table.schema import Role, build_schema

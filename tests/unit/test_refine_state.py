@@ -5,12 +5,12 @@ import polars as pl
 import pytest
 
 from shoal.algorithms.base import no_progress
-from shoal.enforce import GroupState, enforce
 from shoal.measures.base import CostModel
 from shoal.privacy import AlphaK, TCloseness
-from shoal.refine import EFFORTS, _Search
-from shoal.scan import Scanner
 from shoal.scores import create_measure
+from shoal.search.enforce import GroupState, enforce
+from shoal.search.refine import EFFORTS, _Search
+from shoal.search.scan import Scanner
 from shoal.table.encode import encode
 from shoal.table.partition import Partition
 from shoal.table.schema import Column, Kind, Role, Schema

@@ -8,9 +8,9 @@ import pytest
 
 import shoal
 from shoal.measures.base import CostModel, pick_target
-from shoal.scan import Scanner
 from shoal.scores import create_measure
-from shoal.suppress import everything_cost, find_outliers
+from shoal.search.scan import Scanner
+from shoal.search.suppress import everything_cost, find_outliers
 from shoal.table.closure import close
 from shoal.table.encode import encode
 from shoal.table.partition import Partition

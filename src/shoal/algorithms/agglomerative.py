@@ -9,9 +9,9 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Run
 from shoal.algorithms.blocked import form_blocks, similar_blocks, unite_blocks
-from shoal.enforce import GroupState
 from shoal.kernels.agglomerate import FAR, Pairs, unify_closest
-from shoal.scan import take_columns
+from shoal.search.enforce import GroupState
+from shoal.search.scan import take_columns
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from shoal.kernels.group_blocks import GroupBlocks
     from shoal.kernels.space import Columns
-    from shoal.scan import Scanner
+    from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
 __all__ = ["Agglomerative", "unify_small_clusters"]

@@ -14,11 +14,11 @@ from shoal.algorithms.k_member import KMember
 from shoal.algorithms.kaca import KACA
 from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.sequential import Sequential
-from shoal.enforce import GroupState, enforce
-from shoal.refine import EFFORTS, refine_partition
+from shoal.search.enforce import GroupState, enforce
+from shoal.search.refine import EFFORTS, refine_partition
 
 if TYPE_CHECKING:
-    from shoal.refine import Effort
+    from shoal.search.refine import Effort
     from shoal.table.encode import EncodedTable
     from shoal.table.partition import Partition
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from shoal.measures.base import CostModel
     from shoal.privacy import PrivacyModel
-    from shoal.refine import Effort
-    from shoal.scan import Scanner
+    from shoal.search.refine import Effort
+    from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
     from shoal.table.partition import Partition
 

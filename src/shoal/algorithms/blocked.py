@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.kernels.space import Columns
-    from shoal.scan import Scanner
+    from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
 __all__ = ["BlockedRows", "form_blocks", "similar_blocks", "similar_groups", "unite_blocks"]

@@ -9,11 +9,11 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Run
 from shoal.algorithms.checks import check_whole
-from shoal.enforce import enforce
 from shoal.kernels.centres import closest_centres
 from shoal.measures.base import Grouped
 from shoal.measures.forms import LinearForm, LogForm
-from shoal.scan import Scanner, take_columns
+from shoal.search.enforce import enforce
+from shoal.search.scan import Scanner, take_columns
 from shoal.table.encode import EncodedTable
 from shoal.table.partition import Partition
 

@@ -11,7 +11,7 @@ from shoal.algorithms.base import Algorithm, Run
 from shoal.algorithms.blocked import form_blocks, similar_blocks, unite_blocks
 from shoal.kernels.classes import generalise_small_classes
 from shoal.kernels.merge import close_groups
-from shoal.scan import take_columns
+from shoal.search.scan import take_columns
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from shoal.kernels.group_blocks import GroupBlocks
     from shoal.kernels.space import Columns
-    from shoal.scan import Scanner
+    from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
 __all__ = ["KACA"]

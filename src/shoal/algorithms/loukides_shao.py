@@ -12,8 +12,8 @@ from shoal.algorithms.blocked import BlockedRows
 from shoal.algorithms.checks import check_number
 from shoal.errors import PromiseError
 from shoal.kernels.threshold import DELETED, FREE, grow_to_threshold, join_cheapest
-from shoal.scan import take_columns
-from shoal.suppress import everything_cost
+from shoal.search.scan import take_columns
+from shoal.search.suppress import everything_cost
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:

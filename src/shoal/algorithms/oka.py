@@ -22,7 +22,7 @@ from shoal.table.partition import Partition
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.scan import Scanner
+    from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
 __all__ = ["OKA"]

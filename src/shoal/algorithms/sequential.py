@@ -10,11 +10,11 @@ import numpy as np
 
 from shoal.algorithms.agglomerative import unify_small_clusters
 from shoal.algorithms.base import Algorithm, Run
-from shoal.enforce import GroupState, enforce, violations
 from shoal.errors import OptionError
 from shoal.kernels.sequential import link_members, list_recent, sequential_pass
 from shoal.privacy import LDiversity
 from shoal.privacy.arrays import PrivateArrays
+from shoal.search.enforce import GroupState, enforce, violations
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:

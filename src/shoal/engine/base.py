@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from shoal.facts import Facts
     from shoal.publish.verify import Verification
-    from shoal.refine import Effort
     from shoal.scores import Scores
+    from shoal.search.refine import Effort
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 

@@ -16,8 +16,6 @@ import narwhals as nw
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Run, create_algorithm
-from shoal.bound import bound_table, check_measure
-from shoal.enforce import enforce, violations
 from shoal.engine.base import Measured
 from shoal.engine.parts import Blocks, cluster_blocks, cut_table, enforce_blocks, run_algorithm
 from shoal.engine.polish import polish
@@ -28,10 +26,12 @@ from shoal.promises import promises_of
 from shoal.publish.danger import find_dangers
 from shoal.publish.verify import Verification, verify_table
 from shoal.recode import recode
-from shoal.refine import EFFORTS, Effort
-from shoal.scan import Scanner
 from shoal.scores import Scores, create_measure, default_measures, score_table
-from shoal.suppress import find_outliers
+from shoal.search.bound import bound_table, check_measure
+from shoal.search.enforce import enforce, violations
+from shoal.search.refine import EFFORTS, Effort
+from shoal.search.scan import Scanner
+from shoal.search.suppress import find_outliers
 from shoal.table.encode import encode
 from shoal.table.frames import DisposableTable, to_polars
 from shoal.table.infer import infer_kinds

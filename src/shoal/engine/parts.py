@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.algorithms.blocked import similar_blocks
-from shoal.enforce import enforce, violations
 from shoal.engine.workers import in_threads
 from shoal.errors import OptionError
+from shoal.search.enforce import enforce, violations
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:

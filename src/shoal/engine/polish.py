@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.algorithms.blocked import similar_blocks
-from shoal.enforce import GroupState
 from shoal.engine.parts import put_together
 from shoal.engine.workers import in_threads
 from shoal.privacy.arrays import PrivateArrays
-from shoal.refine import Effort, refine_partition
+from shoal.search.enforce import GroupState
+from shoal.search.refine import Effort, refine_partition
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:

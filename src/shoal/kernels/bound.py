@@ -1,4 +1,4 @@
-"""The cheapest closure that one row can hope for: what `shoal.bound` sums up.
+"""The cheapest closure that one row can hope for: what `shoal.search.bound` sums up.
 
 For a row x, split the cost of a closure into its trees and the rest (intervals and sets). A closure
 of x fixes, per tree, how many levels above x's leaf it lies; it covers only rows that part from x

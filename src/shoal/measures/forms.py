@@ -1,7 +1,7 @@
 """Forms of a cost table T[closure]: how one attribute charges for what it generalises to.
 
 Every cost measure is a choice of form per attribute. `cost` evaluates a form exactly (floats) on
-the closures of a partition; `shoal.scan` turns the same forms into integers for the kernels.
+the closures of a partition; `shoal.search.scan` turns the same forms into integers for the kernels.
 A form has either one cost per closure or, for measures that look at the sensitive attribute, one
 per closure and sensitive value.
 """

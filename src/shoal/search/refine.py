@@ -21,13 +21,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.callable_module import make_callable
-from shoal.enforce import GroupState
 from shoal.kernels.groups import Groups, Rules, Undo
 from shoal.kernels.rebuild import N_BUCKETS, rebuild_groups
 from shoal.kernels.refine import dissolve_groups, relocate_rows
 from shoal.kernels.sequential import link_members
 from shoal.privacy.arrays import PrivateArrays
+from shoal.search.enforce import GroupState
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.privacy import PrivacyModel
-    from shoal.scan import Scanner
+    from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
 __all__ = ["Effort", "refine_partition"]
@@ -298,6 +297,3 @@ def _state(scanner: Scanner, partition: Partition, capacity: int, rules: Rules) 
         np.add.at(phist, (label, rules.first[s] + codes), 1)
     pillar = np.ones(n, np.bool_)  # any row may be one until its group is walked through
     return Groups(label, head, after, before, size, columns, hists, costs, phist, pillar)
-
-
-make_callable(__name__, "shoal.api", "refine")

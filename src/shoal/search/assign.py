@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.enforce import GroupState
 from shoal.hierarchy import canonical_label
 from shoal.kernels.assign import assign_rows
 from shoal.kernels.space import Columns
 from shoal.measures.base import CostModel
-from shoal.scan import Scanner
+from shoal.search.enforce import GroupState
+from shoal.search.scan import Scanner
 from shoal.table.encode import Attribute, EncodedTable, narrow
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.privacy import PrivacyModel
-    from shoal.scan import Scanner
+    from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
 __all__ = ["GroupState", "enforce", "violations"]

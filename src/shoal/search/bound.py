@@ -23,7 +23,7 @@ c(x) itself is bounded from below, in two ways of which the better counts.
   too long for a row, the first one is used.
 
 Equal rows have equal c(x), so each distinct tuple is searched once and counts as many times as it
-occurs. Integers of the search that are rounded (see `shoal.scan`) are lowered by the largest
+occurs. Integers of the search that are rounded (see `shoal.search.scan`) are lowered by the largest
 possible error, so that the result stays a bound.
 """
 
@@ -39,8 +39,8 @@ from shoal.algorithms.blocked import BlockedRows
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.measures.base import CostMeasure, CostModel
 from shoal.measures.forms import CountForm, IndicatorForm, LinearForm, LogForm, TreeForm
-from shoal.scan import Scanner
 from shoal.scores import create_measure
+from shoal.search.scan import Scanner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -80,7 +80,7 @@ def lower_bound(  # noqa: PLR0913 - the arguments of anonymize that matter here
 
     The unit is that of the measure's score, so ``release.scores["ncp"] / lower_bound(...)`` says
     how many times the best possible loss a release has at most. Privacy models beyond k can only
-    make a release lose more, so the bound holds for them too. The proof is in `shoal.bound`.
+    make a release lose more, so the bound holds for them too. The proof is in `shoal.search.bound`.
 
     Args:
         frame: the *original* table (pandas, polars or pyarrow).

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.enforce import GroupState
 from shoal.kernels.outliers import marginal_costs
+from shoal.search.enforce import GroupState
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.scan import Scanner
+    from shoal.search.scan import Scanner
     from shoal.table.partition import Partition
 
 __all__ = ["everything_cost", "find_outliers"]

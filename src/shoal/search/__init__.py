@@ -1,0 +1,1 @@
+"""Between codes and groups: scans, enforcing promises, refining, leaving out, bounds."""
