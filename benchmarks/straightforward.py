@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import njit
 
-from shoal.measures.forms import LinearForm, TreeForm
+from shoal.measure.forms import LinearForm, TreeForm
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.algorithms.base import Run
+    from shoal.algorithm.base import Run
     from shoal.table.encode import EncodedTable
 
 __all__ = ["straightforward_k_member"]
@@ -150,7 +150,7 @@ def distribute(t, left, label, low, high, sizes):
 
 
 def straightforward_k_member(table: EncodedTable, run: Run) -> Partition:
-    """Group the rows of a table; equals `shoal.algorithms.k_member` on the same run."""
+    """Group the rows of a table; equals `shoal.algorithm.k_member` on the same run."""
     t = build_tables(table, run)
     n, k = table.n_rows, run.k
     label = np.full(n, -1, np.int32)

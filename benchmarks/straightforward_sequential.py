@@ -1,7 +1,7 @@
 """Sequential clustering without bounds: every cluster is evaluated for every record, each pass.
 
 The yardstick of `benchmarks.scale`: the same start, the same splits and the same unification of
-small clusters as `shoal.algorithms.sequential`, so the groups must be identical.
+small clusters as `shoal.algorithm.sequential`, so the groups must be identical.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import numpy as np
 from numba import njit
 
 from benchmarks.straightforward import build_tables, join, join_cost
-from shoal.algorithms.agglomerative import unify_small_clusters
-from shoal.algorithms.sequential import start_clusters
+from shoal.algorithm.agglomerative import unify_small_clusters
+from shoal.algorithm.sequential import start_clusters
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
-    from shoal.algorithms.base import Run
+    from shoal.algorithm.base import Run
     from shoal.table.encode import EncodedTable
 
 __all__ = ["straightforward_sequential"]
@@ -117,7 +117,7 @@ def one_pass(t, label, n_groups):
 
 
 def straightforward_sequential(table: EncodedTable, run: Run) -> Partition:
-    """Group the rows of a table; equals `shoal.algorithms.sequential` on the same run."""
+    """Group the rows of a table; equals `shoal.algorithm.sequential` on the same run."""
     t = build_tables(table, run)
     start = start_clusters(table, run, max(1, table.n_rows // max(1, round(0.5 * run.k))))
     assert start is not None

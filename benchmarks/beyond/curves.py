@@ -9,8 +9,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from shoal.algorithms.base import Run, create_algorithm, no_progress
-from shoal.measures.base import CostModel, Grouped
+from shoal.algorithm.base import Run, create_algorithm, no_progress
+from shoal.measure.base import CostModel, Grouped
 from shoal.scores import create_measure
 from shoal.search.bound import bound_table
 from shoal.search.refine import EFFORTS, refine_partition

@@ -107,8 +107,8 @@ def plain_k_member(frame: Any, k: int, seed: int) -> dict[str, Any]:
     import narwhals as nw
 
     from benchmarks.straightforward import straightforward_k_member
-    from shoal.algorithms.base import Run
-    from shoal.measures.base import CostModel
+    from shoal.algorithm.base import Run
+    from shoal.measure.base import CostModel
     from shoal.scores import create_measure, score_table
     from shoal.search.scan import Scanner
     from shoal.table.encode import encode

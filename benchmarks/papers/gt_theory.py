@@ -11,7 +11,7 @@ import polars as pl
 
 import shoal
 from benchmarks.papers.gt_runs import adult, described
-from shoal.algorithms.sequential import diverse_split
+from shoal.algorithm.sequential import diverse_split
 from shoal.datasets import adult_hierarchies
 
 CHAINS = 40

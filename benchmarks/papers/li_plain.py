@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 import shoal
-from shoal.measures.whd import weighted_distance
+from shoal.measure.whd import weighted_distance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,9 +11,9 @@ import numpy as np
 from benchmarks.common import eight, load_adult, timed
 from benchmarks.straightforward import straightforward_k_member
 from benchmarks.straightforward_sequential import straightforward_sequential
-from shoal.algorithms.base import Run, create_algorithm
+from shoal.algorithm.base import Run, create_algorithm
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS
-from shoal.measures.base import CostModel
+from shoal.measure.base import CostModel
 from shoal.scores import create_measure
 from shoal.search.scan import Scanner
 from shoal.table.encode import encode

@@ -47,8 +47,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Rooms that are also something to call: `shoal.refine(...)` (see callable_module.py).
-_ROOMS = ("algorithms", "datasets", "measures", "sklearn")
+_ROOMS = ("datasets", "sklearn")
 _HOMES = {
     "AlgorithmError": "errors",
     "AlphaK": "privacy",
@@ -75,6 +74,7 @@ _HOMES = {
     "TCloseness": "privacy",
     "Taxonomy": "hierarchy",
     "Verification": "publish.verify",
+    "algorithms": "registry",
     "anonymize": "api",
     "compare": "study.compare",
     "date_hierarchy": "hierarchy",
@@ -83,6 +83,7 @@ _HOMES = {
     "interval_hierarchy": "hierarchy",
     "keyed_sha256": "io",
     "lower_bound": "search.bound",
+    "measures": "registry",
     "prefix_hierarchy": "hierarchy",
     "privacy_models": "registry",
     "read_job": "settings.job_file",

@@ -10,7 +10,7 @@ from shoal.errors import OptionError, did_you_mean
 from shoal.registry import load, names
 
 if TYPE_CHECKING:
-    from shoal.measures.base import Measure
+    from shoal.measure.base import Measure
     from shoal.table.encode import EncodedTable, Sensitive
     from shoal.table.partition import Partition
 
@@ -107,7 +107,7 @@ def score_table(
             measure that needs a sensitive column where there is none, or a grouping of another
             number of rows.
     """
-    from shoal.measures.base import Grouped, pick_target
+    from shoal.measure.base import Grouped, pick_target
 
     if partition.n_rows != table.n_rows:
         raise OptionError(

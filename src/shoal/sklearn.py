@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.measures.base import CostMeasure
+    from shoal.measure.base import CostMeasure
     from shoal.table.encode import Attribute
 
 __all__ = ["Anonymizer", "UnfitError"]

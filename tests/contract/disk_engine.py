@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shoal.algorithms.base import no_warning
+from shoal.algorithm.base import no_warning
 from shoal.engine.local import LocalEngine
 from shoal.errors import OptionError
 from shoal.progress import no_progress

@@ -77,7 +77,7 @@ def test_every_algorithm_and_measure_has_its_paragraph(page, names):
 
 
 def test_measures_are_listed_as_minimisable_exactly_if_they_are():
-    from shoal.measures.base import CostMeasure
+    from shoal.measure.base import CostMeasure
     from shoal.registry import load
 
     first, _, _ = _page("measures.md").partition("## Measures that only describe")

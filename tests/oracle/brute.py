@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.algorithms.base import Run
+from shoal.algorithm.base import Run
 from shoal.hierarchy import Taxonomy
-from shoal.measures.base import CostModel, pick_target
-from shoal.measures.forms import CountForm, IndicatorForm, LinearForm, LogForm, TreeForm
+from shoal.measure.base import CostModel, pick_target
+from shoal.measure.forms import CountForm, IndicatorForm, LinearForm, LogForm, TreeForm
 from shoal.scores import create_measure
 from shoal.search.scan import Scanner
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, close

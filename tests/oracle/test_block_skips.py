@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 from brute import TREE, make_run, small_tables
 
-from shoal.algorithms import agglomerative, kaca, oka
-from shoal.algorithms.agglomerative import Agglomerative
-from shoal.algorithms.kaca import KACA
-from shoal.algorithms.oka import OKA
+from shoal.algorithm import agglomerative, kaca, oka
+from shoal.algorithm.agglomerative import Agglomerative
+from shoal.algorithm.kaca import KACA
+from shoal.algorithm.oka import OKA
 from shoal.hierarchy import Taxonomy
 from shoal.search import scan
 from shoal.table.encode import encode

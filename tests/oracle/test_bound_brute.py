@@ -7,8 +7,8 @@ import pytest
 from brute import DOMAINS, _small_table
 
 from shoal import registry
-from shoal.algorithms.base import Run, create_algorithm
-from shoal.measures.base import CostModel, Grouped
+from shoal.algorithm.base import Run, create_algorithm
+from shoal.measure.base import CostModel, Grouped
 from shoal.scores import create_measure
 from shoal.search.bound import bound_table, gap_of
 from shoal.search.scan import Scanner

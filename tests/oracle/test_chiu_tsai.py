@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from brute import MEASURES, as_groups, attribute_cost, make_run, row_cost, small_tables
 
-from shoal.algorithms.chiu_tsai import ChiuTsai
+from shoal.algorithm.chiu_tsai import ChiuTsai
 from shoal.errors import OptionError
-from shoal.measures.base import Grouped
-from shoal.measures.forms import LinearForm, LogForm
+from shoal.measure.base import Grouped
+from shoal.measure.forms import LinearForm, LogForm
 from shoal.search.scan import Scanner
 from shoal.table.encode import EncodedTable
 from shoal.table.partition import Partition

@@ -11,7 +11,7 @@ import pytest
 from brute import MEASURES, as_groups, make_run, row_cost, small_tables
 
 import shoal
-from shoal.algorithms.hilbert import Hilbert, order_along_curve, place_records
+from shoal.algorithm.hilbert import Hilbert, order_along_curve, place_records
 from shoal.errors import OptionError
 from shoal.table.encode import encode
 from shoal.table.schema import Column, Kind, Role, Schema

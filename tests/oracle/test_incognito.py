@@ -11,8 +11,8 @@ import pytest
 from brute import LOPSIDED, MEASURES, TREE, make_run
 
 import shoal
-from shoal.algorithms import incognito
-from shoal.algorithms.incognito import Incognito, Lattice, Search
+from shoal.algorithm import incognito
+from shoal.algorithm.incognito import Incognito, Lattice, Search
 from shoal.errors import AlgorithmError
 from shoal.hierarchy import Taxonomy
 from shoal.kernels.tuples import roll_up

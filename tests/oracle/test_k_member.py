@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from brute import as_groups, make_run, row_cost, small_tables
 
-from shoal.algorithms import k_member
-from shoal.algorithms.k_member import KMember
+from shoal.algorithm import k_member
+from shoal.algorithm.k_member import KMember
 
 MEASURES = ("ncp", "lm", "suppression", "mi", "pmi", "wmi", "tree", "whd-height")
 BLOCK_ROWS = (1, 2, 7, k_member.BLOCK_ROWS)

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from brute import MEASURES, as_groups, charge, closure_cost, make_run, small_tables
 
-from shoal.algorithms.kaca import KACA
+from shoal.algorithm.kaca import KACA
 from shoal.hierarchy import Taxonomy
 from shoal.table.encode import encode
 from shoal.table.schema import Column, Kind, Role, Schema

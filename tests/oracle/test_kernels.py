@@ -9,7 +9,7 @@ import pytest
 from brute import charge, closure_cost, make_run, row_cost, small_tables
 from numba import njit
 
-from shoal.algorithms.blocked import BlockedRows, similar_blocks
+from shoal.algorithm.blocked import BlockedRows, similar_blocks
 from shoal.kernels.blocks import bound_scan
 from shoal.kernels.codes import join_codes, store_query
 from shoal.kernels.outliers import marginal_costs

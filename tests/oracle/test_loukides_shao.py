@@ -7,8 +7,8 @@ import pytest
 from brute import MEASURES, as_groups, closure_cost, make_run, row_cost, small_tables
 
 import shoal
-from shoal.algorithms import loukides_shao as algorithm
-from shoal.algorithms.loukides_shao import LoukidesShao
+from shoal.algorithm import loukides_shao as algorithm
+from shoal.algorithm.loukides_shao import LoukidesShao
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
 from shoal.errors import OptionError, PromiseError, ShoalWarning
 from shoal.search.suppress import everything_cost

@@ -11,8 +11,8 @@ import pytest
 from brute import as_groups, make_run, small_tables
 
 import shoal
-from shoal.algorithms import mondrian
-from shoal.algorithms.mondrian import Mondrian
+from shoal.algorithm import mondrian
+from shoal.algorithm.mondrian import Mondrian
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
 from shoal.errors import OptionError
 from shoal.privacy import AlphaK, LDiversity, TCloseness

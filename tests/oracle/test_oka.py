@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from brute import MEASURES, as_groups, attribute_cost, charge, make_run, small_tables
 
-from shoal.algorithms.oka import OKA
+from shoal.algorithm.oka import OKA
 from shoal.errors import OptionError
-from shoal.measures.forms import LinearForm
+from shoal.measure.forms import LinearForm
 
 
 class Twin:

@@ -14,8 +14,8 @@ import pytest
 from brute import MEASURES, as_groups, make_run, row_cost, small_tables
 
 import shoal
-from shoal.algorithms.agglomerative import Agglomerative
-from shoal.algorithms.sequential import (
+from shoal.algorithm.agglomerative import Agglomerative
+from shoal.algorithm.sequential import (
     Sequential,
     _Moves,
     diverse_split,
@@ -30,7 +30,7 @@ from shoal.table.partition import Partition
 from shoal.table.schema import Column, Role, Schema
 
 if TYPE_CHECKING:
-    from shoal.algorithms.base import Run
+    from shoal.algorithm.base import Run
     from shoal.table.encode import EncodedTable
 
 

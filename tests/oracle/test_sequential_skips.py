@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from brute import make_run
 
-from shoal.algorithms import sequential
-from shoal.algorithms.sequential import Sequential
+from shoal.algorithm import sequential
+from shoal.algorithm.sequential import Sequential
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
 from shoal.privacy import LDiversity, TCloseness
 from shoal.table.encode import encode

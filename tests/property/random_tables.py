@@ -13,7 +13,7 @@ import polars as pl
 from hypothesis import strategies as st
 
 from shoal.hierarchy import Taxonomy
-from shoal.measures.base import Grouped
+from shoal.measure.base import Grouped
 from shoal.table.encode import encode
 from shoal.table.partition import Partition
 from shoal.table.schema import Column, Kind, Role, Schema

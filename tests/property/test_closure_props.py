@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_tables import MISSING, Everything, cases
 
-from shoal.measures.base import Grouped
+from shoal.measure.base import Grouped
 from shoal.scores import create_measure
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, close, domain_size
 from shoal.table.partition import Partition

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from random_tables import EPOCH, INTERVALS, MISSING, ORDER, Everything, cases
 
-from shoal.measures.base import Grouped
+from shoal.measure.base import Grouped
 from shoal.registry import load, measures
 from shoal.scores import create_measure, score_table
 from shoal.table.partition import Partition

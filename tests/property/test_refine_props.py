@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_tables import cases
 
-from shoal.algorithms.auto import Auto
-from shoal.algorithms.base import Run, no_progress
-from shoal.measures.base import CostModel
+from shoal.algorithm.auto import Auto
+from shoal.algorithm.base import Run, no_progress
+from shoal.measure.base import CostModel
 from shoal.privacy import LDiversity
 from shoal.scores import create_measure
 from shoal.search.enforce import GroupState, enforce, violations

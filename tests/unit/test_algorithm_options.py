@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from shoal.algorithms.base import create_algorithm
+from shoal.algorithm.base import create_algorithm
 from shoal.errors import OptionError
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.algorithms.base import no_progress
+from shoal.algorithm.base import no_progress
 from shoal.errors import PromiseError
-from shoal.measures.base import CostModel
-from shoal.measures.ncp import NCP
+from shoal.measure.base import CostModel
+from shoal.measure.ncp import NCP
 from shoal.privacy import LDiversity, TCloseness
 from shoal.search.enforce import enforce, violations
 from shoal.search.scan import Scanner

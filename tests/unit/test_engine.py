@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.algorithms.base import Algorithm
+from shoal.algorithm.base import Algorithm
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
 from shoal.engine import parts
 from shoal.errors import OptionError

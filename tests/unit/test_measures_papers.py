@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from shoal.hierarchy import Taxonomy
-from shoal.measures.base import Grouped
-from shoal.measures.whd import weighted_distance
+from shoal.measure.base import Grouped
+from shoal.measure.whd import weighted_distance
 from shoal.scores import create_measure
 from shoal.table.closure import TreeClosures
 from shoal.table.encode import encode

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from shoal.errors import OptionError
-from shoal.measures.base import CostModel, Grouped
+from shoal.measure.base import CostModel, Grouped
 from shoal.registry import load, measures
 from shoal.scores import Scores, create_measure, default_measures, score_table
 from shoal.table.encode import EncodedTable, encode
@@ -249,7 +249,7 @@ def test_divergence_does_not_depend_on_the_size_of_blocks(table, monkeypatch):
     encoded = encode(pl.DataFrame(data), schema)
     groups = Partition.from_labels(rng.integers(-1, 40, 300))
     whole = score_table(encoded, groups, ["kl"])["kl"]
-    monkeypatch.setattr("shoal.measures.kl._CELLS", 100)
+    monkeypatch.setattr("shoal.measure.kl._CELLS", 100)
     assert score_table(encoded, groups, ["kl"])["kl"] == pytest.approx(whole)
 
 

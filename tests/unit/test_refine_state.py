@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.algorithms.base import no_progress
-from shoal.measures.base import CostModel
+from shoal.algorithm.base import no_progress
+from shoal.measure.base import CostModel
 from shoal.privacy import AlphaK, TCloseness
 from shoal.scores import create_measure
 from shoal.search.enforce import GroupState, enforce

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.measures.base import CostModel, pick_target
+from shoal.measure.base import CostModel, pick_target
 from shoal.scores import create_measure
 from shoal.search.scan import Scanner
 from shoal.search.suppress import everything_cost, find_outliers

@@ -81,7 +81,7 @@ def _check_promises(request: Request, table: EncodedTable) -> list[tuple[str, st
 
 
 def _check_search(request: Request) -> list[tuple[str, str]]:
-    from shoal.algorithms.base import create_algorithm
+    from shoal.algorithm.base import create_algorithm
     from shoal.scores import create_measure
 
     if not create_measure(request.measure, request.measure_options).can_minimise:

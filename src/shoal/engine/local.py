@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from shoal.algorithms.base import Algorithm, Run, create_algorithm
+from shoal.algorithm.base import Algorithm, Run, create_algorithm
 from shoal.engine.base import Measured
 from shoal.engine.parts import Blocks, cluster_blocks, cut_table, enforce_blocks, run_algorithm
 from shoal.engine.polish import polish
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.facts import gather_facts
-from shoal.measures.base import CostMeasure, CostModel, Grouped, pick_target
+from shoal.measure.base import CostMeasure, CostModel, Grouped, pick_target
 from shoal.promises import promises_of
 from shoal.publish.danger import find_dangers
 from shoal.publish.verify import Verification, verify_table

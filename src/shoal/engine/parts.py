@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithms.blocked import similar_blocks
+from shoal.algorithm.blocked import similar_blocks
 from shoal.engine.workers import in_threads
 from shoal.errors import OptionError
 from shoal.search.enforce import enforce, violations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shoal.algorithms.base import Algorithm, Run
+    from shoal.algorithm.base import Algorithm, Run
     from shoal.table.encode import EncodedTable
 
 __all__ = [

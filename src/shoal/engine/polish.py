@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithms.blocked import similar_blocks
+from shoal.algorithm.blocked import similar_blocks
 from shoal.engine.parts import put_together
 from shoal.engine.workers import in_threads
 from shoal.privacy.arrays import PrivateArrays
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shoal.algorithms.base import Run
+    from shoal.algorithm.base import Run
     from shoal.table.encode import EncodedTable
 
 __all__ = ["REGION_ROWS", "polish"]

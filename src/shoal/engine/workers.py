@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from shoal.algorithms.base import Run
+    from shoal.algorithm.base import Run
     from shoal.table.partition import Partition
 
     Tick = Callable[[int, int, str], None]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.facts.bars import Bar, compare_bars
-from shoal.measures.base import Grouped
+from shoal.measure.base import Grouped
 from shoal.publish.loss import public_scores, published_loss
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.measures.ncp import NCP
-from shoal.measures.suppression import Suppression
+from shoal.measure.ncp import NCP
+from shoal.measure.suppression import Suppression
 from shoal.scores import Scores
 from shoal.table.closure import IntervalClosures, SetClosures
 from shoal.table.schema import Kind

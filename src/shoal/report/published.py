@@ -21,7 +21,7 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.hierarchy import canonical_label
-from shoal.measures.base import Grouped, pick_target
+from shoal.measure.base import Grouped, pick_target
 from shoal.recode import Style
 from shoal.registry import load
 from shoal.report.cells import CellReader
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.measures.base import Measure
+    from shoal.measure.base import Measure
     from shoal.table.closure import Closures
     from shoal.table.encode import Attribute, EncodedTable, Sensitive
     from shoal.table.schema import Schema

@@ -15,7 +15,7 @@ import numpy as np
 from shoal.hierarchy import canonical_label
 from shoal.kernels.assign import assign_rows
 from shoal.kernels.space import Columns
-from shoal.measures.base import CostModel
+from shoal.measure.base import CostModel
 from shoal.search.enforce import GroupState
 from shoal.search.scan import Scanner
 from shoal.table.encode import Attribute, EncodedTable, narrow
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.measures.base import CostMeasure
+    from shoal.measure.base import CostMeasure
     from shoal.table.partition import Partition
 
 __all__ = ["FittedGroups"]

@@ -35,10 +35,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.algorithms.blocked import BlockedRows
+from shoal.algorithm.blocked import BlockedRows
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.measures.base import CostMeasure, CostModel
-from shoal.measures.forms import CountForm, IndicatorForm, LinearForm, LogForm, TreeForm
+from shoal.measure.base import CostMeasure, CostModel
+from shoal.measure.forms import CountForm, IndicatorForm, LinearForm, LogForm, TreeForm
 from shoal.scores import create_measure
 from shoal.search.scan import Scanner
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shoal.measures.forms import Form
+    from shoal.measure.forms import Form
     from shoal.table.encode import EncodedTable
 
 __all__ = ["bound_table", "gap_of", "lower_bound"]

@@ -17,7 +17,7 @@ import numpy as np
 
 from shoal.errors import OptionError
 from shoal.kernels.space import MIXED8, MIXED16, Columns, Query, Space
-from shoal.measures.forms import (
+from shoal.measure.forms import (
     CountForm,
     IndicatorForm,
     LinearForm,
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shoal.measures.base import CostModel
-    from shoal.measures.forms import Form
+    from shoal.measure.base import CostModel
+    from shoal.measure.forms import Form
     from shoal.table.encode import Attribute, EncodedTable
 
 __all__ = ["MAX_SET_VALUES", "Scanner"]

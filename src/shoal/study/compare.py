@@ -263,7 +263,7 @@ def _check_options(asked: Request, algorithms: Sequence[str], measures: Sequence
 def _request(asked: Request, algorithm: str, k: int, measure: str) -> Request:
     """Return what one run is asked, after a check that its names and options exist."""
     from shoal import registry
-    from shoal.algorithms.base import create_algorithm
+    from shoal.algorithm.base import create_algorithm
     from shoal.scores import create_measure
 
     cls = registry.load("algorithms", algorithm)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from shoal.engine.local import LocalEngine
-from shoal.measures.base import Grouped
-from shoal.measures.ncp import NCP
+from shoal.measure.base import Grouped
+from shoal.measure.ncp import NCP
 from shoal.pipeline import run_pipeline
 from shoal.scores import score_table
 from shoal.table.closure import IntervalClosures, close

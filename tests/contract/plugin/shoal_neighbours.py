@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithms.base import Algorithm, Run
+from shoal.algorithm.base import Algorithm, Run
 from shoal.errors import OptionError
 from shoal.table.partition import Partition
 

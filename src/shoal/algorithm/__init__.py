@@ -1,0 +1,1 @@
+"""Algorithms, one paper, one file, the paper's step names as function names."""

@@ -1,0 +1,125 @@
+"""`auto`: the best release Shoal can make in the time you give it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from shoal.algorithm.agglomerative import Agglomerative
+from shoal.algorithm.base import Algorithm, Run, no_warning
+from shoal.algorithm.checks import check_choice
+from shoal.algorithm.k_member import KMember
+from shoal.algorithm.kaca import KACA
+from shoal.algorithm.mondrian import Mondrian
+from shoal.algorithm.sequential import Sequential
+from shoal.search.enforce import GroupState, enforce
+from shoal.search.refine import EFFORTS, refine_partition
+
+if TYPE_CHECKING:
+    from shoal.search.refine import Effort
+    from shoal.table.encode import EncodedTable
+    from shoal.table.partition import Partition
+
+__all__ = ["Auto"]
+
+SEVERAL_STARTS_ROWS = 3_000
+"""Up to this many rows it costs little to refine several starts and keep the best."""
+
+FEW_GROUPS = 100
+"""Where there are no more groups than this, cutting often ends better than merging."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto(Algorithm):
+    """A good start for the table at hand, then refinement.
+
+    Start: agglomerative clustering; KACA's classes of equal records for ``effort="fast"``;
+    sequential clustering where the cost looks at the sensitive column; with privacy models the
+    cheapest of KACA, Mondrian and sequential clustering; where groups are few, Mondrian's cheapest
+    cuts are tried too. Then `refine`: records relocated, groups
+    dissolved, opened and rebuilt, as long as it pays. Tables above ``whole_rows`` are cut into
+    blocks of similar rows, each of them treated so, and then refined across the blocks.
+    "best" first does what "balanced" does and goes on from there, so it never loses more; small
+    tables are started from k-member, KACA and sequential clustering too, and the best counts.
+
+    Guarantee: every group has at least k records and satisfies the privacy models; the cost is
+    never above that of the start.
+    Determinism: given the seed.
+
+    Args:
+        effort: "fast" (a second or two for 30,000 rows), "balanced", or "best".
+    """
+
+    name = "auto"
+    title = "best start for the table, then refinement (the default)"
+    citation = "Shoal"
+    respects_privacy = True
+    whole_rows = 12_000  # measured: blocks are faster from there on, and lose no more
+
+    effort: Literal["fast", "balanced", "best"] = "balanced"
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        check_choice(self, "effort", tuple(EFFORTS))
+
+    @property
+    def seams(self) -> tuple[Effort, ...]:
+        """How groups are refined, one step after the other."""
+        if self.effort == "best":
+            return EFFORTS["balanced"], EFFORTS["best"]
+        return (EFFORTS[self.effort],)
+
+    @property
+    def for_blocks(self) -> Algorithm:
+        """What runs on a block: "best" begins as "balanced" does, its own step comes later."""
+        return replace(self, effort="balanced") if self.effort == "best" else self
+
+    def partition(self, table: EncodedTable, run: Run) -> Partition:
+        """Group the rows of a table."""
+        first, *others = self.seams
+        found = self._refine(table, run, self._start(table, run), first)
+        if self.effort != "fast" and table.n_rows <= FEW_GROUPS * run.k and not run.privacy:
+            start = Mondrian(cuts="cheapest").partition(table, run)
+            found = _cheapest([found, self._refine(table, run, start, first)], run)
+        for effort in others:
+            ends = [self._refine(table, run, found, effort)]
+            if table.n_rows <= SEVERAL_STARTS_ROWS and not run.privacy:
+                starts = (KMember(), KACA(), Sequential())
+                ends += [
+                    self._refine(table, run, algorithm.partition(table, run), effort)
+                    for algorithm in starts
+                ]
+            found = _cheapest(ends, run)
+        return found
+
+    def _refine(self, table: EncodedTable, run: Run, start: Partition, effort: Effort) -> Partition:
+        return refine_partition(
+            table, start, run.scanner, run.k, run.privacy, effort, run.rng, run.progress
+        )
+
+    def _start(self, table: EncodedTable, run: Run) -> Partition:
+        """Return what is refined."""
+        fast = self.effort == "fast"
+        if run.privacy:
+            starts: tuple[Algorithm, ...] = (KACA(), Mondrian())
+            every = starts if fast else (*starts, Sequential())
+            # one group of all rows is only a start here, and never the cheapest
+            silent = replace(run, warn=no_warning)
+            return _cheapest([_held(algorithm, table, silent) for algorithm in every], run)
+        if run.scanner.n_classes > 1:
+            return Sequential().partition(table, run)
+        return (KACA() if fast else Agglomerative()).partition(table, run)
+
+
+def _cheapest(found: list[Partition], run: Run) -> Partition:
+    if len(found) == 1:
+        return found[0]
+    costs = [int(GroupState(run.scanner, partition).costs.sum()) for partition in found]
+    return found[int(np.argmin(costs))]
+
+
+def _held(algorithm: Algorithm, table: EncodedTable, run: Run) -> Partition:
+    found = algorithm.partition(table, run)
+    return enforce(table, found, run.scanner, run.k, run.privacy, run.progress)

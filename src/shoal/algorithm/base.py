@@ -1,0 +1,122 @@
+"""What an algorithm is, and what it is given to work with."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shoal import registry
+from shoal.errors import OptionError, did_you_mean
+from shoal.progress import no_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+
+    from shoal.measure.base import CostModel
+    from shoal.privacy import PrivacyModel
+    from shoal.search.refine import Effort
+    from shoal.search.scan import Scanner
+    from shoal.table.encode import EncodedTable
+    from shoal.table.partition import Partition
+
+__all__ = ["Algorithm", "Run", "create_algorithm", "no_warning"]
+
+Progress = "Callable[[int, int, str], None]"
+
+
+def no_warning(sentence: str) -> None:
+    """Say nothing."""
+    del sentence
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run: the parameters that every algorithm gets besides the table.
+
+    Attributes:
+        k: smallest allowed group.
+        model: the measure to minimise, bound to the whole table.
+        scanner: rows and costs as integers, in the table's order.
+        rng: the run's own generator; the only source of chance.
+        privacy: models that hold beyond k-anonymity (algorithms that know how respect them while
+            clustering; `enforce` does it afterwards for all others).
+        threads: how many threads may be used; never changes the result.
+        progress: called between slices of work with (done, total, what); Ctrl-C works there.
+        max_suppressed: how many rows an algorithm that leaves rows out on its own may suppress
+            (None: as many as it does as published).
+        warn: takes a sentence that the user should read; it becomes part of this run's release,
+            whichever thread says it.
+    """
+
+    k: int
+    model: CostModel
+    scanner: Scanner
+    rng: np.random.Generator
+    privacy: tuple[PrivacyModel, ...] = ()
+    threads: int = 1
+    progress: Callable[[int, int, str], None] = no_progress
+    max_suppressed: int | None = None
+    warn: Callable[[str], None] = no_warning
+
+
+class Algorithm(ABC):
+    """A way to group rows. Subclasses are frozen dataclasses whose fields are their options.
+
+    Class attributes:
+        name: what users type.
+        title: one line for lists.
+        citation: the paper.
+        respects_privacy: whether privacy models hold already when `partition` returns.
+        may_suppress: whether it may leave rows out on its own.
+        works_in_blocks: whether a large table may be cut into blocks of similar rows.
+        whole_rows: larger tables are cut into blocks unless the user says otherwise; infinite for
+            algorithms that grow with little more than the number of rows.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    citation: ClassVar[str]
+    respects_privacy: ClassVar[bool] = False
+    may_suppress: ClassVar[bool] = False
+    works_in_blocks: ClassVar[bool] = True
+    whole_rows: ClassVar[float] = 100_000
+
+    @property
+    def seams(self) -> tuple[Effort, ...]:
+        """How groups are refined across blocks; empty for the engine's own way."""
+        return ()
+
+    @property
+    def for_blocks(self) -> Algorithm:
+        """What runs on a block of a large table."""
+        return self
+
+    @abstractmethod
+    def partition(self, table: EncodedTable, run: Run) -> Partition:
+        """Group the rows of a table; every group has at least ``run.k`` rows.
+
+        The table has at least k rows, in an order that is already random.
+        """
+
+
+def create_algorithm(name: str, options: Mapping[str, Any] | None = None) -> Algorithm:
+    """Build an algorithm from its name and options.
+
+    Raises:
+        OptionError: no such algorithm or option, or an option out of range.
+    """
+    algorithm = registry.load("algorithms", name)
+    known = [field.name for field in dataclasses.fields(algorithm)]
+    for option in options or {}:
+        if option not in known:
+            hint = did_you_mean(str(option), known)
+            allowed = ", ".join(known) if known else "none"
+            raise OptionError(
+                f"Algorithm {name!r} has no option {option!r}.{hint} Its options: {allowed}."
+            )
+    created: Algorithm = algorithm(**dict(options or {}))
+    return created

@@ -1,0 +1,289 @@
+"""Sequential clustering, also with ℓ-diversity (Goldberger and Tassa 2010)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.algorithm.agglomerative import unify_small_clusters
+from shoal.algorithm.base import Algorithm, Run
+from shoal.errors import OptionError
+from shoal.kernels.sequential import link_members, list_recent, sequential_pass
+from shoal.privacy import LDiversity
+from shoal.privacy.arrays import PrivateArrays
+from shoal.search.enforce import GroupState, enforce, violations
+from shoal.table.partition import Partition
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shoal.table.encode import EncodedTable
+
+__all__ = ["Sequential"]
+
+SLICE_JOINS = 20_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sequential(Algorithm):
+    """Start with random small clusters and move record by record to where it costs least.
+
+    Algorithm 1 of the paper: a random partition into clusters of α·k records; passes over all
+    records, each moving to the cluster that lowers the total cost most; clusters above ω·k are
+    split at random after each pass; when nothing moves, small clusters are unified, closest first.
+    With privacy models, Algorithm 2: start and splits keep the distribution of the sensitive
+    values (Algorithm 3), and records only move where both clusters keep every model.
+
+    Readings: the start size is at least 1; a record alone in its cluster moves to the best other
+    one and the cluster is dissolved; with start size 1 there is nothing to move, and the algorithm
+    is the agglomerative one. If the start does not hold ℓ-diversity by frequency, the result is one
+    cluster of all rows (step 3), with a warning; for the other models, which the paper does not
+    treat, violating start clusters are merged at least cost instead.
+
+    Guarantee: every cluster has at least k records and satisfies the privacy models.
+    Cost: O(n²/k) joins per pass; typically ten to thirty passes.
+    Determinism: given the seed; ties go to the lowest cluster number.
+
+    Args:
+        alpha: start size as a share of k.
+        omega: largest size before a split, as a multiple of k; above 1, at most 2.
+        restarts: runs from different random starts; the best is kept.
+        max_passes: stop moving records after this many passes.
+    """
+
+    name = "sequential"
+    title = "sequential clustering"
+    citation = "Goldberger & Tassa 2010, Algorithms 1 to 3"
+    respects_privacy = True
+
+    alpha: float = 0.5
+    omega: float = 1.5
+    restarts: int = 1
+    max_passes: int = 100
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        _check("alpha", self.alpha, 0.0, 2.0)
+        _check("omega", self.omega, 1.0, 2.0)
+        for name in ("restarts", "max_passes"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise OptionError(
+                    f"{name} of 'sequential' must be a whole number of at least 1, got {value!r}."
+                )
+
+    def partition(self, table: EncodedTable, run: Run) -> Partition:
+        """Group the rows of a table; the best of ``restarts`` runs."""
+        best: Partition | None = None
+        best_cost = 0
+        for _ in range(self.restarts):
+            found = self._run_once(table, run)
+            cost = int(GroupState(run.scanner, found).costs.sum())
+            if best is None or cost < best_cost:
+                best, best_cost = found, cost
+        assert best is not None
+        return best
+
+    def _run_once(self, table: EncodedTable, run: Run) -> Partition:
+        start_size = max(1, round(self.alpha * run.k))
+        n_clusters = max(1, table.n_rows // start_size)
+        if start_size == 1 and not run.privacy:
+            alone = Partition(np.arange(table.n_rows, dtype=np.int32), table.n_rows)
+            return unify_small_clusters(table, alone, run)
+        initial = start_clusters(table, run, n_clusters)
+        if initial is None:
+            return Partition(np.zeros(table.n_rows, np.int32), 1)
+        moved = _Moves(table, run, initial).until_stable(self.omega * run.k, self.max_passes)
+        return unify_small_clusters(table, moved, run)
+
+
+def _check(name: str, value: object, low: float, high: float) -> None:
+    number = float(value) if isinstance(value, int | float) else math.nan
+    if isinstance(value, bool) or not math.isfinite(number) or not low < number <= high:
+        raise OptionError(
+            f"{name} of 'sequential' must be above {low:g} and at most {high:g}, got {value!r}."
+        )
+
+
+def start_clusters(table: EncodedTable, run: Run, n_clusters: int) -> Partition | None:
+    """Step 1: a random partition; with privacy models one that holds them, None if impossible."""
+    rows = np.arange(table.n_rows)
+    if not run.privacy:
+        labels = np.empty(table.n_rows, np.int32)
+        order = run.rng.permutation(table.n_rows)
+        sizes = np.full(n_clusters, table.n_rows // n_clusters)
+        sizes[: table.n_rows % n_clusters] += 1
+        labels[order] = np.repeat(np.arange(n_clusters, dtype=np.int32), sizes)
+        return Partition(labels, n_clusters)
+    labels = diverse_split(private_values(table, run), rows, n_clusters, run.rng)
+    initial = Partition.from_labels(labels)
+    if not violations(table, initial, 1, run.privacy).any():
+        return initial
+    if all(isinstance(m, LDiversity) and m.kind == "frequency" for m in run.privacy):
+        run.warn(
+            "The demanded diversity is above that of the start clusters, so 'sequential' puts all "
+            "rows into one group, as published; lower l, raise k, or use another algorithm."
+        )
+        return None
+    return enforce(table, initial, run.scanner, 1, run.privacy, run.progress)
+
+
+def private_values(table: EncodedTable, run: Run) -> NDArray[np.int64]:
+    """Return one code per combination of the sensitive values that the models look at."""
+    columns = {id(column): column for model in run.privacy for column in model.columns(table)}
+    code = np.zeros(table.n_rows, np.int64)
+    for column in columns.values():
+        code = code * column.size + column.codes
+        code = np.unique(code, return_inverse=True)[1].astype(np.int64)
+    return code
+
+
+def diverse_split(
+    values: NDArray[np.int64], rows: NDArray[Any], t: int, rng: np.random.Generator
+) -> NDArray[np.int32]:
+    """Algorithm 3: split rows into t parts that each have nearly the distribution of all.
+
+    Value j occurs p_j times; part i gets ⌈p_j/t⌉ or ⌊p_j/t⌋ of them, by a random permutation.
+    """
+    labels = np.empty(len(rows), np.int32)
+    own = values[rows]
+    order = np.argsort(own, kind="stable")
+    _, starts, counts = np.unique(own[order], return_index=True, return_counts=True)
+    for start, count in zip(starts, counts, strict=True):
+        share = np.full(t, count // t)
+        share[: count % t] += 1  # y_{1,j} … y_{t,j} of equation (24)
+        x = share[rng.permutation(t)]  # equation (25)
+        members = rng.permutation(order[start : start + count])
+        labels[members] = np.repeat(np.arange(t, dtype=np.int32), x)
+    return labels
+
+
+class _Moves:
+    """The state of the passes: clusters, their closures, costs and members."""
+
+    def __init__(self, table: EncodedTable, run: Run, initial: Partition) -> None:
+        self.table = table
+        self.run = run
+        self.private = PrivateArrays.of(table, run.privacy)
+        self.values = private_values(table, run) if run.privacy else None
+        self.partition = initial
+        n, g = table.n_rows, initial.n_groups
+        self.after, self.before = np.empty(n, np.int64), np.empty(n, np.int64)
+        self.seen, self.floor = np.full(n, -2, np.int64), np.zeros(n, np.int64)
+        self.gains = np.zeros(n, np.int64)
+        self.changed = np.ones(g, np.bool_)  # clusters that changed in the last pass
+
+    def until_stable(self, limit: float, max_passes: int) -> Partition:
+        """Steps 2 to 10."""
+        for number in range(max_passes):
+            moved = self._pass(number)
+            self._split_large(limit)
+            if not moved:
+                break
+        return self.partition
+
+    def _pass(self, number: int) -> int:
+        """Steps 2 to 8: one pass over all records; returns how many moved."""
+        scanner, run = self.run.scanner, self.run
+        n, g = self.table.n_rows, self.partition.n_groups
+        state = GroupState(scanner, self.partition)
+        label = self.partition.labels.copy()
+        head, size = np.empty(g, np.int64), np.empty(g, np.int64)
+        link_members(label, head, self.after, self.before, size)
+        phist = self._histograms()
+        rest = scanner.query()
+        recent = (
+            scanner.groups(g),
+            np.empty_like(state.hists),
+            np.empty_like(state.costs),
+            np.empty(g, np.int64),
+            np.empty(g, np.int64),
+            np.zeros(1, np.int64),
+        )
+        ids = np.arange(g)
+        list_recent(
+            scanner.space,
+            state.groups,
+            state.hists,
+            state.costs,
+            state.query,
+            self.changed,
+            *recent,
+        )
+        step = max(1, SLICE_JOINS // max(g, 1))
+        moved = 0
+        for start in range(0, n, step):
+            run.progress(start, n, f"pass {number + 1}")
+            moved += sequential_pass(
+                scanner.space,
+                scanner.rows,
+                scanner.classes,
+                label,
+                head,
+                self.after,
+                self.before,
+                size,
+                state.groups,
+                state.hists,
+                state.costs,
+                ids,
+                *self.private.arrays,
+                phist,
+                self.private.scratch(),
+                start,
+                min(n, start + step),
+                state.query,
+                rest,
+                state.spare,
+                state.out,
+                number,
+                self.seen,
+                self.floor,
+                self.gains,
+                *recent,
+                self.changed,
+            )
+        # dissolved clusters leave gaps: renumber the others in order
+        number_of = np.full(g, -1, np.int64)
+        alive = np.flatnonzero(size)
+        number_of[alive] = np.arange(len(alive))
+        self.changed = self.changed[alive]
+        self.partition = Partition(number_of[label].astype(np.int32), len(alive))
+        return moved
+
+    def _histograms(self) -> NDArray[np.int64]:
+        codes, whole, first = self.private.arrays[:3]
+        phist = np.zeros((self.partition.n_groups if self.run.privacy else 1, len(whole)), np.int64)
+        for s, column in enumerate(codes):
+            np.add.at(phist, (self.partition.labels, first[s] + column), 1)
+        return phist
+
+    def _split_large(self, limit: float) -> None:
+        """Step 9: split every cluster above the limit into two random halves."""
+        partition = self.partition
+        labels = partition.labels.copy()
+        n_groups = partition.n_groups
+        split = []
+        for g in np.flatnonzero(partition.sizes > limit):
+            rows = partition.rows_of(int(g))
+            if self.values is None:
+                away = self.run.rng.permutation(rows)[: len(rows) // 2]
+            else:
+                half = diverse_split(self.values, rows, 2, self.run.rng)
+                pair = Partition.from_labels(half)
+                # values that occur once may all have gone to the same half
+                if pair.n_groups < 2 or self._breaks_a_model(rows, pair):
+                    continue
+                away = rows[half == 1]
+            labels[away] = n_groups
+            split += [int(g), n_groups]
+            n_groups += 1
+        self.changed = np.append(self.changed, np.ones(n_groups - partition.n_groups, np.bool_))
+        self.changed[split] = True  # both halves are new to every record
+        self.partition = Partition(labels, n_groups)
+
+    def _breaks_a_model(self, rows: NDArray[np.int64], halves: Partition) -> bool:
+        return bool(violations(self.table.take(rows), halves, 1, self.run.privacy).any())

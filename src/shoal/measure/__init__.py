@@ -1,0 +1,1 @@
+"""Measures, one small file each: formula, citation, bounds, per-column breakdown."""

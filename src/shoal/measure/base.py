@@ -1,0 +1,192 @@
+"""What a measure is: a score of a finished grouping, and for some, a cost to minimise."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from shoal.errors import OptionError
+from shoal.table.closure import close
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from shoal.measure.forms import Form
+    from shoal.table.closure import Closures
+    from shoal.table.encode import Attribute, EncodedTable, Sensitive
+    from shoal.table.partition import Partition
+
+__all__ = ["CostMeasure", "CostModel", "Grouped", "Measure"]
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """A table with its groups: what every score is computed from.
+
+    Attributes:
+        table: the original rows, encoded.
+        partition: their groups.
+        target: the sensitive column that class-aware measures look at, if there is one.
+    """
+
+    table: EncodedTable
+    partition: Partition
+    target: Sensitive | None = None
+
+    @cached_property
+    def closures(self) -> tuple[Closures, ...]:
+        """Closures of all groups, per attribute; the last closure is "everything"."""
+        return tuple(close(attribute, self.partition) for attribute in self.table.attributes)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Rows of each group, with the number of suppressed rows last."""
+        return np.append(self.partition.sizes, self.partition.n_suppressed)
+
+    @cached_property
+    def histogram(self) -> NDArray[np.int64]:
+        """Rows of each group (suppressed rows last) and value of the target column."""
+        target = self.require_target()
+        width = target.size
+        group = np.where(self.partition.labels < 0, self.partition.n_groups, self.partition.labels)
+        flat = np.bincount(
+            group.astype(np.int64) * width + target.codes,
+            minlength=(self.partition.n_groups + 1) * width,
+        )
+        return flat.reshape(-1, width)
+
+    def require_target(self) -> Sensitive:
+        """Return the target column or say that one is needed."""
+        if self.target is None:
+            raise OptionError(
+                "This measure looks at a sensitive column and none was given; "
+                "name one with sensitive=[...]."
+            )
+        return self.target
+
+
+class Measure(ABC):
+    """A score of a grouping.
+
+    Class attributes:
+        name: what users type.
+        title: one line for lists.
+        citation: paper and equation.
+        direction: whether less or more is better.
+        bounds: lowest and highest possible value (None: unbounded or depends on the table).
+        needs_sensitive: whether it looks at a sensitive column.
+        can_minimise: whether algorithms can minimise it.
+        options: names of the arguments of its constructor, which users may set.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    citation: ClassVar[str]
+    direction: ClassVar[Literal["lower", "higher"]] = "lower"
+    bounds: ClassVar[tuple[float | None, float | None]] = (0.0, None)
+    needs_sensitive: ClassVar[bool] = False
+    can_minimise: ClassVar[bool] = False
+    options: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def score(self, grouped: Grouped) -> float:
+        """Return the score of a grouping; suppressed rows count as fully generalised."""
+
+    def by_column(self, grouped: Grouped) -> dict[str, float] | None:
+        """Return the part of each column, or None if the measure is no sum over columns."""
+        del grouped
+        return None
+
+
+class CostMeasure(Measure):
+    """A measure that algorithms can minimise: a sum of cost tables over closures.
+
+    cost(C) = Σ_j w_j · Σ_y h_y(C) · T_j[c_j, y], with one column y for measures that ignore the
+    sensitive attribute.
+    """
+
+    can_minimise = True
+    per_cell: ClassVar[bool] = True
+    """Whether the score is the weighted mean per cell (otherwise the sum over all cells)."""
+
+    @abstractmethod
+    def form(self, attribute: Attribute, target: Sensitive | None, table: EncodedTable) -> Form:
+        """Return the cost table of one attribute."""
+
+    def constant(self, attribute: Attribute) -> float:
+        """Return what is subtracted from the total of a column whatever the grouping is."""
+        del attribute
+        return 0.0
+
+    def score(self, grouped: Grouped) -> float:
+        """Return the weighted mean cost per cell, or the weighted sum (see ``per_cell``)."""
+        columns = np.array(list(self.by_column(grouped).values()))
+        weights = grouped.table.weights
+        total = float(np.sum(weights * columns))
+        return total / float(np.sum(weights)) if self.per_cell else total
+
+    def by_column(self, grouped: Grouped) -> dict[str, float]:
+        """Return the mean cost per cell (or the sum) of each column, without its weight."""
+        result = {}
+        for attribute, closures in zip(grouped.table.attributes, grouped.closures, strict=True):
+            cost = self.form(attribute, grouped.target, grouped.table).cost(closures)
+            rows = grouped.sizes if cost.ndim == 1 else grouped.histogram
+            # No cost is negative; the difference of two long sums may be, by a rounding error.
+            total = max(float(np.sum(rows * cost)) - self.constant(attribute), 0.0)
+            result[attribute.name] = total / grouped.table.n_rows if self.per_cell else total
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class CostModel:
+    """A cost measure bound to a table: the forms that a search minimises.
+
+    Attributes:
+        measure: the measure.
+        forms: cost table of each attribute, before weights.
+        weights: weight of each attribute.
+        target: sensitive column of class-aware measures (costs per sensitive value), or None.
+    """
+
+    measure: CostMeasure
+    forms: tuple[Form, ...]
+    weights: NDArray[np.float64]
+    target: Sensitive | None
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> CostModel:
+        """Return the model for these rows; the cost tables stay those of the whole table."""
+        if self.target is None:
+            return self
+        return replace(self, target=replace(self.target, codes=self.target.codes[rows]))
+
+    @classmethod
+    def bind(
+        cls, measure: CostMeasure, table: EncodedTable, target: Sensitive | None = None
+    ) -> CostModel:
+        """Compute the cost tables of a measure on a table."""
+        if measure.needs_sensitive and target is None:
+            raise OptionError(
+                f"Measure {measure.name!r} looks at a sensitive column and none was given; "
+                "name one with sensitive=[...]."
+            )
+        if not measure.needs_sensitive:
+            target = None
+        forms = tuple(measure.form(attribute, target, table) for attribute in table.attributes)
+        return cls(measure, forms, table.weights, target)
+
+
+def pick_target(table: EncodedTable, options: Mapping[str, object]) -> Sensitive | None:
+    """Return the sensitive column that class-aware measures use: ``column`` or the first."""
+    name = options.get("column")
+    if name is None:
+        return table.sensitive[0] if table.sensitive else None
+    for sensitive in table.sensitive:
+        if sensitive.name == name:
+            return sensitive
+    raise OptionError(f"measure_options names column {name!r}, which is not a sensitive column.")

@@ -1,0 +1,143 @@
+"""KL, the divergence between the original table and what the release says about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.measure.base import Measure
+from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from shoal.measure.base import Grouped
+    from shoal.table.closure import Closures
+    from shoal.table.encode import Attribute
+
+__all__ = ["KullbackLeibler"]
+
+_CELLS = 1 << 24
+"""Cells (tuple by group) looked at in one go: some tens of megabytes."""
+
+
+class KullbackLeibler(Measure):
+    """D(p ‖ p̂) = Σ_x p(x) · log2 (p(x) ÷ p̂(x)) over the distinct original tuples x, in bits.
+
+    p(x) is the share of rows with the tuple x. The release induces
+    p̂(x) = Σ over rows i whose closure covers x of 1 ÷ (n · Π_j |R̄_i(j)|): every published row is
+    spread evenly over the box of its closure, in the domain that LM and AM count (distinct values
+    of a numeric column, leaves of a tree, missing as one more where it occurs). A suppressed row
+    is spread over the whole domain, so p̂ sums to 1 and D is never negative. Every tuple lies in
+    the closure of its own row, so D is finite. Weights play no part. Not monotone: of a table that
+    fills its domain evenly, releasing nothing but the domain loses nothing.
+
+    Cost: distinct tuples × groups per column, in blocks; groups that cover nothing of a block
+    are left out early. About a second for 45,222 rows in 4,500 groups.
+    """
+
+    name = "kl"
+    title = "divergence of the released from the original distribution, bits"
+    citation = "Kifer & Gehrke 2006; Goldberger & Tassa 2010, section 3"
+
+    def score(self, grouped: Grouped) -> float:
+        """Return the divergence in bits."""
+        n_rows = grouped.table.n_rows
+        order = sorted(
+            range(len(grouped.table.attributes)),
+            key=lambda j: grouped.table.attributes[j].size,
+            reverse=True,
+        )
+        attributes = [grouped.table.attributes[j] for j in order]
+        closures = [grouped.closures[j] for j in order]
+        used = np.flatnonzero(grouped.sizes)
+        # Logarithms, because the product of sixty domain sizes may exceed the largest float.
+        spread = np.log2(grouped.sizes[used] / n_rows)
+        for attribute, closure in zip(attributes, closures, strict=True):
+            spread -= np.log2(closure.n_values(attribute)[used])
+        tuples, counts = _distinct(attributes)
+        share = counts / n_rows
+        total = 0.0
+        for block in _blocks(len(counts), len(used)):
+            induced = _log_induced(tuples[block], attributes, closures, used, spread)
+            total += float(np.sum(share[block] * (np.log2(share[block]) - induced)))
+        return max(total, 0.0)
+
+
+def _distinct(
+    attributes: list[Attribute],
+) -> tuple[NDArray[np.integer[Any]], NDArray[np.int64]]:
+    """Return the distinct rows, sorted by the first attribute, then the second, …; and counts."""
+    codes = [attribute.codes for attribute in attributes]
+    rows = np.lexsort(codes[::-1])
+    table = np.column_stack([column[rows] for column in codes])
+    first = np.ones(len(table), dtype=bool)
+    first[1:] = (table[1:] != table[:-1]).any(axis=1)
+    starts = np.flatnonzero(first)
+    return table[starts], np.diff(np.append(starts, len(table)))
+
+
+def _blocks(n_tuples: int, n_groups: int) -> Iterator[slice]:
+    # Small blocks of sorted tuples share their leading codes, so that few groups reach them.
+    step = int(np.clip(_CELLS // max(n_groups, 1), 1, 512))
+    return (slice(start, start + step) for start in range(0, n_tuples, step))
+
+
+def _log_induced(
+    tuples: NDArray[np.integer[Any]],
+    attributes: list[Attribute],
+    closures: list[Closures],
+    groups: NDArray[np.int64],
+    spread: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return log2 p̂ of each tuple."""
+    tables = []
+    reach = np.ones(len(groups), dtype=bool)
+    for j, (attribute, closure) in enumerate(zip(attributes, closures, strict=True)):
+        codes, place = np.unique(tuples[:, j], return_inverse=True)
+        table = _covers(attribute, closure, groups, codes.astype(np.int64))
+        reach &= table.any(axis=0)
+        tables.append((table, place))
+    near = np.flatnonzero(reach)
+    covered = np.ones((len(tuples), len(near)), dtype=bool)
+    for table, place in tables:
+        covered &= table[:, near][place]
+    row, column = np.nonzero(covered)
+    starts = np.searchsorted(row, np.arange(len(tuples)))  # every tuple is covered at least once
+    logs = spread[near][column]
+    highest = np.maximum.reduceat(logs, starts)
+    return highest + np.log2(np.add.reduceat(np.exp2(logs - highest[row]), starts))
+
+
+def _covers(
+    attribute: Attribute,
+    closures: Closures,
+    groups: NDArray[np.int64],
+    codes: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Return which of these codes (rows) the closures of these groups (columns) cover."""
+    value = codes[:, None]
+    if isinstance(closures, IntervalClosures):
+        inside = (value >= closures.low[groups]) & (value <= closures.high[groups])
+        return inside | closures.everything[groups]
+    if isinstance(closures, TreeClosures):
+        tree = attribute.taxonomy
+        assert tree is not None
+        node = closures.node[groups]
+        # One more node for "all missing", which covers the missing code alone.
+        first = np.append(tree.first_leaf, attribute.size)[node]
+        last = np.append(tree.last_leaf, attribute.size)[node]
+        below = (value >= first) & (value <= last)
+        everything: NDArray[np.bool_] = node == tree.root
+        return below | everything
+    assert isinstance(closures, SetClosures)
+    owner = np.repeat(np.arange(len(closures.everything)), np.diff(closures.indptr))
+    wanted = np.full(attribute.size + 1, -1)
+    wanted[codes] = np.arange(len(codes))
+    hit = wanted[closures.members] >= 0
+    table = np.zeros((len(codes), len(closures.everything)), dtype=bool)
+    table[wanted[closures.members[hit]], owner[hit]] = True
+    return (table | closures.everything)[:, groups]

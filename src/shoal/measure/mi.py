@@ -1,0 +1,124 @@
+"""MI, PMI and their mixture: what a release tells about the public and the private data."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from shoal.errors import OptionError
+from shoal.measure.base import CostMeasure, Grouped
+from shoal.measure.forms import LogForm, TreeForm, log_cost
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shoal.measure.forms import Form
+    from shoal.table.encode import Attribute, EncodedTable, Sensitive
+
+__all__ = ["MI", "PMI", "WeightedMI", "information_about_target", "log_form"]
+
+
+def _mass(attribute: Attribute, target: Sensitive | None, table: EncodedTable) -> NDArray[np.int64]:
+    """Return rows per code (missing last), then rows per code and sensitive value.
+
+    Both are of the rows at hand where a sensitive column is looked at: a share of them can be no
+    more than the whole, also in a table made with `EncodedTable.take`.
+    """
+    del table
+    if target is None:
+        return attribute.counts[:, None]
+    pairs = attribute.codes.astype(np.int64) * target.size + target.codes
+    joint = np.bincount(pairs, minlength=(attribute.size + 1) * target.size)
+    joint = joint.reshape(-1, target.size).astype(np.int64)
+    return np.concatenate((joint.sum(axis=1, keepdims=True), joint), axis=1)
+
+
+def log_form(
+    attribute: Attribute, target: Sensitive | None, table: EncodedTable, beta: float
+) -> Form:
+    """Return T[c, y] = log2 mass(c) − beta · log2 mass_y(c)."""
+    mass = _mass(attribute, target, table)
+    taxonomy = attribute.taxonomy
+    if taxonomy is None:
+        return LogForm(mass, beta)
+    zero = np.zeros((1, mass.shape[1]), dtype=np.int64)
+    prefix = np.concatenate((zero, np.cumsum(mass[:-1], axis=0)))
+    node = prefix[taxonomy.last_leaf + 1] - prefix[taxonomy.first_leaf]
+    node[taxonomy.root] = mass.sum(axis=0)
+    return TreeForm(log_cost(np.concatenate((node, mass[-1:])), beta))
+
+
+class MI(CostMeasure):
+    """Π_MI = −(1 ÷ nr) Σ_i Σ_j log2 Pr(X_j = R_i(j) | X_j ∈ R̄_i(j)) (Goldberger–Tassa, eq. 10).
+
+    As a cost: T = log2 (rows whose value lies in the closure); Σ log2 (rows of the value itself)
+    is the same for every grouping and is subtracted in the score.
+    """
+
+    name = "mi"
+    title = "mutual information lost about the quasi-identifiers, bits per cell"
+    citation = "Goldberger & Tassa 2010, equation (10)"
+
+    def form(self, attribute: Attribute, target: Sensitive | None, table: EncodedTable) -> Form:
+        """Return the cost table of one attribute."""
+        del target
+        return log_form(attribute, None, table, 0.0)
+
+    def constant(self, attribute: Attribute) -> float:
+        """Return Σ over rows of log2 (rows that share the value)."""
+        rows = np.bincount(attribute.codes, minlength=attribute.size + 1)
+        return float(np.sum(rows * np.log2(np.maximum(attribute.counts, 1))))
+
+
+class PMI(CostMeasure):
+    """Π_PMI = −(1 ÷ nr) Σ_i Σ_j log2 Pr(Y = S_i | X_j ∈ R̄_i(j)) (Goldberger–Tassa, eq. 14).
+
+    Not monotone under local recoding: a coarser release may be better (section 5.1).
+    """
+
+    name = "pmi"
+    title = "mutual information lost about the sensitive column, bits per cell"
+    citation = "Goldberger & Tassa 2010, equation (14)"
+    needs_sensitive = True
+
+    def form(self, attribute: Attribute, target: Sensitive | None, table: EncodedTable) -> Form:
+        """Return the cost table of one attribute."""
+        return log_form(attribute, target, table, 1.0)
+
+
+class WeightedMI(CostMeasure):
+    """w · Π_MI + (1 − w) · Π_PMI (Goldberger–Tassa, section 8.4)."""
+
+    name = "wmi"
+    title = "w · mi + (1 - w) · pmi"
+    citation = "Goldberger & Tassa 2010, section 8.4"
+    needs_sensitive = True
+    options: ClassVar[tuple[str, ...]] = ("w",)
+
+    def __init__(self, w: float = 0.5) -> None:
+        """Set the weight of MI, between 0 (PMI alone) and 1 (MI alone)."""
+        if isinstance(w, bool) or not isinstance(w, int | float) or not math.isfinite(w):
+            raise OptionError(f"w of 'wmi' must be a number between 0 and 1, got {w!r}.")
+        if not 0 <= w <= 1:
+            raise OptionError(f"w of 'wmi' must lie between 0 and 1, got {w}.")
+        self.w = float(w)
+
+    def form(self, attribute: Attribute, target: Sensitive | None, table: EncodedTable) -> Form:
+        """Return the cost table: log2 mass − (1 − w) · log2 mass_y, both parts in one table."""
+        return log_form(attribute, target, table, 1.0 - self.w)
+
+    def constant(self, attribute: Attribute) -> float:
+        """Return the constant of the MI part, of the rows at hand as in the table."""
+        rows = np.bincount(attribute.codes)
+        return self.w * float(np.sum(rows * np.log2(np.maximum(rows, 1))))
+
+
+def information_about_target(grouped: Grouped) -> dict[str, float]:
+    """Return I(Y; R(j)) of each column in bits (Goldberger–Tassa, eq. 11)."""
+    target = grouped.require_target()
+    counts = target.counts[target.counts > 0].astype(np.float64)
+    entropy = -float(np.sum(counts * np.log2(counts / counts.sum()))) / float(counts.sum())
+    loss = PMI().by_column(grouped)
+    return {name: entropy - value for name, value in loss.items()}
