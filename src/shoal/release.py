@@ -94,6 +94,7 @@ class Release:
         format: str | None = None,  # noqa: A002 - the name users know from the command line
         delimiter: str | None = None,
         if_exists: str = "fail",
+        escape_formulas: bool = False,
     ) -> Release:
         """Write the published table, but only if it keeps its promises in the file.
 
@@ -108,6 +109,7 @@ class Release:
             format: the format when the suffix does not say it.
             delimiter: of a CSV; a comma (a tab for TSV) unless given.
             if_exists: what to do if the table of a database exists: ``fail`` or ``replace``.
+            escape_formulas: whether texts of a CSV that a spreadsheet would run get an apostrophe.
 
         Returns:
             The release with the verification of what was written, for its certificate and
@@ -119,7 +121,14 @@ class Release:
         """
         from shoal.stage import write_release
 
-        return write_release(self, path, format=format, delimiter=delimiter, if_exists=if_exists)
+        return write_release(
+            self,
+            path,
+            format=format,
+            delimiter=delimiter,
+            if_exists=if_exists,
+            escape_formulas=escape_formulas,
+        )
 
     def certificate(
         self, *, input_hmac: str | None = None, output_sha256: str | None = None

@@ -55,11 +55,18 @@ def write_release(
     format: str | None = None,  # noqa: A002 - the name users know from the command line
     delimiter: str | None = None,
     if_exists: str = "fail",
+    escape_formulas: bool = False,
 ) -> Release:
     """Write a release that keeps its promises in the file, or nothing; see `Release.write`."""
     with AtomicGroup() as group:
         staged = stage_release(
-            group, release, target, format=format, delimiter=delimiter, if_exists=if_exists
+            group,
+            release,
+            target,
+            format=format,
+            delimiter=delimiter,
+            if_exists=if_exists,
+            escape_formulas=escape_formulas,
         )
     return staged.release
 
@@ -72,6 +79,7 @@ def stage_release(
     format: str | None = None,  # noqa: A002 - the name users know from the command line
     delimiter: str | None = None,
     if_exists: str = "fail",
+    escape_formulas: bool = False,
 ) -> Staged:
     """Add a release to a group of files that appear together, after a look at its bytes.
 
@@ -90,7 +98,14 @@ def stage_release(
     else:
         found = detect_format(os.fspath(target), format)
         separator = check_delimiter(delimiter) or ("\t" if found.name == "tsv" else ",")
-        path = stage_table(group, frame, target, format=format, delimiter=delimiter)
+        path = stage_table(
+            group,
+            frame,
+            target,
+            format=format,
+            delimiter=delimiter,
+            escape_formulas=escape_formulas,
+        )
         with watching_inputs():  # what we have just written is nobody's input
             written = read_written(
                 path,

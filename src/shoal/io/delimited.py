@@ -139,10 +139,12 @@ def _unquoted(text: str) -> str:
 
 def _skip_blank(stream: Pieces, *, name: str) -> int:
     """Skip what may stand before the header, and return how many lines that was."""
-    if stream.peek(len(_BOM)) == _BOM:
-        stream.skip(len(_BOM))
     lines = 0
-    while blank := _leading_blank(stream.peek(_SAMPLE)):
+    while True:
+        if stream.peek(len(_BOM)) == _BOM:
+            blank = _BOM  # of a file that was put together from others, more than one
+        elif not (blank := _leading_blank(stream.peek(_SAMPLE))):
+            break
         lines += blank.count(b"\n")
         stream.skip(len(blank))
     n_bytes = _SAMPLE
@@ -194,7 +196,9 @@ def _header(record: bytes, delimiter: str, *, name: str) -> list[str]:
         message = f"The first line of {name} cannot be read as a header."
         raise DataError(message) from None
     check_columns(name, names)
-    # A column without a name gets one, so that it can be given a role (usually drop).
+    # A column without a name gets one, so that it can be given a role (usually drop). The mark
+    # that some programs put before a text cannot be seen and is no part of a name.
+    names = [each.strip("\ufeff") for each in names]
     names = [each or f"column_{number}" for number, each in enumerate(names, start=1)]
     check_different(names, name=name)
     return names
@@ -242,6 +246,8 @@ def _parse(
     if not body.strip(b"\r\n"):  # blank lines, which polars takes for no data at all
         n_lines = body.count(b"\n") + (not body.endswith(b"\n"))
         return pl.DataFrame({each: pl.Series([None] * n_lines, dtype=pl.String) for each in wanted})
+    if body.startswith(_BOM):
+        body = _BOM + body  # polars takes the first one away; here it is part of a cell
     # Polars insists on names of its own where there is no header.
     own = {each: f"column_{number}" for number, each in enumerate(names, start=1)}
     try:

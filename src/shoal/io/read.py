@@ -94,6 +94,7 @@ def read_table(
         else:
             frame = _read_whole(stream, name, found, markers)
             check_columns(name, frame.columns)
+            frame = frame.rename(_named(frame.columns))
             frame = frame.select(pick_columns(frame.columns, columns, name=name))
     if frame.height == 0 or frame.width == 0:
         message = f"{name} has no rows."
@@ -133,9 +134,14 @@ def _read_parquet(path: str, name: str, columns: Columns, *, coded: bool) -> pl.
     except _unreadable():
         raise _damaged(name, "parquet") from None
     check_columns(name, schema.names())
-    wanted = pick_columns(schema.names(), columns, name=name)
-    check_rows(name, n_rows, {each: schema[each] for each in wanted})
-    table = table.select(wanted)
+    named = _named(schema.names())
+    wanted = pick_columns(list(named.values()), columns, name=name)
+    check_rows(
+        name,
+        n_rows,
+        {named[each]: dtype for each, dtype in schema.items() if named[each] in wanted},
+    )
+    table = table.rename(named).select(wanted)
     try:
         if coded:
             start = table.head(_SAMPLE_ROWS).collect()
@@ -145,6 +151,17 @@ def _read_parquet(path: str, name: str, columns: Columns, *, coded: bool) -> pl.
         return table.collect(engine="streaming")
     except _unreadable():
         raise _damaged(name, "parquet") from None
+
+
+def _named(names: Sequence[str]) -> dict[str, str]:
+    """Return the names of columns by what the file calls them; one without a name gets one."""
+    taken = set(names)
+    named = {}
+    for number, each in enumerate(names, start=1):
+        own = each.strip("\ufeff") or f"column_{number}"
+        named[each] = each if own in taken else own
+        taken.add(named[each])
+    return named
 
 
 def _read_whole(stream: Source, name: str, found: Format, markers: tuple[str, ...]) -> pl.DataFrame:
@@ -250,6 +267,7 @@ def _read_json_lines(data: bytes, name: str, markers: tuple[str, ...]) -> pl.Dat
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         message = f"{name}{_bad_json_line(data)} is not one JSON object per line."
         raise DataError(message) from None
+    frame = frame.rename(_named(frame.columns))
     # JSON has no dates: ISO texts are what a date was written as.
     return type_columns(_without_markers(frame, markers), numbers=False)
 

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING
 
 from shoal.coded import decode_text, is_coded
 from shoal.errors import DataError
+from shoal.io import formulas
 from shoal.io.atomic import AtomicGroup
 from shoal.io.compression import compressing
 from shoal.io.formats import Format, check_delimiter, detect_format
@@ -34,6 +35,7 @@ def write_table(
     format: str | None = None,  # noqa: A002 - the name users know from the command line
     delimiter: str | None = None,
     if_exists: str = "fail",
+    escape_formulas: bool = False,
 ) -> None:
     """Write a table to a file, a database, or standard output when the target is ``-``.
 
@@ -49,6 +51,7 @@ def write_table(
         delimiter: of a CSV; a comma (a tab for TSV) unless given.
         if_exists: what to do if the table of a database exists: ``fail`` or ``replace``. Files
             are always replaced.
+        escape_formulas: whether texts of a CSV that a spreadsheet would run get an apostrophe.
 
     Raises:
         DataError: the file or table cannot be written, or cannot hold the frame.
@@ -60,7 +63,14 @@ def write_table(
 
             stage_sql(group, frame, os.fspath(target), if_exists)
         else:
-            stage_table(group, frame, target, format=format, delimiter=delimiter)
+            stage_table(
+                group,
+                frame,
+                target,
+                format=format,
+                delimiter=delimiter,
+                escape_formulas=escape_formulas,
+            )
 
 
 def stage_table(
@@ -70,6 +80,7 @@ def stage_table(
     *,
     format: str | None = None,  # noqa: A002 - the name users know from the command line
     delimiter: str | None = None,
+    escape_formulas: bool = False,
 ) -> Path:
     """Add a table to a group of files that appear together; return its temporary file.
 
@@ -95,6 +106,8 @@ def stage_table(
             with compressing(file, found.compression) as sink:
                 for first in range(0, max(frame.height, 1), _SLICE):
                     part = frame.slice(first, _SLICE)
+                    if escape_formulas and found.name != "jsonl":
+                        part = formulas.escape_formulas(part)
                     if found.name == "jsonl":
                         decode_text(part).write_ndjson(sink)
                     else:
@@ -157,6 +170,15 @@ def _write_excel(frame: pl.DataFrame, file: IO[bytes]) -> None:
         and column.len() > column.null_count()
         and not column.drop_nulls().cast(pl.Int128).is_between(-_EXCEL_EXACT, _EXCEL_EXACT).all()
     ]
+    zoned = [
+        name
+        for name, dtype in frame.schema.items()
+        if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None
+    ]
+    # A sheet has no time zones: such a time is written as text, in UTC.
+    frame = frame.with_columns(
+        pl.col(zoned).dt.convert_time_zone("UTC").dt.strftime("%Y-%m-%dT%H:%M:%S%.fZ")
+    )
     # A cell of the release is data, never a formula or a link.
     options = {"strings_to_formulas": False, "strings_to_urls": False, "nan_inf_to_errors": True}
     # In memory first: the package leaves files open when the disk is full.

@@ -106,6 +106,12 @@ class Output:
         help="If the table is already in the database: fail or replace.",
         flag=_file("--if-exists", on=("anonymize",), metavar="CHOICE"),
     )
+    escape_formulas: bool = option(
+        default=False,
+        check=truth,
+        help="In a CSV, put an apostrophe before texts that a spreadsheet would run.",
+        flag=_file("--escape-formulas", on=("anonymize", "refine"), metavar=None),
+    )
     certificate: str | None = option(
         default=None,
         check=_text,

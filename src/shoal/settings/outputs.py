@@ -206,6 +206,7 @@ class Outputs(Output):
             format=self.format,
             delimiter=self.delimiter if is_csv else None,
             if_exists=self.if_exists or "fail",
+            escape_formulas=self.escape_formulas,
         )
         if self.certificate is None and self.report is None:
             return staged.release, None
@@ -242,6 +243,18 @@ def check_files(source: str | None, outputs: Mapping[str, str | None]) -> None:
         if path != STREAM and not folder.is_dir():
             message = f"Could not write {path!r}: the folder {str(folder)!r} does not exist."
             raise DataError(message)
+        if path != STREAM:
+            _look_at(path)
+
+
+def _look_at(path: str) -> None:
+    """Find out about links in a circle, too long names, folders that let nobody in."""
+    try:
+        Path(path).stat()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise DataError(f"Could not write {path!r}: {error.strerror}.") from None
 
 
 def _real(path: str | None) -> str:
