@@ -2,8 +2,8 @@
 
 The rows of a release have an order of their own and their groups are private, so the groups are
 taken to be the equivalence classes of the published table: the rows with the same cells. What a
-class generalises to is read back from its cells, and the measures' own cost tables do the rest. Rows
-of the original that are not published count as fully generalised.
+class generalises to is read back from its cells, and the measures' own cost tables do the rest.
+Rows of the original that are not published count as fully generalised.
 
 Every measure that is a sum over cells agrees with ``release.scores``. Measures of the groups
 themselves (``dm``, ``average-class-size``, ``cm``, ``entropy-diversity``) agree unless two groups
