@@ -32,9 +32,12 @@ demo: $(READY) ## Anonymize the embedded census table; results in build/demo
 test: services lint ## Linters, types and all tests
 	$(PY) -m pytest -n $(WORKERS)
 
-# The folders in which other packages than ours do the work. What the others test is our own
-# arithmetic, which is the same whatever the version.
-FAST_TESTS := tests/unit tests/cli tests/db tests/docs
+# Where other packages do the work: reading, writing, frames, the command line. The default search
+# is compiled and run; the other algorithms are our own arithmetic, the same whatever the version.
+FAST_TESTS := tests/io tests/db tests/datasets tests/hierarchy tests/profile tests/settings \
+    tests/publish tests/packaging tests/unit/test_api.py tests/unit/test_encode.py \
+    tests/unit/test_schema.py tests/unit/test_schema_infer.py tests/unit/test_imports.py \
+    tests/cli/test_cli_anonymize.py tests/cli/test_cli_commands.py tests/cli/test_cli_bad_input.py
 
 test-lowest: $(LOWEST_READY) ## The fast tests with the lowest versions of every package
 	@sh tools/setup_postgres.sh

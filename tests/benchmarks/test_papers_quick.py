@@ -15,11 +15,6 @@ ROOT = Path(__file__).parents[2]
 PARTS = ("byun", "li", "lin", "goldberger-tassa", "utility", "cross")
 
 
-@pytest.fixture(autouse=True)
-def _scripts(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-
-
 def _papers(part, out):
     paths = [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
     done = subprocess.run(

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import polars as pl
 import pytest
-from chromium import Browser, find_chromium
+from tests.helpers.chromium import Browser, find_chromium
 
 import shoal
 from shoal.datasets import ADULT_COLUMNS, ADULT_QUASI_IDENTIFIERS, adult_hierarchies, load_adult

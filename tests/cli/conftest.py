@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from cli_samples import PREVIOUS, patients
+from tests.helpers.cli_samples import PREVIOUS, patients
 
 from shoal.cli.run import run
 

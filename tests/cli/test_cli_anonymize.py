@@ -7,7 +7,7 @@ import re
 
 import polars as pl
 import pytest
-from cli_samples import ROLES
+from tests.helpers.cli_samples import ROLES
 
 from shoal.io import read_table
 

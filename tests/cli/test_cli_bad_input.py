@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from cli_samples import ROLES, patients
+from tests.helpers.cli_samples import ROLES, patients
 
 
 @pytest.fixture

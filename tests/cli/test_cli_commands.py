@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from cli_samples import ROLES, patients
+from tests.helpers.cli_samples import ROLES, patients
 
 from shoal.cli import run as runner
 from shoal.io import read_table

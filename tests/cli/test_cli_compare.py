@@ -6,7 +6,7 @@ import sys
 import time
 
 import pytest
-from cli_samples import ROLES
+from tests.helpers.cli_samples import ROLES
 
 from shoal.settings.job_file import read_job
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from cli_samples import ROLES
+from tests.helpers.cli_samples import ROLES
 
 COMMAND = ["--k", 4, *ROLES, "--algorithm", "mondrian"]
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from cli_samples import PREVIOUS, ROLES, patients
+from tests.helpers.cli_samples import PREVIOUS, ROLES, patients
 
 CHUNK = 1 << 20  # more than a pipe holds: once it is written, the reader has begun
 

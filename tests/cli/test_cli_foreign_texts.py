@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from cli_samples import ROLES, patients
+from tests.helpers.cli_samples import ROLES, patients
 
 import shoal.cli
 from shoal.spoken import hide_credentials, hide_words, safe_lines, safe_text

@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
+from tests.helpers import profile_samples
 
-import profile_samples
 import shoal
 from shoal.settings.job_file import read_job
 

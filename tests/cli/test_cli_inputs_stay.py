@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_samples import ROLES, patients
+from tests.helpers.cli_samples import ROLES, patients
 
 from shoal.errors import OptionError
 from shoal.inputs import note_input, refuse_input, watching_inputs

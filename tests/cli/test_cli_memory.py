@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from cli_samples import ROLES
+from tests.helpers.cli_samples import ROLES
 
 import shoal.settings.memory
 

@@ -7,7 +7,7 @@ import sys
 
 import polars as pl
 import pytest
-from cli_samples import ROLES
+from tests.helpers.cli_samples import ROLES
 
 import shoal
 from shoal.datasets import make_census

@@ -6,7 +6,7 @@ import sys
 import time
 
 import pytest
-from cli_samples import PREVIOUS
+from tests.helpers.cli_samples import PREVIOUS
 
 QUASI = "age,education_num,occupation,sex"
 ROWS = 300_000

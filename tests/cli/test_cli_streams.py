@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from cli_samples import ROLES, patients
+from tests.helpers.cli_samples import ROLES, patients
 
 from shoal.cli.run import run
 from shoal.errors import DataError

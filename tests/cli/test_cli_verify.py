@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from cli_samples import PREVIOUS, ROLES
+from tests.helpers.cli_samples import PREVIOUS, ROLES
 
 from shoal import stage
 from shoal.io.written import read_written

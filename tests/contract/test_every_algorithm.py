@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from checks import check_release
-from samples import (
+from tests.helpers.contract_checks import check_release
+from tests.helpers.contract_samples import (
     EVERY_COLUMN,
     KINDS,
     PRIVACY,

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from checks import check_release
-from disk_engine import DiskEngine
-from samples import EVERY_COLUMN, PRIVACY, SEED, arguments, people
+from tests.helpers.contract_checks import check_release
+from tests.helpers.contract_samples import EVERY_COLUMN, PRIVACY, SEED, arguments, people
+from tests.helpers.disk_engine import DiskEngine
 
 from shoal.engine.base import Engine
 from shoal.engine.local import LocalEngine

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from checks import check_release
-from samples import EVERY_COLUMN, PRIVACY, SEED, arguments, people
+from tests.helpers.contract_checks import check_release
+from tests.helpers.contract_samples import EVERY_COLUMN, PRIVACY, SEED, arguments, people
 
 import shoal
 from shoal import registry

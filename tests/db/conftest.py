@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
-from db_secrets import PASSWORD, USER
 from psycopg import sql
+from tests.helpers.db_secrets import PASSWORD, USER
 
 from shoal.cli.run import run
 

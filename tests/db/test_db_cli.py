@@ -5,7 +5,7 @@ import sqlite3
 
 import polars as pl
 import pytest
-from db_secrets import no_secret_in
+from tests.helpers.db_secrets import no_secret_in
 
 import shoal
 from shoal import stage

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from leak_samples import (
+from tests.helpers.leak_samples import (
     FLAGS,
     FORMATS,
     NUMBERS,

@@ -14,7 +14,7 @@ from collections import defaultdict
 
 import polars as pl
 import pytest
-from leak_samples import (
+from tests.helpers.leak_samples import (
     FORMATS,
     GROUPS,
     ILLS,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from brute import TREE, make_run, small_tables
+from tests.helpers.brute import TREE, make_run, small_tables
 
 from shoal.algorithm import agglomerative, kaca, oka
 from shoal.algorithm.agglomerative import Agglomerative

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from brute import DOMAINS, _small_table
+from tests.helpers.brute import DOMAINS, _small_table
 
 from shoal import registry
 from shoal.algorithm.base import Run, create_algorithm

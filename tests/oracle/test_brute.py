@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from brute import MEASURES, make_run, row_cost, small_tables
+from tests.helpers.brute import MEASURES, make_run, row_cost, small_tables
 
 from shoal.search.enforce import GroupState
 from shoal.table.partition import Partition

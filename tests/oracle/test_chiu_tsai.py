@@ -5,7 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from brute import MEASURES, as_groups, attribute_cost, make_run, row_cost, small_tables
+from tests.helpers.brute import (
+    MEASURES,
+    as_groups,
+    attribute_cost,
+    make_run,
+    row_cost,
+    small_tables,
+)
 
 from shoal.algorithm.chiu_tsai import ChiuTsai
 from shoal.errors import OptionError

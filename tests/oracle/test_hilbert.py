@@ -8,7 +8,7 @@ from itertools import pairwise, product
 import numpy as np
 import polars as pl
 import pytest
-from brute import MEASURES, as_groups, make_run, row_cost, small_tables
+from tests.helpers.brute import MEASURES, as_groups, make_run, row_cost, small_tables
 
 import shoal
 from shoal.algorithm.hilbert import Hilbert, order_along_curve, place_records

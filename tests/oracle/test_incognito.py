@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import polars as pl
 import pytest
-from brute import LOPSIDED, MEASURES, TREE, make_run
+from tests.helpers.brute import LOPSIDED, MEASURES, TREE, make_run
 
 import shoal
 from shoal.algorithm import incognito

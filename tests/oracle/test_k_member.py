@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from brute import as_groups, make_run, row_cost, small_tables
+from tests.helpers.brute import as_groups, make_run, row_cost, small_tables
 
 from shoal.algorithm import k_member
 from shoal.algorithm.k_member import KMember

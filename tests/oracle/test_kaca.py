@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import polars as pl
 import pytest
-from brute import MEASURES, as_groups, charge, closure_cost, make_run, small_tables
+from tests.helpers.brute import MEASURES, as_groups, charge, closure_cost, make_run, small_tables
 
 from shoal.algorithm.kaca import KACA
 from shoal.hierarchy import Taxonomy

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from brute import charge, closure_cost, make_run, row_cost, small_tables
 from numba import njit
+from tests.helpers.brute import charge, closure_cost, make_run, row_cost, small_tables
 
 from shoal.algorithm.blocked import BlockedRows, similar_blocks
 from shoal.kernels.blocks import bound_scan

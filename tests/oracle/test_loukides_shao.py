@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from brute import MEASURES, as_groups, closure_cost, make_run, row_cost, small_tables
+from tests.helpers.brute import MEASURES, as_groups, closure_cost, make_run, row_cost, small_tables
 
 import shoal
 from shoal.algorithm import loukides_shao as algorithm

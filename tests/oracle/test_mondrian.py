@@ -8,7 +8,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
-from brute import as_groups, make_run, small_tables
+from tests.helpers.brute import as_groups, make_run, small_tables
 
 import shoal
 from shoal.algorithm import mondrian

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from brute import MEASURES, as_groups, attribute_cost, charge, make_run, small_tables
+from tests.helpers.brute import MEASURES, as_groups, attribute_cost, charge, make_run, small_tables
 
 from shoal.algorithm.oka import OKA
 from shoal.errors import OptionError

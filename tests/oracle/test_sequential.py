@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
-from brute import MEASURES, as_groups, make_run, row_cost, small_tables
+from tests.helpers.brute import MEASURES, as_groups, make_run, row_cost, small_tables
 
 import shoal
 from shoal.algorithm.agglomerative import Agglomerative

@@ -9,7 +9,7 @@ from __future__ import annotations
 import narwhals as nw
 import numpy as np
 import pytest
-from brute import make_run
+from tests.helpers.brute import make_run
 
 from shoal.algorithm import sequential
 from shoal.algorithm.sequential import Sequential

@@ -10,21 +10,17 @@ import sys
 import tarfile
 import tomllib
 import zipfile
-from importlib import import_module
 from pathlib import Path
 
 import pytest
+from tests.helpers.scripts import load_script
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def dist():
-    sys.path.insert(0, str(ROOT / "tools"))
-    try:
-        return import_module("dist")
-    finally:
-        sys.path.remove(str(ROOT / "tools"))
+    return load_script("tools/dist.py")
 
 
 @pytest.fixture(scope="module")

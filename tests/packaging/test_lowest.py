@@ -1,23 +1,18 @@
 """`make test-lowest`: the versions that it installs are the lower bounds of pyproject.toml."""
 
 import re
-import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 from packaging.version import Version
+from tests.helpers.scripts import load_script
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def lock():
-    sys.path.insert(0, str(ROOT / "requirements"))
-    try:
-        return import_module("lock")
-    finally:
-        sys.path.remove(str(ROOT / "requirements"))
+    return load_script("requirements/lock.py")
 
 
 def pins(name):

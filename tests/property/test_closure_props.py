@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_tables import MISSING, Everything, cases
+from tests.helpers.random_tables import MISSING, Everything, cases
 
 from shoal.measure.base import Grouped
 from shoal.scores import create_measure

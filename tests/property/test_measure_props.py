@@ -9,7 +9,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from hypothesis import given
-from random_tables import EPOCH, INTERVALS, MISSING, ORDER, Everything, cases
+from tests.helpers.random_tables import EPOCH, INTERVALS, MISSING, ORDER, Everything, cases
 
 from shoal.measure.base import Grouped
 from shoal.registry import load, measures

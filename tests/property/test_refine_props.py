@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_tables import cases
+from tests.helpers.random_tables import cases
 
 from shoal.algorithm.auto import Auto
 from shoal.algorithm.base import Run, no_progress

@@ -2,8 +2,8 @@
 
 import polars as pl
 import pytest
+from tests.helpers import profile_samples
 
-import profile_samples
 import shoal
 from shoal.errors import OptionError
 from shoal.profile import suggest_job

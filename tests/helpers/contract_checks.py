@@ -6,7 +6,7 @@ import datetime as dt
 import math
 from collections import Counter, defaultdict
 
-from samples import GRADES, KINDS, PATHS
+from tests.helpers.contract_samples import GRADES, KINDS, PATHS
 
 KIND_OF = {name: kind for kind, names in KINDS.items() for name in names}
 PARSE = {

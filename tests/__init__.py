@@ -1,0 +1,1 @@
+"""A package only so that helpers have one address, whatever else is installed."""

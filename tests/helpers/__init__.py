@@ -1,0 +1,1 @@
+"""What tests share; imported as `tests.helpers`, from the root of the repository."""
