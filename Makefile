@@ -35,8 +35,7 @@ test: services lint ## Linters, types and all tests
 # Where other packages do the work: reading, writing, frames, the command line. The default search
 # is compiled and run; the other algorithms are our own arithmetic, the same whatever the version.
 FAST_TESTS := tests/io tests/db tests/datasets tests/hierarchy tests/profile tests/settings \
-    tests/publish tests/packaging tests/unit/test_api.py tests/unit/test_encode.py \
-    tests/unit/test_schema.py tests/unit/test_schema_infer.py tests/unit/test_imports.py \
+    tests/table tests/publish tests/packaging tests/unit/test_api.py tests/unit/test_imports.py \
     tests/cli/test_cli_anonymize.py tests/cli/test_cli_commands.py tests/cli/test_cli_bad_input.py
 
 test-lowest: $(LOWEST_READY) ## The fast tests with the lowest versions of every package

@@ -1,0 +1,29 @@
+"""Tests stand where what they test stands, and what they share has one address."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TESTS = ROOT / "tests"
+ACROSS = {"benchmarks", "browser", "contract", "db", "docs", "fuzz", "helpers", "leaks"}
+ACROSS |= {"oracle", "packaging", "property", "unit"}
+"""Folders that test across rooms, or the package as a whole (unit: single modules, too)."""
+
+
+def folders(root):
+    return {path.parent.relative_to(root).parts[0] for path in root.glob("*/**/*.py")}
+
+
+def test_every_folder_of_tests_is_one_of_src_or_tests_across_them():
+    assert folders(TESTS) - folders(ROOT / "src" / "shoal") - ACROSS == set()
+
+
+def test_what_tests_share_is_in_the_package_of_helpers():
+    files = [path.relative_to(TESTS) for path in TESTS.rglob("*.py")]
+    others = [
+        path.as_posix()
+        for path in files
+        if not path.name.startswith("test_")
+        and path.name not in {"conftest.py", "__init__.py"}
+        and path.parts[0] != "helpers"
+    ]
+    assert others == ["contract/plugin/shoal_neighbours.py"]  # a package of somebody else's
