@@ -3,8 +3,10 @@
 Run: python tools/walk.py [--draw] [--source FOLDER]
 Prints the rooms (folders and files of src/shoal) in the order in which they are first entered,
 with the files and functions that are called in each. Functions count when they are called;
-importing a module does not. Compiled kernels count when Python calls them. --draw also writes
-docs/images/walk.svg; tests/packaging/test_walk.py holds that the picture is the walk of today.
+importing a module does not. Kernels count when they are called from outside: what they call in
+turn is compiled into them. (They run uncompiled here, which does the same, and nothing has to be
+compiled first.) --draw also writes docs/images/walk.svg; tests/packaging/test_walk.py holds that
+the picture is the walk of today.
 """
 
 import argparse
@@ -19,13 +21,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import FrameType
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "images" / "walk.svg"
 ROLES = ("--qi", "age,zip,sex", "--sensitive", "diagnosis", "--identifier", "name")
 PER_ROW = 5
-BOX, GAP, HEIGHT = 148, 26, 62
+BOX, GAP, HEIGHT = 160, 26, 54
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
     'height="{height}" role="img" aria-labelledby="title desc" '
@@ -90,19 +92,18 @@ def people(n_rows: int = 40) -> str:
 
 
 def follow(source: Path) -> Walk:
-    """Anonymizes a small table twice, each time in a new process, and follows the second."""
+    """Anonymizes a small table in a new process, and notes what is called."""
     with tempfile.TemporaryDirectory() as folder:
         table, seen = Path(folder) / "people.csv", Path(folder) / "seen.json"
         table.write_text(people(), encoding="utf-8")
-        for number in range(2):  # the first run compiles what is not compiled yet
-            release = Path(folder) / f"safe_{number}.csv"
-            arguments = ["anonymize", str(table), "-o", str(release), "--k", "3", *ROLES, "--quiet"]
-            command = [sys.executable, __file__, "--follow", str(seen), "--source", str(source)]
-            subprocess.run(
-                [*command, "--", *arguments],
-                env={**os.environ, "PYTHONPATH": str(source)},
-                check=True,
-            )
+        release = str(Path(folder) / "safe.csv")
+        arguments = ["anonymize", str(table), "-o", release, "--k", "3", *ROLES, "--quiet"]
+        command = [sys.executable, __file__, "--follow", str(seen), "--source", str(source)]
+        subprocess.run(
+            [*command, "--", *arguments],
+            env={**os.environ, "PYTHONPATH": str(source), "NUMBA_DISABLE_JIT": "1"},
+            check=True,
+        )
         calls = json.loads(seen.read_text(encoding="utf-8"))
     return Walk(tuple((file, function) for file, function in calls))
 
@@ -110,6 +111,7 @@ def follow(source: Path) -> Walk:
 def record(seen: Path, source: Path, arguments: list[str]) -> None:
     """Runs the program in this process and writes down what is called."""
     package = str(source / "shoal") + os.sep
+    kernels = package + "kernels" + os.sep
     calls: dict[tuple[str, str], None] = {}
 
     def note(frame: FrameType, event: str, _: object) -> None:
@@ -117,6 +119,9 @@ def record(seen: Path, source: Path, arguments: list[str]) -> None:
         # Bodies of modules and classes run once, at the import; they are no calls.
         is_function = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<")
         if event == "call" and is_function and code.co_filename.startswith(package):
+            caller = frame.f_back.f_code.co_filename if frame.f_back else ""
+            if code.co_filename.startswith(kernels) and caller.startswith(kernels):
+                return
             file = code.co_filename.removeprefix(package).replace(os.sep, "/")
             calls.setdefault((file, code.co_qualname))
 
@@ -133,21 +138,7 @@ def record(seen: Path, source: Path, arguments: list[str]) -> None:
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-    for call in _kernels(package):
-        calls.setdefault(call)
     seen.write_text(json.dumps(list(calls)), encoding="utf-8")
-
-
-def _kernels(package: str) -> Iterator[tuple[str, str]]:
-    """Yields the compiled functions that were called from Python: those that were loaded."""
-    for name, module in sorted(sys.modules.items()):
-        if not name.startswith("shoal.kernels.") or not isinstance(module, ModuleType):
-            continue
-        for function, value in vars(module).items():
-            code = getattr(value, "py_func", None)
-            if code is not None and code.__module__ == name and value.signatures:
-                path = str(module.__file__).removeprefix(package).replace(os.sep, "/")
-                yield path, function
 
 
 def draw(walk: Walk) -> str:
