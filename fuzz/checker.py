@@ -413,7 +413,8 @@ def secrets_of(case: Case, published: Published) -> tuple[list[bytes], list[byte
     packed = []
     for number in numbers:
         text = str(number)
-        if text in shown or number in seen:
+        # A spreadsheet keeps 16 digits.
+        if text in shown or any(math.isclose(number, each, rel_tol=1e-14) for each in seen):
             continue
         packed.append(struct.pack("<q" if isinstance(number, int) else "<d", number))
         hidden.append(text)
@@ -440,8 +441,8 @@ def _spoken(case: Case) -> str:
 def _unlikely(number: float) -> bool:
     if isinstance(number, bool):
         return False
-    if isinstance(number, int):
-        return abs(number) > LARGE
+    if isinstance(number, int):  # not 2^60, whose bytes are nearly all zero
+        return abs(number) > LARGE and len(set(struct.pack("<q", number)) - {0, 255}) > 4
     return math.isfinite(number) and len(repr(number)) > 10
 
 

@@ -12,14 +12,23 @@ import io
 import random
 import re
 import sqlite3
-import subprocess
-import sys
 from functools import cache
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fuzz.parts import BROKEN, CRASHED, HELD, LEAKED, REFUSED, Outcome, Ran, crashed, run_command
+from fuzz.parts import (
+    BROKEN,
+    CRASHED,
+    HELD,
+    LEAKED,
+    REFUSED,
+    Outcome,
+    Ran,
+    crashed,
+    run_command,
+    run_process,
+)
 from fuzz.tables import token
 
 if TYPE_CHECKING:
@@ -157,8 +166,10 @@ def run(seed: str, folder: Path) -> Outcome:
     words = mutate(rng, list(rng.choice(TEMPLATES)))
     before = _contents(folder)
     as_process = rng.random() < 0.004
+    if as_process:  # which takes neither of these characters
+        words = [word.replace("\x00", "").replace("\ud800", "") for word in words]
     try:
-        ran = _as_process(words, folder) if as_process else run_command(words, folder)
+        ran = run_process(words, folder) if as_process else run_command(words, folder)
     except Exception as error:
         outcome = crashed(error)
         outcome.detail.insert(0, repr(words))
@@ -259,7 +270,9 @@ def judge(
     if problems:
         return CRASHED, problems
     seen = [ran.err] if _streams(words) else [ran.err, ran.out]
-    told = [text for text in planted if any(text.encode() in stream for stream in seen)]
+    # What costs most is told in the cells that would be published: with other roles, any.
+    ours = "explain" not in words or "\0".join(ROLES) in "\0".join(words)
+    told = [text for text in planted if ours and any(text.encode() in each for each in seen)]
     if told and not debug and "--list-missing" not in words:
         return LEAKED, [f"{told[:3]} on the streams: {err[-500:]!r} {ran.out[-500:]!r}"]
     problems += _sentence(ran, err) if not debug else []
@@ -320,16 +333,3 @@ def _contents(folder: Path) -> dict[str, str]:
         elif path.is_file():
             found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
     return found
-
-
-def _as_process(words: list[str], folder: Path) -> Ran:
-    usable = [word.replace("\x00", "").replace("\ud800", "") for word in words]
-    done = subprocess.run(
-        [sys.executable, "-m", "shoal", *usable],
-        cwd=folder,
-        input=b"",
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
-    return Ran(done.returncode, done.stdout, done.stderr)

@@ -130,7 +130,9 @@ def _pandas_series(column: Column) -> pd.Series:
         levels = column.levels or list(dict.fromkeys(c for c in cells if c is not None))
         return pd.Series(pd.Categorical(cells, categories=levels, ordered=dtype == "enum"))
     if dtype == "i64" and column.hidden:
-        under = [column.hidden.get(row, cell) for row, cell in enumerate(cells)]
+        under = [
+            column.hidden.get(row, 0 if cell is None else cell) for row, cell in enumerate(cells)
+        ]
         mask = np.array([cell is None for cell in cells])
         return pd.Series(pd.arrays.IntegerArray(np.array(under, np.int64), mask))
     nullable = {"i64": "Int64", "i8": "Int8", "u32": "UInt32", "bool": "boolean"}

@@ -6,6 +6,8 @@ import contextlib
 import io
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
@@ -63,11 +65,14 @@ class Ran:
         status: its exit status.
         out: what it wrote to standard output.
         err: what it wrote to standard error.
+        below: what libraries wrote to the descriptor of standard error, past Python; the program
+            sends that nowhere when it runs as a process of its own.
     """
 
     status: int
     out: bytes
     err: bytes
+    below: bytes = b""
 
 
 def run_command(arguments: list[str], folder: Path) -> Ran:
@@ -94,7 +99,20 @@ def run_command(arguments: list[str], folder: Path) -> Ran:
             os.close(saved)
         low.seek(0)
         below = low.read()
-    return Ran(status, streams[0].buffer.getvalue(), streams[1].buffer.getvalue() + below)
+    return Ran(status, streams[0].buffer.getvalue(), streams[1].buffer.getvalue(), below)
+
+
+def run_process(arguments: list[str], folder: Path) -> Ran:
+    """Run a command as a process of its own, in a folder."""
+    done = subprocess.run(
+        [sys.executable, "-m", "shoal", *arguments],
+        cwd=folder,
+        input=b"",
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
 
 
 @cache

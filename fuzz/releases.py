@@ -110,7 +110,9 @@ def _check_file(case: Case, target: Path, labels: list[int] | None) -> tuple[lis
 
 def _from_file_to_file(case: Case, folder: Path) -> Outcome:
     rng = random.Random(f"files {case.seed}")
-    case.options.pop("bound", None)
+    for column in case.columns:
+        if column.role == "quasi" and column.dtype == "enum":
+            column.kind = "ordinal"  # in a file it is one, whatever frame the case has
     plain = all(column.dtype in ("i64", "f64", "text") for column in case.columns)
     name = rng.choice(("in.parquet", "in.arrow", "in.csv") if plain else ("in.parquet", "in.arrow"))
     source, target = folder / name, folder / f"out.{case.format}"

@@ -21,6 +21,7 @@ from shoal.errors import OptionError
 
 __all__ = [
     "Watch",
+    "check_name",
     "current_watch",
     "note_database",
     "note_input",
@@ -75,12 +76,28 @@ def note_input(path: str | PathLike[str], what: str = "the input") -> None:
     Args:
         path: the file; one that does not exist is nobody's input.
         what: what to call it in a message.
+
+    Raises:
+        OptionError: no file can have this name.
     """
+    check_name(path)
     watch = _CURRENT.get()
     if watch is None:
         return
     for key in _keys(path, stream=0):
         watch.files.setdefault(key, what)
+
+
+def check_name(path: str | PathLike[str]) -> None:
+    """Make sure that a file can have this name at all; the system takes any but one character.
+
+    Raises:
+        OptionError: it holds that character.
+    """
+    if "\0" in str(os.fspath(path)):
+        raise OptionError(
+            f"{os.fspath(path)!r} is no name of a file: no name can hold the character NUL."
+        )
 
 
 def note_database(path: str | PathLike[str], what: str = "the input") -> None:
@@ -111,8 +128,9 @@ def refuse_input(
         database: whether a table of it is written rather than the whole file.
 
     Raises:
-        OptionError: it is an input.
+        OptionError: it is an input, or no file can have this name.
     """
+    check_name(path)
     watch = _CURRENT.get()
     if watch is None:
         return

@@ -2,11 +2,18 @@
 
 from collections import Counter
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
 
 import shoal
+from shoal.table.encode import encode
+from shoal.facts import gather_facts
+from shoal.table.infer import infer_kinds
+from shoal.table.partition import Partition
+from shoal.recode import Style, recode
+from shoal.table.schema import build_schema
 
 
 def facts_of(frame, k=2, **options):
@@ -40,6 +47,34 @@ def test_buckets_hold_all_published_rows_and_run_from_least_to_most_loss():
     for column, row in zip(facts.columns, facts.heat, strict=True):
         mean = np.average(row, weights=facts.bucket_rows)
         assert mean == pytest.approx(column.loss, abs=1e-3)
+
+
+def test_facts_do_not_depend_on_how_groups_are_numbered():
+    rng = np.random.default_rng(6)
+    for trial in range(30):
+        n = int(rng.integers(20, 120))
+        frame = pl.DataFrame(
+            {
+                "a": rng.integers(0, 50, n),
+                "b": rng.exponential(9, n),
+                "c": rng.choice(["x", "y", "z"], n),
+            }
+        )
+        schema = infer_kinds(
+            build_schema(frame.columns, quasi_identifiers=frame.columns), nw.from_native(frame)
+        )
+        table = encode(frame, schema)
+        labels = rng.integers(0, 8, n)
+        renamed = rng.permutation(8)[labels]
+        found = []
+        for each in (labels, renamed):
+            partition = Partition.from_labels(each)
+            published = recode(frame, schema, table, partition)
+            found.append(gather_facts(table, partition, published, k=2, style=Style()))
+        assert found[0].columns == found[1].columns, trial
+        assert found[0].heat == found[1].heat
+        assert found[0].bucket_rows == found[1].bucket_rows
+        assert dict(found[0].scores) == dict(found[1].scores)
 
 
 def test_whole_numbers_have_bars_from_published_bound_to_published_bound():

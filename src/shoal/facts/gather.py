@@ -16,7 +16,7 @@ import numpy as np
 
 from shoal.facts.bars import Bar, compare_bars
 from shoal.measure.base import Grouped
-from shoal.publish.loss import public_scores, published_loss
+from shoal.publish.loss import ordered_sum, public_scores, published_loss
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _column(
     return ColumnFacts(
         name=attribute.name,
         kind=attribute.kind.value,
-        loss=float(np.sum(loss * sizes)) / n_rows,
+        loss=ordered_sum(loss * sizes) / n_rows,
         kept=kept,
         generalised=max(1.0 - kept - suppressed, 0.0),
         suppressed=suppressed,
@@ -170,7 +170,7 @@ def _spread(
 ) -> tuple[tuple[str, float], ...]:
     """Return how coarse the cells became: (what, share of the published rows)."""
     between = ~exact & ~nothing
-    rows: Floats = sizes.astype(np.float64) / max(int(sizes.sum()), 1)
+    n_rows = max(int(sizes.sum()), 1)
     steps: list[tuple[str, NDArray[np.bool_]]] = [(_EXACT, exact)]
     if isinstance(closures, TreeClosures):
         assert attribute.taxonomy is not None
@@ -189,7 +189,7 @@ def _spread(
             steps.append((what, between & (amount > low) & (amount <= high)))
             low = high
     steps.append((_NOTHING, nothing))
-    return tuple((what, float(rows[mask].sum())) for what, mask in steps)
+    return tuple((what, int(sizes[mask].sum()) / n_rows) for what, mask in steps)
 
 
 def _heat(
@@ -199,7 +199,9 @@ def _heat(
     n_groups = len(sizes)
     if not n_groups:
         return tuple(() for _ in losses), ()
-    order = np.argsort(weights @ losses, kind="stable")
+    # Ties are broken by what the groups lost, never by how the run has numbered them.
+    total = (weights[:, np.newaxis] * losses).sum(axis=0)
+    order = np.lexsort((sizes, *losses, total))
     middle = np.cumsum(sizes[order]) - sizes[order] / 2
     n_buckets = min(MOST_BUCKETS, n_groups)
     bucket = np.minimum((middle * n_buckets / sizes.sum()).astype(np.int64), n_buckets - 1)

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import IO, ClassVar, Protocol, Self
 
 from shoal.errors import DataError, OptionError
-from shoal.inputs import refuse_input
+from shoal.inputs import check_name, refuse_input
 from shoal.io.location import hide_credentials
 
 __all__ = [
@@ -106,6 +106,7 @@ class AtomicGroup:
             OptionError: the group already writes to this target, or the command reads it.
         """
         shown = os.fspath(target)
+        check_name(shown)
         path = None if shown == "-" else Path(shown)
         final, stream = (None, True) if path is None else _resolve(path, shown)
         if any(each.target == final for each in self._staged):

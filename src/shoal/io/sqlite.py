@@ -134,7 +134,7 @@ def tables_read(location: Location) -> list[Hashable]:
 def _identity(location: Location, table: str) -> Hashable:
     try:
         status = _path(location).stat()
-    except OSError:
+    except (OSError, ValueError):  # a name that no file can have
         return None
     return (status.st_dev, status.st_ino, table.lower())
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from shoal.table.encode import Attribute, EncodedTable
     from shoal.table.partition import Partition
 
-__all__ = ["public_scores", "published_loss"]
+__all__ = ["ordered_sum", "public_scores", "published_loss"]
 
 _DIGITS = 6
 _HUGE = 1e300
@@ -77,6 +77,14 @@ def _of_sets(closures: SetClosures, n_groups: int) -> Floats:
     return np.where(everything, 1.0, (sizes - 1) / max(n_values - 1, 1))
 
 
+def ordered_sum(numbers: Floats) -> float:
+    """Return a sum that does not depend on the order of the numbers, not even in its last bit.
+
+    How a run has numbered its groups must not be told by a rounding.
+    """
+    return float(np.sum(np.sort(numbers)))
+
+
 def public_scores(
     table: EncodedTable, closures: Sequence[Closures], partition: Partition, style: Style
 ) -> Scores:
@@ -97,7 +105,7 @@ def public_scores(
             "suppression": exact.cost(closed)[: partition.n_groups],
         }
         for measure, loss in losses.items():
-            total = float(np.sum(loss * rows)) + partition.n_suppressed
+            total = ordered_sum(loss * rows) + partition.n_suppressed
             by_column[measure][attribute.name] = (
                 round(total / max(partition.n_rows, 1), _DIGITS) if stated else np.nan
             )
