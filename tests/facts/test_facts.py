@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.table.encode import encode
 from shoal.facts import gather_facts
+from shoal.recode import Style, recode
+from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds
 from shoal.table.partition import Partition
-from shoal.recode import Style, recode
 from shoal.table.schema import build_schema
 
 
