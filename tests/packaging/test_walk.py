@@ -22,7 +22,7 @@ def walk(tool):
 
 def drawn_rooms():
     """Name, files and functions of each room, as the picture says."""
-    text = re.search(r"<desc[^>]*>[^:]*: (.*)\\.</desc>", PICTURE.read_text(encoding="utf-8"))
+    text = re.search(r"<desc[^>]*>[^:]*: (.*)\.</desc>", PICTURE.read_text(encoding="utf-8"))
     cells = [cell.rsplit(" ", 2) for cell in text[1].split(", ")]
     return {name: (int(files), int(functions)) for name, files, functions in cells}
 
