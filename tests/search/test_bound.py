@@ -71,7 +71,7 @@ def test_without_asking_there_is_no_bound(frame):
     release = shoal.anonymize(frame, 5, quasi_identifiers=QIS, sensitive="sick", seed=1)
     assert release.bound is None
     assert release.gap is None
-    assert release.certificate()["lower_bound"] is None
+    assert "lower_bound" not in release.certificate()
 
 
 @pytest.mark.parametrize("measure", ["pmi", "wmi"])
