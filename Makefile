@@ -11,6 +11,7 @@ PIP := $(call pip,$(VENV))
 WORKERS ?= 2
 MINUTES ?= 5
 SEED ?= 1
+SECONDS ?= 60
 
 # The stamps carry a checksum of what was installed and where, so that an unchanged clone never
 # installs twice and a changed lock (or a moved folder) always does.
@@ -21,7 +22,7 @@ DOCS_READY := $(VENV)/.docs-ready-$(call key,pyproject.toml requirements/ci.txt 
 LOWEST := .venv-lowest
 LOWEST_READY := $(LOWEST)/.ready-$(call key,pyproject.toml requirements/lowest.txt)
 
-.PHONY: help demo test test-lowest services lint format fuzz bench papers docs dist lock clean
+.PHONY: help demo test test-lowest services lint format fuzz fuzz-guided bench papers docs dist lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-23s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +58,10 @@ format: $(READY) ## Format the code and fix what can be fixed safely
 
 fuzz: $(READY) ## Hunt for leaks, crashes and broken promises; MINUTES=5 SEED=1
 	$(PY) -m fuzz --minutes $(MINUTES) --seed $(SEED)
+
+fuzz-guided: $(READY) ## The same for readers of text, guided by coverage; SECONDS=60 for each
+	@$(PIP) install "atheris>=2.3"
+	$(PY) -m fuzz.guided --seconds $(SECONDS) --seed $(SEED)
 
 bench: $(READY) ## List the benchmarks; make bench-NAME runs one, ARGS="..." are its options
 	@$(PY) -m benchmarks
