@@ -176,3 +176,23 @@ def test_numbers_of_postgresql_without_a_scale_differ_by_their_digits(server, da
     status, said = shoal_says("verify", url, "--k", "2", "--qi", "a")
     assert status == 1
     assert "3 rows in 3 groups" in said
+
+
+@pytest.mark.parametrize("read", ["people_view", "people", "parent"])
+def test_a_table_behind_what_is_read_is_not_replaced(server, database, shoal_says, read):
+    with server.connect(database) as base:
+        base.execute("CREATE TABLE parent (age int, sex text)")
+        base.execute("CREATE TABLE people () INHERITS (parent)")
+        base.execute("INSERT INTO people SELECT n % 5, 'f' FROM generate_series(1, 40) AS n")
+        base.execute("CREATE VIEW people_view AS SELECT * FROM parent")
+    status, said = shoal_says(
+        "anonymize",
+        server.url(read, database=database),
+        "-o",
+        server.url("people", database=database),
+        *("--if-exists", "replace", "--k", 2, "--qi", "age,sex", "--quiet"),
+    )
+    assert status == 2, said
+    assert "the same" in said
+    with server.connect(database) as base:
+        assert base.execute("SELECT count(*) FROM people").fetchone() == (40,)
