@@ -254,9 +254,10 @@ def _release(
     if groups is not _MADE_HERE:
         start = _labels(groups, n_rows)
         said |= {"algorithm": "given groups", "algorithm_options": {}, "refine": request.effort}
+    engine = LocalEngine()
     with watching(progress) as report:
         request = replace(request, progress=report)
-        result = run_pipeline(table, schema, request, LocalEngine(), start=start)
+        result = run_pipeline(table, schema, request, engine, start=start)
     found = result.measured
     if not disposable:  # what the command line reads is shown by the command line
         for sentence in result.warnings:
@@ -276,6 +277,7 @@ def _release(
         facts=found.facts,
         warnings=result.warnings,
         seconds=result.seconds,
+        engine=engine,
         bound=found.bound,
         privacy=request.privacy,
     )

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from shoal.engine.base import Engine
     from shoal.facts import Facts
     from shoal.privacy import PrivacyModel
     from shoal.publish.verify import Verification
@@ -41,6 +42,7 @@ class Release:
         warnings: what the user should know although the run went on; from Python they are also
             issued as `ShoalWarning`.
         seconds: how long the run took.
+        engine: where it was made, and by whom it is written.
         bound: a loss that no release can be below, in the measure that was minimised; None unless
             asked for with ``bound=True``.
         privacy: what was promised beyond k.
@@ -59,6 +61,7 @@ class Release:
     facts: Facts
     warnings: tuple[str, ...]
     seconds: float
+    engine: Engine
     bound: float | None = None
     privacy: tuple[PrivacyModel, ...] = ()
 

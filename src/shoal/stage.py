@@ -59,7 +59,7 @@ def write_release(
 ) -> Release:
     """Write a release that keeps its promises in the file, or nothing; see `Release.write`."""
     with AtomicGroup() as group:
-        staged = stage_release(
+        staged: Staged = release.engine.write(
             group,
             release,
             target,

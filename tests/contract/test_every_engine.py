@@ -10,6 +10,7 @@ from tests.helpers.contract_checks import check_release
 from tests.helpers.contract_samples import EVERY_COLUMN, PRIVACY, SEED, arguments, people
 from tests.helpers.disk_engine import DiskEngine
 
+import shoal
 from shoal.engine.base import Engine
 from shoal.engine.local import LocalEngine
 from shoal.errors import DataError, OptionError, PromiseError
@@ -179,3 +180,17 @@ def test_pipeline_names_no_engine():
     engines = [name for name in imported if name.startswith("shoal.engine")]
     assert engines
     assert all(name.startswith("shoal.engine.base.") for name in engines)
+
+
+def test_a_release_is_written_by_its_engine(tmp_path, monkeypatch):
+    asked = {"algorithm": "mondrian", "seed": SEED, **arguments(EVERY_COLUMN)}
+    release = shoal.anonymize(people(N), K, **asked)
+    asked = []
+    monkeypatch.setattr(
+        type(release.engine),
+        "write",
+        lambda self, group, release, target, **options: asked.append(target),
+    )
+    with pytest.raises(AttributeError):  # nothing was staged
+        release.write(tmp_path / "safe.csv")
+    assert asked == [tmp_path / "safe.csv"]

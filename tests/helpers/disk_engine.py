@@ -76,7 +76,9 @@ class DiskEngine:
         fresh = multiprocessing.get_context("spawn")
         self._pool = ProcessPoolExecutor(2, mp_context=fresh)
         # what the driver does by itself is done as on one machine
-        for stage in ("given", "count_broken", "thin_out", "publish", "find_dangers", "verify"):
+        for stage in (
+            *("given", "count_broken", "thin_out", "publish", "find_dangers", "verify", "write"),
+        ):
             setattr(self, stage, getattr(self._local, stage))
         self.describe = self._local.describe
         self.measure = self._local.measure

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
 
     from shoal.facts import Facts
@@ -129,3 +130,35 @@ class Engine(Protocol):
 
     def measure(self, work: Work, groups: Groups, published: Published) -> Measured:
         """Return what was lost and what the report needs."""
+
+    def write(
+        self,
+        group: Any,
+        release: Any,
+        target: str | os.PathLike[str],
+        *,
+        format: str | None = None,  # noqa: A002 - the name users know
+        delimiter: str | None = None,
+        if_exists: str = "fail",
+        escape_formulas: bool = False,
+    ) -> Any:
+        """Write the release beside its place, read it back and verify it there.
+
+        It appears together with the other files of the group, when all of them are complete.
+
+        Args:
+            group: the `shoal.io.AtomicGroup` it appears with.
+            release: the `shoal.Release`.
+            target: where it will appear.
+            format: as in `Release.write`.
+            delimiter: as in `Release.write`.
+            if_exists: as in `Release.write`.
+            escape_formulas: as in `Release.write`.
+
+        Returns:
+            A `shoal.stage.Staged`: the release with the verification of what was written.
+
+        Raises:
+            PromiseError: what was written does not keep the promises.
+            DataError: it cannot be written.
+        """

@@ -43,8 +43,11 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from shoal.io import AtomicGroup
     from shoal.privacy import PrivacyModel
+    from shoal.release import Release
     from shoal.settings.request import Request
+    from shoal.stage import Staged
     from shoal.table.encode import EncodedTable
     from shoal.table.schema import Schema
 
@@ -273,6 +276,18 @@ class LocalEngine:
             facts=gather_facts(whole, everywhere, published, k=int(request.k), style=request.style),
             bound=bound,
         )
+
+    def write(
+        self,
+        group: AtomicGroup,
+        release: Release,
+        target: str | os.PathLike[str],
+        **options: Any,
+    ) -> Staged:
+        """Write the release to a file or a database, read it back and verify it there."""
+        from shoal.stage import stage_release
+
+        return stage_release(group, release, target, **options)
 
 
 def check_rows(n_rows: int, k: int) -> None:

@@ -1,20 +1,23 @@
-"""Independent pieces of work in threads; kernels release the GIL, so they run side by side."""
+"""Parts of a table in threads, with progress counted in rows."""
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 from typing import TYPE_CHECKING
+
+from shoal.table.partition import Partition
+from shoal.threads import Pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from shoal.algorithm.base import Run
-    from shoal.table.partition import Partition
 
     Tick = Callable[[int, int, str], None]
 
 __all__ = ["in_threads"]
+
+_LOOK = 0.2  # seconds between two looks at Ctrl-C
 
 
 class _StoppedError(Exception):
@@ -42,36 +45,24 @@ def in_threads(
     Returns:
         What each piece returned (None if it never began), and whether Ctrl-C was pressed.
     """
-    stop = threading.Event()
-
-    def tick(done: int, total: int, name: str) -> None:
-        del done, total, name
-        if stop.is_set():
-            raise KeyboardInterrupt if keep_on_interrupt else _StoppedError
-
     total, done = sum(sizes), 0
     interrupted = False
-    with ThreadPoolExecutor(max(1, run.threads)) as pool:
-        futures: dict[Future[Partition], int] = {}
+    with Pieces[Partition](run.threads) as pieces:
+
+        def tick(done: int, total: int, name: str) -> None:
+            del done, total, name
+            if pieces.stopping.is_set():
+                raise KeyboardInterrupt if keep_on_interrupt else _StoppedError
+
         try:
             run.progress(0, total, what)
-            for number in range(len(sizes)):
-                futures[pool.submit(work, number, tick)] = number
-            waiting = set(futures)
-            while waiting:
-                finished, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    future.result()
-                    done += sizes[futures[future]]
+            each = [partial(work, number, tick) for number in range(len(sizes))]
+            for ended in pieces.ends(each, every=_LOOK):
+                done += sum(sizes[number] for number in ended)
                 run.progress(done, total, what)
-        except BaseException as reason:
-            stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            if not (keep_on_interrupt and isinstance(reason, KeyboardInterrupt)):
+        except KeyboardInterrupt:
+            if not keep_on_interrupt:
                 raise
             interrupted = True
-    by_number = {number: future for future, number in futures.items()}
-    found = [by_number.get(number) for number in range(len(sizes))]
-    return [
-        None if future is None or future.cancelled() else future.result() for future in found
-    ], interrupted
+            pieces.stop()
+    return [pieces.result(number) for number in range(len(sizes))], interrupted

@@ -30,7 +30,7 @@ possible error, so that the result stays a bound.
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +41,7 @@ from shoal.measure.base import CostMeasure, CostModel
 from shoal.measure.forms import CountForm, IndicatorForm, LinearForm, LogForm, TreeForm
 from shoal.scores import create_measure
 from shoal.search.scan import Scanner
+from shoal.threads import Pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -218,7 +219,8 @@ def _least_costs(
             min(n, start + SLICE), k, share, query, room, out,
         )  # fmt: skip
 
-    count = max(1, min(threads or os.cpu_count() or 1, (n + SLICE - 1) // SLICE))
+    starts = range(0, n, SLICE)
+    count = max(1, min(threads or os.cpu_count() or 1, len(starts)))
     idle = [(scanner.query(), _scratch(scanner, rows, n)) for _ in range(count)]
 
     def one(start: int) -> None:
@@ -228,11 +230,12 @@ def _least_costs(
         finally:
             idle.append(mine)
 
-    with ThreadPoolExecutor(count) as pool:
-        starts = range(0, n, SLICE)
-        for done, _ in zip(starts, pool.map(one, starts), strict=True):
+    done = 0
+    with Pieces[None](count) as pieces:
+        for ended in pieces.ends([partial(one, start) for start in starts]):
+            done += SLICE * len(ended)
             if progress is not None:
-                progress(done, n, "bounding")
+                progress(min(done, n), n, "bounding")
     return out, rows.ids
 
 

@@ -194,12 +194,11 @@ class Outputs(Output):
         """Add the verified table to the group; return its hash too if a document needs one."""
         from shoal.coded import decode_text
         from shoal.io import detect_format, is_database, rows_sha256, sha256_of
-        from shoal.stage import stage_release
 
         is_csv = not is_database(self.table) and (
             detect_format(self.table, self.format).name == "csv"
         )
-        staged = stage_release(
+        staged = release.engine.write(
             group,
             release,
             self.table,

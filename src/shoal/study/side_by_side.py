@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from shoal.threads import Pieces
 
 if TYPE_CHECKING:
     from shoal.progress import Report
@@ -28,23 +30,13 @@ def run_side_by_side(
     error, Ctrl-C, a closed iterator), runs that have not begun never begin, and those under way
     end at their next sign of progress.
     """
-    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+    with Pieces[T](workers or os.cpu_count() or 1) as pieces:
 
-    stopped = threading.Event()
+        def alive(done: int, total: int, what: str) -> None:
+            del done, total, what
+            if pieces.stopping.is_set():
+                raise _Abandoned
 
-    def alive(done: int, total: int, what: str) -> None:
-        del done, total, what
-        if stopped.is_set():
-            raise _Abandoned
-
-    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
-        waiting = {pool.submit(task, alive): number for number, task in enumerate(tasks)}
-        try:
-            while waiting:
-                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in sorted(done, key=waiting.__getitem__):
-                    yield waiting.pop(future), future.result()
-        finally:
-            stopped.set()
-            for future in waiting:
-                future.cancel()
+        for ended in pieces.ends([partial(task, alive) for task in tasks]):
+            for number in ended:
+                yield number, cast("T", pieces.result(number))
