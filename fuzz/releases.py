@@ -82,11 +82,11 @@ def _in_memory(case: Case, folder: Path) -> Outcome:
     leaked = leaks(case, published, files.layers_of_frame(release.frame), "the frame")
     certificate = json.dumps(release.certificate(), ensure_ascii=False).encode()
     leaked += leaks(case, published, [certificate], "the certificate")
-    if case.frame == "polars" and not (broken or leaked):
+    if not (broken or leaked):
         target = folder / f"out.{case.format}"
         address = f"sqlite:///{target}?table=safe" if case.format == "db" else target
         try:
-            shoal.write_table(release.frame, address)
+            release.write(address)
         except shoal.ShoalError as error:
             return _refused(case, str(error))
         except Exception as error:

@@ -381,7 +381,7 @@ def _options(
     if rng.random() < 0.45:
         made["max_suppression"] = rng.choice((0.02, 0.1, 0.2, 0.5))
     if rng.random() < 0.4:
-        made["missing"] = rng.choice(("suppress", "suppress", "category"))
+        made["missing"] = rng.choice(("suppress", "suppress", "category", "error"))
     if rng.random() < 0.15:
         made["refine"] = rng.choice(("fast", "balanced"))
     if rng.random() < 0.2:

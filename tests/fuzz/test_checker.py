@@ -263,6 +263,22 @@ def test_every_page_of_a_parquet_file_is_decompressed(codec, version):
     assert all(any(cell.encode() in page for page in pages) for cell in cells)
 
 
+def test_an_order_that_comes_from_the_input_is_found(monkeypatch, tmp_path):
+    from fuzz import order
+    from fuzz.parts import LEAKED, run_command
+
+    def keeping_the_order(words, folder):
+        return run_command([*words, "--no-shuffle"], folder)
+
+    monkeypatch.setattr(order, "run_command", keeping_the_order)
+    verdicts = []
+    for number in range(4):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        verdicts.append(order.run(f"order:planted:{number}", folder).verdict)
+    assert LEAKED in verdicts
+
+
 # What the checker stands on.
 
 
