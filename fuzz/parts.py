@@ -85,7 +85,8 @@ def run_command(arguments: list[str], folder: Path) -> Ran:
 
     _build_commands_once()
     here = Path.cwd()
-    streams = [_Stream(), _Stream()]
+    streams, stdin = [_Stream(), _Stream()], sys.stdin
+    sys.stdin = _Stream()  # empty: what this process reads there is not meant for the command
     with tempfile.TemporaryFile() as low:
         saved = os.dup(2)
         os.dup2(low.fileno(), 2)
@@ -94,6 +95,7 @@ def run_command(arguments: list[str], folder: Path) -> Ran:
             with contextlib.redirect_stdout(streams[0]), contextlib.redirect_stderr(streams[1]):
                 status = run(arguments)
         finally:
+            sys.stdin = stdin
             os.chdir(here)
             os.dup2(saved, 2)
             os.close(saved)

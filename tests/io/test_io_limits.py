@@ -253,6 +253,12 @@ def test_a_small_workbook_that_claims_a_huge_sheet_is_refused(refuses, rows):
     refuses("a.xlsx", data, "1,048,576 rows", "SHOAL_MAX_BYTES")
 
 
+@pytest.mark.parametrize("place", [b"A1048577", b"A99999999", b"XFE1", b"ZZZZ9"])
+def test_a_workbook_with_cells_where_no_sheet_has_any_is_refused(refuses, place):
+    row = b'<row r="1"><c r="A1"><v>1</v></c><c r="%s"><v>2</v></c></row>' % place
+    refuses("a.xlsx", workbook(sheet_of(row)), "a sheet of Excel has", "damaged")
+
+
 def test_a_workbook_that_is_a_bomb_is_refused(refuses, monkeypatch):
     monkeypatch.setenv("SHOAL_MAX_BYTES", "100000000")
     data = workbook(sheet_of(b"<!--" + b" " * (200 * MEGA) + b"-->"))

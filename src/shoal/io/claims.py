@@ -64,6 +64,7 @@ _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError),
     *(NotImplementedError, RuntimeError, ValueError, LookupError),
 )
+_MOST_ROWS, _MOST_COLUMNS = 1 << 20, 1 << 14
 _CELL_BYTES = 32  # of one cell, empty or not, in the memory of the reader
 _REFERENCE = re.compile(rb"""\sr\s*=\s*["']([A-Za-z]{0,4})([0-9]{1,10})["']""")
 _CELL = re.compile(rb"<(?:\w{1,20}:)?c[\s/>]")
@@ -123,6 +124,12 @@ def _check_sheet(file: IO[bytes], name: str, total: int) -> int:
                 longest = max(longest, in_row)
         before = text[end:]
     width, height = max(width, longest), max(height, n_rows)
+    if height > _MOST_ROWS or width > _MOST_COLUMNS:
+        message = (
+            f"{name} claims cells in row {height:,} and column {width:,}, but a sheet of Excel has "
+            f"{_MOST_ROWS:,} rows and {_MOST_COLUMNS:,} columns; it is damaged."
+        )
+        raise DataError(message)
     check_memory_for(
         name, width * height * _CELL_BYTES, f"a sheet of {height:,} rows and {width:,} columns"
     )
