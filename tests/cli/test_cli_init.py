@@ -2,6 +2,7 @@
 
 import os
 import pty
+import random
 import subprocess
 import sys
 
@@ -64,28 +65,82 @@ def test_given_missing_values_are_taken_as_they_are(shoal_runs, folder):
     assert read_job("job.toml").missing_values == ("", "?")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of Unix")
-def test_on_a_terminal_every_guess_is_a_question(folder, environment):
+def test_init_shows_whom_columns_single_out_and_marks_what_is_in_doubt(shoal_runs, folder):
+    draw = random.Random(3)
+    lines = [
+        f"{draw.randint(20, 60)},{draw.choice('fm')},{draw.randint(1, 5)},{n}.25"
+        for n in range(120)
+    ]
+    (folder / "odd.csv").write_text("age,sex,zz,qq\n" + "\n".join(lines), encoding="utf-8")
+    outcome = shoal_runs("init", "odd.csv", "--yes")
+    assert outcome.status == 0, outcome.err
+    text = " ".join(outcome.out.split())
+    assert "alone, together: of 120 rows" in text
+    assert "In doubt, marked with ?: zz, qq." in text
+    assert "111.25" not in text + (folder / "job.toml").read_text(encoding="utf-8")
+    job = (folder / "job.toml").read_text(encoding="utf-8")
+    assert job.count("CHECK THIS: ") == 2
+    assert "# In doubt: 2. Look for CHECK THIS." in job
+    assert "It singles out 120 of 120 rows alone, and 120 together with the" in job
+    assert read_job("job.toml").columns["qq"].role == "drop"
+
+
+@pytest.fixture
+def answers(folder, environment):
+    """Answers the questions of `shoal init small.csv` on a terminal; returns what was shown."""
+
+    def give(text):
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", "shoal", "init", "small.csv", "--force"]
+        process = subprocess.Popen(
+            command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, close_fds=True
+        )
+        os.close(theirs)
+        os.write(ours, text)
+        shown = b""
+        try:
+            while chunk := os.read(ours, 4096):
+                shown += chunk
+        except OSError:  # Linux says so when the other side has closed
+            pass
+        finally:
+            os.close(ours)
+        assert process.wait(timeout=60) == 0, shown.decode()
+        return shown
+
     (folder / "small.csv").write_text(
-        "age,diagnosis\n" + "".join(f"{20 + n},d{n % 3}\n" for n in range(40)), encoding="utf-8"
+        "age,diagnosis,zz\n" + "".join(f"{20 + n},d{n % 3},{n % 4}\n" for n in range(40)),
+        encoding="utf-8",
     )
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "shoal", "init", "small.csv"]
-    process = subprocess.Popen(
-        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, close_fds=True
-    )
-    os.close(theirs)
-    os.write(ours, b"\nnonsense\nq\n7\n")  # age as guessed, a wrong answer, then a role, then k
-    shown = b""
-    try:
-        while chunk := os.read(ours, 4096):
-            shown += chunk
-    except OSError:  # Linux says so when the other side has closed
-        pass
-    finally:
-        os.close(ours)
-    assert process.wait(timeout=60) == 0, shown.decode()
-    job = read_job("job.toml")
-    assert job.k == 7
-    assert [column.role.value for column in job.columns.values()] == ["quasi-identifier"] * 2
+    return give
+
+
+def roles():
+    return [column.role.value for column in read_job("job.toml").columns.values()]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of Unix")
+def test_on_a_terminal_every_guess_is_a_question(answers):
+    # age as guessed, a wrong answer, then a role, zz as guessed, a k that is none, then k
+    shown = answers(b"\nnonsense\nq\n\nmany\n7\n")
+    assert read_job("job.toml").k == 7
+    assert roles() == ["quasi-identifier"] * 3
     assert b"whole word" in shown
+    assert b"whole number" in shown
+    assert shown.count(b"In doubt: please decide.") == 1
+    assert b"rows alone" in shown
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of Unix")
+def test_b_goes_back_to_the_question_before_also_from_k(answers):
+    # b at the first question stays there; diagnosis: drop, back, sensitive; zz: drop, back from k
+    answers(b"b\n\nd\nb\ns\nd\nb\ni\n5\n")
+    assert roles() == ["quasi-identifier", "sensitive", "identifier"]
+    assert read_job("job.toml").k == 5
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of Unix")
+def test_a_takes_what_is_not_in_doubt_and_asks_about_the_rest(answers):
+    shown = answers(b"a\nd\n\n")
+    assert roles() == ["quasi-identifier", "sensitive", "drop"]
+    assert shown.count(b"  role [") == 2

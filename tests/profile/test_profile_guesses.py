@@ -54,7 +54,7 @@ EXPECTED = {
         "Country": "quasi-identifier flat",
         "SignupDate": "quasi-identifier categorical",
         "Segment": "quasi-identifier flat",
-        "TotalSpent": "sensitive",
+        "TotalSpent": "quasi-identifier numeric",  # exact sums are as good as names
         "IP": "identifier",
     },
     "survey": {
@@ -178,11 +178,11 @@ def test_files_that_exist_are_never_replaced_unless_forced(files, tmp_path):
 @pytest.mark.parametrize(
     ("name", "topics"),
     [
-        ("PatientFirstName", {"person", "name"}),
-        ("Geburtsdatum", {"birth"}),
+        ("PatientFirstName", {"person", "whose", "name"}),
+        ("Geburtsdatum", {"birth", "date"}),
         ("code_postal", {"key", "postcode"}),
         ("Nationalität", {"place"}),
-        ("household_income", {"money", "family"}),
+        ("household_income", {"whose", "money", "family"}),
         ("package", set()),
         ("message_id", {"key", "text"}),
     ],
@@ -234,7 +234,7 @@ def test_a_letter_and_two_digits_are_an_icd_code_only_in_company():
     ("columns", "role"),
     [
         ({"note": [f"n{i}" for i in range(60)]}, "drop"),
-        ({"account_balance": list(range(100, 160))}, "sensitive"),
+        ({"account_balance": list(range(100, 160))}, "quasi-identifier"),
         ({"email_opt_in": ["yes", "no"] * 30}, "quasi-identifier"),
         ({"x": [3 * i % 61 for i in range(60)]}, "identifier"),
         ({"region_id": [1, 2, 3] * 20}, "quasi-identifier"),
@@ -242,7 +242,7 @@ def test_a_letter_and_two_digits_are_an_icd_code_only_in_company():
         ({"tags": [["a"], ["b"]] * 30}, "drop"),
         ({"x": ["same"] * 60}, "insensitive"),
         ({"active": [True, False, None] * 20}, "quasi-identifier"),
-        ({"temperature": [36.6, float("nan"), 38.2] * 20}, "quasi-identifier"),
+        ({"temperature": [36.6, float("nan"), 38.2] * 20}, "sensitive"),
     ],
 )
 def test_single_columns_get_their_role(columns, role):

@@ -47,8 +47,9 @@ def init(
 ) -> None:
     """Look at a table and write a job file with guessed roles, to check and to edit.
 
-    The guesses err on the side of caution: what is not recognised is generalised. On a terminal
-    every guess is a question. Nothing is anonymized.
+    The guesses err on the side of caution: what is not recognised is generalised or dropped, and
+    marked. On a terminal every guess is a question, and b goes back to the one before. Nothing is
+    anonymized.
     """
     del debug
     if Path(output).exists() and not force:
@@ -84,27 +85,76 @@ def _ask(
 ) -> Suggestion:
     """Ask about every column, with the guess as the answer that Enter gives."""
     letters = ", ".join(f"[b]{letter}[/b] {role}" for letter, role in _LETTERS.items())
-    console.print(f"Enter takes the guess. Roles: {letters}.")
+    console.print(
+        f"Enter takes the guess, [b]b[/b] goes back, [b]a[/b] takes all guesses that are not in "
+        f"doubt. Roles: {letters}."
+    )
     frame: pl.DataFrame | None = None
-    for guess in suggestion.columns:
-        console.print(f"\n{column_on_screen(guess.name)}", style="bold", markup=False)
-        console.print(f"  {guess.why}", markup=False)
-        role = _ask_role(guess)
-        if role != guess.role.value:
+    names = [guess.name for guess in suggestion.columns]
+    asked: list[int] = []
+    place, only_doubts = 0, False
+    while place <= len(names):
+        if place == len(names):
+            k = _ask_k(suggestion.k)
+            if k is not None:
+                suggestion = replace(suggestion, k=k)
+                break
+            answer = "b"
+        else:
+            guess = suggestion[names[place]]
+            if only_doubts and guess.sure:
+                place += 1
+                continue
+            _show_question(console, suggestion, guess)
+            answer = _ask_role(guess)
+        if answer == "b":
+            # What was taken unseen is asked about when somebody comes back.
+            place = asked.pop() if asked else 0
+            only_doubts = False
+            continue
+        only_doubts = only_doubts or answer == "a"
+        if answer not in {"a", guess.role.value}:
             if frame is None:
                 frame = _read(source, suggestion, file_format, delimiter)
-            suggestion = suggestion.replaced(_guess_as(frame, guess, role))
-    k = typer.prompt("\nk: from how many people may nobody stand out", suggestion.k, type=int)
-    return replace(suggestion, k=max(int(k), 2))
+            suggestion = suggestion.replaced(_guess_as(frame, guess, answer))
+        if answer != "a" or guess.sure:
+            asked.append(place)
+            place += 1
+    return suggestion if frame is None else suggestion.counted(frame)
+
+
+def _show_question(console: Console, suggestion: Suggestion, guess: Guess) -> None:
+    console.print(f"\n{column_on_screen(guess.name)}", style="bold", markup=False)
+    if not guess.sure:
+        console.print("  In doubt: please decide.", style="yellow")
+    console.print(f"  {guess.why}", markup=False)
+    if guess.together is not None:
+        console.print(
+            f"  Singles out {guess.alone:,} of {suggestion.n_rows:,} rows alone, "
+            f"{guess.together:,} together with the quasi-identifiers."
+        )
 
 
 def _ask_role(guess: Guess) -> str:
+    """Return a role, b for back, or a for all."""
     while True:
         answer = str(typer.prompt("  role", guess.role.value)).strip().casefold()
         role = _LETTERS.get(answer, answer)
-        if role in _LETTERS.values():
+        if role in _LETTERS.values() or role in {"a", "b"}:
             return role
-        say(f"  Answer with one of {', '.join(_LETTERS)} or the whole word.")
+        say(f"  Answer with one of {', '.join(_LETTERS)} or the whole word, a or b.")
+
+
+def _ask_k(default: int) -> int | None:
+    """Return k; None to go back."""
+    while True:
+        question = "\nk: from how many people may nobody stand out"
+        answer = str(typer.prompt(question, str(default))).strip().casefold()
+        if answer == "b":
+            return None
+        if answer.isdecimal() and int(answer) >= 2:
+            return int(answer)
+        say("  Answer with a whole number from 2 on, or b to go back.")
 
 
 def _guess_as(frame: pl.DataFrame, guess: Guess, role: str) -> Guess:
@@ -131,12 +181,33 @@ def _show(console: Console, suggestion: Suggestion) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("column", "guessed role", "kind", "why", box=None, pad_edge=False)
+    table = Table("column", "guessed role", "kind", box=None, pad_edge=False)
+    counted = suggestion.singled_out is not None
+    if counted:
+        table.add_column("alone", justify="right")
+        table.add_column("together", justify="right")
+    table.add_column("why")
     for guess in suggestion.columns:
         kind = guess.kind.value if guess.kind and guess.role is Role.QUASI_IDENTIFIER else ""
         name = Text(column_on_screen(guess.name), overflow="fold")
-        table.add_row(name, guess.role.value, kind, Text(guess.why))
+        role = guess.role.value if guess.sure else f"{guess.role.value} ?"
+        together = "" if guess.together is None else f"{guess.together:,}"
+        counts = [f"{guess.alone:,}", together] if counted else []
+        table.add_row(name, role, kind, *counts, Text(guess.why))
     console.print(table)
+    if counted:
+        console.print(
+            f"alone, together: of {suggestion.n_rows:,} rows, how many the column singles out by "
+            "itself, and together with the quasi-identifiers."
+        )
+    if suggestion.unsure:
+        shown = ", ".join(column_on_screen(name) for name in suggestion.unsure)
+        console.print(
+            f"In doubt, marked with ?: {shown}. Look at these first; what is dropped is not "
+            "published unless you give it another role.",
+            style="yellow",
+            markup=False,
+        )
     if any(column_on_screen(guess.name).startswith("column ") for guess in suggestion.columns):
         console.print(
             "Note: the first line of the file may be data rather than column names, so it is not "

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError
 from shoal.profile.guess import Guess, guess_column
+from shoal.profile.together import compare_columns, count_singled_out, shorten
 from shoal.settings.job import Job, JobColumn
 from shoal.settings.job_file import format_job
-from shoal.table.schema import Kind, Role
+from shoal.table.schema import Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,12 +37,22 @@ class Suggestion:
         missing_values: texts that stand for a missing value, the empty one first; None if the
             table came as a dataframe.
         notes: what the person who checks it should know.
+        n_rows: how many rows the table has.
+        singled_out: how many of them all quasi-identifiers together single out; None if that was
+            not counted.
     """
 
     columns: tuple[Guess, ...]
     k: int
     missing_values: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
+    n_rows: int = 0
+    singled_out: int | None = None
+
+    @property
+    def unsure(self) -> tuple[str, ...]:
+        """The columns that a person should look at first."""
+        return tuple(guess.name for guess in self.columns if not guess.sure)
 
     def __getitem__(self, name: str) -> Guess:
         """Return the guess for one column."""
@@ -75,6 +86,11 @@ class Suggestion:
         """Return the suggestion with another guess for one column."""
         columns = tuple(guess if each.name == guess.name else each for each in self.columns)
         return replace(self, columns=columns)
+
+    def counted(self, frame: pl.DataFrame) -> Suggestion:
+        """Return the suggestion with rows that are singled out counted anew, after changes."""
+        columns, singled_out = count_singled_out(frame, self.columns)
+        return replace(self, columns=tuple(columns), singled_out=singled_out)
 
     def write(
         self,
@@ -150,7 +166,7 @@ class Suggestion:
                 hierarchy=file if guess.uses_hierarchy else None,
                 order=guess.order if is_quasi else None,
             )
-            comments[f"columns.{guess.name}"] = _comment(guess, file)
+            comments[f"columns.{guess.name}"] = self._comment(guess, file)
         job = Job(
             k=self.k,
             algorithm="auto",
@@ -169,6 +185,8 @@ class Suggestion:
             "Roles: identifier (removed), quasi-identifier (generalised), sensitive and",
             "insensitive (published as they are), drop (removed).",
         ]
+        if self.unsure:
+            lines.append(f"In doubt: {len(self.unsure)}. Look for CHECK THIS.")
         sensitive = [each.name for each in self.columns if each.role is Role.SENSITIVE]
         if sensitive:
             lines += [
@@ -178,6 +196,30 @@ class Suggestion:
                 f"  column = {_toml_text(sensitive[0])}",
             ]
         lines += [f"Note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def _comment(self, guess: Guess, file: Path | None) -> str:
+        lines = [guess.why if guess.sure else f"CHECK THIS: {guess.why}"]
+        if self.singled_out is not None and guess.together is not None:
+            beside = "the" if guess.role is not Role.QUASI_IDENTIFIER else "the other"
+            lines.append(
+                f"It singles out {guess.alone:,} of {self.n_rows:,} rows alone, and "
+                f"{guess.together:,} together with {beside} quasi-identifiers."
+            )
+        if guess.role is Role.QUASI_IDENTIFIER and guess.how:
+            lines.append(guess.how)
+        if file is not None and not guess.uses_hierarchy:
+            shown = _toml_text(f"{file.parent.name}/{file.name}")
+            lines.append(
+                f"For fixed steps instead, replace the kind by: hierarchy = {shown}"
+                if guess.role is Role.QUASI_IDENTIFIER
+                else f"If others may know it, make it a quasi-identifier with: hierarchy = {shown}"
+            )
+        elif guess.role is Role.SENSITIVE and guess.order is not None:
+            lines.append(
+                'If others may know it, make it a quasi-identifier with kind = "ordinal" and its\n'
+                "order = [...] from low to high."
+            )
         return "\n".join(lines)
 
 
@@ -197,7 +239,8 @@ def suggest_job(
     """Look at a table and suggest a job: roles, kinds, hierarchies, missing values and k.
 
     Nothing is run and nothing is written. The guesses err on the side of caution: what is not
-    recognised is generalised, and no reason shows a cell.
+    recognised is generalised or dropped and marked (``guess.sure`` is false), what singles people
+    out is never published exactly, and no reason shows a cell.
 
     Args:
         data: a pandas, polars or pyarrow dataframe, or the path of a file.
@@ -228,7 +271,8 @@ def suggest_job(
         frame = to_polars(data)
         if find_markers(frame):
             notes.append("some columns hold texts such as '?' or 'NA'; make them null first.")
-    guesses = _without_twins(frame, [guess_column(column) for column in frame.get_columns()])
+    guesses = compare_columns(frame, [guess_column(column) for column in frame.get_columns()])
+    guesses, singled_out = count_singled_out(frame, shorten(guesses))
     if not any(guess.role is Role.QUASI_IDENTIFIER for guess in guesses):
         notes.append("no column looks like a quasi-identifier; choose at least one.")
     return Suggestion(
@@ -236,6 +280,8 @@ def suggest_job(
         k=min(10, max(2, frame.height // 10)),
         missing_values=markers,
         notes=tuple(notes),
+        n_rows=frame.height,
+        singled_out=singled_out,
     )
 
 
@@ -252,56 +298,6 @@ def _loose_numbers(frame: pl.DataFrame, markers: Sequence[str]) -> list[str]:
     plain = apply_markers(frame, markers)
     loose = apply_markers(frame, markers, numeric=names)
     return [name for name in names if plain.schema[name] != loose.schema[name]]
-
-
-def _without_twins(frame: pl.DataFrame, guesses: list[Guess]) -> list[Guess]:
-    """Drop a quasi-identifier that says in words what a number (or an earlier one) says."""
-    quasi = [guess for guess in guesses if guess.role is Role.QUASI_IDENTIFIER]
-    sizes = {guess.name: frame.get_column(guess.name).n_unique() for guess in quasi}
-    dropped: dict[str, str] = {}
-    for place, first in enumerate(quasi):
-        for second in quasi[place + 1 :]:
-            n_values = sizes[first.name]
-            if {first.name, second.name} & dropped.keys() or sizes[second.name] != n_values:
-                continue
-            # Few values, or every pair of almost unique columns would be twins.
-            if not 2 < n_values <= frame.height / 2:
-                continue
-            if frame.select(first.name, second.name).n_unique() == n_values:
-                worse, better = first, second
-                if first.kind is Kind.NUMERIC or second.kind is not Kind.NUMERIC:
-                    worse, better = second, first
-                dropped[worse.name] = better.name
-    return [
-        Guess(
-            name=guess.name,
-            role=Role.DROP,
-            why=f"Says the same as {dropped[guess.name]!r}, one to one: keeping both would count "
-            "it twice.",
-        )
-        if guess.name in dropped
-        else guess
-        for guess in guesses
-    ]
-
-
-def _comment(guess: Guess, file: Path | None) -> str:
-    lines = [guess.why]
-    if guess.role is Role.QUASI_IDENTIFIER and guess.how:
-        lines.append(guess.how)
-    if file is not None and not guess.uses_hierarchy:
-        shown = _toml_text(f"{file.parent.name}/{file.name}")
-        lines.append(
-            f"For fixed steps instead, replace the kind by: hierarchy = {shown}"
-            if guess.role is Role.QUASI_IDENTIFIER
-            else f"If others may know it, make it a quasi-identifier with: hierarchy = {shown}"
-        )
-    elif guess.role is Role.SENSITIVE and guess.order is not None:
-        lines.append(
-            'If others may know it, make it a quasi-identifier with kind = "ordinal" and its\n'
-            "order = [...] from low to high."
-        )
-    return "\n".join(lines)
 
 
 def _toml_text(text: str) -> str:

@@ -81,7 +81,7 @@ def date_text_tree(values: pl.Series, form: str) -> Taxonomy | None:
     """Return day → month → year → decade for dates that are written in another form than ISO."""
     if len(values) > MOST_LEAVES:
         return None
-    days = values.str.to_date(form)
+    days = values.str.to_datetime(form) if "%H" in form else values.str.to_date(form)
     order = days.arg_sort()
     paths = [
         (label, f"{day.year:04d}-{day.month:02d}", f"{day.year:04d}", f"{day.year // 10}0s", "*")

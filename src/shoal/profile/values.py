@@ -17,10 +17,13 @@ __all__ = [
     "band_order",
     "date_format",
     "is_free_text",
+    "is_opinion",
     "looks_like_code",
     "looks_like_icd",
     "personal_pattern",
     "scale_order",
+    "share",
+    "varied_icd",
 ]
 
 _MOST = 0.9
@@ -51,6 +54,14 @@ _DATE_FORMATS = (
     "%m-%d-%Y",
     "%Y.%m.%d",
     "%d.%m.%y",
+    "%m/%d/%y",
+    "%d/%m/%y",
+)
+_MOMENT_FORMATS = tuple(
+    f"{day}{between}{time}"
+    for day in ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")
+    for between in (" ", "T")
+    for time in ("%H:%M:%S", "%H:%M")
 )
 
 # Scales from low to high. A column fits if all its values are on one scale.
@@ -117,25 +128,38 @@ _SCALES: tuple[tuple[str, ...], ...] = (
     ),
 )
 
+# The first steps of scales that say what somebody has, not what somebody thinks.
+_NO_OPINIONS = frozenset({"very low", "xs", "small", "none|no formal education"})
+
 
 def personal_pattern(values: pl.Series) -> str | None:
     """Return what kind of personal number or address the texts are, or None."""
     for what, pattern in _PERSONAL.items():
-        if _share(values, pattern) >= _MOST:
+        if share(values, pattern) >= _MOST:
             return what
     return None
 
 
 def looks_like_icd(values: pl.Series) -> bool:
     """Return whether the texts are ICD-10 codes; a letter and two digits alone are not enough."""
-    if _share(values, _ICD) < _MOST:
+    if share(values, _ICD) < _MOST:
         return False
-    return len(values) >= 3 and (_share(values, r"\.") > 0.2 or _share(values, r"^.{3}$") == 1)
+    return len(values) >= 3 and (share(values, r"\.") > 0.2 or share(values, r"^.{3}$") == 1)
+
+
+def varied_icd(values: pl.Series) -> bool:
+    """Return whether codes are ICD codes whatever their column is called.
+
+    Rooms, cells and files are A91 and A143, too. Diagnoses come from several chapters, and some of
+    them are written with a point.
+    """
+    chapters = values.str.slice(0, 1).n_unique()
+    return chapters >= 4 and share(values, r"\.") > 0.2
 
 
 def looks_like_code(values: pl.Series) -> bool:
     """Return whether the texts are codes whose first characters say the most."""
-    if _share(values, _CODE) < _MOST:
+    if share(values, _CODE) < _MOST:
         return False
     return bool((values.str.len_chars() <= 12).all())
 
@@ -154,14 +178,22 @@ def date_format(values: pl.Series) -> str | None:
 
     01/02/2024 may be read in two ways; the day comes first unless that fails.
     """
-    if _share(values, r"^[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{2,4}$") < 1:
+    if share(values, r"^[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{2,4}(?:[ T][0-9:]{4,8})?$") < 1:
         return None
+    if share(values, ":") == 1:
+        forms = (
+            f for f in _MOMENT_FORMATS if not _misread(values.str.to_datetime(f, strict=False))
+        )
+        return next(forms, None)
     for form in _DATE_FORMATS:
-        parsed = values.str.to_date(form, strict=False)
-        # %Y also takes the year 24 for one of antiquity.
-        if parsed.null_count() == 0 and (parsed.dt.year() >= 1000).all():
+        if not _misread(values.str.to_date(form, strict=False)):
             return form
     return None
+
+
+def _misread(parsed: pl.Series) -> bool:
+    # %Y also takes the year 24 for one of antiquity.
+    return parsed.null_count() > 0 or not bool((parsed.dt.year() >= 1000).all())
 
 
 def scale_order(values: Sequence[str]) -> tuple[str, ...] | None:
@@ -170,6 +202,22 @@ def scale_order(values: Sequence[str]) -> tuple[str, ...] | None:
     >>> scale_order(["Often", "Never", "Sometimes"])
     ('Never', 'Sometimes', 'Often')
     """
+    found = _on_scale(values)
+    return None if found is None else found[1]
+
+
+def is_opinion(values: Sequence[str]) -> bool:
+    """Return whether the values are steps of a scale on which people answer.
+
+    >>> is_opinion(["Often", "Never", "Sometimes"]), is_opinion(["Primary", "Master", "PhD"])
+    (True, False)
+    """
+    found = _on_scale(values)
+    return found is not None and found[0][0] not in _NO_OPINIONS
+
+
+def _on_scale(values: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return the scale and the values in its order."""
     if not 3 <= len(values) <= 12:
         return None
     folded = {" ".join(value.casefold().split()): value for value in values}
@@ -180,7 +228,8 @@ def scale_order(values: Sequence[str]) -> tuple[str, ...] | None:
         if all(word in place for word in folded):
             steps = [place[word] for word in folded]
             if len(set(steps)) == len(steps):
-                return tuple(folded[word] for word in sorted(folded, key=place.__getitem__))
+                ordered = sorted(folded, key=place.__getitem__)
+                return scale, tuple(folded[word] for word in ordered)
     return None
 
 
@@ -210,7 +259,8 @@ def band_order(values: Sequence[str]) -> tuple[str, ...] | None:
     return tuple(value for _, _, value in sorted(keys))
 
 
-def _share(values: pl.Series, pattern: str) -> float:
+def share(values: pl.Series, pattern: str) -> float:
+    """Return the share of the texts in which a pattern is found."""
     if len(values) == 0:
         return 0.0
     return float(values.str.contains(pattern).mean() or 0.0)  # type: ignore[arg-type]  # of booleans

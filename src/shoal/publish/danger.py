@@ -9,13 +9,13 @@ only people can know what others know; but nobody should find out afterwards.
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.publish.order import hash_cells
 from shoal.table.closure import close
+from shoal.table.relations import FEWEST_ROWS, follows, go_together, renumbered
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,20 +23,14 @@ if TYPE_CHECKING:
 
     from shoal.table.encode import Attribute, EncodedTable
     from shoal.table.partition import Partition
+    from shoal.table.relations import Codes
     from shoal.table.schema import Schema
 
 __all__ = ["find_dangers"]
 
 MOST_ROWS = 50_000
 """Larger tables are judged by as many of their rows, spread evenly."""
-FEWEST_ROWS = 10
 NEARLY_ALL = 0.9
-_ERROR = 0.02
-"""How much of the guessing a relation may leave, as a share of guessing without it."""
-_CHANCE = 1e-6
-_CORRELATED = 0.98
-
-Codes = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def find_dangers(
@@ -89,11 +83,7 @@ def _codes(column: pl.Series, rows: NDArray[np.int64]) -> tuple[Codes, NDArray[n
 
     cells = column.gather(pl.Series(rows, dtype=pl.UInt32))
     present = cells.is_not_null().to_numpy()
-    return _renumbered(hash_cells(cells)), present
-
-
-def _renumbered(values: NDArray[Any]) -> Codes:
-    return np.unique(values, return_inverse=True)[1].astype(np.int64, copy=False)
+    return renumbered(hash_cells(cells)), present
 
 
 def _nearly_unique(
@@ -119,46 +109,12 @@ def _related(
     if np.count_nonzero(known) < FEWEST_ROWS:
         return False
     own, other = codes[known], attribute.codes[rows][known].astype(np.int64)
-    other = _renumbered(other)
-    if _follows(own, other) or _follows(other, own):
+    other = renumbered(other)
+    if follows(own, other) or follows(other, own):
         return True
     if attribute.positions is None or not (column.dtype.is_numeric() or column.dtype.is_temporal()):
         return False
     cells = column.gather(pl.Series(rows[known], dtype=pl.UInt32))
     first = cells.to_physical().rank("average").to_numpy()
     second = pl.Series(attribute.codes[rows][known]).rank("average").to_numpy()
-    if not (np.ptp(first) and np.ptp(second)):
-        return False
-    return len(first) >= 2 * FEWEST_ROWS and bool(
-        abs(np.corrcoef(first, second)[0, 1]) >= _CORRELATED
-    )
-
-
-def _follows(what: Codes, of: Codes) -> bool:
-    """Return whether the first value of a row can be told from the second, and not by chance.
-
-    Rows whose second value nobody shares say nothing. Of the others, guessing the most frequent
-    first value beside each second value must leave hardly any of the error of guessing blindly;
-    and rows must repeat so often that agreement by chance is out of the question.
-    """
-    shared = np.bincount(of)[of] > 1
-    n_rows = int(np.count_nonzero(shared))
-    if n_rows < FEWEST_ROWS:
-        return False
-    first, second = what[shared], _renumbered(of[shared])
-    frequent = np.bincount(first)
-    blind = 1 - float(frequent.max()) / n_rows
-    agreement = float(np.sum((frequent / n_rows) ** 2))
-    repeats = n_rows - int(second.max()) - 1
-    if blind <= 0 or agreement >= 1 or repeats * math.log(agreement) > math.log(_CHANCE):
-        return False
-    right = _most_frequent(first, second)
-    return 1 - right / n_rows <= _ERROR * blind
-
-
-def _most_frequent(first: Codes, second: Codes) -> int:
-    """Return how many rows have the most frequent first value beside their second value."""
-    width = int(first.max()) + 1
-    pairs, counts = np.unique(second * width + first, return_counts=True)
-    starts = np.flatnonzero(np.diff(pairs // width, prepend=-1))
-    return int(np.maximum.reduceat(counts, starts).sum())
+    return go_together(first, second)

@@ -317,7 +317,7 @@ STAFF = (
             ("Sex", "q", sex("F", "M")),
             ("DOB", "q", born("%m/%d/%y")),
             ("MaritalDesc", "q", skewed("Married Single Divorced")),
-            ("State", "q", "region"),
+            ("State", "d", "region"),
             ("Zip", "q", "postcode"),
             ("Position", "q", skewed("Technician Engineer Analyst Clerk Director")),
             ("Salary", "q", lambda d, _: round(d.lognormvariate(10.9, 0.4))),

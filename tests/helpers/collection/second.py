@@ -31,17 +31,22 @@ def decade(p):
     return f"{p['age'] // 10 * 10}-{p['age'] // 10 * 10 + 9}"
 
 
+def fiscal_code(draw, p):
+    letters = f"{p['last'][:3].upper():X<3}{p['first'][:3].upper():X<3}"
+    born = f"{draw.randrange(10, 99)}{draw.choice('ABCDEH')}{draw.randrange(10, 71)}"
+    return f"{letters}{born}{draw.choice('FLH')}{draw.randrange(100, 999)}{draw.choice('XYZ')}"
+
+
+def cpf(draw, _):
+    parts = [draw.randrange(100, 999) for _ in range(3)]
+    return f"{parts[0]}.{parts[1]}.{parts[2]}-{draw.randrange(10, 99)}"
+
+
 SECOND = (
     Table(
         "ricoveri",
         (
-            (
-                "codice_fiscale",
-                "i",
-                lambda d, p: (
-                    f"{p['last'][:3].upper():X<3}{p['first'][:3].upper():X<3}{d.randrange(10, 99)}{d.choice('ABCDEH')}{d.randrange(10, 71)}{d.choice('FLH')}{d.randrange(100, 999)}{d.choice('XYZ')}"
-                ),
-            ),
+            ("codice_fiscale", "i", fiscal_code),
             ("cognome", "i", "last"),
             ("nome", "i", "first"),
             ("data_di_nascita", "q", born("%d/%m/%Y")),
@@ -81,13 +86,7 @@ SECOND = (
     Table(
         "clientes_br",
         (
-            (
-                "cpf",
-                "i",
-                lambda d, _: (
-                    f"{d.randrange(100, 999)}.{d.randrange(100, 999)}.{d.randrange(100, 999)}-{d.randrange(10, 99)}"
-                ),
-            ),
+            ("cpf", "i", cpf),
             ("nome_completo", "i", "name"),
             ("data_nascimento", "q", born("%d/%m/%Y")),
             ("sexo", "q", sex("F", "M")),

@@ -1,0 +1,333 @@
+"""From the facts about one column to its role: names, values and uniqueness must agree.
+
+What names people is removed. What is private is published exactly only if its name says so, its
+values fit, and rows share them. What is not understood is generalised where it has few values and
+removed where it tells people apart; either way it is marked, for a person to decide.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shoal.profile import values
+from shoal.profile.names import Topic, says_only, topics_of, words_of
+from shoal.profile.people import names_people
+from shoal.table.schema import Role
+
+if TYPE_CHECKING:
+    from shoal.profile.facts import Facts
+
+__all__ = ["QUASI_TOPICS", "Verdict", "judge"]
+
+_SURVEY_ITEM = re.compile(r"(?:q|question|item|frage|likert|pregunta|domanda|vraag)_?[0-9]+.*")
+_SENSITIVE = ("diagnosis", "treatment", "lab", "offence", "money", "belief", "result")
+QUASI_TOPICS = (
+    "age", "birth", "sex", "postcode", "place", "origin", "date", "education", "occupation",
+    "family", "body", "plan",
+)  # fmt: skip
+"""What others may know, what they know best first."""
+_CODED = ("sex", "origin", "place", "postcode", "family", "occupation", "education", "plan")
+_SAYS = {
+    "contact": "a way to reach a person",
+    "person": "the name of a person",
+    "number of a person": "a number that belongs to one person",
+    "address": "an address",
+    "diagnosis": "a diagnosis",
+    "treatment": "a treatment",
+    "lab": "a medical measurement",
+    "money": "money",
+    "belief": "belief or orientation",
+    "offence": "an offence or a debt",
+    "result": "a result or an opinion",
+    "birth": "when or where somebody was born",
+    "age": "age",
+    "sex": "sex",
+    "postcode": "a postcode",
+    "place": "a place",
+    "occupation": "work",
+    "family": "family",
+    "education": "education",
+    "origin": "origin or language",
+    "body": "what a person looks like",
+    "date": "a date",
+    "plan": "a contract, a tariff or a stay",
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A role, why, whether a person should look again, and what the column is about."""
+
+    role: Role
+    why: str
+    sure: bool = True
+    topic: Topic | None = None
+
+
+def judge(facts: Facts) -> Verdict:
+    """Return the verdict on one column, looked at by itself."""
+    import polars as pl
+
+    dtype = facts.column.dtype
+    if not facts.n_filled:
+        return Verdict(Role.DROP, "Holds no value at all")
+    if dtype.is_nested() or dtype in (pl.Time, pl.Duration, pl.Binary, pl.Object):
+        why = f"Its data type {dtype} cannot be generalised; convert it to keep it"
+        return Verdict(Role.DROP, why)
+    for rule in (
+        _as_personal, _as_constant, _as_record, _as_weight, _as_text, _as_date, _as_names,
+        _as_private, _as_known, _as_answer,
+    ):  # fmt: skip
+        found = rule(facts)
+        if found is not None:
+            return found
+    return _as_unknown(facts)
+
+
+def _as_personal(facts: Facts) -> Verdict | None:
+    """Contacts, names and numbers of people: by the shape of the values, or by the name."""
+    if facts.is_text and not facts.is_date:
+        pattern = values.personal_pattern(facts.texts)
+        if pattern is not None:
+            return Verdict(Role.IDENTIFIER, f"Its values look like {pattern}")
+    if facts.is_date or facts.is_flag or facts.column.dtype.is_float():
+        return _as_one_name(facts)
+    topic = facts.about("contact", "person", "number of a person", "address")
+    # "account_balance" is money, "email_opt_in" is no e-mail, and U/R is no address.
+    other = facts.about("money", "diagnosis", "result", "offence") if facts.is_number else None
+    many = facts.n_values > 10 or facts.n_values > 0.5 * facts.n_filled
+    named = facts.is_text and bool((facts.texts.str.len_chars() > 3).all())
+    if topic is not None and other is None and facts.about("postcode") is None:
+        if many or (topic == "person" and named):
+            return Verdict(Role.IDENTIFIER, f"Its name suggests {_SAYS[topic]}")
+        if topic != "person" or not facts.is_number:
+            why = f"Its name suggests {_SAYS[topic]}, but it has few values"
+            return Verdict(Role.QUASI_IDENTIFIER, why, sure=False)
+    if facts.is_text and facts.about("name") and many and facts.about(*QUASI_TOPICS) is None:
+        return Verdict(Role.IDENTIFIER, "Its name suggests the name of a person")
+    return None
+
+
+def _as_one_name(facts: Facts) -> Verdict | None:
+    """One or two doctors are people, too."""
+    if facts.is_text and facts.about("person", "name") and _are_names(facts):
+        return Verdict(Role.IDENTIFIER, "Its name and its values suggest names of people")
+    return None
+
+
+def _are_names(facts: Facts) -> bool:
+    if not facts.is_text or facts.is_date:
+        return False
+    other = facts.about(*QUASI_TOPICS, *_SENSITIVE, "record") is not None
+    return names_people(facts.texts, other_topic=other)
+
+
+def _as_constant(facts: Facts) -> Verdict | None:
+    if facts.n_values > 1 or facts.n_filled < len(facts.column):
+        return None
+    if facts.is_text and (values.is_free_text(facts.texts) or _are_names(facts)):
+        return Verdict(Role.DROP, "One text in every row, which may hold a name", sure=False)
+    return Verdict(Role.INSENSITIVE, "The same value in every row tells nobody apart")
+
+
+def _as_record(facts: Facts) -> Verdict | None:
+    """Numbers of people, cases and devices, also where a person has several rows."""
+    whole = facts.column.dtype.is_integer()
+    if facts.is_date or not (whole or facts.is_text) or facts.n_values <= 10:
+        return None
+    name, why = facts.column.name, None
+    other = facts.about(*_SENSITIVE, *QUASI_TOPICS)
+    keyed = facts.about("key", "glued key") is not None
+    many, most = max(10, 0.05 * facts.n_filled), max(20, 0.5 * facts.n_filled)
+    only = says_only(name, "whose", "record", "key", "name", "glued key")
+    if only and facts.about("whose", "record"):
+        why = "Its name suggests a person, a case or a device"
+    elif only and facts.about("key"):
+        why = "Its name suggests a number of a person or case"
+    elif keyed and other is None and facts.n_values > many:
+        why = "Its name and its many values suggest a number of a person or case"
+    elif keyed and facts.n_values > most and not facts.about("postcode"):
+        why = "Its name suggests a number, and nearly every row has its own"
+    elif whole and facts.nearly_unique and facts.quantile(0.5) >= 1e8 and not facts.about("money"):
+        why = "Long numbers, one for each row"
+    return None if why is None else Verdict(Role.IDENTIFIER, why)
+
+
+def _as_weight(facts: Facts) -> Verdict | None:
+    fingerprint = "A survey weight has so many values that it works like a fingerprint"
+    if not facts.is_number:
+        return None
+    body = facts.about("body") is not None and facts.about("lab") is None
+    if facts.about("survey weight") and facts.about("age", "birth") is None:
+        return Verdict(Role.DROP, fingerprint)
+    weighs = re.search(r"(?:weight|gewicht|poids|peso|waga|vikt)", words_of(facts.column.name))
+    if body and weighs and facts.column.dtype.is_float() and facts.n_values > 20:
+        low, high = facts.quantile(0.05), facts.quantile(0.95)
+        # Nobody weighs 1.3, and no adult 4000, in any unit that is in use.
+        if low < 20 or high > 500:
+            return Verdict(Role.DROP, fingerprint, sure=False)
+    return None
+
+
+def _as_text(facts: Facts) -> Verdict | None:
+    if not facts.is_text or facts.is_date or facts.scale is not None:
+        return None
+    many = facts.n_values > max(10, 0.2 * facts.n_filled)
+    if many and values.is_free_text(facts.texts):
+        return Verdict(Role.DROP, "Free text: it may hold names and stories that no rule finds")
+    if many and facts.about("text"):
+        return Verdict(Role.DROP, "Its name suggests free text, which may hold names")
+    return None
+
+
+def _as_date(facts: Facts) -> Verdict | None:
+    if not facts.is_date:
+        return None
+    topic = "birth" if facts.about("birth") else "date"
+    return Verdict(Role.QUASI_IDENTIFIER, "A date that others may know about a person", topic=topic)
+
+
+def _as_names(facts: Facts) -> Verdict | None:
+    if not _are_names(facts):
+        return None
+    return Verdict(Role.IDENTIFIER, "Its values look like names of people")
+
+
+def _as_private(facts: Facts) -> Verdict | None:
+    """What is published exactly: only where name and values agree, and rows share the values."""
+    topic = facts.about(*_SENSITIVE)
+    if facts.is_icd:
+        topic = "diagnosis"
+    if topic is None or not _fits(facts, topic):
+        return None
+    about = f"Its name suggests {_SAYS[topic]}"
+    if facts.is_icd:
+        about = "Its values look like ICD codes of diagnoses"
+    if facts.nearly_unique and facts.n_filled > 10:
+        if facts.is_number and topic == "money":
+            why = f"{about}; exact sums are as good as names, so they are generalised"
+            return Verdict(Role.QUASI_IDENTIFIER, why, sure=False, topic=topic)
+        why = f"{about}, but nearly every row has a value of its own; round it to publish it"
+        return Verdict(Role.DROP, why, sure=False)
+    if facts.is_text and facts.n_values > max(20, 0.3 * facts.n_filled) and not facts.is_icd:
+        why = f"{about}, but its many different texts may name people"
+        return Verdict(Role.DROP, why, sure=False)
+    return Verdict(Role.SENSITIVE, f"{about}, which is private", topic=topic)
+
+
+def _fits(facts: Facts, topic: Topic) -> bool:
+    """Return whether the values are what the topic needs, and no other topic explains them."""
+    if _are_years_or_ages(facts):
+        return False  # the year of a diagnosis, the age at the first offence
+    number, many_texts = facts.is_number, facts.is_text and facts.n_values > 12
+    if topic == "money":
+        described = facts.is_text and values.share(facts.texts, r"[0-9]") >= 0.5
+        return number or described or facts.is_flag
+    if topic == "lab":
+        return not many_texts
+    if topic == "treatment" and number:
+        return facts.n_values <= 200
+    if topic == "result" and many_texts:
+        return facts.scale is not None
+    return not (facts.about("whose", "person") and facts.is_text and facts.n_values > 50)
+
+
+def _are_years_or_ages(facts: Facts) -> bool:
+    if not facts.is_number or facts.is_flag:
+        return False
+    if facts.about("date", "birth") and _are_years(facts):
+        return True
+    return bool(facts.about("age")) and facts.n_values > 12 and facts.quantile(1) <= 120
+
+
+def _are_years(facts: Facts) -> bool:
+    low, high = facts.quantile(0), facts.quantile(1)
+    return facts.column.dtype.is_integer() and low >= 1850 and high <= 2150
+
+
+def _as_known(facts: Facts) -> Verdict | None:
+    """What others may know, if the values are of that kind."""
+    for topic in QUASI_TOPICS:
+        if topic not in facts.topics or not _known_fits(facts, topic):
+            continue
+        why = f"Its name suggests {_SAYS[topic]}, which others may know"
+        if facts.is_text and facts.nearly_unique and topic != "postcode":
+            why = f"Its name suggests {_SAYS[topic]}, but almost every row has its own value"
+            return Verdict(Role.IDENTIFIER, why, sure=False)
+        return Verdict(Role.QUASI_IDENTIFIER, why, topic=topic)
+    return None
+
+
+def _known_fits(facts: Facts, topic: Topic) -> bool:
+    if topic == "date":
+        # "two_year_recid" is a flag, and "date" over other texts is no date.
+        return facts.is_number and not facts.is_flag
+    if topic == "age" and facts.is_number and not facts.is_flag:
+        return facts.quantile(0) >= 0 and facts.quantile(1) <= 130
+    if topic == "sex":
+        return facts.n_values <= 12
+    if topic in ("family", "education", "origin", "occupation", "plan") and facts.is_text:
+        return facts.n_values <= max(60, 0.2 * facts.n_filled)
+    return True
+
+
+def _as_answer(facts: Facts) -> Verdict | None:
+    item = _SURVEY_ITEM.fullmatch(words_of(facts.column.name)) is not None
+    short = facts.is_small_code and facts.distinct[0] >= 0 and facts.distinct[-1] <= 10
+    on_scale = facts.is_text and values.is_opinion(facts.texts.to_list())
+    if on_scale or (item and short):
+        why = "An answer on a scale: an opinion that others hardly know"
+        return Verdict(Role.SENSITIVE, why)
+    return None
+
+
+def _as_unknown(facts: Facts) -> Verdict:
+    """What no rule knows: few values are generalised, many are removed; both are marked."""
+    if facts.is_text and facts.nearly_unique:
+        return Verdict(Role.IDENTIFIER, "Almost every row has its own value")
+    numbered = _as_numbers(facts)
+    if numbered is not None:
+        return numbered
+    if facts.is_text and facts.n_values > max(20, 0.02 * facts.n_filled):
+        why = "Many different texts of unknown meaning may name people or places"
+        return Verdict(Role.IDENTIFIER, why, sure=False)
+    if facts.n_values > max(40, 0.5 * facts.n_filled):
+        why = "Not recognised, and its many values tell people apart"
+        return Verdict(Role.DROP, why, sure=False)
+    why = "Not recognised, so treated with caution: others may know it"
+    return Verdict(Role.QUASI_IDENTIFIER, why, sure=False)
+
+
+def _as_numbers(facts: Facts) -> Verdict | None:
+    """Whole numbers of rows, or of people with several rows each."""
+    if not facts.column.dtype.is_integer() or facts.n_filled <= 10:
+        return None
+    if bool((facts.filled.diff().drop_nulls() == 1).all()):
+        return Verdict(Role.IDENTIFIER, "It numbers the rows")
+    if facts.n_values == facts.n_filled and facts.n_filled > 50:
+        return Verdict(Role.IDENTIFIER, "Every row has its own number")
+    repeated = facts.n_filled >= 1.5 * facts.n_values
+    if repeated and facts.n_values > 20 and facts.n_runs <= 1.05 * facts.n_values:
+        why = "Rows with the same number stand together, as those of one person do"
+        return Verdict(Role.IDENTIFIER, why, sure=False)
+    return None
+
+
+def is_code(facts: Facts) -> bool:
+    """Return whether whole numbers stand for categories: race 1 to 3, the number of a school."""
+    if not facts.column.dtype.is_integer():
+        return False
+    counted = facts.about("age", "date", "money", "body", "lab") is not None
+    counts = re.search(
+        r"(?:^|_)(?:n|nb|num|count|hours|size|children|kids|kinder|enfants|hijos|figli|filhos|"
+        r"dzieci|barn|tenure|stay|days|years|months|visits|educ|level|edlevel|education|degree)(?=_|$)"
+        r"|groesse|dauer|degenza|size|tenure|stay$",
+        words_of(facts.column.name),
+    )
+    if counted or counts:
+        return False
+    if facts.about(*_CODED):
+        return facts.about("place", "postcode") is not None or facts.n_values <= 40
+    return facts.n_values <= 7 and topics_of(facts.column.name) == ()

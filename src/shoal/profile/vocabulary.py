@@ -1,0 +1,247 @@
+"""The words that names of columns are made of, by topic, in ten languages.
+
+Every entry stands for whole words. A trailing ~ allows any ending (``diagnos~``), a leading one any
+beginning (``~nummer``); words are lower case, without accents, umlauts as two letters.
+"""
+
+from __future__ import annotations
+
+__all__ = ["HINTS", "SMALL_WORDS", "VOCABULARY"]
+
+_SMALL = (
+    "a an and are at av da das de del della dem den der des di die do du e een el et for het i "
+    "in is la las le les los na o och of og or the und van w what which y you your z"
+)
+SMALL_WORDS = frozenset(_SMALL.split())
+"""Words that say nothing about a column."""
+
+VOCABULARY: dict[str, str] = {
+    # identifiers
+    "contact": (
+        "email mail e_mail emails mailadresse e_mailadres phone phones telephone telefon~ mobile "
+        "mobil mobilnummer cellphone cell_phone fax tel handy handynummer telefono telefone tlf "
+        "correo courriel celular cellulare movil gsm msisdn komorka whatsapp skype"
+    ),
+    "person": (
+        "surname surnames firstname lastname fullname first_name last_name full_name middle_name "
+        "maiden_name family_name given_name forename forenames nickname username user_name login "
+        "signature initials vorname~ nachname~ familienname~ geburtsname~ rufname~ patientenname~ "
+        "~kundenname prenom~ nom noms nombre nombres apellido~ nome nomi cognome~ voornaam "
+        "achternaam naam roepnaam voorletters sobrenome apelido nazwisko~ imie imiona fornamn "
+        "efternamn namn fornavn etternavn efternavn navn doctor physician surgeon gp_name arzt "
+        "aerztin hausarzt behandler therapist medecin medico medica dottore lekarz laekare "
+        "huisarts arts provider_name nurse_name lawyer attorney judge defendant plaintiff victim "
+        "witness anwalt verteidiger richter beschuldigte~ angeklagte~ avocat juge accuse abogado "
+        "acusado juez advogado arguido avvocato imputato giudice advocaat verdachte manager_name "
+        "manager supervisor_name supervisor teacher_name contact_name contact_person "
+        "ansprechpartner next_of_kin emergency_contact mother_name father_name parent_name "
+        "guardian spouse_name account_holder policyholder cardholder holder owner titular "
+        "proprietario inhaber eigentuemer titulaire relationship_manager"
+    ),
+    "number of a person": (
+        "ssn nhs nhs_number mrn social_security~ passport~ tax_id national_id nin dni nif nie cpf "
+        "cnpj rg bsn pesel nip regon personnummer personnr cpr fodselsnummer foedselsnummer "
+        "fodselsnr foedselsnr steuer_id steuernummer sozialversicherung~ licen~ iban bic "
+        "account_number card_number credit_card~ medical_record~ uuid guid kontonummer "
+        "versicherten~ krankenkassennummer matrikel~ matricule matricola matricula numero_secu "
+        "numero_securite_sociale nss plate license_plate kennzeichen imei imsi vin codice_fiscale "
+        "historia_clinica numero_historia patientnummer personalnummer persnr personeelsnr "
+        "personeelsnummer employee_number badge"
+    ),
+    "address": (
+        "address street addr adresse~ anschrift strasse hausnummer house_number direccion "
+        "domicilio calle rue indirizzo straat adres endereco morada ulica adress gata url website "
+        "ip ip_address last_ip mac mac_address homepage"
+    ),
+    "whose": (
+        "patient~ subject subjects participant~ respondent~ resp proband~ person persons personne "
+        "people individual~ student~ stdnt pupil~ schueler~ eleve~ alumno~ alunno alunni aluno~ "
+        "studente leerling employee~ mitarbeiter~ empleado~ empleada medewerker~ dipendente~ "
+        "funcionario~ worker~ inmate~ detainee~ prisoner~ offender customer~ cust client~ kunde~ "
+        "kundin cliente~ klant~ klient~ user~ usuario~ nutzer~ utente member~ mitglied~ household "
+        "hh family_no owner tenant~ buyer voter~ donor~ beneficiary persona osoba pacjent~ "
+        "paciente~ paziente usubj~ subj teacher lehrer~ enseignant profesor~ insegnante "
+        "beneficiario applicant~ candidate~"
+    ),
+    "record": (
+        "case cases fall booking~ policy registry register certificate ticket invoice order file "
+        "record docket visit encounter episode admission~ application contract_no contract_number "
+        "device meter serial sensor~ session transaction interview intervista enquete dossier "
+        "processo proceso pratica sag sak sprawa aktenzeichen rechnung vorgang expediente "
+        "historia folio imsi"
+    ),
+    "key": (
+        "id ids key nr nro no num number code ref reference identifier identifiant identificador "
+        "kennung nummer numero numer lfdn lfd lfdnr rownum row_number rowid index idx sequence "
+        "seq serial ~nummer ~kennung ~kennziffer"
+    ),
+    "name": "name names ~name",
+    # sensitive
+    "diagnosis": (
+        "diagnos~ ~diagnose ~diagnosen diagnost~ icd icd9 icd10 icd_10 disease~ illness~ "
+        "condition conditions symptom~ complaint~ krankheit krankheiten maladie~ enfermedad~ "
+        "malattia~ ziekte~ doenca~ choroba sjukdom~ sygdom~ rozpoznanie drg comorbid~ tumou~ "
+        "tumor~ cancer hiv high_blood_pressure stage staging histology disorder~ injury injuries "
+        "handicap disability~ disabilita ~behinderung discapacidad deficiencia handikap"
+    ),
+    "treatment": (
+        "treatment~ therap~ terapia medication~ medicine~ drug drugs dose dosage prescription~ "
+        "procedure~ surgery surgical operation allerg~ behandlung~ medikament~ traitement~ "
+        "tratamiento~ trattamento tratamento behandeling~ leczenie lekarstwo laekemedel lakemedel "
+        "medicijn~ ops cpt atc pregnan~ mental~ psych~ vaccin~ arm treatment_arm smok~ alcohol "
+        "drinking triage ~bedarf"
+    ),
+    "lab": (
+        "lab labs blood glucose gluc cholesterol chol ldl hdl triglycerides systolic diastolic "
+        "sbp dbp blood_pressure pulse heart_rate heartrate resting_heart_rate respiratory_rate "
+        "resp_rate spo2 oxygen~ temp temp_c temperature body_temperature hemoglobin haemoglobin "
+        "hb hgb hba1c hematocrit haematocrit albumin alb bilirubin bili creatinin~ urea bun "
+        "sodium potassium calcium magnesium phosph~ platelet~ plt wbc rbc leukocyt~ lymphocyt~ "
+        "neutrophil~ crp esr ferritin iron tsh psa inr alt ast alp ggt ldh ck cpk troponin "
+        "lactate ph pco2 po2 egfr gfr insulin vitamin~ ejection_fraction serum~ plasma urine "
+        "titer titre viral_load cd4 ecg qtc gestation~ apgar~ birth_weight~ birthweight~ sleep "
+        "sleep_hours weight_loss weight_gain weight_change blutdruck puls glukose kreatinin "
+        "natrium kalium tension glycemie glucemia glicemia colesterol ciśnienie cisnienie "
+        "saturation"
+    ),
+    "money": (
+        "salary salaries income incomes inc wage wages pay payment_amount earnings revenue "
+        "revenues bonus debt debts loan loans balance spend spent spending amount price cost "
+        "costs charge charges fee fees capital turnover bond bail premium rent fine fines gehalt "
+        "~gehalt einkommen ~einkommen lohn ~lohn umsatz ~umsatz betrag ~betrag kosten ~kosten "
+        "miete preis salaire~ revenu revenus chiffre_affaires ca panier panier_moyen montant prix "
+        "loyer salario~ sueldo ingreso ingresos importe gasto~ precio stipendio reddito redditi "
+        "importo spesa prezzo inkomen salaris loon omzet bedrag renda rendimento ordenado valor "
+        "preco kwota wynagrodzenie zarobki pensja dochod cena inkomst inkomster loen indkomst "
+        "indtaegt beloeb belopp credit hhninc ~inc ~income ~wage ~salary"
+    ),
+    "belief": (
+        "religion relig religio~ faith belief~ politic~ party partyid party_id vote voted voting "
+        "union union_member orientation sexuality sexual_orientation konfession glaube partei "
+        "sonntagsfrage politique parti creencia partido religione partito sindacato sindicato "
+        "syndicat gewerkschaft vakbond religiao religie geloof wyznanie partia "
+        "religionstillhorighet"
+    ),
+    "offence": (
+        "offen~ offense~ conviction~ crime~ criminal arrest~ charge_desc charge_degree sentence~ "
+        "verdict recid~ reincid~ recidiv~ reincidente priors ~priors prior_count felony fel "
+        "misdemeanor misd parole probation jail_days straftat~ delikt~ urteil~ strafmass ~strafe "
+        "delit delito~ condena~ pena pene reato reati sentenza misdrijf vonnis przestepstwo wyrok "
+        "brott dom infraction peine default defaulted inadimpl~ arrears"
+    ),
+    "result": (
+        "outcome~ result results grade grades mark marks score scores ~score satisf~ rating "
+        "rate_us opinion~ attitude~ answer answers response nps died death deaths mortality "
+        "survived survival vital_status vital readmi~ admitted discharged_alive relapse churn~ "
+        "subscribed failures satisfied recommend zufriedenheit ergebnis~ note noten resultado~ "
+        "nota notas voto voti cijfer ocena betyg karakter zgon fallecid~ fallecimiento deces "
+        "decede verstorben gestorben deceduto overleden obito performance engagement event "
+        "death_event adverse_event ae happiness trust trust_gov fiducia confianza vertrauen "
+        "wellbeing life_satisfaction health beca scholarship absences absence ~absences fehltage "
+        "krankheitstage assenze ausencias faltas verzuim~ absencje docvis hospvis doctor_visits "
+        "hospital_visits stress loneliness studytime"
+    ),
+    # quasi-identifiers
+    "birth": (
+        "dob yob birth birthday birthdate birthyear birthmonth born birth~ geburt~ geb naissance "
+        "naiss nacimiento nac nascita geboorte~ nascimento nasc urodzen~ urodzenia foedelse~ "
+        "fodelse~ foedsel~ fodsel~ fodt foedt"
+    ),
+    "age": (
+        "age ages alter edad eta leeftijd idade wiek alder aalder agegroup age_group agecat "
+        "age_cat age_class altersgruppe altersklasse tranche_age fascia_eta grupo_edad agegrp "
+        "leeftijdsgroep"
+    ),
+    "date": (
+        "date dates datum ~datum ~date day days ~day month months year years time timestamp ts "
+        "fecha~ jahr ~jahr monat ~monat tag ~tag annee mois jour ano anos anno mese giorno jaar "
+        "maand dag data_ rok miesiac dzien ar manad datetime ~dato dato weekday dayofweek "
+        "wochentag wave quarter week visitdy visitnum visit_number eintritt austritt zuzug seit "
+        "since hired hire_date joined in_dienst recorded_at booked_at arrival"
+    ),
+    "sex": (
+        "sex gender geschlecht sexe genre sexo genero sesso genere geslacht plec kon koen kjonn "
+        "anrede salutation title civilite tratamiento_title"
+    ),
+    "postcode": (
+        "zip zips zipcode zip_code postcode~ postal postal_code post_code plz postleitzahl "
+        "code_postal codigo_postal cp cap pincode pin_code eircode kod_pocztowy postnummer postnr "
+        "fips"
+    ),
+    "place": (
+        "city town village county state province region country nation nationality citizen~ "
+        "birthplace district municipality canton land bundesland stadt ort wohnort gemeinde kreis "
+        "staat nationalitaet staatsangehoerigkeit ville pays commune departement~ ciudad pais "
+        "provincia municipio comune citta paese stad provincie woonplaats gemeente cidade "
+        "concelho distrito miasto wojewodztwo gmina powiat kraj kommun kommune lan landsdel "
+        "nacionalidad nacionalidade nationalite nazionalita cittadinanza nationaliteit "
+        "obywatelstwo medborgarskap regione regiao regio latitude longitude lat lon lng location "
+        "residence hospital hospitals clinic ward unit site siteid site_id neighbourhood "
+        "neighborhood continent store branch filiale station service reparto afdeling oddzial "
+        "avdelning school schools schoolid ecole escuela scuola szkola skola klasse classe class "
+        "classroom clase curso turma room bed cell zimmer tower facility centre center area "
+        "quartier barrio krankenhaus klinik hopital ospedale ziekenhuis szpital"
+    ),
+    "occupation": (
+        "occupation job jobs jobtitle job_title ~job profession beruf taetigkeit employer "
+        "employment company industry sector workclass department dept division abteilung position "
+        "poste puesto rank metier ocupacion profesion profissao professione lavoro mansione "
+        "beroep functie zawod stanowisko yrke stilling hours hours_per_week seniority tenure "
+        "branche arbeitgeber firma team departamento categoria job_status anstallning occup"
+    ),
+    "family": (
+        "marital ~marital marital_status maritaldesc civil_status relationship ~household "
+        "household_size hhsize children child kids n_children nb_enfants enfants family "
+        "dependents partner spouse familienstand kinder haushaltsgroesse etat_civil "
+        "situation_familiale estado_civil stato_civile burgerlijke_staat stan_cywilny civilstand "
+        "hijos figli filhos dzieci barn parity parents famsize siblings famille"
+    ),
+    "education": (
+        "education educ ~educ edu ~edu edlevel degree qualification diploma study studies bildung "
+        "schulabschluss abschluss formation diplome niveau_etudes educacion estudios "
+        "nivel_estudios istruzione titolo_studio opleiding onderwijs educacao escolaridade "
+        "wyksztalcenie utbildning uddannelse utdanning university college major universite"
+    ),
+    "origin": (
+        "race ~race ethnic~ ethnicity ethnie tribe caste skin language mother_tongue "
+        "muttersprache sprache langue lengua idioma lingua taal jezyk sprak migration ancestry "
+        "herkunft origine origen raza"
+    ),
+    "body": (
+        "height heightinches weight weight_kg bmi eye eyes eye_color eyecolor hair handedness "
+        "blood_type blood_group groesse koerpergroesse gewicht taille poids altura estatura talla "
+        "peso altezza lengte wzrost waga langd vikt"
+    ),
+    "plan": (
+        "contract tariff tier loyalty~ segment insurance insurer krankenkasse plan subscription "
+        "payment~ zahlungsart lunch freelunch newsletter length_of_stay lengthofstay los "
+        "verweildauer giorni_degenza duree_sejour hospitalization stay"
+    ),
+    # neither
+    "survey weight": (
+        "fnlwgt wgt wt ~wgt ~wt wts~ pweight ~pweight sample_weight survey_weight sampling_weight "
+        "final_weight expansion_factor weighting gewichtung gewichtungsfaktor hochrechnungsfaktor "
+        "ponderation coef_pond factor_expansion ponderacion fattore_peso weegfactor weging "
+        "waga_analityczna vikter"
+    ),
+    "text": (
+        "comment comments note notes remark~ description free_text freetext text bemerkung~ "
+        "kommentar~ anmerkung~ commentaire~ comentario~ observacion~ observac~ osservazion~ "
+        "note_libere opmerking~ uwagi anmarkning~ bemaerkning~ message feedback memo anything "
+        "else"
+    ),
+}
+
+HINTS: dict[str, str] = {
+    "diagnosis": "covid~ anaemia anemia diabet~ asthma hypertension depression~ anxiety",
+    "treatment": "smoker raucher fumador fumatore roker",
+    "result": "dead deceased happy",
+    "sex": "female male woman man",
+    "origin": "black white hispanic hisp asian native",
+    "family": "married single",
+    "occupation": "unemployed retired employed outwork",
+    "place": "urban rural",
+    "age": "senior~",
+    "glued key": "~id ~nr ~no ~num ~number ~key ~ref",
+}
+"""Words that are as often a cell as the name of a column; they tell nothing about a first line."""
