@@ -35,13 +35,14 @@ test: services lint ## Linters, types and all tests
 
 # Where other packages do the work: reading, writing, frames, the command line. The default search
 # is compiled and run; the other algorithms are our own arithmetic, the same whatever the version.
+# Nothing is compiled for this numba yet when it begins, so one test may take long.
 FAST_TESTS := tests/io tests/db tests/datasets tests/hierarchy tests/profile tests/settings \
     tests/table tests/publish tests/packaging tests/unit/test_api.py tests/unit/test_imports.py \
     tests/cli/test_cli_anonymize.py tests/cli/test_cli_commands.py tests/cli/test_cli_bad_input.py
 
 test-lowest: $(LOWEST_READY) ## The fast tests with the lowest versions of every package
 	@sh tools/setup_postgres.sh
-	$(LOWEST)/bin/python -m pytest -n $(WORKERS) $(FAST_TESTS)
+	$(LOWEST)/bin/python -m pytest -n $(WORKERS) -o faulthandler_timeout=900 $(FAST_TESTS)
 
 services: ## Install what tests need beside Python, where it is missing
 	@sh tools/setup_chromium.sh
