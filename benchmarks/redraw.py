@@ -12,6 +12,7 @@ from pathlib import Path
 from benchmarks.algorithms.__main__ import report
 from benchmarks.beyond.page import write_page
 from benchmarks.common import RESULTS, load_json, raw_results
+from benchmarks.init.__main__ import page as init_page
 from benchmarks.papers.__main__ import write_papers
 from benchmarks.peers.__main__ import page as peers_page
 from benchmarks.scale import page as scale_page
@@ -33,6 +34,8 @@ def redraw(folder: Path, *, figures: bool = True) -> None:
     (folder / "algorithms.md").write_text(algorithms, encoding="utf-8")
     peers = peers_page(load_json(raw_results("peers") / "peers.json.gz"))
     (folder / "peers.md").write_text(peers, encoding="utf-8")
+    init = init_page(load_json(raw_results("init") / "init.json.gz"))
+    (folder / "init.md").write_text(init, encoding="utf-8")
 
 
 if __name__ == "__main__":

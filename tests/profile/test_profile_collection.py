@@ -1,16 +1,15 @@
 """`shoal init` over a collection of tables with an expert's role for every column."""
 
-import dataclasses
-
 import pytest
-from tests.helpers.collection import FIRST, SECOND
+from tests.helpers.collection import FIRST, SECOND, THIRD
 from tests.helpers.collection.judge import (
+    blinded,
     judge,
     named_and_published,
     precision_and_recall,
 )
 
-PARTS = {"first": FIRST, "second": SECOND}
+PARTS = {"first": FIRST, "second": SECOND, "third": THIRD}
 # Precision and recall that must be reached, a little below what docs/results/init.md shows.
 LEAST = {
     "first": {
@@ -29,7 +28,14 @@ LEAST = {
         "drop": (0.95, 0.92),
         "removed": (0.96, 0.95),
     },
+    "third": {
+        "identifier": (0.85, 1.0),
+        "quasi-identifier": (0.8, 0.85),
+        "sensitive": (1.0, 0.45),
+        "removed": (0.8, 1.0),
+    },
 }
+MOST_WRONG_AND_SURE = {"first": 0.01, "second": 0.02, "third": 0.06}
 
 
 @pytest.fixture(scope="module", params=PARTS)
@@ -63,24 +69,15 @@ def test_precision_and_recall_of_every_role_are_reached(part, rows):
         assert found[role][1] >= recall, role
 
 
-def test_a_wrong_guess_is_marked_as_in_doubt_nearly_always(rows):
+def test_a_wrong_guess_is_marked_as_in_doubt_nearly_always(part, rows):
     wrong_and_sure = [row for row in rows if row[2] != row[3] and row[4]]
-    assert len(wrong_and_sure) <= 0.02 * len(rows)
+    assert len(wrong_and_sure) <= MOST_WRONG_AND_SURE[part] * len(rows)
     in_doubt = [row for row in rows if not row[4]]
     assert len(in_doubt) <= 0.25 * len(rows)
 
 
 def test_without_names_of_columns_no_person_is_published_and_little_exactly(part, tmp_path_factory):
-    blind = [
-        dataclasses.replace(
-            table,
-            columns=tuple(
-                (f"c{place}", role, maker) for place, (_, role, maker) in enumerate(table.columns)
-            ),
-            missing=("", ()),
-        )
-        for table in PARTS[part]
-    ]
+    blind = [blinded(table) for table in PARTS[part]]
     rows = judge(blind, tmp_path_factory.mktemp("blind"))
     assert named_and_published(rows) == []
     assert {row[2] for row in rows if row[3] == "sensitive"} <= {"sensitive"}

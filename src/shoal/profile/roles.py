@@ -160,7 +160,7 @@ def _as_weight(facts: Facts) -> Verdict | None:
     if not facts.is_number:
         return None
     body = facts.about("body") is not None and facts.about("lab") is None
-    if facts.about("survey weight") and facts.about("age", "birth") is None:
+    if facts.about("survey weight") and facts.about("age", "birth", "lab") is None:
         return Verdict(Role.DROP, fingerprint)
     weighs = re.search(r"(?:weight|gewicht|poids|peso|waga|vikt)", words_of(facts.column.name))
     if body and weighs and facts.column.dtype.is_float() and facts.n_values > 20:
@@ -290,6 +290,9 @@ def _as_unknown(facts: Facts) -> Verdict:
     numbered = _as_numbers(facts)
     if numbered is not None:
         return numbered
+    if facts.is_text and facts.n_values > 8 and values.share(facts.texts, r"^\p{L}\.?$") == 1:
+        why = "Single letters may be the initials of people"
+        return Verdict(Role.IDENTIFIER, why, sure=False)
     if facts.is_text and facts.n_values > max(20, 0.02 * facts.n_filled):
         why = "Many different texts of unknown meaning may name people or places"
         return Verdict(Role.IDENTIFIER, why, sure=False)

@@ -25,7 +25,8 @@ VOCABULARY: dict[str, str] = {
     "person": (
         "surname surnames firstname lastname fullname first_name last_name full_name middle_name "
         "maiden_name family_name given_name forename forenames nickname username user_name login "
-        "signature initials vorname~ nachname~ familienname~ geburtsname~ rufname~ patientenname~ "
+        "signature initials initial init vorname~ nachname~ familienname~ geburtsname~ rufname~ "
+        "patientenname~ "
         "~kundenname prenom~ nom noms nombre nombres apellido~ nome nomi cognome~ voornaam "
         "achternaam naam roepnaam voorletters sobrenome apelido nazwisko~ imie imiona fornamn "
         "efternamn namn fornavn etternavn efternavn navn doctor physician surgeon gp_name arzt "
@@ -100,7 +101,8 @@ VOCABULARY: dict[str, str] = {
         "neutrophil~ crp esr ferritin iron tsh psa inr alt ast alp ggt ldh ck cpk troponin "
         "lactate ph pco2 po2 egfr gfr insulin vitamin~ ejection_fraction serum~ plasma urine "
         "titer titre viral_load cd4 ecg qtc gestation~ apgar~ birth_weight~ birthweight~ sleep "
-        "sleep_hours weight_loss weight_gain weight_change blutdruck puls glukose kreatinin "
+        "sleep_hours weight_loss wt_loss wt_gain weight_gain weight_change blutdruck puls "
+        "glukose kreatinin "
         "natrium kalium tension glycemie glucemia glicemia colesterol ciśnienie cisnienie "
         "saturation"
     ),

@@ -1,7 +1,8 @@
 """A collection of tables about people, each column with the role that an expert gives it.
 
 Every value is made up, from seeds. The first part was looked at while the rules of `shoal init`
-were made; the second has other domains, languages, vocabularies and seeds, and was not.
+were made; the second has other domains, languages, vocabularies and seeds, and was not. The third
+has the columns of well-known public files, and was labelled when the rules were finished.
 
 How the expert decides:
 
@@ -19,8 +20,9 @@ How the expert decides:
 from tests.helpers.collection.first import FIRST
 from tests.helpers.collection.makers import Table
 from tests.helpers.collection.second import SECOND
+from tests.helpers.collection.third import THIRD
 
-__all__ = ["FIRST", "ROLES", "SECOND", "Table"]
+__all__ = ["FIRST", "ROLES", "SECOND", "THIRD", "Table"]
 
 ROLES = {
     "i": "identifier",

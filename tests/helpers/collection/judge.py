@@ -1,5 +1,6 @@
 """How `shoal init` does on a part of the collection: who was guessed as what."""
 
+import dataclasses
 from collections import Counter
 
 from shoal.profile import suggest_job
@@ -15,9 +16,14 @@ def judge(tables, folder, seed=0):
         suggestion = suggest_job(table.write(folder, seed))
         for guess in suggestion.columns:
             expert = ROLES[table.labels[guess.name]]
-            sure = getattr(guess, "sure", True)
-            rows.append((table.name, guess.name, expert, guess.role.value, sure))
+            rows.append((table.name, guess.name, expert, guess.role.value, guess.sure))
     return rows
+
+
+def blinded(table):
+    """Return the table with columns called c0, c1 and so on: only values are left to judge by."""
+    columns = ((f"c{place}", *column[1:]) for place, column in enumerate(table.columns))
+    return dataclasses.replace(table, columns=tuple(columns), missing=("", ()))
 
 
 def named_and_published(rows):

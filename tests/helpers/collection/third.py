@@ -1,0 +1,180 @@
+"""The third part: columns as well-known public files call them, labelled before the first run.
+
+Only the names of the columns are those of the files; every value is made up.
+"""
+
+from tests.helpers.collection.makers import (
+    Table,
+    born,
+    code,
+    counts,
+    day,
+    flag,
+    ints,
+    moment,
+    money,
+    normal,
+    of,
+    one_of,
+    pick,
+    skewed,
+)
+
+
+def sex(woman, man):
+    return of(lambda p: woman if p["woman"] else man)
+
+
+def letter(draw, _):
+    return draw.choice("ABCDEFGJKLMRST")
+
+
+THIRD = (
+    Table(
+        "passengers",
+        (
+            ("PassengerId", "i", code("{}", 1)),
+            ("Survived", "s", flag(0.4)),
+            ("Pclass", "q", ints(1, 3)),
+            ("Name", "i", of(lambda p: f"{p['last']}, Mr. {p['first']}")),
+            ("Sex", "q", sex("female", "male")),
+            ("Age", "q", "age"),
+            ("SibSp", "q", counts(5)),
+            ("Parch", "q", counts(4)),
+            ("Ticket", "i", lambda d, _: f"A/5 {d.randrange(10_000, 99_999)}"),
+            ("Fare", "q", money(30, 4, 0.0125)),
+            ("Cabin", "q", lambda d, _: f"{d.choice('BCDE')}{d.randrange(10, 16)}"),
+            ("Embarked", "q", skewed("S C Q")),
+        ),
+        "world",
+    ),
+    Table(
+        "framingham",
+        (
+            ("male", "q", flag(0.5)),
+            ("age", "q", "age"),
+            ("education", "q", ints(1, 4)),
+            ("currentSmoker", "s", flag(0.5)),
+            ("cigsPerDay", "s", counts(40)),
+            ("BPMeds", "s", flag(0.1)),
+            ("prevalentStroke", "s", flag(0.1)),
+            ("totChol", "s", normal(230, 20)),
+            ("sysBP", "s", lambda d, _: d.randint(200, 300) / 2),
+            ("BMI", "q", normal(26, 4, 1)),
+            ("heartRate", "s", normal(75, 12)),
+            ("glucose", "s", normal(80, 14)),
+            ("TenYearCHD", "s", flag(0.2)),
+        ),
+        "world",
+    ),
+    Table(
+        "lung",
+        (
+            ("inst", "q", one_of("{}", 16)),
+            ("time", "q", lambda d, _: 10 * d.randint(1, 100)),
+            ("status", "s", ints(1, 2)),
+            ("age", "q", "age"),
+            ("sex", "q", sex(2, 1)),
+            ("ph.ecog", "s", ints(0, 3)),
+            ("ph.karno", "s", lambda d, _: 10 * d.randint(5, 10)),
+            ("meal.cal", "s", lambda d, _: 25 * d.randint(20, 60)),
+            ("wt.loss", "s", ints(0, 30)),
+        ),
+        "world",
+    ),
+    Table(
+        "intensive_care",
+        (
+            ("subject_id", "i", code("{}", 10_000, 3)),
+            ("hadm_id", "i", code("{}", 140_000, 7, per_row=True)),
+            ("admittime", "q", moment(2130)),
+            ("admission_type", "q", skewed("EMERGENCY ELECTIVE URGENT")),
+            ("admission_location", "q", skewed("ER CLINIC TRANSFER")),
+            ("insurance", "q", skewed("Medicare Private Medicaid")),
+            ("language", "q", skewed("ENGL SPAN RUSS PTUN")),
+            ("religion", "s", skewed("CATHOLIC JEWISH OTHER NONE")),
+            ("marital_status", "q", skewed("MARRIED SINGLE WIDOWED")),
+            ("ethnicity", "q", skewed("WHITE BLACK ASIAN OTHER")),
+            ("diagnosis", "s", skewed("SEPSIS PNEUMONIA STEMI FALL STROKE")),
+            ("hospital_expire_flag", "s", flag(0.1)),
+        ),
+        "world",
+        per_person=(1, 3),
+    ),
+    Table(
+        "voters",
+        (
+            ("county_id", "q", one_of("{}", 20)),
+            ("voter_reg_num", "i", code("{:012d}", 100_000, 3)),
+            ("ncid", "i", code("AA{}", 56_000, 7)),
+            ("last_name", "i", "last"),
+            ("first_name", "i", "first"),
+            ("midl_name", "i", "first"),
+            ("res_street_address", "i", "street"),
+            ("zip_code", "q", "postcode"),
+            ("full_phone_num", "i", "phone"),
+            ("race_code", "q", pick("W B A I O")),
+            ("party_cd", "s", pick("DEM REP UNA LIB")),
+            ("gender_code", "q", pick("F M U")),
+            ("age_at_year_end", "q", "age"),
+            ("birth_state", "q", pick("NC NY VA SC PA")),
+            ("registr_dt", "q", day(1990, 2022, "%m/%d/%Y")),
+            ("precinct_abbrv", "q", one_of("{:02d}", 30)),
+        ),
+        "world",
+        form="tsv",
+    ),
+    Table(
+        "synthetic_patients",
+        (
+            ("Id", "i", code("{:08x}-0000-4000-8000-000000000000", 77_000, 911)),
+            ("BIRTHDATE", "q", born("%Y-%m-%d")),
+            ("SSN", "i", lambda d, _: f"999-{d.randrange(10, 99)}-{d.randrange(1000, 9999)}"),
+            ("DRIVERS", "i", lambda d, _: f"S999{d.randrange(10_000, 99_999)}"),
+            ("PREFIX", "q", sex("Mrs.", "Mr.")),
+            ("FIRST", "i", of(lambda p: f"{p['first']}{p['number']}")),
+            ("LAST", "i", of(lambda p: f"{p['last']}{p['number'] % 90}")),
+            ("MAIDEN", "i", of(lambda p: f"{p['last']}{p['number'] % 80}")),
+            ("MARITAL", "q", pick("M S")),
+            ("RACE", "q", skewed("white black asian native")),
+            ("BIRTHPLACE", "d", "city"),
+            ("ADDRESS", "i", "street"),
+            ("ZIP", "q", "postcode"),
+            ("LAT", "q", lambda d, _: round(d.uniform(41, 43), 6)),
+            ("HEALTHCARE_EXPENSES", "q", money(90_000)),
+        ),
+        "world",
+    ),
+    Table(
+        "payroll",
+        (
+            ("Fiscal Year", "q", ints(2018, 2022)),
+            ("Agency Name", "q", skewed("POLICE FIRE PARKS LIBRARY")),
+            ("Last Name", "i", of(lambda p: p["last"].upper())),
+            ("First Name", "i", of(lambda p: p["first"].upper())),
+            ("Mid Init", "i", letter),
+            ("Agency Start Date", "q", day(1990, 2020, "%m/%d/%Y")),
+            ("Work Location Borough", "q", skewed("BRONX QUEENS BROOKLYN")),
+            ("Title Description", "q", skewed("CLERK OFFICER ENGINEER TEACHER")),
+            ("Leave Status", "s", skewed("ACTIVE CEASED ON_LEAVE")),
+            ("Base Salary", "q", money(70_000)),
+            ("OT Hours", "s", lambda d, _: d.randint(0, 80) / 4),
+        ),
+        "world",
+    ),
+    Table(
+        "complaints",
+        (
+            ("CMPLNT_NUM", "i", code("{}", 250_000_000, 13)),
+            ("CMPLNT_FR_DT", "q", day(2021, 2022, "%m/%d/%Y")),
+            ("ADDR_PCT_CD", "q", one_of("{}", 40)),
+            ("OFNS_DESC", "s", skewed("LARCENY ASSAULT HARASSMENT BURGLARY")),
+            ("SUSP_RACE", "q", skewed("BLACK WHITE UNKNOWN")),
+            ("VIC_AGE_GROUP", "q", pick("<18", "18-24", "25-44", "45-64", "65+")),
+            ("VIC_SEX", "q", pick("F M E")),
+            ("Latitude", "q", lambda d, _: round(d.uniform(40.5, 40.9), 6)),
+            ("Longitude", "q", lambda d, _: round(d.uniform(-74.2, -73.7), 6)),
+        ),
+        "world",
+    ),
+)
