@@ -86,9 +86,11 @@ def page(content: dict[str, Any]) -> str:
         ),
         (
             f"- The third part ({parts[2]['tables']} tables) has the columns of well-known public "
-            "files, and was written and labelled when the rules were finished. Two rules were "
-            "changed after its first run: single letters are initials, and the loss of weight is "
-            "no survey weight. **It says best what to expect on your files:** what is not "
+            "files, and was written and labelled when the rules were finished. Two rules and a "
+            "label were changed after its first run, which published one column of initials: "
+            "single letters are initials, the loss of weight is no survey weight, and a place of "
+            "birth that follows from the postcode is dropped. "
+            "**It says best what to expect on your files:** what is not "
             "recognised is generalised or removed, never published exactly."
         ),
         "",
