@@ -8,7 +8,7 @@ import pytest
 
 KERNEL = """
 import numpy as np
-from shoal.kernels.sequential import link_members
+from shoal.kernels.groups import link_members
 label, three = np.array([0, 1, 5], np.int32), np.zeros(3, np.int64)
 link_members(label, np.zeros(2, np.int64), three, three.copy(), np.zeros(2, np.int64))
 """

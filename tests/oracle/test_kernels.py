@@ -12,9 +12,9 @@ from tests.helpers.brute import charge, closure_cost, make_run, row_cost, small_
 from shoal.algorithm.blocked import BlockedRows, similar_blocks
 from shoal.kernels.blocks import bound_scan
 from shoal.kernels.codes import join_codes, store_query
-from shoal.kernels.outliers import marginal_costs
-from shoal.kernels.private import group_holds
+from shoal.kernels.private import Rules, group_holds
 from shoal.kernels.scan import absorb, join_one, join_scan, load_query, own_cost
+from shoal.kernels.suppress import EndsScratch, marginal_costs
 from shoal.privacy import AlphaK, LDiversity, TCloseness
 from shoal.privacy.arrays import _numbers
 from shoal.search import scan
@@ -23,6 +23,7 @@ from shoal.table.partition import Partition
 
 ZERO = np.int64(0)
 MEASURES = ("ncp", "lm", "suppression", "mi", "pmi", "wmi")
+NO_CODES = np.empty((0, 0), np.int32)
 
 
 # Helpers have no entry point from Python, so the tests call them through these.
@@ -58,8 +59,8 @@ def store(groups, g, query):
 
 
 @njit
-def judge(hist, whole, first, kinds, numbers):
-    return group_holds(hist, whole, first, kinds, numbers)
+def judge(hist, rules):
+    return group_holds(hist, rules)
 
 
 @pytest.fixture(params=["narrow", "wide"])
@@ -157,7 +158,8 @@ def test_groups_join_like_the_rows_they_hold(measure, width):
         if len(rows) > 1:
             state.merge(0, 1)
             assert state.costs[0] == row_cost(table, scanner, run.model, rows[0] + rows[1])
-            assert state.alive.tolist() == [True, False, *[True] * (len(rows) - 2)]
+            sizes = [len(rows[0]) + len(rows[1]), 0, *map(len, rows[2:])]
+            assert state.closed.sizes.tolist() == sizes
             assert state.roots().tolist() == [0, 0, *range(2, len(rows))]
 
 
@@ -169,18 +171,10 @@ def test_the_marginal_cost_of_a_row_is_what_its_group_saves_without_it(measure, 
         partition = Partition.from_labels(rng.integers(-1, 6, table.n_rows))
         state = GroupState(scanner, partition)
         found = np.zeros(table.n_rows, np.int64)
+        longest = int(partition.sizes.max(initial=1))
+        scratch = EndsScratch(scanner.query(), scanner.query(), scanner.groups(longest))
         marginal_costs(
-            scanner.space,
-            scanner.rows,
-            partition.order,
-            partition.starts,
-            scanner.classes,
-            state.hists,
-            state.costs,
-            scanner.query(),
-            scanner.query(),
-            scanner.groups(int(partition.sizes.max(initial=1))),
-            found,
+            scanner.records, partition.order, partition.starts, state.closed, scratch, found
         )
         for g in range(partition.n_groups):
             rows = partition.rows_of(g).tolist()
@@ -198,15 +192,15 @@ def test_bounds_of_a_block_hold_for_each_of_its_rows(measure, width, max_rows):
     tight = 0
     for table, run in runs(34, measure, width):
         scanner = run.scanner
-        blocked = BlockedRows.cut(table, scanner, max_rows)
-        n_blocks = len(blocked.alive)
+        blocks = BlockedRows.cut(table, scanner, max_rows).blocks
+        n_blocks = len(blocks.alive)
         cluster = rng.choice(table.n_rows, int(rng.integers(1, 5)), replace=False)
         query = scanner.query()
         close_rows(scanner.space, scanner.rows, cluster, query)
         low, high = np.empty(n_blocks, np.int64), np.empty(n_blocks, scanner.dtype)
-        bounds(scanner.space, blocked.blocks, query, low, high)
+        bounds(scanner.space, blocks.closures, query, low, high)
         for b in range(n_blocks):
-            rows = blocked.ids[blocked.starts[b] : blocked.starts[b + 1]].tolist()
+            rows = blocks.ids[blocks.starts[b] : blocks.starts[b + 1]].tolist()
             costs = [closure_cost(table, scanner, run.model, [*cluster, row])[0] for row in rows]
             assert low[b] <= min(costs)
             assert high[b] >= max(costs)
@@ -298,13 +292,14 @@ def test_the_kernel_judges_groups_like_the_privacy_model(model):
             hist = whole
         expected = bool(model.holds(hist[np.newaxis], whole)[0])
         kind, value, c = _numbers(model)
-        found = judge(
-            hist,
+        rules = Rules(
+            NO_CODES,
             whole.astype(np.int64),
             np.array([0, m]),
             np.array([kind]),
             np.array([[value, c, 0.0]]),
         )
+        found = judge(hist, rules)
         assert found == expected, (hist, whole)
         verdicts.add(expected)
     assert verdicts == {True, False}
@@ -324,7 +319,8 @@ def test_the_kernel_judges_every_model_on_its_own_column():
         )
         kinds, numbers = zip(*((k, (v, c)) for k, v, c in map(_numbers, models)), strict=True)
         numbers = np.column_stack([np.array(numbers), column])
-        found = judge(hist, whole, np.array([0, 3, 7]), np.array(kinds), numbers)
+        rules = Rules(NO_CODES, whole, np.array([0, 3, 7]), np.array(kinds), numbers)
+        found = judge(hist, rules)
         assert found == expected
 
 

@@ -36,7 +36,7 @@ class Forgetful(sequential._Moves):
 
     def _pass(self, number):
         type(self).passes += 1
-        self.seen[:] = -2
+        self.looks.seen[:] = -2
         self.changed[:] = True
         return super()._pass(number)
 

@@ -9,16 +9,16 @@ import numpy as np
 
 from shoal.algorithm.base import Algorithm, Run
 from shoal.algorithm.blocked import form_blocks, similar_blocks, unite_blocks
-from shoal.kernels.agglomerate import FAR, Pairs, unify_closest
+from shoal.kernels.agglomerative import FAR, Pairs, Unions, unify_closest
 from shoal.search.enforce import GroupState
-from shoal.search.scan import take_columns
+from shoal.search.scan import take_groups
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.kernels.group_blocks import GroupBlocks
-    from shoal.kernels.space import Columns
+    from shoal.kernels.space import ClosedGroups, Columns
     from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
@@ -65,10 +65,7 @@ class _Pool:
     similar ones, otherwise in the order of their numbers.
     """
 
-    groups: Columns
-    hists: NDArray[np.int64]
-    costs: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    groups: ClosedGroups
     roots: NDArray[np.int64]
     pairs: Pairs
     blocks: GroupBlocks
@@ -76,25 +73,21 @@ class _Pool:
     @classmethod
     def of(cls, table: EncodedTable, scanner: Scanner, partition: Partition, k: int) -> _Pool:
         """Return the pool of all clusters below k rows."""
-        state = GroupState(scanner, partition)
         small = np.flatnonzero(partition.sizes < k)
-        groups, costs = take_columns(state.groups, small), state.costs[small]
+        groups = take_groups(GroupState(scanner, partition).closed, small)
         numbers, starts = np.arange(len(small)), np.array([0, len(small)])
         twins = np.full(len(small), -1)
         if scanner.n_classes == 1:
             # no distance is below 0, that of equal closures without cost
-            twins = np.where(costs == 0, _twins(groups), -1)
-            heads = partition.order[partition.starts[small]]
+            twins = np.where(groups.costs == 0, _twins(groups.columns), -1)
+            heads = partition.heads[small]
             numbers, starts = similar_blocks(table.take(heads), BLOCK_CLUSTERS)
         place = np.empty(len(small), np.int64)
         place[numbers] = np.arange(len(small))
         seen = twins[numbers]
         known = seen >= 0
         return cls(
-            take_columns(groups, numbers),
-            np.ascontiguousarray(state.hists[:, small[numbers]]),
-            costs[numbers],
-            partition.sizes[small[numbers]],
+            take_groups(groups, numbers),
             small[numbers],
             _with_heap(
                 np.where(known, place[seen], -1),
@@ -108,15 +101,14 @@ class _Pool:
 
     def drop_used(self, scanner: Scanner) -> None:
         """Close the gaps that unified and finished clusters left."""
-        kept = np.flatnonzero(self.sizes)
-        place = np.cumsum(self.sizes > 0) - 1
+        sizes = self.groups.sizes
+        kept = np.flatnonzero(sizes)
+        place = np.cumsum(sizes > 0) - 1
         ends = np.concatenate(([0], place + 1))[self.blocks.starts]
         partner, *others, _ = (a[kept] for a in self.pairs)
-        gone = (partner < 0) | (self.sizes[partner] == 0)
+        gone = (partner < 0) | (sizes[partner] == 0)
         self.pairs = _with_heap(np.where(gone, -1, place[partner]), *others)
-        self.groups = take_columns(self.groups, kept)
-        self.hists = np.ascontiguousarray(self.hists[:, kept])
-        self.costs, self.sizes = self.costs[kept], self.sizes[kept]
+        self.groups = take_groups(self.groups, kept)
         self.roots = self.roots[kept]
         united = unite_blocks(ends, BLOCK_CLUSTERS)
         self.blocks = form_blocks(scanner, self.blocks.numbers[kept], united)
@@ -141,23 +133,18 @@ def unify_small_clusters(table: EncodedTable, partition: Partition, run: Run) ->
         return partition
     pool = _Pool.of(table, scanner, partition, k)
     target = np.arange(partition.n_groups)
-    total = len(pool.sizes)
+    total = len(pool.roots)
     counts = np.array([total, total, total, 0, 0])
-    query, spare = scanner.query(), np.empty(total, scanner.dtype)
-    out = np.empty(total, np.int64)
+    scratch = scanner.scratch(total)
     while counts[1] > 1:
-        n = len(pool.sizes)
+        n = len(pool.roots)
         done = total - int(counts[1]) + min(total, int(counts[3]))
         run.progress(done, 2 * total, "unifying closest clusters")
         counts[4] = 0
         unify_closest(
             scanner.space,
             pool.groups,
-            pool.hists,
-            pool.costs,
-            pool.sizes,
-            pool.roots,
-            target,
+            Unions(pool.roots, target),
             pool.pairs,
             pool.blocks,
             k,
@@ -165,13 +152,11 @@ def unify_small_clusters(table: EncodedTable, partition: Partition, run: Run) ->
             max(1, SLICE_COMPARISONS // n),
             max(1, n // GONE_SHARE),
             counts,
-            query,
-            spare,
-            out,
+            scratch,
         )
         if counts[4]:
             pool.drop_used(scanner)
-            counts[0] = len(pool.sizes)
+            counts[0] = len(pool.roots)
     unified = Partition.from_labels(np.append(_roots(target), -1)[partition.labels])
     left = np.flatnonzero(unified.sizes < k)
     if len(left) and unified.n_groups > 1:
@@ -190,16 +175,10 @@ def _roots(target: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _twins(groups: Columns) -> NDArray[np.int64]:
     """Return for each cluster the first other one with the same closure, −1 if there is none."""
-    parts = [
-        np.ascontiguousarray(part.T).view(np.uint8).reshape(part.shape[1], -1)
-        for part in groups
-        if part.shape[0]
-    ]
-    keys = np.ascontiguousarray(np.concatenate(parts, axis=1))
-    packed = keys.view([("", np.void, keys.shape[1])]).ravel()
-    _, first, inverse = np.unique(packed, return_index=True, return_inverse=True)
-    twins = first[inverse]
+    equal = Partition.of_equal_rows([column for part in groups for column in part])
+    first = equal.heads
+    twins = first[equal.labels]
     others = np.flatnonzero(twins != np.arange(len(twins)))[::-1]
     twins[first] = -1
-    twins[first[inverse[others]]] = others  # the first other one is written last
+    twins[first[equal.labels[others]]] = others  # the first other one is written last
     return twins

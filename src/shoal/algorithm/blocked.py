@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.kernels.blocks import close_blocks
-from shoal.kernels.cut import cut_rows
+from shoal.kernels.blocks import RowBlocks, RowScratch, close_blocks, cut_rows
 from shoal.kernels.group_blocks import GroupBlocks
 
 if TYPE_CHECKING:
@@ -130,30 +129,37 @@ def _cut(
 
 @dataclass(frozen=True, eq=False)
 class BlockedRows:
-    """Rows reordered into blocks, and the blocks' closures.
+    """Rows reordered into blocks.
 
     Attributes:
-        columns: rows in block order (a copy that a search may shrink).
-        ids: original position of each row, which also breaks ties.
-        starts: where each block starts.
-        alive: rows left in each block.
-        blocks: closures of the blocks.
+        blocks: the rows (a copy that a search may shrink) and closures of their blocks.
         longest: rows of the largest block.
     """
 
-    columns: Columns
-    ids: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    alive: NDArray[np.int64]
-    blocks: Columns
+    blocks: RowBlocks
     longest: int
 
     @classmethod
     def cut(cls, table: EncodedTable, scanner: Scanner, max_rows: int) -> BlockedRows:
         """Cut the rows of a scanner into blocks of similar rows."""
         order, starts = similar_blocks(table, max_rows, many_values_first=True)
-        rows = scanner.take(order)
-        blocks = scanner.groups(len(starts) - 1)
-        close_blocks(rows.rows, starts, scanner.query(), blocks)
+        rows = scanner.take(order).rows
+        closures = scanner.groups(len(starts) - 1)
+        close_blocks(rows, starts, scanner.query(), closures)
         sizes = np.diff(starts)
-        return cls(rows.rows, order, starts, sizes.copy(), blocks, int(sizes.max()))
+        return cls(RowBlocks(rows, order, starts, sizes.copy(), closures), int(sizes.max()))
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are."""
+        return len(self.blocks.alive)
+
+    def scratch(self, scanner: Scanner) -> RowScratch:
+        """Return what is needed to compare a cluster with all rows."""
+        return RowScratch(
+            np.empty(self.longest, scanner.dtype),
+            np.empty(self.longest, np.int64),
+            np.empty(self.n_blocks, np.int64),
+            np.empty(self.n_blocks, scanner.dtype),
+            np.empty(self.n_blocks, np.int64),
+        )

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.algorithm.base import Algorithm, Run
 from shoal.algorithm.checks import check_whole
-from shoal.kernels.centres import closest_centres
+from shoal.kernels.chiu_tsai import closest_centres
 from shoal.measure.base import Grouped
 from shoal.measure.forms import LinearForm, LogForm
 from shoal.search.enforce import enforce
@@ -87,17 +87,10 @@ class ChiuTsai(Algorithm):
 
 def distinct_rows(
     table: EncodedTable, scanner: Scanner
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return one row of each kind, and which of them each row is equal to."""
-    columns = [*(a.codes for a in table.attributes), scanner.classes]
-    order = np.lexsort(columns)
-    new = np.zeros(len(order), np.bool_)
-    new[0] = True
-    for column in columns:
-        new[1:] |= column[order][1:] != column[order][:-1]
-    kind = np.empty(len(order), np.int64)
-    kind[order] = np.cumsum(new) - 1
-    return order[new], kind
+    equal = Partition.of_equal_rows([*(a.codes for a in table.attributes), scanner.classes])
+    return equal.heads, equal.labels
 
 
 def assign_records(
@@ -105,7 +98,7 @@ def assign_records(
     run: Run,
     model: CostModel,
     centres: list[NDArray[Any]],
-    rows: tuple[NDArray[np.int64], NDArray[np.int64]],
+    rows: tuple[NDArray[np.int64], NDArray[np.int32]],
     what: str,
 ) -> NDArray[np.int32]:
     """Return the closest centre of every record."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.algorithm.base import Algorithm, Run
 from shoal.algorithm.checks import check_flag
-from shoal.kernels.curve import curve_keys, cut_runs
+from shoal.kernels.hilbert import curve_keys, cut_runs
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -135,18 +135,8 @@ def group_the_line(order: NDArray[np.int64], run: Run) -> NDArray[np.int64]:
     per_slice = max(1, SLICE_JOINS // (2 * k))
     for first in range(k, n + 1, per_slice):
         run.progress(first, n, "clustering")
-        cut_runs(
-            line.space,
-            line.rows,
-            line.classes,
-            k,
-            first,
-            min(first + per_slice - 1, n),
-            query,
-            hist,
-            best,
-            size,
-        )
+        last = min(first + per_slice - 1, n)
+        cut_runs(line.records, k, first, last, query, hist, best, size)
     sizes = []
     end = n
     while end:

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.algorithm.base import Algorithm, Run
 from shoal.errors import AlgorithmError
-from shoal.kernels.tuples import roll_up
+from shoal.kernels.incognito import roll_up
 from shoal.privacy.histograms import judge
 from shoal.table.closure import TreeClosures
 from shoal.table.partition import SUPPRESSED, Partition

@@ -11,7 +11,7 @@ from shoal.algorithm.base import Algorithm, Run
 from shoal.algorithm.blocked import BlockedRows
 from shoal.algorithm.checks import check_choice, check_number
 from shoal.errors import OptionError
-from shoal.kernels.grow import grow_clusters, join_leftovers
+from shoal.kernels.k_member import Cluster, Vote, grow_clusters, join_leftovers
 from shoal.kernels.scan import load_query
 from shoal.table.partition import Partition
 
@@ -91,54 +91,41 @@ def greedy_k_member_clustering(
     rows = BlockedRows.cut(table, scanner, BLOCK_ROWS)
     n_clusters = n // k
     groups = scanner.groups(n_clusters)
-    members = np.empty(n_clusters * k, np.int64)
-    last, centre, whole = scanner.query(), scanner.query(), scanner.query()
+    members = np.empty((n_clusters, k), np.int64)
     picked = int(run.rng.integers(n))  # line 4: a randomly picked record
-    load_query(scanner.space, scanner.rows, picked, last)
-    last_class = np.array([scanner.classes[picked]], np.int64)
-    n_blocks = len(rows.alive)
-    votes = np.zeros(int(labels.max(initial=0)) + 1, np.int64)
-    bound = np.empty(n_blocks, np.int64)
-    farthest = np.empty(n_blocks, scanner.dtype)
-    floor = np.empty(n_blocks, np.int64)
-    spare = np.empty(rows.longest, scanner.dtype)
-    total = np.empty(rows.longest, np.int64)
-    hist = np.zeros(scanner.n_classes, np.int64)
-    seen = np.zeros(k + 1, np.int64)
+    cluster = Cluster(
+        whole=scanner.query(),
+        centre=scanner.query(),
+        hist=np.zeros(scanner.n_classes, np.int64),
+        last=scanner.query(),
+        last_class=np.array([scanner.classes[picked]], np.int64),
+    )
+    load_query(scanner.space, scanner.rows, picked, cluster.last)
+    vote = Vote(
+        labels,
+        counts=np.zeros(int(labels.max(initial=0)) + 1, np.int64),
+        seen=np.zeros(k + 1, np.int64),
+    )
+    scratch = rows.scratch(scanner)
     per_slice = max(1, SLICE_ROWS // max(n, 1))
     for first in range(0, n_clusters, per_slice):
         run.progress(first * k, n, "clustering")
         grow_clusters(
             scanner.space,
-            rows.columns,
             rows.blocks,
-            rows.starts,
-            rows.alive,
-            rows.ids,
-            last,
-            last_class,
-            centre,
-            whole,
-            hist,
             scanner.classes,
-            labels,
-            votes,
-            seen,
+            cluster,
+            vote,
             penalty,
             fixed_centre,
-            k,
             first,
             min(per_slice, n_clusters - first),
             groups,
             members,
-            farthest,
-            bound,
-            floor,
-            spare,
-            total,
+            scratch,
         )
     label = np.full(n, -1, np.int32)
-    label[members] = np.repeat(np.arange(n_clusters, dtype=np.int32), k)
+    label[members] = np.arange(n_clusters, dtype=np.int32)[:, None]
     label = _distribute_leftovers(run, label, groups, n_clusters)
     return Partition(label, n_clusters)
 
@@ -156,16 +143,7 @@ def _distribute_leftovers(
     placed = np.flatnonzero(label >= 0)
     np.add.at(hists, (scanner.classes[placed], label[placed]), 1)
     joined = np.empty(len(left), np.int64)
-    join_leftovers(
-        scanner.space,
-        scanner.rows,
-        left,
-        scanner.classes,
-        groups,
-        hists,
-        scanner.query(),
-        np.empty(n_clusters, scanner.dtype),
-        joined,
-    )
+    scratch = scanner.scratch(n_clusters)
+    join_leftovers(scanner.records, left, groups, hists, scratch, joined)
     label[left] = joined
     return label

@@ -9,16 +9,22 @@ import numpy as np
 
 from shoal.algorithm.base import Algorithm, Run
 from shoal.algorithm.blocked import form_blocks, similar_blocks, unite_blocks
-from shoal.kernels.classes import generalise_small_classes
-from shoal.kernels.merge import close_groups
-from shoal.search.scan import take_columns
+from shoal.kernels.kaca import (
+    Chains,
+    Chance,
+    KacaScratch,
+    SmallClasses,
+    generalise_small_classes,
+)
+from shoal.search.enforce import GroupState
+from shoal.search.scan import take_groups
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.kernels.group_blocks import GroupBlocks
-    from shoal.kernels.space import Columns
+    from shoal.kernels.space import ClosedGroups
     from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
@@ -74,21 +80,21 @@ class KACA(Algorithm):
 
 @dataclass(eq=False)
 class _Classes:
-    """Equivalence classes: generalised tuple, members as linked rows, histogram, size and cost.
+    """Equivalence classes: generalised tuple, histogram, size and cost; members as linked rows.
 
     They stand in blocks of similar tuples; ``numbers`` has their order by first row.
     """
 
-    tuples: Columns
-    sizes: NDArray[np.int64]
-    hists: NDArray[np.int64]
-    costs: NDArray[np.int64]
-    head: NDArray[np.int64]
-    tail: NDArray[np.int64]
-    following: NDArray[np.int64]
+    groups: ClosedGroups
+    chains: Chains
     numbers: NDArray[np.int64]
     blocks: GroupBlocks
     n_empty: int = 0
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Rows of each class; 0 if another one has taken them."""
+        return self.groups.sizes
 
     def drop_empty(
         self, scanner: Scanner, small: NDArray[np.int64], n_small: int
@@ -97,10 +103,9 @@ class _Classes:
         kept = np.flatnonzero(self.sizes)
         renumbered = np.cumsum(self.sizes > 0) - 1
         ends = np.concatenate(([0], renumbered + 1))[self.blocks.starts]
-        self.tuples = take_columns(self.tuples, kept)
-        self.sizes, self.costs = self.sizes[kept], self.costs[kept]
-        self.hists = np.ascontiguousarray(self.hists[:, kept])
-        self.head, self.tail = self.head[kept], self.tail[kept]
+        self.groups = take_groups(self.groups, kept)
+        head, tail, following = self.chains
+        self.chains = Chains(head[kept], tail[kept], following)
         self.numbers = self.numbers[kept]
         self.blocks = form_blocks(scanner, self.numbers, unite_blocks(ends, BLOCK_CLASSES))
         self.n_empty = 0
@@ -110,28 +115,24 @@ class _Classes:
 
     def labels(self) -> NDArray[np.int32]:
         """Return the class of each row, by number."""
-        result = np.empty(len(self.following), np.int32)
-        row, left = self.head.copy(), self.sizes.copy()
+        head, _, following = self.chains
+        result = np.empty(len(following), np.int32)
+        row, left = head.copy(), self.sizes.copy()
         group = np.argsort(np.argsort(self.numbers)).astype(np.int32)
         while len(group):  # one member of every class at a time
             result[row] = group
             more = left > 1
-            row, group, left = self.following[row[more]], group[more], left[more] - 1
+            row, group, left = following[row[more]], group[more], left[more] - 1
         return result
 
 
 def form_equivalence_classes(table: EncodedTable, scanner: Scanner) -> _Classes:
     """Line 1: rows with equal quasi-identifiers, numbered by their first row."""
-    order = np.lexsort([a.codes for a in table.attributes])  # stable: members in row order
-    new = np.zeros(len(order), np.bool_)
-    new[0] = True
-    for a in table.attributes:
-        new[1:] |= np.diff(a.codes[order].astype(np.int64)) != 0
-    first = order[new]
-    rank = np.empty(len(first), np.int64)
+    equal = Partition.of_equal_rows([a.codes for a in table.attributes])
+    first = equal.heads
+    rank = np.empty(len(first), np.int32)
     rank[np.argsort(first)] = np.arange(len(first))
-    labels = np.empty(len(order), np.int32)
-    labels[order] = rank[np.cumsum(new) - 1]
+    labels = rank[equal.labels]
     # only costs without sensitive values have bounds; all others compare with every class
     found = Partition(labels, len(first))
     numbers, blocks = np.arange(len(first)), np.array([0, len(first)])
@@ -140,31 +141,12 @@ def form_equivalence_classes(table: EncodedTable, scanner: Scanner) -> _Classes:
         position = np.empty(len(first), np.int32)
         position[numbers] = np.arange(len(first))
         found = Partition(position[labels], len(first))
-    rows, starts, sizes = found.order, found.starts, found.sizes
+    rows, starts = found.order, found.starts
     following = np.full(len(rows), -1, np.int64)
     following[rows[:-1]] = rows[1:]
-    tuples = scanner.groups(len(sizes))
-    hists = np.zeros((scanner.n_classes, len(sizes)), np.int64)
-    costs = np.empty(len(sizes), np.int64)
-    close_groups(
-        scanner.space,
-        scanner.rows,
-        rows,
-        starts,
-        scanner.classes,
-        scanner.query(),
-        tuples,
-        hists,
-        costs,
-    )
     return _Classes(
-        tuples,
-        sizes.copy(),
-        hists,
-        costs,
-        rows[starts[:-1]],
-        rows[starts[1:] - 1],
-        following,
+        GroupState(scanner, found).closed,
+        Chains(found.heads.copy(), rows[starts[1:] - 1], following),
         numbers,
         form_blocks(scanner, numbers, blocks),
     )
@@ -188,32 +170,28 @@ def generalise_closest(
     chance = np.concatenate((chance, run.rng.random(max(wanted, 0))))
     place = np.full(n, -1, np.int64)
     place[small[:n_small]] = np.arange(n_small)
-    out = np.empty((2, n), np.int64)
     used = np.zeros(2, np.int64)
     longest = max(int(classes.sizes.max()), 2 * k)  # classes grow to 2k - 1 before they are split
+    scratch = KacaScratch(
+        scanner.query(),
+        np.empty(n, scanner.dtype),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(longest, np.int64),
+    )
     left: int = generalise_small_classes(
         scanner.space,
-        classes.tuples,
-        classes.hists,
-        classes.costs,
-        classes.sizes,
-        classes.head,
-        classes.tail,
-        classes.following,
+        classes.groups,
+        classes.chains,
         scanner.classes,
-        small,
-        place,
+        SmallClasses(small, place),
         n_small,
         turns,
         max(1, n // DEAD_SHARE),
         k,
         classes.blocks,
-        chance,
-        used,
-        scanner.query(),
-        np.empty(n, scanner.dtype),
-        out,
-        np.empty(longest, np.int64),
+        Chance(chance, used),
+        scratch,
     )
     classes.n_empty += int(used[1])
     return left, chance[used[0] :]

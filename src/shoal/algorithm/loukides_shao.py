@@ -11,8 +11,15 @@ from shoal.algorithm.base import Algorithm, Run
 from shoal.algorithm.blocked import BlockedRows
 from shoal.algorithm.checks import check_number
 from shoal.errors import PromiseError
-from shoal.kernels.threshold import DELETED, FREE, grow_to_threshold, join_cheapest
-from shoal.search.scan import take_columns
+from shoal.kernels.loukides_shao import (
+    DELETED,
+    FREE,
+    Growing,
+    Limits,
+    grow_to_threshold,
+    join_cheapest,
+)
+from shoal.search.scan import take_groups
 from shoal.search.suppress import everything_cost
 from shoal.table.partition import Partition
 
@@ -93,9 +100,7 @@ class _Growth:
         scanner, most = run.scanner, table.n_rows // run.k
         self.table, self.run, self.scanner = table, run, scanner
         self.label = np.full(table.n_rows, FREE, np.int32)
-        self.groups = scanner.groups(most)
-        self.hists = np.zeros((scanner.n_classes, most), np.int64)
-        self.costs = np.zeros(most, np.int64)
+        self.groups = scanner.closed(most)
         self.n_clusters = 0
 
     @property
@@ -107,41 +112,32 @@ class _Growth:
         """Build one cluster after the other around the next random record that is still free."""
         scanner, n = self.scanner, self.table.n_rows
         rows = BlockedRows.cut(self.table, scanner, BLOCK_ROWS)
-        n_blocks = len(rows.alive)
+        blocks = rows.blocks
         block_of = np.empty(n, np.int64)
-        block_of[rows.ids] = np.repeat(np.arange(n_blocks), rows.alive)
+        block_of[blocks.ids] = np.repeat(np.arange(rows.n_blocks), blocks.alive)
         seeds = self.run.rng.permutation(n)
-        scratch = (
+        limits = Limits(everything_cost(scanner), threshold, self.run.k)
+        cluster = Growing(
             scanner.query(),
             np.empty(scanner.n_classes, np.int64),
             np.empty(scanner.n_classes, np.int64),
-            np.empty(n_blocks, np.int64),
-            np.empty(n_blocks, np.int64),
-            np.empty(rows.longest, scanner.dtype),
-            np.empty(rows.longest, np.int64),
             np.empty(n, np.int64),
         )
+        scratch = rows.scratch(scanner)
         for first in range(0, n, SLICE_SEEDS):
-            self.run.progress(n - int(rows.alive.sum()), n, "clustering")
+            self.run.progress(n - int(blocks.alive.sum()), n, "clustering")
             self.n_clusters = grow_to_threshold(
                 scanner.space,
-                rows.columns,
-                rows.blocks,
-                rows.starts,
-                rows.alive,
-                rows.ids,
+                blocks,
                 block_of,
                 scanner.classes,
                 seeds[first : first + SLICE_SEEDS],
-                everything_cost(scanner),
-                threshold,
-                self.run.k,
+                limits,
                 self.n_clusters,
                 self.groups,
-                self.hists,
-                self.costs,
                 self.label,
-                *scratch,
+                cluster,
+                scratch,
             )
 
     def keep_within_allowance(self, allowed: int | None) -> None:
@@ -149,28 +145,12 @@ class _Growth:
         deleted = np.flatnonzero(self.label == DELETED)
         if allowed is None or len(deleted) <= allowed:
             return
-        kept = np.arange(self.n_clusters)
-        self.groups = take_columns(self.groups, kept)
-        self.hists = np.ascontiguousarray(self.hists[:, kept])
-        self.costs = self.costs[kept]
+        self.groups = take_groups(self.groups, np.arange(self.n_clusters))
         dearest = np.lexsort((deleted, -self._join(deleted, join=False)))
         self._join(np.sort(deleted[dearest[allowed:]]), join=True)
 
     def _join(self, rows: NDArray[Any], *, join: bool) -> NDArray[np.int64]:
         scanner, rise = self.scanner, np.empty(len(rows), np.int64)
-        join_cheapest(
-            scanner.space,
-            scanner.rows,
-            rows,
-            scanner.classes,
-            join,
-            self.groups,
-            self.hists,
-            self.costs,
-            scanner.query(),
-            np.empty(self.n_clusters, scanner.dtype),
-            np.empty(self.n_clusters, np.int64),
-            self.label,
-            rise,
-        )
+        scratch = scanner.scratch(self.n_clusters)
+        join_cheapest(scanner.records, rows, join, self.groups, scratch, self.label, rise)
         return rise

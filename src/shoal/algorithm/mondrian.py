@@ -11,8 +11,8 @@ import numpy as np
 from shoal.algorithm.base import Algorithm, Run
 from shoal.algorithm.checks import check_choice, check_flag
 from shoal.errors import OptionError
-from shoal.kernels.median import cut_medians
-from shoal.kernels.splits import Shape
+from shoal.kernels.mondrian import cut_medians
+from shoal.kernels.mondrian_splits import CutScratch, Shape
 from shoal.privacy.arrays import PrivateArrays
 from shoal.table.partition import Partition
 from shoal.table.schema import Kind
@@ -95,8 +95,16 @@ class Mondrian(Algorithm):
         stack = np.empty((n // run.k + widest + 64, 2), np.int64)
         stack[0] = 0, n
         top, n_ends = 0, 0
-        count, spare = np.empty(widest + 1, np.int64), np.empty(n, np.int64)
-        edges = np.empty(widest + 1, np.int64)
+        scratch = CutScratch(
+            np.empty(widest + 1, np.int64),
+            np.empty(n, np.int64),
+            np.empty(widest + 1, np.int64),
+            private.scratch(),
+            np.empty(len(table.attributes)),
+            np.empty(widest + 1),
+            np.empty(widest + 1, np.int64),
+            np.empty(widest + 1, np.int64),
+        )
         while top >= 0:
             done = int(ends[n_ends - 1]) if n_ends else 0
             run.progress(done, n, "clustering")
@@ -105,17 +113,14 @@ class Mondrian(Algorithm):
                 run.k,
                 self.relaxed,
                 self.cuts == "cheapest",
-                *private.arrays,
+                private.rules,
                 order,
-                count,
-                spare,
-                private.scratch(),
-                edges,
                 stack,
                 top,
                 SLICE_ROWS,
                 ends,
                 n_ends,
+                scratch,
             )
         labels = np.empty(n, np.int32)
         sizes = np.diff(np.concatenate(([0], ends[:n_ends])))

@@ -10,9 +10,11 @@ import numpy as np
 from shoal.algorithm.base import Algorithm, Run
 from shoal.algorithm.blocked import similar_groups
 from shoal.algorithm.checks import check_whole
-from shoal.kernels.centroid import (
+from shoal.kernels.oka import (
     CentroidBlocks,
     Centroids,
+    OkaRecords,
+    OkaScratch,
     assign_rows,
     centroid_distances,
     start_clusters,
@@ -91,7 +93,12 @@ class _Clusters:
         self.scanner, self.label = scanner, label
         # closures without their linear columns, which have means instead
         none = scanner.rows.low[:0]
-        self.rows = scanner.rows._replace(low=none, high=none)
+        self.records = OkaRecords(
+            scanner.space,
+            scanner.rows,
+            scanner.rows._replace(low=none, high=none),
+            scanner.classes,
+        )
         self.joined = scanner.query()._replace(low=none[:, 0], high=none[:, 0])
         self._members = Partition(label, len(sizes))
         self.numbers = chosen
@@ -126,16 +133,8 @@ class _Clusters:
             self.numbers,
             np.zeros(n, np.bool_),
         )
-        start_clusters(
-            scanner.space,
-            self.rows,
-            scanner.rows.low,
-            scanner.classes,
-            self._members.order,
-            self._members.starts,
-            result,
-            self.joined,
-        )
+        members = self._members
+        start_clusters(self.records, members.order, members.starts, result, self.joined)
         return result
 
     @property
@@ -147,29 +146,19 @@ class _Clusters:
         """Add records to their closest clusters, one after the other; return how many."""
         scanner = self.scanner
         longest = int(np.diff(self.blocks.starts).max())
-        query, spare = scanner.query(), np.empty(longest, scanner.dtype)
-        out = np.empty(longest, np.int64)
+        scratch = OkaScratch(
+            scanner.query(),
+            self.joined,
+            np.empty(longest, scanner.dtype),
+            np.empty(longest, np.int64),
+        )
         per_slice = max(1, SLICE_COMPARISONS // len(self.numbers))
         done = 0
         while done < len(todo):
             report(done)
             part = todo[done : done + per_slice]
             n_assigned = assign_rows(
-                scanner.space,
-                scanner.rows,
-                self.rows,
-                scanner.rows.low,
-                scanner.classes,
-                part,
-                limit,
-                keep,
-                self.centroids,
-                self.blocks,
-                query,
-                self.joined,
-                spare,
-                out,
-                self.label,
+                self.records, part, limit, keep, self.centroids, self.blocks, scratch, self.label
             )
             done += n_assigned
             if n_assigned < len(part):
@@ -178,10 +167,9 @@ class _Clusters:
 
     def distances(self) -> NDArray[np.int64]:
         """Return how far each record lies from the centroid of its own cluster."""
-        scanner = self.scanner
-        out = np.zeros(scanner.n_rows, np.int64)
+        out = np.zeros(self.scanner.n_rows, np.int64)
         position = np.argsort(self.numbers)[self.label]
-        centroid_distances(scanner.space, scanner.rows.low, position, self.centroids, out)
+        centroid_distances(self.records, position, self.centroids, out)
         return out
 
 

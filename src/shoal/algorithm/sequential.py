@@ -11,10 +11,10 @@ import numpy as np
 from shoal.algorithm.agglomerative import unify_small_clusters
 from shoal.algorithm.base import Algorithm, Run
 from shoal.errors import OptionError
-from shoal.kernels.sequential import link_members, list_recent, sequential_pass
+from shoal.kernels.sequential import Looks, Recent, list_recent, sequential_pass
 from shoal.privacy import LDiversity
 from shoal.privacy.arrays import PrivateArrays
-from shoal.search.enforce import GroupState, enforce, violations
+from shoal.search.enforce import GroupState, enforce, open_groups, violations
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -134,11 +134,10 @@ def start_clusters(table: EncodedTable, run: Run, n_clusters: int) -> Partition 
 def private_values(table: EncodedTable, run: Run) -> NDArray[np.int64]:
     """Return one code per combination of the sensitive values that the models look at."""
     columns = {id(column): column for model in run.privacy for column in model.columns(table)}
-    code = np.zeros(table.n_rows, np.int64)
-    for column in columns.values():
-        code = code * column.size + column.codes
-        code = np.unique(code, return_inverse=True)[1].astype(np.int64)
-    return code
+    codes = [column.codes for column in columns.values()]
+    if not codes:
+        return np.zeros(table.n_rows, np.int64)
+    return Partition.of_equal_rows(codes[::-1]).labels.astype(np.int64)
 
 
 def diverse_split(
@@ -170,11 +169,9 @@ class _Moves:
         self.private = PrivateArrays.of(table, run.privacy)
         self.values = private_values(table, run) if run.privacy else None
         self.partition = initial
-        n, g = table.n_rows, initial.n_groups
-        self.after, self.before = np.empty(n, np.int64), np.empty(n, np.int64)
-        self.seen, self.floor = np.full(n, -2, np.int64), np.zeros(n, np.int64)
-        self.gains = np.zeros(n, np.int64)
-        self.changed = np.ones(g, np.bool_)  # clusters that changed in the last pass
+        n = table.n_rows
+        self.looks = Looks(np.full(n, -2, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64))
+        self.changed = np.ones(initial.n_groups, np.bool_)  # clusters that did in the last pass
 
     def until_stable(self, limit: float, max_passes: int) -> Partition:
         """Steps 2 to 10."""
@@ -189,77 +186,37 @@ class _Moves:
         """Steps 2 to 8: one pass over all records; returns how many moved."""
         scanner, run = self.run.scanner, self.run
         n, g = self.table.n_rows, self.partition.n_groups
-        state = GroupState(scanner, self.partition)
-        label = self.partition.labels.copy()
-        head, size = np.empty(g, np.int64), np.empty(g, np.int64)
-        link_members(label, head, self.after, self.before, size)
-        phist = self._histograms()
-        rest = scanner.query()
-        recent = (
+        groups = open_groups(scanner, self.partition, self.private, g)
+        scratch = scanner.scratch(g, len(self.private.rules.whole))
+        recent = Recent(
             scanner.groups(g),
-            np.empty_like(state.hists),
-            np.empty_like(state.costs),
+            np.empty_like(groups.hists),
+            np.empty_like(groups.costs),
             np.empty(g, np.int64),
             np.empty(g, np.int64),
             np.zeros(1, np.int64),
-        )
-        ids = np.arange(g)
-        list_recent(
-            scanner.space,
-            state.groups,
-            state.hists,
-            state.costs,
-            state.query,
             self.changed,
-            *recent,
         )
+        list_recent(groups, scratch.query, recent)
         step = max(1, SLICE_JOINS // max(g, 1))
         moved = 0
         for start in range(0, n, step):
             run.progress(start, n, f"pass {number + 1}")
             moved += sequential_pass(
-                scanner.space,
-                scanner.rows,
-                scanner.classes,
-                label,
-                head,
-                self.after,
-                self.before,
-                size,
-                state.groups,
-                state.hists,
-                state.costs,
-                ids,
-                *self.private.arrays,
-                phist,
-                self.private.scratch(),
+                scanner.records,
+                groups,
+                self.private.rules,
+                self.looks,
+                recent,
                 start,
                 min(n, start + step),
-                state.query,
-                rest,
-                state.spare,
-                state.out,
                 number,
-                self.seen,
-                self.floor,
-                self.gains,
-                *recent,
-                self.changed,
+                scratch,
             )
         # dissolved clusters leave gaps: renumber the others in order
-        number_of = np.full(g, -1, np.int64)
-        alive = np.flatnonzero(size)
-        number_of[alive] = np.arange(len(alive))
-        self.changed = self.changed[alive]
-        self.partition = Partition(number_of[label].astype(np.int32), len(alive))
+        self.changed = self.changed[groups.size > 0]
+        self.partition = Partition.from_labels(groups.label)
         return moved
-
-    def _histograms(self) -> NDArray[np.int64]:
-        codes, whole, first = self.private.arrays[:3]
-        phist = np.zeros((self.partition.n_groups if self.run.privacy else 1, len(whole)), np.int64)
-        for s, column in enumerate(codes):
-            np.add.at(phist, (self.partition.labels, first[s] + column), 1)
-        return phist
 
     def _split_large(self, limit: float) -> None:
         """Step 9: split every cluster above the limit into two random halves."""

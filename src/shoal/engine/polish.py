@@ -97,7 +97,7 @@ def _regions(
 
     Columns are weighted by chance, so that every round cuts elsewhere.
     """
-    heads = table.take(partition.order[partition.starts[:-1]])
+    heads = table.take(partition.heads)
     chance = run.rng.uniform(0.2, 1.0, len(heads.attributes)) ** (number + 1)
     weighted = tuple(
         replace(a, weight=float(a.weight * w))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shoal.kernels.groups import union_costs
 from shoal.kernels.jit import kernel
-from shoal.kernels.merge import union_costs
 from shoal.kernels.scan import load_query
 
 __all__ = ["assign_rows"]
@@ -13,24 +13,14 @@ __all__ = ["assign_rows"]
 
 @kernel
 def assign_rows(
-    space: Any,
-    columns: Any,
-    hists: Any,
-    costs: Any,
-    n_groups: int,
-    start: int,
-    stop: int,
-    query: Any,
-    spare: Any,
-    out: Any,
-    labels: Any,
+    space: Any, groups: Any, n_groups: int, start: int, stop: int, scratch: Any, labels: Any
 ) -> None:
-    """Write the cheapest group of columns start … stop-1; the first n_groups are the groups."""
+    """Write the cheapest group of rows start … stop-1, which stand behind the n_groups groups."""
     for i in range(start, stop):
-        load_query(space, columns, i, query)
-        union_costs(space, columns, hists, costs, i, n_groups, query, spare, out)
+        load_query(space, groups.columns, i, scratch.query)
+        union_costs(space, groups, i, n_groups, scratch)
         best = 0
         for h in range(1, n_groups):
-            if out[h] < out[best]:
+            if scratch.out[h] < scratch.out[best]:
                 best = h
         labels[i - n_groups] = best

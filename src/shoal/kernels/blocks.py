@@ -1,4 +1,4 @@
-"""Bounds over blocks of similar rows, so that scans skip what cannot win.
+"""Blocks of similar rows, and bounds over them, so that scans skip what cannot win.
 
 A block is a run of rows with its own closure. Joining a closure with the block's closure costs at
 least as much as with any of its rows (upper bound); joining it with the most favourable point of
@@ -10,12 +10,12 @@ lower bounds only, and tighter ones. They hold without any update while groups g
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from shoal.kernels.codes import join_codes, load_codes, store_query
-from shoal.kernels.jit import inlined_helper, kernel, scan_helper
+from shoal.kernels.jit import helper, inlined_helper, kernel
 from shoal.kernels.scan import own_cost
 from shoal.kernels.space import MIXED8, MIXED16, MIXED32
 
@@ -27,15 +27,135 @@ NONE8 = np.uint8(MIXED8 - 1)
 NONE16 = np.uint16(MIXED16 - 1)
 NONE32 = np.uint32(MIXED32 - 1)
 
+Array = np.ndarray[Any, Any]
+
 __all__ = [
+    "RowBlocks",
+    "RowScratch",
     "block_at",
     "bound_scan",
     "close_blocks",
     "close_inside",
-    "drop_row",
+    "cut_rows",
     "least_of",
     "remove_row",
 ]
+
+
+class RowBlocks(NamedTuple):
+    """Rows in blocks of similar ones; those used up stand at the end of their block."""
+
+    columns: Any  # Columns of the rows, in block order
+    ids: Array  # int64 [rows]: the number of each row, which breaks ties
+    starts: Array  # int64 [blocks + 1]
+    alive: Array  # int64 [blocks]: rows left
+    closures: Any  # Columns of the blocks
+
+
+class RowScratch(NamedTuple):
+    """Where one cluster is compared with the rows of a block, and with whole blocks."""
+
+    spare: Array  # cost type [longest block]
+    total: Array  # int64 [longest block]
+    bound: Array  # int64 [blocks]
+    farthest: Array  # cost type [blocks]
+    floor: Array  # int64 [blocks]: least cost per member at the last visit; −1: not yet
+
+
+@helper
+def _widest(codes: Any, place: Any, start_of: Any, order: Any, low: int, high: int) -> int:
+    """Return the column whose values spread most (−1 if all rows are equal).
+
+    Ties go to the column with fewer distinct codes in its domain, which becomes constant soonest.
+    """
+    best = -1
+    best_spread = 0.0
+    best_size = np.int64(0)
+    for j in range(codes.shape[0]):
+        least = codes[j, order[low]]
+        most = least
+        for p in range(low + 1, high):
+            code = codes[j, order[p]]
+            least = min(least, code)
+            most = max(most, code)
+        spread = place[start_of[j] + most] - place[start_of[j] + least]
+        size = start_of[j + 1] - start_of[j]
+        if spread > best_spread or (spread == best_spread and best >= 0 and size < best_size):
+            best = j
+            best_spread = spread
+            best_size = size
+    return best
+
+
+@helper
+def _split(codes: Any, j: int, order: Any, low: int, high: int, count: Any, spare: Any) -> int:
+    """Sort order[low:high] stably by column j; return a cut near the middle between two codes."""
+    least = codes[j, order[low]]
+    most = least
+    for p in range(low, high):
+        code = codes[j, order[p]]
+        least = min(least, code)
+        most = max(most, code)
+    width = np.int64(most) - np.int64(least) + 1
+    for c in range(width + 1):
+        count[c] = 0
+    for p in range(low, high):
+        count[codes[j, order[p]] - least + 1] += 1
+    middle = (low + high) // 2
+    cut = -1
+    for c in range(width):
+        count[c + 1] += count[c]
+        edge = low + count[c + 1]
+        if edge < high and (cut < 0 or abs(edge - middle) < abs(cut - middle)):
+            cut = edge
+    for p in range(low, high):
+        c = codes[j, order[p]] - least
+        spare[count[c]] = order[p]
+        count[c] += 1
+    for p in range(low, high):
+        order[p] = spare[p - low]
+    return cut
+
+
+@kernel
+def cut_rows(
+    codes: Any,
+    place: Any,
+    start_of: Any,
+    max_rows: int,
+    order: Any,
+    count: Any,
+    spare: Any,
+    stack: Any,
+    ends: Any,
+) -> int:
+    """Reorder rows so that similar ones are neighbours, in blocks of at most max_rows.
+
+    A block that cannot be cut because all its rows are equal is cut by position. Blocks end where
+    ``ends`` says; returns their number. ``place`` gives every code of every column a place on the
+    number line; a column's spread is measured there.
+    """
+    n_blocks = 0
+    top = 0
+    stack[0, 0] = 0
+    stack[0, 1] = order.shape[0]
+    while top >= 0:
+        low = stack[top, 0]
+        high = stack[top, 1]
+        top -= 1
+        if high - low <= max_rows:
+            ends[n_blocks] = high
+            n_blocks += 1
+            continue
+        j = _widest(codes, place, start_of, order, low, high)
+        cut = (low + high) // 2 if j < 0 else _split(codes, j, order, low, high, count, spare)
+        # the left part is handled first, so that blocks come out in order
+        stack[top + 1, 0] = cut
+        stack[top + 1, 1] = high
+        stack[top + 2, 0] = low
+        stack[top + 2, 1] = cut
+        top += 2
+    return n_blocks
 
 
 @kernel
@@ -48,7 +168,7 @@ def close_blocks(cols: Any, starts: Any, query: Any, blocks: Any) -> None:
         store_query(blocks, b, query)
 
 
-@scan_helper
+@helper
 def _common(codes: Any, live: Any, start: int, stop: int, mixed: Any, none: Any) -> Any:
     """Return the code that all groups have which have any: mixed if they differ."""
     code = none
@@ -62,7 +182,7 @@ def _common(codes: Any, live: Any, start: int, stop: int, mixed: Any, none: Any)
     return code
 
 
-@scan_helper
+@helper
 def close_inside(cols: Any, live: Any, start: int, stop: int, blocks: Any, b: int) -> None:
     """Write the inner closure of a block of groups start..stop, of which only live ones count.
 
@@ -99,7 +219,7 @@ def least_of(costs: Any, start: int, stop: int) -> Any:
     return least
 
 
-@scan_helper
+@helper
 def block_at(turn: int, first: int) -> int:
     """Return the block to visit in this turn: the most promising first, then all others."""
     if turn == 0:
@@ -149,9 +269,15 @@ def bound_scan(space: Any, blocks: Any, query: Any, out: Any) -> None:
             out[b] += min(full, spread)
 
 
-@scan_helper
-def drop_row(cols: Any, ids: Any, i: int, last: int) -> None:
-    """Overwrite row i by row ``last``; rows have one array for low and high."""
+@helper
+def remove_row(rows: Any, b: int, i: int) -> None:
+    """Take row i from block b; the last row of the block moves to its place.
+
+    Rows have one array for low and high.
+    """
+    rows.alive[b] -= 1
+    last = rows.starts[b] + rows.alive[b]
+    cols = rows.columns
     for j in range(cols.lev8.shape[0]):
         cols.lev8[j, i] = cols.lev8[j, last]
     for j in range(cols.lev16.shape[0]):
@@ -164,11 +290,4 @@ def drop_row(cols: Any, ids: Any, i: int, last: int) -> None:
         cols.clow[j, i] = cols.clow[j, last]
     for j in range(cols.bits.shape[0]):
         cols.bits[j, i] = cols.bits[j, last]
-    ids[i] = ids[last]
-
-
-@scan_helper
-def remove_row(cols: Any, ids: Any, starts: Any, alive: Any, b: int, i: int) -> None:
-    """Take row i from block b; the last row of the block moves to its place."""
-    alive[b] -= 1
-    drop_row(cols, ids, i, starts[b] + alive[b])
+    rows.ids[i] = rows.ids[last]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.blocks import bound_scan
-from shoal.kernels.jit import helper, kernel, scan_helper
+from shoal.kernels.jit import array_helper, array_kernel, helper
 from shoal.kernels.scan import join_scan, load_query
 
 __all__ = ["BoundScratch", "least_closures"]
@@ -46,7 +46,7 @@ class BoundScratch(NamedTuple):
     top: Array  # int64 [t]: deepest level of the candidates at hand
 
 
-@scan_helper
+@helper
 def _load_rises(space: Any, query: Any, rise: Any) -> None:
     """Write what going up 0, 1, … levels of each tree costs; levels are stored from the top."""
     for t in range(space.tree_first.shape[0] - 1):
@@ -66,7 +66,7 @@ def _load_rises(space: Any, query: Any, rise: Any) -> None:
             rise[t, d + 1] = rise[t, d] + step
 
 
-@scan_helper
+@helper
 def _part(space: Any, cols: Any, query: Any, c: int, s: Any) -> None:
     """Split the join with candidate c into the levels of its trees and the rest."""
     i = s.rows[c]
@@ -91,7 +91,7 @@ def _part(space: Any, cols: Any, query: Any, c: int, s: Any) -> None:
     s.rest[c] = rest
 
 
-@scan_helper
+@helper
 def _nearest_few(mult: Any, k: int, n: int, s: Any) -> int:
     """List the candidates up to the bucket that holds the k-th row; return how many there are."""
     highest = np.int64(0)
@@ -117,7 +117,7 @@ def _nearest_few(mult: Any, k: int, n: int, s: Any) -> int:
     return m
 
 
-@helper
+@array_helper
 def _sort_by_rest(n: int, s: Any) -> None:
     """List n candidates by their rest, which is rounded down to one of many steps if n is large.
 
@@ -146,7 +146,7 @@ def _sort_by_rest(n: int, s: Any) -> None:
         s.buckets[b] += 1
 
 
-@helper
+@array_helper
 def _near(space: Any, cols: Any, mult: Any, query: Any, k: int, n: int, s: Any) -> tuple[int, int]:
     """Return the k-th smallest join of n candidates, and what one closure of k of them costs.
 
@@ -178,7 +178,7 @@ def _near(space: Any, cols: Any, mult: Any, query: Any, k: int, n: int, s: Any) 
     return kth, cost
 
 
-@scan_helper
+@helper
 def _fit(mult: Any, t: int, d: int, paid: int, best: int, k: int, s: Any) -> int:
     """Keep the candidates that part within d levels of tree t; return the k-th rest, −1 if none.
 
@@ -202,7 +202,7 @@ def _fit(mult: Any, t: int, d: int, paid: int, best: int, k: int, s: Any) -> int
     return kth
 
 
-@scan_helper
+@helper
 def _search(mult: Any, base: int, best: int, k: int, work: int, s: Any) -> int:
     """Return the least of paid levels + k-th rest below best, best if there is none.
 
@@ -237,13 +237,11 @@ def _search(mult: Any, base: int, best: int, k: int, work: int, s: Any) -> int:
     return best
 
 
-@kernel
+@array_kernel
 def least_closures(
     space: Any,
-    cols: Any,
-    mult: Any,
-    starts: Any,
     blocks: Any,
+    mult: Any,
     around: int,
     first: int,
     last: int,
@@ -261,6 +259,7 @@ def least_closures(
     """
     n = mult.shape[0]
     n_trees = s.top.shape[0]
+    cols, starts = blocks.columns, blocks.starts
     for x in range(first, last):
         load_query(space, cols, x, query)
         _load_rises(space, query, s.rise)
@@ -283,7 +282,7 @@ def least_closures(
                 s.joins[m] = s.spare[i - at]
                 m += 1
         _, best = _near(space, cols, mult, query, k, m, s)
-        bound_scan(space, blocks, query, s.blocks)
+        bound_scan(space, blocks.closures, query, s.blocks)
         m = 0
         for b in range(starts.shape[0] - 1):
             if s.blocks[b] >= best:

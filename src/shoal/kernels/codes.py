@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from shoal.kernels.jit import scan_helper
+from shoal.kernels.jit import helper
 from shoal.kernels.space import MIXED8, MIXED16, MIXED32
 
 __all__ = ["join_codes", "load_codes", "store_query"]
 
 
-@scan_helper
+@helper
 def load_codes(cols: Any, i: int, query: Any) -> None:
     """Copy the codes of row or group i into the query; `prepare` must follow."""
     for j in range(cols.lev8.shape[0]):
@@ -35,7 +35,7 @@ def load_codes(cols: Any, i: int, query: Any) -> None:
         query.bits[j] = cols.bits[j, i]
 
 
-@scan_helper
+@helper
 def join_codes(cols: Any, query: Any, i: int) -> bool:
     """Join the codes of row or group i into the query; `prepare` must follow.
 
@@ -68,7 +68,7 @@ def join_codes(cols: Any, query: Any, i: int) -> bool:
     return grew
 
 
-@scan_helper
+@helper
 def store_query(cols: Any, i: int, query: Any) -> None:
     """Write the query's closure into column i of the groups."""
     for j in range(cols.lev8.shape[0]):

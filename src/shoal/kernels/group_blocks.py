@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.blocks import block_at, bound_scan, close_inside, least_of
-from shoal.kernels.jit import inlined_helper, scan_helper
+from shoal.kernels.jit import helper, inlined_helper
 from shoal.kernels.scan import join_scan
 
 ZERO = np.int64(0)
@@ -39,19 +39,20 @@ class GroupBlocks(NamedTuple):
     bound: Array  # int64 [blocks]
 
 
-@scan_helper
-def _describe(groups: Any, costs: Any, sizes: Any, blocks: Any, b: int) -> None:
+@helper
+def _describe(groups: Any, blocks: Any, b: int) -> None:
     """Compute anew what bounds the distance to the groups of block b."""
+    sizes = groups.sizes
     start = blocks.starts[b]
     stop = blocks.starts[b + 1]
-    close_inside(groups, blocks.live, start, stop, blocks.inner, b)
+    close_inside(groups.columns, blocks.live, start, stop, blocks.inner, b)
     least = np.int64(0)
     most = np.int64(0)
     number = FAR
     for h in range(start, stop):
         if sizes[h] > 0:
             least = sizes[h] if least == 0 else min(least, sizes[h])
-            blocks.each[h] = costs[h] // sizes[h]
+            blocks.each[h] = groups.costs[h] // sizes[h]
             most = max(most, blocks.each[h])
             number = min(number, blocks.numbers[h])
     blocks.least[b] = least
@@ -60,27 +61,28 @@ def _describe(groups: Any, costs: Any, sizes: Any, blocks: Any, b: int) -> None:
     blocks.changes[b] = 0
 
 
-@scan_helper
-def describe_blocks(groups: Any, costs: Any, sizes: Any, blocks: Any) -> None:
+@helper
+def describe_blocks(groups: Any, blocks: Any) -> None:
     """Compute the bounds of blocks that have none yet."""
     for b in range(blocks.least.shape[0]):
         if blocks.changes[b] < 0:
-            _describe(groups, costs, sizes, blocks, np.int64(b))
+            _describe(groups, blocks, np.int64(b))
 
 
-@scan_helper
-def note_change(groups: Any, costs: Any, sizes: Any, blocks: Any, h: int) -> None:
+@helper
+def note_change(groups: Any, blocks: Any, h: int) -> None:
     """Let the bounds of its block hold for group h, which was generalised or lost members.
 
     What all groups contain is contained in a more general group, too, so that still holds.
     """
     b = blocks.block_of[h]
+    sizes = groups.sizes
     blocks.live[h] = sizes[h] > 0
     if sizes[h] > 0:
-        blocks.each[h] = costs[h] // sizes[h]
+        blocks.each[h] = groups.costs[h] // sizes[h]
     blocks.changes[b] += 1
     if blocks.changes[b] >= REFRESH:
-        _describe(groups, costs, sizes, blocks, b)
+        _describe(groups, blocks, b)
     elif sizes[h] > 0:
         blocks.least[b] = min(blocks.least[b], sizes[h])
         blocks.most[b] = max(blocks.most[b], blocks.each[h])
@@ -88,18 +90,11 @@ def note_change(groups: Any, costs: Any, sizes: Any, blocks: Any, h: int) -> Non
 
 @inlined_helper
 def closest_in_blocks(
-    space: Any,
-    groups: Any,
-    costs: Any,
-    sizes: Any,
-    c: int,
-    k: int,
-    blocks: Any,
-    query: Any,
-    spare: Any,
-    out: Any,
+    space: Any, groups: Any, c: int, k: int, blocks: Any, scratch: Any
 ) -> tuple[np.int64, np.int64]:
-    """Return the group closest to c and how far it is; only for costs without sensitive values.
+    """Return the group closest to c (the query) and how far it is.
+
+    Only for costs without sensitive values.
 
     The distance is what the members of both pay more for their union; of a group that makes the
     union 2k rows or more, only k − |c| members join. Without any other group, (−1, FAR).
@@ -107,8 +102,10 @@ def closest_in_blocks(
     The rise of c alone bounds the distance from below and rules out nearly all groups; so does
     the rise of a block's groups from the highest cost among them.
     """
+    query, spare, out = scratch.query, scratch.spare, scratch.out
+    sizes = groups.sizes
     own = sizes[c]
-    before = costs[c] // own
+    before = groups.costs[c] // own
     bound = blocks.bound
     bound_scan(space, blocks.inner, query, bound)
     first = ZERO
@@ -128,7 +125,7 @@ def closest_in_blocks(
             continue
         start = blocks.starts[b]
         m = blocks.starts[b + 1] - start
-        join_scan(space, groups, query, ZERO, start, start + m, spare)
+        join_scan(space, groups.columns, query, ZERO, start, start + m, spare)
         for i in range(0, m, CHUNK):
             end = min(m, i + CHUNK)
             highest = least // own + before

@@ -1,7 +1,9 @@
-"""The groups of a local search: who is in them, what spans them, what they cost.
+"""Groups of rows: who is in them, what spans them, what they cost, and what a union would cost.
 
-Most rows of a large group lie inside what its other rows span. The rows that may not are its
-pillars; any other row leaves the closure as it is, so nobody has to walk through the group.
+Algorithms that only merge groups keep `ClosedGroups` (see `space.py`). A local search moves single
+rows and keeps `Groups`: members as chains, and pillars. Most rows of a large group lie inside what
+its other rows span. The rows that may not are its pillars; any other row leaves the closure as it
+is, so nobody has to walk through the group.
 """
 
 from __future__ import annotations
@@ -11,22 +13,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.codes import join_codes, load_codes, store_query
-from shoal.kernels.jit import helper
+from shoal.kernels.jit import helper, kernel
 from shoal.kernels.private import group_holds
-from shoal.kernels.scan import load_query, own_cost, prepare
+from shoal.kernels.scan import absorb, charge_scan, load_query, own_cost, prepare
 
 __all__ = [
     "Groups",
-    "Rules",
-    "Undo",
     "close_group",
+    "close_groups",
     "gain_without",
+    "group_cost",
     "holds_with",
+    "link_members",
+    "merge_groups",
+    "nearest_group",
     "put_in",
     "take_out",
+    "union_costs",
     "widen",
 ]
 
+ZERO = np.int64(0)
 Array = np.ndarray[Any, Any]
 
 
@@ -34,7 +41,7 @@ class Groups(NamedTuple):
     """Groups with their members as chains; a group of size 0 is free to be used again."""
 
     label: Array  # int32 [rows]
-    head: Array  # int64 [groups]
+    head: Array  # int64 [groups]: −1 if it has no rows
     after: Array  # int64 [rows]
     before: Array
     size: Array  # int64 [groups]
@@ -45,35 +52,98 @@ class Groups(NamedTuple):
     pillar: Array  # bool [rows]: the pillars of a group span its closure without the others
 
 
-class Undo(NamedTuple):
-    """What groups were before `scatter_rows`, and what its rows will be if that stays."""
+@helper
+def group_cost(space: Any, query: Any, hists: Any, g: int) -> int:
+    """Return the total cost of group g, whose closure the query holds."""
+    cost = np.int64(0)
+    for y in range(hists.shape[0]):
+        cost += hists[y, g] * own_cost(space, query, y)
+    return cost
 
-    kept: Array  # bool [groups]: whether closure and cost are kept here
-    columns: Any
-    costs: Array  # int64 [groups]
-    grew: Array  # bool [rows]: whether the row widened the group that it joined
 
+@kernel
+def close_groups(records: Any, order: Any, starts: Any, query: Any, groups: Any) -> None:
+    """Write closure, histogram and total cost of each group: rows order[starts[g]:starts[g+1]].
 
-class Rules(NamedTuple):
-    """Privacy models as arrays (see `kernels.private`)."""
-
-    private: Array
-    whole: Array
-    first: Array
-    kinds: Array
-    numbers: Array
+    No group is empty: `Partition` sees to that.
+    """
+    groups.hists[:] = 0
+    for g in range(starts.shape[0] - 1):
+        load_codes(records.columns, order[starts[g]], query)
+        for p in range(starts[g] + 1, starts[g + 1]):
+            join_codes(records.columns, query, order[p])
+        prepare(records.space, query)
+        for p in range(starts[g], starts[g + 1]):
+            groups.hists[records.classes[order[p]], g] += 1
+        store_query(groups.columns, g, query)
+        groups.costs[g] = group_cost(records.space, query, groups.hists, g)
+        groups.sizes[g] = starts[g + 1] - starts[g]
 
 
 @helper
-def holds_with(groups: Any, rules: Any, g: int, i: int, sign: int, scratch: Any) -> bool:
+def union_costs(space: Any, groups: Any, g: int, stop: int, scratch: Any) -> None:
+    """Write dist(g, h) = cost(g ∪ h) − cost(g) − cost(h) for groups h < stop; the query is g."""
+    out = scratch.out
+    for y in range(groups.hists.shape[0]):
+        own, counts = groups.hists[y, g], groups.hists[y]
+        charge_scan(
+            space, groups.columns, scratch.query, own, counts, y, ZERO, stop, scratch.spare, out
+        )
+    for h in range(stop):
+        out[h] -= groups.costs[g] + groups.costs[h]
+
+
+@kernel
+def nearest_group(space: Any, groups: Any, g: int, scratch: Any) -> int:
+    """Return the group whose union with g costs least more (−1: none); ties: lowest."""
+    n_groups = groups.sizes.shape[0]
+    load_query(space, groups.columns, g, scratch.query)
+    union_costs(space, groups, g, n_groups, scratch)
+    best = np.int64(-1)
+    for h in range(n_groups):
+        if h != g and groups.sizes[h] > 0 and (best < 0 or scratch.out[h] < scratch.out[best]):
+            best = h
+    return best
+
+
+@kernel
+def merge_groups(space: Any, groups: Any, g: int, h: int, query: Any) -> None:
+    """Merge group h into group g."""
+    load_query(space, groups.columns, g, query)
+    absorb(space, groups.columns, query, h)
+    store_query(groups.columns, g, query)
+    for y in range(groups.hists.shape[0]):
+        groups.hists[y, g] += groups.hists[y, h]
+    groups.costs[g] = group_cost(space, query, groups.hists, g)
+    groups.sizes[g] += groups.sizes[h]
+    groups.sizes[h] = 0
+
+
+@kernel
+def link_members(label: Any, head: Any, after: Any, before: Any, size: Any) -> None:
+    """Chain the rows of each group, in row order."""
+    head[:] = -1
+    size[:] = 0
+    for i in range(label.shape[0] - 1, -1, -1):
+        g = label[i]
+        after[i] = head[g]
+        before[i] = -1
+        if head[g] >= 0:
+            before[head[g]] = i
+        head[g] = i
+        size[g] += 1
+
+
+@helper
+def holds_with(groups: Any, rules: Any, g: int, i: int, sign: int, hist: Any) -> bool:
     """Return whether group g keeps the models after row i joins (+1) or leaves (−1)."""
     if rules.kinds.shape[0] == 0:
         return True
-    for v in range(scratch.shape[0]):
-        scratch[v] = groups.phist[g, v]
+    for v in range(hist.shape[0]):
+        hist[v] = groups.phist[g, v]
     for s in range(rules.private.shape[0]):
-        scratch[rules.first[s] + rules.private[s, i]] += sign
-    return group_holds(scratch, rules.whole, rules.first, rules.kinds, rules.numbers)
+        hist[rules.first[s] + rules.private[s, i]] += sign
+    return group_holds(hist, rules)
 
 
 @helper
@@ -123,36 +193,34 @@ def _span(rows: Any, groups: Any, g: int, without: int, query: Any) -> None:
 
 
 @helper
-def close_group(space: Any, rows: Any, groups: Any, g: int, query: Any) -> None:
+def close_group(records: Any, groups: Any, g: int, query: Any) -> None:
     """Compute closure, pillars and cost of group g anew from its members."""
     if groups.head[g] < 0:
         groups.costs[g] = 0
         return
-    _span(rows, groups, g, np.int64(-1), query)
-    prepare(space, query)
+    _span(records.columns, groups, g, np.int64(-1), query)
+    prepare(records.space, query)
     store_query(groups.columns, g, query)
-    cost = np.int64(0)
-    for y in range(groups.hists.shape[0]):
-        cost += groups.hists[y, g] * own_cost(space, query, y)
-    groups.costs[g] = cost
+    groups.costs[g] = group_cost(records.space, query, groups.hists, g)
 
 
 @helper
-def gain_without(space: Any, rows: Any, classes: Any, groups: Any, i: int, query: Any) -> int:
+def gain_without(records: Any, groups: Any, i: int, query: Any) -> int:
     """Return what the group of row i (which has company) would save without it."""
+    space, classes = records.space, records.classes
     g = np.int64(groups.label[i])
     if not groups.pillar[i]:  # the closure stays, and one row less pays for it
         if groups.hists.shape[0] == 1:
             return groups.costs[g] // groups.size[g]
         load_query(space, groups.columns, g, query)
         return own_cost(space, query, np.int64(classes[i]))
-    _span(rows, groups, g, i, query)
+    _span(records.columns, groups, g, i, query)
     prepare(space, query)
     rest = np.int64(0)
     for y in range(groups.hists.shape[0]):
         own = 1 if classes[i] == y else 0
         rest += (groups.hists[y, g] - own) * own_cost(space, query, y)
-    groups.pillar[i] = join_codes(rows, query, i)
+    groups.pillar[i] = join_codes(records.columns, query, i)
     return groups.costs[g] - rest
 
 

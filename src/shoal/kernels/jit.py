@@ -1,93 +1,114 @@
-"""The one decorator of all kernels, and a guard against stale compiled code.
+"""The decorators of all kernels.
 
-Numba's on-disk cache looks only at the file a kernel stands in, not at the helpers it calls from
-other files. The guard keeps a digest of all kernel sources beside the cache and clears the cache
-when it differs, so a changed helper is never ignored.
+Kernels and helpers neither make nor keep arrays, so they are compiled without counting references
+to them. Counting takes longer than scanning a small block: a scan is given some forty arrays, and
+16 rows took 430 ns with it and take 110 ns without; and it takes longer to compile. What has to
+make arrays is decorated as such, and nothing else calls it.
 """
 
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
+import contextlib
+import functools
+import threading
 from typing import Any
 
 from numba import njit
 
+from shoal.kernels.cache import FOLDER, NUMBA, is_filled, one_writer
+
 __all__ = [
+    "array_helper",
+    "array_kernel",
     "helper",
     "inlined_helper",
     "kernel",
     "needs_compiling",
-    "open_helper",
-    "scan_helper",
 ]
 
-_HERE = Path(__file__).parent
-_STAMP = _HERE / "__pycache__" / "kernels.sha256"
-
-
-def _digest() -> str:
-    sha = hashlib.sha256()
-    for source in sorted(_HERE.glob("*.py")):
-        sha.update(source.read_bytes())
-    return sha.hexdigest()
-
-
-def _clear_stale_cache() -> bool:
-    """Clear the cache if any kernel source changed; return whether it was current."""
-    digest = _digest()
-    try:
-        if _STAMP.exists() and _STAMP.read_text() == digest:
-            return True
-        for stale in _STAMP.parent.glob("*.nb[ic]"):
-            stale.unlink(missing_ok=True)
-        _STAMP.parent.mkdir(exist_ok=True)
-        _STAMP.write_text(digest)
-    except OSError:  # a read-only installation never changes, so its cache cannot be stale
-        return True
-    return False
-
-
-_was_current = _clear_stale_cache()
+_LOCK = threading.Lock()
+_NO_ENTRY_POINTS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def needs_compiling() -> bool:
     """Return whether kernels have to be compiled first (a fresh or changed installation)."""
-    return not _was_current
+    return not is_filled()
 
 
 def kernel(function: Any) -> Any:
-    """Compile a function on first use, cached on disk, without holding the GIL."""
-    return njit(cache=True, nogil=True, boundscheck=False)(function)
+    """Compile a function that Python calls: on first use, cached on disk, without the GIL."""
+    return _cached(function, **_uncounted())
 
 
 def helper(function: Any) -> Any:
     """Compile a function that only kernels call: without the entry points from Python."""
-    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return njit(nogil=True, boundscheck=False, **options)(function)
-
-
-def scan_helper(function: Any) -> Any:
-    """Compile a helper that neither makes nor keeps arrays, without counting references to them.
-
-    Counting takes longer than scanning a small block: a scan is given some forty arrays, and 16
-    rows took 430 ns with it and take 110 ns without. Such a helper calls only others of its kind.
-    """
-    return _uncounted(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return _compiled(function, **_NO_ENTRY_POINTS, **_uncounted())
 
 
 def inlined_helper(function: Any) -> Any:
-    """Compile a scan helper into each function that calls it: for what runs once per block.
+    """Compile a helper into each function that calls it: for what runs once per block.
 
     Passing forty arrays costs about as much as scanning a small block does.
     """
-    return _uncounted(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
+    return _compiled(function, **_NO_ENTRY_POINTS, **_uncounted(), forceinline=True)
 
 
-def open_helper(function: Any) -> Any:
-    """Compile a scan helper that Python calls, too."""
-    return _uncounted(function, cache=True)
+def array_kernel(function: Any) -> Any:
+    """Compile a kernel that makes arrays, or calls a helper that does."""
+    return _cached(function)
 
 
-def _uncounted(function: Any, **options: Any) -> Any:
-    return njit(nogil=True, boundscheck=False, **{"_nrt": False, **options})(function)
+def array_helper(function: Any) -> Any:
+    """Compile a helper that makes arrays."""
+    return _compiled(function, **_NO_ENTRY_POINTS)
+
+
+def _compiled(function: Any, **options: Any) -> Any:
+    return njit(nogil=True, boundscheck=False, **options)(function)
+
+
+def _cached(function: Any, **options: Any) -> Any:
+    """Compile a function that is kept in our folder, whatever others use."""
+    with _LOCK:
+        theirs = NUMBA.CACHE_DIR
+        NUMBA.CACHE_DIR = str(FOLDER)  # numba reads it while it decorates
+        try:
+            found = _compiled(function, cache=True, **options)
+        finally:
+            NUMBA.CACHE_DIR = theirs
+    _save_in_turn(found)
+    return found
+
+
+def _save_in_turn(dispatcher: Any) -> None:
+    """Let only one process at a time write to the cache.
+
+    Numba reads the list of a kernel's variants, adds one and writes it back. Two processes that do
+    so at once can give two variants the same file. Without the parts we wrap here (they are not
+    documented), everything works as numba does it.
+    """
+    store = getattr(dispatcher, "_cache", None)
+    save = getattr(store, "save_overload", None)
+    if save is None:
+        return
+
+    @functools.wraps(save)
+    def in_turn(*arguments: Any) -> Any:
+        with one_writer():
+            return save(*arguments)
+
+    with contextlib.suppress(AttributeError):
+        store.save_overload = in_turn  # type: ignore[union-attr]
+
+
+def _uncounted() -> dict[str, Any]:
+    """Return the option that turns counting off; nothing if this numba does not know it.
+
+    It is not documented, so a release may drop it: then helpers are slower, and still right.
+    `tests/kernels/test_kernel_house.py` notices when it is gone or does something else.
+    """
+    try:
+        from numba.core.cpu import CPUTargetOptions
+    except ImportError:
+        return {}
+    return {"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}

@@ -1,14 +1,13 @@
 """Privacy models as predicates on histograms, for kernels that respect them while they cluster.
 
 A model is a row of two arrays: ``kinds[m]`` (below), ``numbers[m] = (parameter, c, column)``.
-Histograms of all sensitive columns lie one after the other; ``first[s]`` says where column s
-begins. ``whole`` is the histogram of all rows. `shoal.privacy` holds the definitions.
+Histograms of all sensitive columns lie one after the other. `shoal.privacy` holds the definitions.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,24 +21,55 @@ __all__ = [
     "RECURSIVE",
     "T_EQUAL",
     "T_ORDERED",
+    "Rules",
+    "count_rows",
     "group_holds",
 ]
+
+Array = np.ndarray[Any, Any]
 
 FREQUENCY, DISTINCT, ENTROPY, RECURSIVE, T_EQUAL, T_ORDERED, ALPHA = range(7)
 TOLERANCE = 1e-9
 
 
+class Rules(NamedTuple):
+    """Privacy models and the sensitive values that they look at."""
+
+    private: Array  # int32 [columns, rows]: sensitive codes
+    whole: Array  # int64 [sensitive values]: histograms of all rows, column after column
+    first: Array  # int64 [columns + 1]: where each column begins in a histogram
+    kinds: Array  # int64 [models]
+    numbers: Array  # float64 [models, 3]: parameter, c, column
+
+
+@helper
+def count_rows(rules: Any, order: Any, low: int, high: int, hist: Any) -> None:
+    """Count the sensitive values of rows order[low:high]."""
+    hist[:] = 0
+    for p in range(low, high):
+        for s in range(rules.private.shape[0]):
+            hist[rules.first[s] + rules.private[s, order[p]]] += 1
+
+
 @helper
 def _recursive_holds(hist: Any, a: int, b: int, l: float, c: float) -> bool:
     """r_1 < c · (r_l + … + r_m), with the counts r in falling order."""
-    top = 0
+    top = np.int64(0)
+    tail = np.int64(0)
     for v in range(a, b):
         top = max(top, hist[v])
+        tail += hist[v]
     skip = math.ceil(l - TOLERANCE) - 1
-    counts = np.sort(hist[a:b])[::-1]
-    tail = 0
-    for v in range(min(skip, b - a), b - a):
-        tail += counts[v]
+    count = top  # l is small, so the largest counts are taken off one by one, not sorted
+    while skip > 0 and count > 0:
+        following = np.int64(0)
+        for v in range(a, b):
+            if hist[v] == count and skip > 0:
+                tail -= count
+                skip -= 1
+            elif hist[v] < count:
+                following = max(following, hist[v])
+        count = following
     return top * (1.0 + TOLERANCE) < c * tail
 
 
@@ -64,14 +94,14 @@ def _distance(hist: Any, whole: Any, a: int, b: int, size: int, ordered: bool) -
 
 
 @helper
-def group_holds(hist: Any, whole: Any, first: Any, kinds: Any, numbers: Any) -> bool:
+def group_holds(hist: Any, rules: Any) -> bool:
     """Return whether a group with these histograms satisfies every model."""
-    for m in range(kinds.shape[0]):
-        kind = kinds[m]
-        value = numbers[m, 0]
-        s = int(numbers[m, 2])
-        a = first[s]
-        b = first[s + 1]
+    for m in range(rules.kinds.shape[0]):
+        kind = rules.kinds[m]
+        value = rules.numbers[m, 0]
+        s = int(rules.numbers[m, 2])
+        a = rules.first[s]
+        b = rules.first[s + 1]
         size = np.int64(0)
         most = np.int64(0)
         distinct = 0
@@ -95,9 +125,10 @@ def group_holds(hist: Any, whole: Any, first: Any, kinds: Any, numbers: Any) -> 
                     entropy -= p * math.log(p)
             holds = entropy + TOLERANCE >= math.log(value)
         elif kind == RECURSIVE:
-            holds = _recursive_holds(hist, a, b, value, numbers[m, 1])
+            holds = _recursive_holds(hist, a, b, value, rules.numbers[m, 1])
         else:
-            holds = _distance(hist, whole, a, b, size, kind == T_ORDERED) <= value + TOLERANCE
+            distance = _distance(hist, rules.whole, a, b, size, kind == T_ORDERED)
+            holds = distance <= value + TOLERANCE
         if not holds:
             return False
     return True

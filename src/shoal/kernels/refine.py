@@ -1,4 +1,4 @@
-"""Local search on groups: relocate records, dissolve groups (`rebuild.py` opens new ones).
+"""Local search on groups: relocate records, dissolve groups (`refine_rebuild.py` opens new ones).
 
 The state of a search is a `Groups` tuple. All moves keep every group at k rows or more and every
 privacy model; a move is made only if it lowers the total cost.
@@ -6,7 +6,7 @@ privacy model; a move is made only if it lowers the total cost.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,11 @@ from shoal.kernels.scan import join_scan, load_query
 ZERO = np.int64(0)
 JOINS, LEAVES = np.int64(1), np.int64(-1)
 NONE = np.int64(1) << 62
+Array = np.ndarray[Any, Any]
 
 __all__ = [
     "NONE",
+    "Undo",
     "best_group",
     "bring_back",
     "dissolve_groups",
@@ -30,27 +32,24 @@ __all__ = [
 ]
 
 
+class Undo(NamedTuple):
+    """What groups were before `scatter_rows`, and what its rows will be if that stays."""
+
+    kept: Array  # bool [groups]: whether closure and cost are kept here
+    columns: Any
+    costs: Array  # int64 [groups]
+    grew: Array  # bool [rows]: whether the row widened the group that it joined
+    members: Array  # int64 [rows]: the rows of the group, those that were moved first
+
+
 @helper
-def best_group(
-    space: Any,
-    rows: Any,
-    classes: Any,
-    groups: Any,
-    rules: Any,
-    i: int,
-    not_this: int,
-    n_groups: int,
-    below: int,
-    query: Any,
-    spare: Any,
-    out: Any,
-    scratch: Any,
-) -> tuple[int, int]:
-    """Return the group whose cost rises least if row i joins, if by less than ``below``."""
-    load_query(space, rows, i, query)
+def _rises(records: Any, groups: Any, i: int, n_groups: int, scratch: Any) -> None:
+    """Write how much the cost of each group rises if row i joins."""
+    query, spare, out = scratch.query, scratch.spare, scratch.out
+    load_query(records.space, records.columns, i, query)
     for y in range(groups.hists.shape[0]):
-        join_scan(space, groups.columns, query, y, ZERO, n_groups, spare)
-        own = 1 if classes[i] == y else 0
+        join_scan(records.space, groups.columns, query, y, ZERO, n_groups, spare)
+        own = 1 if records.classes[i] == y else 0
         counts = groups.hists[y]
         if y == 0:
             for h in range(n_groups):
@@ -58,43 +57,52 @@ def best_group(
         else:
             for h in range(n_groups):
                 out[h] += (counts[h] + own) * np.int64(spare[h])
+
+
+@helper
+def best_group(
+    records: Any,
+    groups: Any,
+    rules: Any,
+    i: int,
+    not_this: int,
+    n_groups: int,
+    below: int,
+    scratch: Any,
+) -> tuple[int, int]:
+    """Return the group whose cost rises least if row i joins, if by less than ``below``."""
+    _rises(records, groups, i, n_groups, scratch)
     best = np.int64(-1)
     least = below
     for h in range(n_groups):
         if (
-            out[h] < least
+            scratch.out[h] < least
             and groups.size[h] > 0
             and h != not_this
-            and holds_with(groups, rules, h, i, JOINS, scratch)
+            and holds_with(groups, rules, h, i, JOINS, scratch.hist)
         ):
-            least = out[h]
+            least = scratch.out[h]
             best = h
     return best, least
 
 
 @helper
 def scatter_rows(
-    space: Any,
-    rows: Any,
-    classes: Any,
+    records: Any,
     groups: Any,
     rules: Any,
     g: int,
     budget: int,
     n_groups: int,
-    query: Any,
-    spare: Any,
-    out: Any,
     scratch: Any,
-    members: Any,
     undo: Any,
 ) -> tuple[int, int]:
     """Put the rows of group g where they cost least, all together for less than the budget.
 
-    Returns how many were moved (the first ones of ``members``; if the group has rows left, the
-    budget did not do) and what is left of the budget. `settle` or `bring_back` must follow for
-    each of them.
+    Returns how many were moved (if the group has rows left, the budget did not do) and what is
+    left of the budget. `settle` or `bring_back` must follow for each of them.
     """
+    members = undo.members
     n = 0
     p = groups.head[g]
     while p >= 0:
@@ -105,21 +113,19 @@ def scatter_rows(
     groups.size[g] = -groups.size[g]  # not a place to go to while it is dissolved
     for m in range(n):
         i = members[m]
-        best, rise = best_group(
-            space, rows, classes, groups, rules, i, g, n_groups, budget, query, spare, out, scratch
-        )
+        best, rise = best_group(records, groups, rules, i, g, n_groups, budget, scratch)
         if best < 0:
             break
         groups.size[g] = -groups.size[g]
-        take_out(groups, rules, classes, i)
+        take_out(groups, rules, records.classes, i)
         groups.size[g] = -groups.size[g]
-        put_in(groups, rules, classes, i, best)
+        put_in(groups, rules, records.classes, i, best)
         if not undo.kept[best]:
             undo.kept[best] = True
             undo.costs[best] = groups.costs[best]
-            load_codes(groups.columns, best, query)
-            store_query(undo.columns, best, query)
-        undo.grew[i] = widen(rows, groups, best, i, query)
+            load_codes(groups.columns, best, scratch.query)
+            store_query(undo.columns, best, scratch.query)
+        undo.grew[i] = widen(records.columns, groups, best, i, scratch.query)
         groups.costs[best] += rise
         budget -= rise
         moved += 1
@@ -156,46 +162,31 @@ def bring_back(
 
 @kernel
 def relocate_rows(
-    space: Any,
-    rows: Any,
-    classes: Any,
-    groups: Any,
-    rules: Any,
-    order: Any,
-    start: int,
-    stop: int,
-    k: int,
-    n_groups: int,
-    query: Any,
-    spare: Any,
-    out: Any,
-    scratch: Any,
+    records: Any, groups: Any, rules: Any, order: Any, k: int, n_groups: int, scratch: Any
 ) -> int:
-    """Move rows order[start:stop] out of groups larger than k where that lowers the cost.
+    """Move these rows, in order, out of groups larger than k where that lowers the cost.
 
     Returns the total saving.
     """
     saved = np.int64(0)
-    for t in range(start, stop):
+    for t in range(order.shape[0]):
         i = order[t]
         g = np.int64(groups.label[i])
         if groups.size[g] <= k or (groups.costs[g] == 0 and groups.hists.shape[0] == 1):
             continue
-        if not holds_with(groups, rules, g, i, LEAVES, scratch):
+        if not holds_with(groups, rules, g, i, LEAVES, scratch.hist):
             continue
-        gain = gain_without(space, rows, classes, groups, i, query)
-        best, rise = best_group(
-            space, rows, classes, groups, rules, i, g, n_groups, gain, query, spare, out, scratch
-        )
+        gain = gain_without(records, groups, i, scratch.query)
+        best, rise = best_group(records, groups, rules, i, g, n_groups, gain, scratch)
         if best < 0:
             continue
-        take_out(groups, rules, classes, i)
+        take_out(groups, rules, records.classes, i)
         if groups.pillar[i]:
-            close_group(space, rows, groups, g, query)
+            close_group(records, groups, g, scratch.query)
         else:
             groups.costs[g] -= gain
-        put_in(groups, rules, classes, i, best)
-        groups.pillar[i] = widen(rows, groups, best, i, query)
+        put_in(groups, rules, records.classes, i, best)
+        groups.pillar[i] = widen(records.columns, groups, best, i, scratch.query)
         groups.costs[best] += rise
         saved += gain - rise
     return saved
@@ -203,48 +194,20 @@ def relocate_rows(
 
 @kernel
 def dissolve_groups(
-    space: Any,
-    rows: Any,
-    classes: Any,
-    groups: Any,
-    rules: Any,
-    order: Any,
-    start: int,
-    stop: int,
-    n_groups: int,
-    query: Any,
-    spare: Any,
-    out: Any,
-    scratch: Any,
-    members: Any,
-    undo: Any,
+    records: Any, groups: Any, rules: Any, order: Any, n_groups: int, scratch: Any, undo: Any
 ) -> int:
-    """Dissolve groups order[start:stop] into the groups where their rows fit best, if it pays.
+    """Dissolve these groups, in order, into those where their rows fit best, if it pays.
 
     Returns the total saving.
     """
     saved = np.int64(0)
-    for t in range(start, stop):
+    members = undo.members
+    for t in range(order.shape[0]):
         g = order[t]
         if groups.size[g] == 0:
             continue
-        before = groups.costs[g]
-        moved, left = scatter_rows(
-            space,
-            rows,
-            classes,
-            groups,
-            rules,
-            g,
-            before,
-            n_groups,
-            query,
-            spare,
-            out,
-            scratch,
-            members,
-            undo,
-        )
+        budget = groups.costs[g]
+        moved, left = scatter_rows(records, groups, rules, g, budget, n_groups, scratch, undo)
         if groups.size[g] == 0:
             for m in range(moved):
                 settle(groups, members[m], undo)
@@ -252,5 +215,5 @@ def dissolve_groups(
             saved += left
             continue
         for m in range(moved):  # it did not pay: everybody back
-            bring_back(groups, rules, classes, members[m], g, query, undo)
+            bring_back(groups, rules, records.classes, members[m], g, scratch.query, undo)
     return saved

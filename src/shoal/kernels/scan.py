@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from shoal.kernels.codes import join_codes, load_codes
-from shoal.kernels.jit import inlined_helper, open_helper, scan_helper
+from shoal.kernels.jit import helper, inlined_helper, kernel
 from shoal.kernels.space import MIXED8, MIXED16, MIXED32
 
 __all__ = [
@@ -33,14 +33,14 @@ __all__ = [
 BLOCK = 4096
 
 
-@open_helper
+@kernel
 def load_query(space: Any, cols: Any, i: int, query: Any) -> None:
     """Set the query to the closure of row or group i."""
     load_codes(cols, i, query)
     prepare(space, query)
 
 
-@scan_helper
+@helper
 def prepare(space: Any, query: Any) -> None:
     """Compute steps, base and set masses from the query's codes."""
     for y in range(query.base.shape[0]):
@@ -89,7 +89,7 @@ def prepare(space: Any, query: Any) -> None:
             query.mass[c, s] = total
 
 
-@scan_helper
+@helper
 def _interval_cost(space: Any, y: int, e: int, low: int, high: int) -> int:
     """Cost of the log interval low..high of codes; missing mixed with others is everything."""
     start = space.prefix_start[e]
@@ -105,7 +105,7 @@ def _interval_cost(space: Any, y: int, e: int, low: int, high: int) -> int:
     return cost
 
 
-@scan_helper
+@helper
 def _set_cost(space: Any, y: int, s: int, mass: int, part: int) -> int:
     """Cost of a set from the masses of its values (never mixed with missing)."""
     if space.set_log[s] == 0:
@@ -116,7 +116,7 @@ def _set_cost(space: Any, y: int, s: int, mass: int, part: int) -> int:
     return space.log_cost[r, mass] - space.log_part[r, part] if part > 0 else 0
 
 
-@scan_helper
+@helper
 def _set_join_cost(space: Any, y: int, s: int, query: Any, cols: Any, i: int) -> int:
     """Cost of the union of the query's set and that of column i."""
     first = space.set_first[s]
@@ -146,7 +146,7 @@ def _set_join_cost(space: Any, y: int, s: int, query: Any, cols: Any, i: int) ->
     return _set_cost(space, y, s, mass, part)
 
 
-@scan_helper
+@helper
 def _count_bits(word: Any) -> Any:
     """Return how many bits are set; LLVM turns these steps into vector code."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -157,7 +157,7 @@ def _count_bits(word: Any) -> Any:
     return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@scan_helper
+@helper
 def _add_counted_set(space: Any, y: int, s: int, query: Any, bits: Any, out: Any, m: int) -> None:
     """Add the cost of (query ∪ i) in a set of one word whose cost counts its values.
 
@@ -175,7 +175,7 @@ def _add_counted_set(space: Any, y: int, s: int, query: Any, bits: Any, out: Any
         out[i] += type(out[i])(full if mixed else cost)
 
 
-@scan_helper
+@helper
 def _is_single(space: Any, s: int, query: Any) -> bool:
     count = 0
     for w in range(space.set_first[s], space.set_first[s + 1]):
@@ -258,7 +258,7 @@ def join_scan(space: Any, cols: Any, query: Any, y: int, start: int, stop: int, 
                 o[i] += type(base)(_set_join_cost(space, y, j, query, cols, s + i))
 
 
-@scan_helper
+@helper
 def charge_scan(
     space: Any,
     cols: Any,
@@ -283,7 +283,7 @@ def charge_scan(
         out[i] += (own + n[i]) * np.int64(spare[i])
 
 
-@scan_helper
+@helper
 def join_one(space: Any, cols: Any, query: Any, y: int, i: int) -> int:
     """Return the cost per member of (query ∪ i) for sensitive value y."""
     cost = np.int64(query.base[y])
@@ -310,7 +310,7 @@ def join_one(space: Any, cols: Any, query: Any, y: int, i: int) -> int:
     return cost
 
 
-@scan_helper
+@helper
 def own_cost(space: Any, query: Any, y: int) -> int:
     """Return the cost per member of the query itself for sensitive value y."""
     cost = np.int64(query.base[y])
@@ -331,7 +331,7 @@ def own_cost(space: Any, query: Any, y: int) -> int:
     return cost
 
 
-@scan_helper
+@helper
 def absorb(space: Any, cols: Any, query: Any, i: int) -> None:
     """Join row or group i into the query."""
     join_codes(cols, query, i)

@@ -7,359 +7,167 @@ are looked at again: after a few passes these are few. The moves are the same as
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.codes import join_codes, load_codes, store_query
-from shoal.kernels.jit import helper, kernel, scan_helper
-from shoal.kernels.private import group_holds
-from shoal.kernels.scan import absorb, charge_scan, load_query, own_cost, prepare
+from shoal.kernels.codes import load_codes, store_query
+from shoal.kernels.groups import close_group, gain_without, holds_with, put_in, take_out, widen
+from shoal.kernels.jit import helper, kernel
+from shoal.kernels.scan import charge_scan, load_query
 
 ZERO = np.int64(0)
+JOINS, LEAVES = np.int64(1), np.int64(-1)
+Array = np.ndarray[Any, Any]
 
-__all__ = ["link_members", "list_recent", "sequential_pass"]
-
-
-@kernel
-def link_members(label: Any, head: Any, after: Any, before: Any, size: Any) -> None:
-    """Chain the rows of each group, in row order."""
-    head[:] = -1
-    size[:] = 0
-    for i in range(label.shape[0] - 1, -1, -1):
-        g = label[i]
-        after[i] = head[g]
-        before[i] = -1
-        if head[g] >= 0:
-            before[head[g]] = i
-        head[g] = i
-        size[g] += 1
+__all__ = ["Looks", "Recent", "list_recent", "sequential_pass"]
 
 
-@scan_helper
-def _unlink(i: int, g: int, head: Any, after: Any, before: Any) -> None:
-    if before[i] >= 0:
-        after[before[i]] = after[i]
-    else:
-        head[g] = after[i]
-    if after[i] >= 0:
-        before[after[i]] = before[i]
+class Looks(NamedTuple):
+    """What each row found when it looked for a better group."""
+
+    seen: Array  # int64 [rows]: the pass in which it looked last
+    floor: Array  # int64 [rows]: least rise of another group
+    gains: Array  # int64 [rows]: what its own group would save
 
 
-@scan_helper
-def _link(i: int, g: int, head: Any, after: Any, before: Any) -> None:
-    after[i] = head[g]
-    before[i] = -1
-    if head[g] >= 0:
-        before[head[g]] = i
-    head[g] = i
+class Recent(NamedTuple):
+    """The groups that changed in the last pass or in this one, side by side."""
 
-
-@scan_helper
-def _close_without(
-    space: Any, cols: Any, i: int, g: int, head: Any, after: Any, query: Any
-) -> None:
-    """Set the query to the closure of group g without row i (which has company)."""
-    p = head[g]
-    if p == i:
-        p = after[p]
-    load_codes(cols, p, query)
-    p = after[p]
-    while p >= 0:
-        if p != i:
-            join_codes(cols, query, p)
-        p = after[p]
-    prepare(space, query)
-
-
-@scan_helper
-def _rest_cost(
-    space: Any,
-    cols: Any,
-    classes: Any,
-    i: int,
-    g: int,
-    head: Any,
-    after: Any,
-    hists: Any,
-    query: Any,
-) -> int:
-    """Return what group g would cost without row i; the query becomes its closure."""
-    _close_without(space, cols, i, g, head, after, query)
-    rest = np.int64(0)
-    for y in range(hists.shape[0]):
-        own = 1 if classes[i] == y else 0
-        rest += (hists[y, g] - own) * own_cost(space, query, y)
-    return rest
+    columns: Any  # Columns: closures
+    hists: Array  # int64 [classes, groups]
+    costs: Array  # int64 [groups]
+    ids: Array  # int64 [groups]: which group it is
+    slot: Array  # int64 [groups]: where a group stands here (−1: not at all)
+    count: Array  # int64 [1]: how many there are
+    changed: Array  # bool [groups]: whether a group has changed in this pass
 
 
 @helper
-def _stays_private(
-    phist: Any,
-    g: int,
-    i: int,
-    sign: int,
-    private: Any,
-    whole: Any,
-    first: Any,
-    kinds: Any,
-    numbers: Any,
-    scratch: Any,
-) -> bool:
-    """Return whether group g satisfies the models after row i joins (+1) or leaves (−1)."""
-    for v in range(scratch.shape[0]):
-        scratch[v] = phist[g, v]
-    for s in range(private.shape[0]):
-        scratch[first[s] + private[s, i]] += sign
-    return group_holds(scratch, whole, first, kinds, numbers)
-
-
-@scan_helper
 def _scan_groups(
-    space: Any,
-    classes: Any,
-    i: int,
-    columns: Any,
-    hists: Any,
-    costs: Any,
-    stop: int,
-    query: Any,
-    spare: Any,
-    out: Any,
+    records: Any, i: int, columns: Any, hists: Any, costs: Any, stop: int, scratch: Any
 ) -> None:
     """Write the rise of the cost of each of the first groups if row i (the query) joined it."""
+    query, spare, out = scratch.query, scratch.spare, scratch.out
     for y in range(hists.shape[0]):
-        own = np.int64(1 if classes[i] == y else 0)
-        charge_scan(space, columns, query, own, hists[y], y, ZERO, stop, spare, out)
+        own = np.int64(1 if records.classes[i] == y else 0)
+        charge_scan(records.space, columns, query, own, hists[y], y, ZERO, stop, spare, out)
     for h in range(stop):
         out[h] -= costs[h]
 
 
-@scan_helper
-def _note_change(
-    g: int,
-    query: Any,
-    hists: Any,
-    cost: int,
-    recent: Any,
-    recent_hists: Any,
-    recent_costs: Any,
-    recent_ids: Any,
-    slot: Any,
-    n_recent: Any,
-    changed: Any,
-) -> None:
-    """Keep the new state of group g, whose closure is the query, among the recently changed."""
-    changed[g] = True
-    if slot[g] < 0:
-        slot[g] = n_recent[0]
-        recent_ids[n_recent[0]] = g
-        n_recent[0] += 1
-    store_query(recent, slot[g], query)
-    for y in range(hists.shape[0]):
-        recent_hists[y, slot[g]] = hists[y, g]
-    recent_costs[slot[g]] = cost
+@helper
+def _note_change(groups: Any, g: int, query: Any, recent: Any) -> None:
+    """Keep the new state of group g among the recently changed."""
+    recent.changed[g] = True
+    if recent.slot[g] < 0:
+        recent.slot[g] = recent.count[0]
+        recent.ids[recent.count[0]] = g
+        recent.count[0] += 1
+    at = recent.slot[g]
+    load_codes(groups.columns, g, query)
+    store_query(recent.columns, at, query)
+    for y in range(groups.hists.shape[0]):
+        recent.hists[y, at] = groups.hists[y, g]
+    recent.costs[at] = groups.costs[g]
 
 
 @kernel
-def list_recent(
-    space: Any,
-    groups: Any,
-    hists: Any,
-    costs: Any,
-    query: Any,
-    changed: Any,
-    recent: Any,
-    recent_hists: Any,
-    recent_costs: Any,
-    recent_ids: Any,
-    slot: Any,
-    n_recent: Any,
-) -> None:
+def list_recent(groups: Any, query: Any, recent: Any) -> None:
     """Begin a pass: collect the groups that changed in the last one."""
-    slot[:] = -1
-    n_recent[0] = 0
-    for g in range(changed.shape[0]):
-        if changed[g]:
-            load_query(space, groups, g, query)
-            _note_change(
-                g,
-                query,
-                hists,
-                costs[g],
-                recent,
-                recent_hists,
-                recent_costs,
-                recent_ids,
-                slot,
-                n_recent,
-                changed,
-            )
-            changed[g] = False
+    recent.slot[:] = -1
+    recent.count[0] = 0
+    for g in range(recent.changed.shape[0]):
+        if recent.changed[g]:
+            _note_change(groups, g, query, recent)
+            recent.changed[g] = False
 
 
 @kernel
 def sequential_pass(
-    space: Any,
-    cols: Any,
-    classes: Any,
-    label: Any,
-    head: Any,
-    after: Any,
-    before: Any,
-    size: Any,
+    records: Any,
     groups: Any,
-    hists: Any,
-    costs: Any,
-    ids: Any,
-    private: Any,
-    whole: Any,
-    first: Any,
-    kinds: Any,
-    numbers: Any,
-    phist: Any,
-    scratch: Any,
+    rules: Any,
+    looks: Any,
+    recent: Any,
     start: int,
     stop: int,
-    query: Any,
-    rest_query: Any,
-    spare: Any,
-    out: Any,
     now: int,
-    seen: Any,
-    floor: Any,
-    gains: Any,
-    recent: Any,
-    recent_hists: Any,
-    recent_costs: Any,
-    recent_ids: Any,
-    slot: Any,
-    n_recent: Any,
-    changed: Any,
+    scratch: Any,
 ) -> int:
     """Steps 2 to 8 of Algorithm 1 (4 to 13 of Algorithm 2) for rows start..stop.
 
     Returns how many rows moved. Groups that lose their last row keep their number with size 0.
-    This is pass ``now``; row i looked last in pass ``seen`` and found ``floor`` as the least rise
-    of another group and ``gains`` as what its own group would save.
-    ``recent`` holds the closures of all groups that changed in the last pass or in this one.
+    This is pass ``now``.
     """
-    n_groups = size.shape[0]
-    n_classes = hists.shape[0]
+    query, hist, out = scratch.query, scratch.hist, scratch.out
+    n_groups = groups.size.shape[0]
+    with_rules = rules.kinds.shape[0] > 0
     moved = 0
     none = np.int64(1) << 62
     for i in range(start, stop):
-        j = label[i]
-        alone = size[j] == 1
-        looked_before = seen[i] == now - 1
+        j = np.int64(groups.label[i])
+        alone = groups.size[j] == 1
+        looked_before = looks.seen[i] == now - 1
         # nothing to do if neither the row's own group nor any other changed since it looked
-        settled = looked_before and slot[j] < 0 and floor[i] >= gains[i]
-        if settled and n_recent[0] == 0:
-            seen[i] = now
+        unchanged = looked_before and recent.slot[j] < 0
+        if unchanged and looks.floor[i] >= looks.gains[i] and recent.count[0] == 0:
+            looks.seen[i] = now
             continue
-        if (
-            kinds.shape[0] > 0
-            and not alone
-            and not _stays_private(phist, j, i, -1, private, whole, first, kinds, numbers, scratch)
-        ):
+        stuck = with_rules and not alone and not holds_with(groups, rules, j, i, LEAVES, hist)
+        if stuck:
             continue
         if alone:
-            gains[i] = none
-        elif not (looked_before and slot[j] < 0):
-            gains[i] = costs[j] - _rest_cost(
-                space, cols, classes, i, j, head, after, hists, rest_query
-            )
-        gain = gains[i]
-        if n_classes == 1 and gain == 0:
-            floor[i] = 0
-            seen[i] = now
+            looks.gains[i] = none
+        elif not unchanged:
+            looks.gains[i] = gain_without(records, groups, i, query)
+        gain = looks.gains[i]
+        if groups.hists.shape[0] == 1 and gain == 0:
+            looks.floor[i] = 0
+            looks.seen[i] = now
             continue  # joining never pays back: nothing to gain by leaving
-        load_query(space, cols, i, query)
-        partly = looked_before and floor[i] >= gain and 2 * n_recent[0] < n_groups
-        looked = recent_ids if partly else ids
-        n_looked = n_recent[0] if partly else n_groups
+        load_query(records.space, records.columns, i, query)
+        partly = looked_before and looks.floor[i] >= gain and 2 * recent.count[0] < n_groups
+        n_looked = recent.count[0] if partly else n_groups
         _scan_groups(
-            space,
-            classes,
+            records,
             i,
-            recent if partly else groups,
-            recent_hists if partly else hists,
-            recent_costs if partly else costs,
+            recent.columns if partly else groups.columns,
+            recent.hists if partly else groups.hists,
+            recent.costs if partly else groups.costs,
             n_looked,
-            query,
-            spare,
-            out,
+            scratch,
         )
         best = np.int64(-1)
         least = none
         for r in range(n_looked):
             if out[r] > least:
                 continue
-            h = looked[r]
-            if h == j or size[h] <= 0 or (out[r] == least and h > best):
+            h = recent.ids[r] if partly else np.int64(r)
+            if h == j or groups.size[h] <= 0 or (out[r] == least and h > best):
                 continue
             # a group that may not take the row may do so only after it has changed
-            if (
-                kinds.shape[0] > 0
-                and out[r] < gain
-                and not _stays_private(
-                    phist, h, i, 1, private, whole, first, kinds, numbers, scratch
-                )
-            ):
+            could = out[r] < gain and with_rules
+            if could and not holds_with(groups, rules, h, i, JOINS, hist):
                 continue
             least = out[r]
             best = h
-        floor[i] = min(floor[i], least) if partly else least
-        seen[i] = now
-        if least >= gain:
-            best = np.int64(-1)
-        if best < 0:
+        looks.floor[i] = min(looks.floor[i], least) if partly else least
+        looks.seen[i] = now
+        if best < 0 or least >= gain:
             continue
-        rest = np.int64(0)
-        if not alone:
-            rest = _rest_cost(space, cols, classes, i, j, head, after, hists, rest_query)
-        _unlink(i, j, head, after, before)
-        _link(i, best, head, after, before)
-        label[i] = best
-        size[j] -= 1
-        size[best] += 1
-        hists[classes[i], j] -= 1
-        hists[classes[i], best] += 1
-        for s in range(private.shape[0]):
-            phist[j, first[s] + private[s, i]] -= 1
-            phist[best, first[s] + private[s, i]] += 1
-        if not alone:
-            store_query(groups, j, rest_query)
-            _note_change(
-                j,
-                rest_query,
-                hists,
-                rest,
-                recent,
-                recent_hists,
-                recent_costs,
-                recent_ids,
-                slot,
-                n_recent,
-                changed,
-            )
-        costs[j] = rest
-        costs[best] += least
-        load_query(space, groups, best, query)
-        absorb(space, cols, query, i)
-        store_query(groups, best, query)
-        _note_change(
-            best,
-            query,
-            hists,
-            costs[best],
-            recent,
-            recent_hists,
-            recent_costs,
-            recent_ids,
-            slot,
-            n_recent,
-            changed,
-        )
+        take_out(groups, rules, records.classes, i)
+        if alone:
+            groups.costs[j] = 0
+        else:
+            if groups.pillar[i]:
+                close_group(records, groups, j, query)
+            else:
+                groups.costs[j] -= gain
+            _note_change(groups, j, query, recent)
+        put_in(groups, rules, records.classes, i, best)
+        groups.pillar[i] = widen(records.columns, groups, best, i, query)
+        groups.costs[best] += least
+        _note_change(groups, best, query, recent)
         moved += 1
     return moved

@@ -19,7 +19,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["MIXED8", "MIXED16", "MIXED32", "Columns", "Query", "Space"]
+__all__ = [
+    "MIXED8",
+    "MIXED16",
+    "MIXED32",
+    "ClosedGroups",
+    "Columns",
+    "Query",
+    "Records",
+    "Scratch",
+    "Space",
+]
 
 Array = np.ndarray[Any, Any]
 
@@ -66,6 +76,14 @@ class Space(NamedTuple):
     log_part: Array  # int64 [weights, rows + 1]: the same times beta, for the class mass
 
 
+class Records(NamedTuple):
+    """All rows of a table, which a search reads and never writes."""
+
+    space: Any  # Space
+    columns: Any  # Columns: closures of the single rows
+    classes: Array  # int32 [rows]: sensitive value, 0 if costs do not look at it
+
+
 class Query(NamedTuple):
     """One closure, prepared for scanning: its codes and what leaving each level costs."""
 
@@ -82,3 +100,21 @@ class Query(NamedTuple):
     chigh: Array
     bits: Array  # uint64 [words]
     mass: Array  # int64 [1 + classes, sets]
+
+
+class ClosedGroups(NamedTuple):
+    """Closures, members per sensitive value, total costs and sizes; a group of size 0 is gone."""
+
+    columns: Any  # Columns
+    hists: Array  # int64 [classes, groups]
+    costs: Array  # int64 [groups]
+    sizes: Array  # int64 [groups]
+
+
+class Scratch(NamedTuple):
+    """Where one row or group is compared with all groups."""
+
+    query: Any  # Query
+    spare: Array  # cost type [groups]
+    out: Array  # int64 [groups]
+    hist: Array  # int64 [sensitive values]

@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.measure.base import Measure
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures
+from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,12 +73,8 @@ def _distinct(
 ) -> tuple[NDArray[np.integer[Any]], NDArray[np.int64]]:
     """Return the distinct rows, sorted by the first attribute, then the second, …; and counts."""
     codes = [attribute.codes for attribute in attributes]
-    rows = np.lexsort(codes[::-1])
-    table = np.column_stack([column[rows] for column in codes])
-    first = np.ones(len(table), dtype=bool)
-    first[1:] = (table[1:] != table[:-1]).any(axis=1)
-    starts = np.flatnonzero(first)
-    return table[starts], np.diff(np.append(starts, len(table)))
+    distinct = Partition.of_equal_rows(codes[::-1])
+    return np.column_stack([column[distinct.heads] for column in codes]), distinct.sizes
 
 
 def _blocks(n_tuples: int, n_groups: int) -> Iterator[slice]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,14 +32,9 @@ _L_KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class PrivateArrays:
-    """Sensitive codes, whole histograms and models for `kernels.private.group_holds`.
+    """Sensitive codes, whole histograms and models for `kernels.private.group_holds`."""
 
-    Attributes:
-        arrays: codes [columns, rows], histogram of all rows, where each column begins in it, kind
-            of each model, and (parameter, c, column) of each model.
-    """
-
-    arrays: tuple[NDArray[Any], ...]
+    rules: private.Rules
 
     @classmethod
     def of(cls, table: EncodedTable, models: Sequence[PrivacyModel]) -> PrivateArrays:
@@ -65,7 +60,7 @@ class PrivateArrays:
         first = np.cumsum([0, *(s.size for s in sensitive)]).astype(np.int64)
         whole = [np.bincount(s.codes, minlength=s.size) for s in sensitive]
         return cls(
-            (
+            private.Rules(
                 codes,
                 np.concatenate([*whole, np.empty(0)]).astype(np.int64),
                 first,
@@ -81,7 +76,15 @@ class PrivateArrays:
 
     def scratch(self) -> NDArray[np.int64]:
         """Return room for the histograms of one group."""
-        return np.zeros(len(self.arrays[1]), np.int64)
+        return np.zeros(len(self.rules.whole), np.int64)
+
+    def histograms(self, labels: NDArray[np.int32], n_groups: int) -> NDArray[np.int64]:
+        """Return the histograms of each group; of a single one where no model looks at values."""
+        rules = self.rules
+        found = np.zeros((n_groups if len(rules.private) else 1, len(rules.whole)), np.int64)
+        for s, codes in enumerate(rules.private):
+            np.add.at(found, (labels, rules.first[s] + codes), 1)
+        return found
 
 
 def _numbers(model: PrivacyModel) -> tuple[int, float, float]:

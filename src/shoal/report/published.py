@@ -164,10 +164,8 @@ def read_groups(
         )
         raise DataError(message)
     columns = [_cells_of(attribute, published) for attribute in table.attributes]
-    classes = np.zeros(published.height, dtype=np.int64)
-    for cells, codes in columns:
-        _, classes = np.unique(classes * (len(cells) + 1) + codes, return_inverse=True)
-    first = np.unique(classes, return_index=True)[1]
+    equal = Partition.of_equal_rows([codes for _, codes in reversed(columns)])
+    classes, first = equal.labels.astype(np.int64), equal.heads
     closures = tuple(
         CellReader(attribute, style or Style()).closures(cells, codes[first])
         for attribute, (cells, codes) in zip(table.attributes, columns, strict=True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from shoal.hierarchy import canonical_label
 from shoal.kernels.assign import assign_rows
-from shoal.kernels.space import Columns
+from shoal.kernels.space import ClosedGroups, Columns
 from shoal.measure.base import CostModel
 from shoal.search.enforce import GroupState
 from shoal.search.scan import Scanner
@@ -94,25 +94,13 @@ class FittedGroups:
         hists = np.concatenate((self.hists, ones), axis=1)
         costs = np.concatenate((self.costs, np.zeros(n_rows, np.int64)))
         labels = np.empty(n_rows, np.int64)
-        query = scanner.query()
-        spare, out = np.empty(n_groups, scanner.dtype), np.empty(n_groups, np.int64)
+        groups = ClosedGroups(columns, hists, costs, np.empty(0, np.int64))
+        scratch = scanner.scratch(n_groups)
         first = np.int64(n_groups)
         for start in range(n_groups, n_groups + n_rows, int(_SLICE)):
             begin = np.int64(start)
             end = min(begin + _SLICE, first + n_rows)
-            assign_rows(
-                scanner.space,
-                columns,
-                hists,
-                costs,
-                first,
-                begin,
-                end,
-                query,
-                spare,
-                out,
-                labels,
-            )
+            assign_rows(scanner.space, groups, first, begin, end, scratch, labels)
         return labels
 
 

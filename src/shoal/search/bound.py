@@ -41,6 +41,7 @@ from shoal.measure.base import CostMeasure, CostModel
 from shoal.measure.forms import CountForm, IndicatorForm, LinearForm, LogForm, TreeForm
 from shoal.scores import create_measure
 from shoal.search.scan import Scanner
+from shoal.table.partition import Partition
 from shoal.threads import Pieces
 
 if TYPE_CHECKING:
@@ -144,8 +145,8 @@ def bound_table(
             "exists; lower k or add rows."
         )
     model = CostModel.bind(checked, table)
-    first, mult = distinct_tuples(table)
-    tuples = table.take(first)
+    distinct = Partition.of_equal_rows([attribute.codes for attribute in table.attributes])
+    mult, tuples = distinct.sizes, table.take(distinct.heads)
     scanner = Scanner.build(tuples, model)
     costs, order = _least_costs(tuples, scanner, mult, k, threads, progress)
     units = float(np.sum(costs * mult[order])) - table.n_rows * _rounding(model, scanner.scale)
@@ -184,17 +185,6 @@ def gap_of(loss: float, bound: float) -> float:
     return 1.0 if loss <= 1e-12 else float("inf")
 
 
-def distinct_tuples(table: EncodedTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return one row of each distinct tuple of quasi-identifiers, and how many rows have it."""
-    order = np.lexsort([attribute.codes for attribute in table.attributes])
-    new = np.zeros(len(order), np.bool_)
-    new[0] = True
-    for attribute in table.attributes:
-        new[1:] |= np.diff(attribute.codes[order].astype(np.int64)) != 0
-    starts = np.append(np.flatnonzero(new), len(order))
-    return order[starts[:-1]].astype(np.int64), np.diff(starts).astype(np.int64)
-
-
 def _least_costs(
     table: EncodedTable,
     scanner: Scanner,
@@ -207,7 +197,7 @@ def _least_costs(
     from shoal.kernels.bound import least_closures
 
     rows = BlockedRows.cut(table, scanner, BLOCK_ROWS)
-    ordered = mult[rows.ids]
+    ordered = mult[rows.blocks.ids]
     n = len(ordered)
     out = np.empty(n, np.int64)
     share = min(MOST_WORK, WORK // n)
@@ -215,7 +205,7 @@ def _least_costs(
     def work(scratch: tuple[Any, Any], start: int) -> None:
         query, room = scratch
         least_closures(
-            scanner.space, rows.columns, ordered, rows.starts, rows.blocks, AROUND, start,
+            scanner.space, rows.blocks, ordered, AROUND, start,
             min(n, start + SLICE), k, share, query, room, out,
         )  # fmt: skip
 
@@ -236,7 +226,7 @@ def _least_costs(
             done += SLICE * len(ended)
             if progress is not None:
                 progress(min(done, n), n, "bounding")
-    return out, rows.ids
+    return out, rows.blocks.ids
 
 
 def _scratch(scanner: Scanner, rows: BlockedRows, n: int) -> Any:
@@ -247,7 +237,7 @@ def _scratch(scanner: Scanner, rows: BlockedRows, n: int) -> Any:
     levels = int(np.diff(first).max()) if n_trees else 0
     return BoundScratch(
         np.empty(max(rows.longest, BLOCK_ROWS), scanner.dtype),
-        np.empty(len(rows.starts) - 1, np.int64),
+        np.empty(rows.n_blocks, np.int64),
         np.empty(n, np.int64),
         np.empty(n, np.int64),
         np.empty(n, np.int64),

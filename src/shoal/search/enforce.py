@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.errors import PromiseError
-from shoal.kernels.merge import close_groups, merge_groups, nearest_group
+from shoal.kernels.groups import (
+    Groups,
+    close_groups,
+    link_members,
+    merge_groups,
+    nearest_group,
+)
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -19,11 +25,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from shoal.kernels.space import Columns
     from shoal.privacy import PrivacyModel
+    from shoal.privacy.arrays import PrivateArrays
     from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
-__all__ = ["GroupState", "enforce", "violations"]
+__all__ = ["GroupState", "enforce", "open_groups", "violations"]
 
 
 class GroupState:
@@ -33,47 +41,36 @@ class GroupState:
         """Compute the state of every group."""
         self.scanner = scanner
         self.n_groups = partition.n_groups
-        self.groups = scanner.groups(self.n_groups)
-        self.hists = np.zeros((scanner.n_classes, self.n_groups), np.int64)
-        self.costs = np.zeros(self.n_groups, np.int64)
-        self.alive = np.ones(self.n_groups, np.bool_)
-        self.query = scanner.query()
-        self.spare = np.empty(self.n_groups, scanner.dtype)
-        self.out = np.empty(self.n_groups, np.int64)
+        self.closed = scanner.closed(self.n_groups)
+        self.scratch = scanner.scratch(self.n_groups)
         self.into = np.arange(self.n_groups)
-        close_groups(
-            scanner.space,
-            scanner.rows,
-            partition.order,
-            partition.starts,
-            scanner.classes,
-            self.query,
-            self.groups,
-            self.hists,
-            self.costs,
-        )
+        query = self.scratch.query
+        close_groups(scanner.records, partition.order, partition.starts, query, self.closed)
+
+    @property
+    def groups(self) -> Columns:
+        """Closure of each group."""
+        columns: Columns = self.closed.columns
+        return columns
+
+    @property
+    def hists(self) -> NDArray[np.int64]:
+        """Members of each group per sensitive value."""
+        return self.closed.hists
+
+    @property
+    def costs(self) -> NDArray[np.int64]:
+        """Total cost of each group."""
+        return self.closed.costs
 
     def nearest(self, g: int) -> int:
         """Return the group whose union with g costs least more, −1 if there is no other."""
-        best: int = nearest_group(
-            self.scanner.space,
-            self.groups,
-            self.hists,
-            self.costs,
-            self.alive,
-            g,
-            self.n_groups,
-            self.query,
-            self.spare,
-            self.out,
-        )
+        best: int = nearest_group(self.scanner.space, self.closed, g, self.scratch)
         return best
 
     def merge(self, g: int, h: int) -> None:
         """Merge group h into group g."""
-        merge_groups(
-            self.scanner.space, self.groups, self.hists, self.costs, self.alive, g, h, self.query
-        )
+        merge_groups(self.scanner.space, self.closed, g, h, self.scratch.query)
         self.into[h] = g
 
     def roots(self) -> NDArray[np.int64]:
@@ -84,6 +81,31 @@ class GroupState:
             if np.array_equal(further, into):
                 return into
             into = further
+
+
+def open_groups(
+    scanner: Scanner, partition: Partition, private: PrivateArrays, places: int
+) -> Groups:
+    """Return the groups of a partition ready for single rows to move, and room for new ones.
+
+    Places without a group have a closure that may be looked at, but no rows.
+    """
+    state, used, n = GroupState(scanner, partition), partition.n_groups, scanner.n_rows
+    columns = scanner.groups(places)
+    for target, source in zip(columns, state.groups, strict=True):
+        target[:, :used] = source
+        target[:, used:] = 0
+    hists = np.zeros((scanner.n_classes, places), np.int64)
+    hists[:, :used] = state.hists
+    costs = np.zeros(places, np.int64)
+    costs[:used] = state.costs
+    label = partition.labels.copy()
+    head, size = np.empty(places, np.int64), np.empty(places, np.int64)
+    after, before = np.empty(n, np.int64), np.empty(n, np.int64)
+    link_members(label, head, after, before, size)
+    phist = private.histograms(label, places)
+    pillar = np.ones(n, np.bool_)  # any row may be one until its group is walked through
+    return Groups(label, head, after, before, size, columns, hists, costs, phist, pillar)
 
 
 def violations(

@@ -21,12 +21,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.kernels.groups import Groups, Rules, Undo
-from shoal.kernels.rebuild import N_BUCKETS, rebuild_groups
-from shoal.kernels.refine import dissolve_groups, relocate_rows
-from shoal.kernels.sequential import link_members
+from shoal.kernels.refine import Undo, dissolve_groups, relocate_rows
+from shoal.kernels.refine_rebuild import N_BUCKETS, RebuildScratch, rebuild_groups
 from shoal.privacy.arrays import PrivateArrays
-from shoal.search.enforce import GroupState
+from shoal.search.enforce import open_groups
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -130,22 +128,19 @@ class _Search:
         self.capacity = max(partition.n_groups, n // k) + 1
         self.limit = self._places(partition.n_groups)
         private = PrivateArrays.of(table, privacy)
-        self.rules = Rules(*private.arrays)
-        self.groups = _state(scanner, partition, self.capacity, self.rules)
-        self.scratch = private.scratch()
-        self.query = scanner.query()
-        self.spare = np.empty(max(self.capacity, n), scanner.dtype)
-        self.out = np.empty(self.capacity, np.int64)
-        self.members = np.empty(n, np.int64)
+        self.rules = private.rules
+        self.groups = open_groups(scanner, partition, private, self.capacity)
+        self.scratch = scanner.scratch(max(self.capacity, n), len(self.rules.whole))
         self.undo = Undo(
             np.zeros(self.capacity, np.bool_),
             scanner.groups(self.capacity),
             np.empty(self.capacity, np.int64),
             np.empty(n, np.bool_),
+            np.empty(n, np.int64),
         )
         reach = effort.reach * k
         most = min(n, max(4 * reach, 64))
-        self.rebuild_scratch = (
+        self.rebuild_scratch = RebuildScratch(
             np.empty(n, scanner.dtype),
             np.zeros(n, np.int64),
             np.zeros(N_BUCKETS, np.int64),
@@ -153,10 +148,8 @@ class _Search:
             scanner.groups(most),
             np.empty(most, np.bool_),
             np.empty(n + 1, np.int64),
-            np.zeros(self.capacity, np.int64),
-            self.members,
             np.empty(n + 1, np.int64),
-            self.undo,
+            np.zeros(self.capacity, np.int64),
         )
 
     def run(self) -> Partition:
@@ -220,36 +213,13 @@ class _Search:
         order = self.rng.permutation(self.n)
         for start, stop in self._slices(self.n, self.limit):
             self.progress(start, self.n, f"refining, sweep {number + 1}")
-            relocate_rows(
-                *self._base(),
-                order,
-                start,
-                stop,
-                self.k,
-                self.limit,
-                self.query,
-                self.spare,
-                self.out,
-                self.scratch,
-            )
+            relocate_rows(*self._base(), order[start:stop], self.k, self.limit, self.scratch)
 
     def _dissolve(self, number: int) -> None:
         order = self._dearest_first(0)
         for start, stop in self._slices(len(order), self.limit * self.k):
             self.progress(start, len(order), f"refining, sweep {number + 1}")
-            dissolve_groups(
-                *self._base(),
-                order,
-                start,
-                stop,
-                self.limit,
-                self.query,
-                self.spare,
-                self.out,
-                self.scratch,
-                self.members,
-                self.undo,
-            )
+            dissolve_groups(*self._base(), order[start:stop], self.limit, self.scratch, self.undo)
 
     def _rebuild(self, seeds: NDArray[np.int64], number: int, *, apart: bool) -> None:
         work = self.limit * self.k + 4 * self.n
@@ -257,43 +227,15 @@ class _Search:
             self.progress(start, len(seeds), f"refining, sweep {number + 1}")
             rebuild_groups(
                 *self._base(),
-                seeds,
+                seeds[start:stop],
                 apart,
-                start,
-                stop,
                 self.k,
                 self.limit,
                 self.effort.reach * self.k,
-                self.query,
-                self.spare,
-                self.out,
                 self.scratch,
-                *self.rebuild_scratch,
+                self.undo,
+                self.rebuild_scratch,
             )
 
     def _base(self) -> tuple[object, ...]:
-        scanner = self.scanner
-        return scanner.space, scanner.rows, scanner.classes, self.groups, self.rules
-
-
-def _state(scanner: Scanner, partition: Partition, capacity: int, rules: Rules) -> Groups:
-    state = GroupState(scanner, partition)
-    used = partition.n_groups
-    columns = scanner.groups(capacity)
-    for target, source in zip(columns, state.groups, strict=True):
-        target[:] = 0
-        target[:, :used] = source
-    hists = np.zeros((scanner.n_classes, capacity), np.int64)
-    hists[:, :used] = state.hists
-    costs = np.zeros(capacity, np.int64)
-    costs[:used] = state.costs
-    n = scanner.n_rows
-    label = partition.labels.copy()
-    head, size = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
-    after, before = np.empty(n, np.int64), np.empty(n, np.int64)
-    link_members(label, head, after, before, size)
-    phist = np.zeros((capacity if len(rules.kinds) else 1, len(rules.whole)), np.int64)
-    for s, codes in enumerate(rules.private):
-        np.add.at(phist, (label, rules.first[s] + codes), 1)
-    pillar = np.ones(n, np.bool_)  # any row may be one until its group is walked through
-    return Groups(label, head, after, before, size, columns, hists, costs, phist, pillar)
+        return self.scanner.records, self.groups, self.rules

@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import OptionError
-from shoal.kernels.space import MIXED8, MIXED16, Columns, Query, Space
+from shoal.kernels.space import (
+    MIXED8,
+    MIXED16,
+    ClosedGroups,
+    Columns,
+    Query,
+    Records,
+    Scratch,
+    Space,
+)
 from shoal.measure.forms import (
     CountForm,
     IndicatorForm,
@@ -35,7 +44,7 @@ if TYPE_CHECKING:
     from shoal.measure.forms import Form
     from shoal.table.encode import Attribute, EncodedTable
 
-__all__ = ["MAX_SET_VALUES", "Scanner"]
+__all__ = ["MAX_SET_VALUES", "Scanner", "take_columns", "take_groups"]
 
 NARROW_LIMIT = 0xFFFF
 WIDE_LIMIT = 1 << 30
@@ -74,6 +83,11 @@ class Scanner:
         dtype: np.dtype[Any] = self.space.full.dtype
         return dtype
 
+    @property
+    def records(self) -> Records:
+        """All rows as kernels take them."""
+        return Records(self.space, self.rows, self.classes)
+
     def groups(self, n_groups: int) -> Columns:
         """Return uninitialised columns for the closures of n_groups groups."""
         low = np.empty((self.rows.low.shape[0], n_groups), self.dtype)
@@ -87,6 +101,27 @@ class Scanner:
             clow,
             np.empty_like(clow),
             np.empty((self.rows.bits.shape[0], n_groups), np.uint64),
+        )
+
+    def closed(self, n_groups: int) -> ClosedGroups:
+        """Return groups whose closures are yet to be computed, all of them without rows."""
+        return ClosedGroups(
+            self.groups(n_groups),
+            np.zeros((self.n_classes, n_groups), np.int64),
+            np.zeros(n_groups, np.int64),
+            np.zeros(n_groups, np.int64),
+        )
+
+    def scratch(self, n_groups: int, n_values: int = 0) -> Scratch:
+        """Return what is needed to compare a row or group with n_groups groups.
+
+        ``n_values`` counts the sensitive values that privacy models look at.
+        """
+        return Scratch(
+            self.query(),
+            np.empty(n_groups, self.dtype),
+            np.empty(n_groups, np.int64),
+            np.zeros(n_values, np.int64),
         )
 
     def query(self) -> Query:
@@ -138,6 +173,16 @@ def take_columns(columns: Columns, rows: NDArray[np.integer[Any]]) -> Columns:
         clow,
         clow if columns.chigh is columns.clow else np.ascontiguousarray(columns.chigh[:, rows]),
         np.ascontiguousarray(columns.bits[:, rows]),
+    )
+
+
+def take_groups(groups: ClosedGroups, chosen: NDArray[np.integer[Any]]) -> ClosedGroups:
+    """Return these groups, in this order."""
+    return ClosedGroups(
+        take_columns(groups.columns, chosen),
+        np.ascontiguousarray(groups.hists[:, chosen]),
+        groups.costs[chosen],
+        groups.sizes[chosen],
     )
 
 

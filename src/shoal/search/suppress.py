@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.kernels.outliers import marginal_costs
+from shoal.kernels.suppress import EndsScratch, marginal_costs
 from shoal.search.enforce import GroupState
 
 if TYPE_CHECKING:
@@ -42,19 +42,8 @@ def find_outliers(scanner: Scanner, partition: Partition, at_most: int) -> NDArr
     state = GroupState(scanner, partition)
     gain = np.zeros(scanner.n_rows, np.int64)
     longest = int(partition.sizes.max(initial=1))
-    marginal_costs(
-        scanner.space,
-        scanner.rows,
-        partition.order,
-        partition.starts,
-        scanner.classes,
-        state.hists,
-        state.costs,
-        scanner.query(),
-        scanner.query(),
-        scanner.groups(longest),
-        gain,
-    )
+    scratch = EndsScratch(scanner.query(), scanner.query(), scanner.groups(longest))
+    marginal_costs(scanner.records, partition.order, partition.starts, state.closed, scratch, gain)
     gain -= everything_cost(scanner)[scanner.classes]
     ranked = np.lexsort((np.arange(scanner.n_rows), -gain))[:at_most]
     return ranked[gain[ranked] > 0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -73,6 +73,24 @@ class Partition:
             labels[np.asarray(rows, dtype=np.int64)] = label
         return cls(labels, len(groups))
 
+    @classmethod
+    def of_equal_rows(cls, columns: Sequence[NDArray[np.integer[Any]]]) -> Partition:
+        """Group the rows that are equal in every column: one group per distinct tuple.
+
+        Groups are numbered in the order of their tuples, the last column counting most.
+        """
+        order = np.lexsort(columns)
+        new = np.zeros(len(order), np.bool_)
+        new[:1] = True
+        for column in columns:
+            ranked = column[order]
+            new[1:] |= ranked[1:] != ranked[:-1]
+        labels = np.empty(len(order), np.int32)
+        labels[order] = np.cumsum(new) - 1
+        found = cls(labels, int(np.count_nonzero(new)))
+        found.__dict__["order"] = order  # no need to sort again: equal rows are in row order
+        return found
+
     @property
     def n_rows(self) -> int:
         """Number of rows of the table, suppressed ones included."""
@@ -103,6 +121,11 @@ class Partition:
     def starts(self) -> NDArray[np.int64]:
         """Where each group begins in `order`; one entry more than groups."""
         return np.concatenate(([0], np.cumsum(self.sizes))).astype(np.int64)
+
+    @cached_property
+    def heads(self) -> NDArray[np.int64]:
+        """First row of each group."""
+        return self.order[self.starts[:-1]]
 
     def rows_of(self, group: int) -> NDArray[np.int64]:
         """Row numbers of one group, ascending."""

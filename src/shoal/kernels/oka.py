@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal.kernels.blocks import block_at, bound_scan, close_inside, least_of
 from shoal.kernels.codes import store_query
-from shoal.kernels.jit import inlined_helper, kernel, scan_helper
+from shoal.kernels.jit import helper, inlined_helper, kernel
 from shoal.kernels.scan import absorb, charge_scan, join_scan, load_query
 
 ZERO = np.int64(0)
@@ -24,7 +24,33 @@ REFRESH = 16
 CHUNK = 64
 Array = np.ndarray[Any, Any]
 
-__all__ = ["CentroidBlocks", "Centroids", "assign_rows", "centroid_distances", "start_clusters"]
+__all__ = [
+    "CentroidBlocks",
+    "Centroids",
+    "OkaRecords",
+    "OkaScratch",
+    "assign_rows",
+    "centroid_distances",
+    "start_clusters",
+]
+
+
+class OkaRecords(NamedTuple):
+    """All records, and what they mean."""
+
+    space: Any  # Space
+    columns: Any  # Columns
+    closures: Any  # the same Columns without linear ones, which have means instead
+    classes: Array  # int32 [records]
+
+
+class OkaScratch(NamedTuple):
+    """Where one record is compared with the clusters of a block."""
+
+    query: Any  # Query
+    joined: Any  # Query without linear columns: the cluster that the record joins
+    spare: Array  # cost type [longest block]
+    out: Array  # int64 [longest block]
 
 
 class Centroids(NamedTuple):
@@ -83,11 +109,11 @@ def _rounded(full: Any, place: Any, c: Any, i: int, g: int) -> int:
     return total
 
 
-@scan_helper
-def _scan_all(
-    space: Any, place: Any, c: Any, i: int, b: int, blocks: Any, query: Any, spare: Any, out: Any
-) -> None:
+@helper
+def _scan_all(records: Any, c: Any, i: int, b: int, blocks: Any, scratch: Any) -> None:
     """Find the cluster of block b closest to record i where costs depend on sensitive values."""
+    space, place, out = records.space, records.columns.low, scratch.out
+    query, spare = scratch.query, scratch.spare
     start = blocks.starts[b]
     stop = blocks.starts[b + 1]
     for y in range(c.hists.shape[0]):
@@ -104,26 +130,16 @@ def _scan_all(
 
 
 @inlined_helper
-def _scan_block(
-    space: Any,
-    place: Any,
-    c: Any,
-    i: int,
-    b: int,
-    best: int,
-    blocks: Any,
-    query: Any,
-    spare: Any,
-    out: Any,
-) -> None:
+def _scan_block(records: Any, c: Any, i: int, b: int, best: int, blocks: Any, scratch: Any) -> None:
     """Find the cluster of block b closest to record i, if it is no farther than best.
 
     Rounding a mean down changes the distance by less than the size per linear column.
     """
+    space, place, spare = records.space, records.columns.low, scratch.spare
     start = blocks.starts[b]
     stop = blocks.starts[b + 1]
     m = stop - start
-    join_scan(space, c.columns, query, ZERO, start, stop, spare)
+    join_scan(space, c.columns, scratch.query, ZERO, start, stop, spare)
     low = least_of(spare, ZERO, m)
     off = np.int64(space.full.shape[0])
     size = blocks.least[b]
@@ -161,9 +177,7 @@ def _scan_block(
 
 
 @inlined_helper
-def _closest_cluster(
-    space: Any, place: Any, c: Any, blocks: Any, i: int, query: Any, spare: Any, out: Any
-) -> int:
+def _closest_cluster(records: Any, c: Any, blocks: Any, i: int, scratch: Any) -> int:
     """Return the live cluster closest to record i (the query); ties go to the lowest number."""
     n_blocks = blocks.least.shape[0]
     first = np.int64(0)
@@ -180,9 +194,9 @@ def _closest_cluster(
             continue
         if blocks.nearest[b] < 0:
             if c.hists.shape[0] > 1:
-                _scan_all(space, place, c, i, b, blocks, query, spare, out)
+                _scan_all(records, c, i, b, blocks, scratch)
             else:
-                _scan_block(space, place, c, i, b, least, blocks, query, spare, out)
+                _scan_block(records, c, i, b, least, blocks, scratch)
         near = blocks.nearest[b]
         d = blocks.bound[b]
         if near >= 0 and (d < least or (d == least and c.numbers[near] < c.numbers[best])):
@@ -202,7 +216,7 @@ def _bounds(space: Any, blocks: Any, query: Any) -> None:
         blocks.nearest[b] = -1
 
 
-@scan_helper
+@helper
 def _describe(c: Any, blocks: Any, b: int) -> None:
     """Compute anew what bounds the distance to the live clusters of block b."""
     start = blocks.starts[b]
@@ -216,7 +230,7 @@ def _describe(c: Any, blocks: Any, b: int) -> None:
     blocks.joined[b] = 0
 
 
-@scan_helper
+@helper
 def _widen(c: Any, blocks: Any, b: int, g: int) -> None:
     """Let the bounds of block b hold for the new mean of its cluster g; all else still holds."""
     for j in range(c.columns.low.shape[0]):
@@ -224,14 +238,14 @@ def _widen(c: Any, blocks: Any, b: int, g: int) -> None:
         blocks.inner.high[j, b] = max(blocks.inner.high[j, b], c.columns.low[j, g])
 
 
-@scan_helper
-def _count(space: Any, place: Any, classes: Any, c: Any, g: int, i: int) -> None:
+@helper
+def _count(records: Any, c: Any, g: int, i: int) -> None:
     """Update sums, counts and means of cluster g when record i joins."""
     c.sizes[g] += 1
-    c.hists[classes[i], g] += 1
+    c.hists[records.classes[i], g] += 1
     for j in range(c.sums.shape[0]):
-        x = np.int64(place[j, i])
-        full = np.int64(space.full[j])
+        x = np.int64(records.columns.low[j, i])
+        full = np.int64(records.space.full[j])
         gap = np.int64(0)
         if c.gaps.shape[1] > 0:
             c.gaps[j, g] += 1 if x > full else 0
@@ -242,7 +256,7 @@ def _count(space: Any, place: Any, classes: Any, c: Any, g: int, i: int) -> None
         c.columns.high[j, g] = mean if gap == 0 else 2 * full
 
 
-@scan_helper
+@helper
 def _differ(columns: Any, i: int, h: int) -> bool:
     found = False
     for j in range(columns.shape[0]):
@@ -250,7 +264,7 @@ def _differ(columns: Any, i: int, h: int) -> bool:
     return found
 
 
-@scan_helper
+@helper
 def _same(rows: Any, i: int, h: int) -> bool:
     """Whether two records are equal in every column."""
     return not (
@@ -264,20 +278,12 @@ def _same(rows: Any, i: int, h: int) -> bool:
 
 
 @kernel
-def start_clusters(
-    space: Any,
-    cols: Any,
-    place: Any,
-    classes: Any,
-    order: Any,
-    starts: Any,
-    c: Any,
-    query: Any,
-) -> None:
+def start_clusters(records: Any, order: Any, starts: Any, c: Any, query: Any) -> None:
     """Compute the centroid of each cluster; number g has records order[starts[g]:starts[g + 1]].
 
-    Columns and query have no linear ones; ``place`` has.
+    The query has no linear columns. No cluster is empty.
     """
+    space, closures = records.space, records.closures
     c.hists[:] = 0
     c.sums[:] = 0
     c.gaps[:] = 0
@@ -285,39 +291,25 @@ def start_clusters(
     c.live[:] = True
     for p in range(c.sizes.shape[0]):
         g = c.numbers[p]
-        load_query(space, cols, order[starts[g]], query)
+        load_query(space, closures, order[starts[g]], query)
         for q in range(starts[g], starts[g + 1]):
-            absorb(space, cols, query, order[q])
-            _count(space, place, classes, c, p, order[q])
+            absorb(space, closures, query, order[q])
+            _count(records, c, p, order[q])
         store_query(c.closures, p, query)
 
 
 @kernel
 def assign_rows(
-    space: Any,
-    rows: Any,
-    cols: Any,
-    place: Any,
-    classes: Any,
-    todo: Any,
-    limit: int,
-    keep: int,
-    c: Any,
-    blocks: Any,
-    query: Any,
-    joined: Any,
-    spare: Any,
-    out: Any,
-    label: Any,
+    records: Any, todo: Any, limit: int, keep: int, c: Any, blocks: Any, scratch: Any, label: Any
 ) -> int:
     """Add each record to its closest cluster and update that centroid at once.
 
     A cluster that reaches ``limit`` records (0: no limit) takes no more; with no more than
     ``keep`` clusters left that do, this stops. Returns how many records were assigned. Ties go to
     the lowest number. A record that equals the one before it looks again only at the block that
-    has changed since, and at blocks that were skipped then. ``cols`` are ``rows`` without linear
-    columns, as ``joined`` is a query without them.
+    has changed since, and at blocks that were skipped then.
     """
+    space, query, joined = records.space, scratch.query, scratch.joined
     n_live = 0
     for g in range(c.sizes.shape[0]):
         c.live[g] = limit == 0 or c.sizes[g] < limit
@@ -328,15 +320,15 @@ def assign_rows(
         if n_live <= keep:
             return p
         i = todo[p]
-        if p == 0 or not _same(rows, i, todo[p - 1]):
-            load_query(space, rows, i, query)
+        if p == 0 or not _same(records.columns, i, todo[p - 1]):
+            load_query(space, records.columns, i, query)
             _bounds(space, blocks, query)
-        best = _closest_cluster(space, place, c, blocks, i, query, spare, out)
+        best = _closest_cluster(records, c, blocks, i, scratch)
         label[i] = c.numbers[best]
         load_query(space, c.closures, best, joined)
-        absorb(space, cols, joined, i)
+        absorb(space, records.closures, joined, i)
         store_query(c.closures, best, joined)
-        _count(space, place, classes, c, best, i)
+        _count(records, c, best, i)
         if c.sizes[best] == limit:
             n_live -= 1
             c.live[best] = False
@@ -352,10 +344,10 @@ def assign_rows(
 
 
 @kernel
-def centroid_distances(space: Any, place: Any, position: Any, c: Any, out: Any) -> None:
+def centroid_distances(records: Any, position: Any, c: Any, out: Any) -> None:
     """Write how far each record lies from the centroid of the cluster at its position.
 
     Only linear columns tell records apart: the centroid of any other column covers them all.
     """
     for i in range(position.shape[0]):
-        out[i] = _linear(space.full, place, c, i, np.int64(position[i]))
+        out[i] = _linear(records.space.full, records.columns.low, c, i, np.int64(position[i]))

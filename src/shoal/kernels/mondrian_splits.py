@@ -7,9 +7,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.jit import helper
-from shoal.kernels.private import group_holds
+from shoal.kernels.private import count_rows, group_holds
 
-__all__ = ["Shape", "find_edges", "pieces_stand", "range_of", "sort_by_code", "width_of"]
+__all__ = [
+    "CutScratch",
+    "Shape",
+    "find_edges",
+    "pieces_stand",
+    "range_of",
+    "sort_by_code",
+    "width_of",
+]
+
+Array = np.ndarray[Any, Any]
 
 
 class Shape(NamedTuple):
@@ -40,6 +50,19 @@ class Shape(NamedTuple):
     n_levels: Any
     node_width: Any
     node_first: Any
+
+
+class CutScratch(NamedTuple):
+    """Where rows are sorted and cuts are tried."""
+
+    count: Array  # int64 [most codes + 1]
+    spare: Array  # int64 [rows]
+    edges: Array  # int64 [most codes + 1]: where to cut
+    hist: Array  # int64 [sensitive values]
+    widths: Array  # float64 [attributes]
+    losses: Array  # float64 [most codes + 1]: what is lost by a cut at each edge
+    codes: Array  # int64 [most codes + 1]: the most frequent first
+    merged: Array  # int64 [most codes + 1]
 
 
 @helper
@@ -82,17 +105,10 @@ def width_of(shape: Any, j: int, least: int, most: int) -> float:
 
 @helper
 def sort_by_code(
-    codes: Any,
-    j: int,
-    order: Any,
-    low: int,
-    high: int,
-    least: int,
-    most: int,
-    count: Any,
-    spare: Any,
+    codes: Any, j: int, order: Any, low: int, high: int, least: int, most: int, scratch: Any
 ) -> None:
     """Sort order[low:high] stably by the codes of attribute j."""
+    count, spare = scratch.count, scratch.spare
     width = np.int64(most) - np.int64(least) + 1
     for c in range(width + 1):
         count[c] = 0
@@ -109,28 +125,14 @@ def sort_by_code(
 
 
 @helper
-def _piece_stands(
-    order: Any,
-    low: int,
-    high: int,
-    k: int,
-    private: Any,
-    whole: Any,
-    first: Any,
-    kinds: Any,
-    numbers: Any,
-    hist: Any,
-) -> bool:
+def _piece_stands(order: Any, low: int, high: int, k: int, rules: Any, hist: Any) -> bool:
     """Return whether rows order[low:high] may be a group."""
     if high - low < k:
         return False
-    if kinds.shape[0] == 0:
+    if rules.kinds.shape[0] == 0:
         return True
-    hist[:] = 0
-    for p in range(low, high):
-        for s in range(private.shape[0]):
-            hist[first[s] + private[s, order[p]]] += 1
-    return group_holds(hist, whole, first, kinds, numbers)
+    count_rows(rules, order, low, high, hist)
+    return group_holds(hist, rules)
 
 
 @helper
@@ -180,14 +182,13 @@ def find_edges(
 
 @helper
 def pieces_stand(
-    order: Any, low: int, high: int, edges: Any, n_cuts: int, k: int, promise: Any, hist: Any
+    order: Any, low: int, high: int, edges: Any, n_cuts: int, k: int, rules: Any, hist: Any
 ) -> bool:
     """Return whether all parts between the edges may be groups."""
-    private, whole, first, kinds, numbers = promise
     start = low
     for c in range(n_cuts + 1):
         stop = edges[c] if c < n_cuts else high
-        if not _piece_stands(order, start, stop, k, private, whole, first, kinds, numbers, hist):
+        if not _piece_stands(order, start, stop, k, rules, hist):
             return False
         start = stop
     return True

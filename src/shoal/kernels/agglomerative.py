@@ -14,11 +14,11 @@ import numpy as np
 
 from shoal.kernels.codes import store_query
 from shoal.kernels.group_blocks import FAR, closest_in_blocks, describe_blocks, note_change
-from shoal.kernels.jit import kernel, scan_helper
-from shoal.kernels.merge import group_cost, union_costs
+from shoal.kernels.groups import group_cost, union_costs
+from shoal.kernels.jit import helper, kernel
 from shoal.kernels.scan import absorb, load_query
 
-__all__ = ["FAR", "Pairs", "unify_closest"]
+__all__ = ["FAR", "Pairs", "Unions", "unify_closest"]
 
 Array = np.ndarray[Any, Any]
 
@@ -34,26 +34,24 @@ class Pairs(NamedTuple):
     heap: Array  # int64 [groups]
 
 
-@scan_helper
+class Unions(NamedTuple):
+    """Which group of the start each group is named after, and what became of all of them."""
+
+    roots: Array  # int64 [groups]: the first group of the start that it holds
+    target: Array  # int64 [groups of the start]: leads to the root of its union
+
+
+@helper
 def _closest_by_value(
-    space: Any,
-    groups: Any,
-    hists: Any,
-    costs: Any,
-    sizes: Any,
-    c: int,
-    stop: int,
-    numbers: Any,
-    query: Any,
-    spare: Any,
-    out: Any,
+    space: Any, groups: Any, c: int, stop: int, numbers: Any, scratch: Any
 ) -> tuple[np.int64, np.int64]:
     """Return the closest group older than c below ``stop``, where costs look at values."""
-    union_costs(space, groups, hists, costs, c, stop, query, spare, out)
+    union_costs(space, groups, c, stop, scratch)
+    out = scratch.out
     best = np.int64(-1)
     least = FAR
     for h in range(stop):
-        if out[h] > least or sizes[h] == 0 or numbers[h] >= numbers[c]:
+        if out[h] > least or groups.sizes[h] == 0 or numbers[h] >= numbers[c]:
             continue
         if out[h] < least or numbers[h] < numbers[best]:
             least = out[h]
@@ -61,7 +59,7 @@ def _closest_by_value(
     return best, least
 
 
-@scan_helper
+@helper
 def _comes_first(keys: Any, a: int, b: int) -> bool:
     """Whether the pair that group a knows comes before that of group b."""
     if keys.distance[a] != keys.distance[b]:
@@ -71,7 +69,7 @@ def _comes_first(keys: Any, a: int, b: int) -> bool:
     return bool(keys.older[a] < keys.older[b])
 
 
-@scan_helper
+@helper
 def _sink(keys: Any, n: int) -> None:
     """Let the group on top of the heap sink to its place."""
     heap = keys.heap
@@ -92,11 +90,7 @@ def _sink(keys: Any, n: int) -> None:
 def unify_closest(
     space: Any,
     groups: Any,
-    hists: Any,
-    costs: Any,
-    sizes: Any,
-    roots: Any,
-    target: Any,
+    unions: Any,
     pairs: Any,
     blocks: Any,
     k: int,
@@ -104,26 +98,24 @@ def unify_closest(
     max_looks: int,
     max_gone: int,
     counts: Any,
-    query: Any,
-    spare: Any,
-    out: Any,
+    scratch: Any,
 ) -> None:
     """Unify the two closest small groups again and again.
 
     Stops when fewer than two are left, after max_looks searches, or when max_gone groups have been
     used up. ``counts`` has the groups in the heap, the small groups left, the next number, and
     counts searches and groups used up. A union of at least k rows is not small any more.
-    ``target`` leads from the first row (or group) of a group to that of its union.
     Ties: the pair whose younger group is oldest, then the one whose older group is.
     """
     numbers = blocks.numbers
     heap = pairs.heap
+    hists, sizes, roots, query = groups.hists, groups.sizes, unions.roots, scratch.query
     bounded = hists.shape[0] == 1
     n_heap, n_small, number = counts[0], counts[1], counts[2]
     looks = np.int64(0)
     gone = np.int64(0)
     if bounded:
-        describe_blocks(groups, costs, sizes, blocks)
+        describe_blocks(groups, blocks)
     while n_small > 1 and looks < max_looks and gone < max_gone:
         c = heap[0]
         if sizes[c] == 0:
@@ -133,17 +125,13 @@ def unify_closest(
             continue
         h = pairs.partner[c]
         if h < 0 or numbers[h] != pairs.seen[c]:
-            load_query(space, groups, c, query)
+            load_query(space, groups.columns, c, query)
             if bounded:
-                h, distance = closest_in_blocks(
-                    space, groups, costs, sizes, c, k, blocks, query, spare, out
-                )
+                h, distance = closest_in_blocks(space, groups, c, k, blocks, scratch)
             else:
                 # groups that are no unions stand in the order of their numbers
                 stop = np.int64(c if numbers[c] < first_union else sizes.shape[0])
-                h, distance = _closest_by_value(
-                    space, groups, hists, costs, sizes, c, stop, numbers, query, spare, out
-                )
+                h, distance = _closest_by_value(space, groups, c, stop, numbers, scratch)
             pairs.partner[c] = h
             pairs.distance[c] = distance
             if h >= 0:
@@ -153,17 +141,17 @@ def unify_closest(
             _sink(pairs, n_heap)
             looks += 1
             continue
-        load_query(space, groups, c, query)
-        absorb(space, groups, query, h)
-        store_query(groups, c, query)
+        load_query(space, groups.columns, c, query)
+        absorb(space, groups.columns, query, h)
+        store_query(groups.columns, c, query)
         for y in range(hists.shape[0]):
             hists[y, c] += hists[y, h]
-        costs[c] = group_cost(space, query, hists, c)
+        groups.costs[c] = group_cost(space, query, hists, c)
         sizes[c] += sizes[h]
         sizes[h] = 0
         numbers[h] = -1
         root = min(roots[c], roots[h])
-        target[max(roots[c], roots[h])] = root
+        unions.target[max(roots[c], roots[h])] = root
         roots[c] = root
         n_small -= 1
         gone += 1
@@ -177,8 +165,8 @@ def unify_closest(
             n_small -= 1
             gone += 1
         if bounded:
-            note_change(groups, costs, sizes, blocks, c)
-            note_change(groups, costs, sizes, blocks, h)
+            note_change(groups, blocks, c)
+            note_change(groups, blocks, h)
     counts[0], counts[1], counts[2] = n_heap, n_small, number
     counts[3] += looks
     counts[4] += gone

@@ -56,16 +56,7 @@ def curve_keys(points: Any, bits: int, keys: Any) -> None:
 
 @kernel
 def cut_runs(
-    space: Any,
-    rows: Any,
-    classes: Any,
-    k: int,
-    first: int,
-    last: int,
-    query: Any,
-    hist: Any,
-    best: Any,
-    size: Any,
+    records: Any, k: int, first: int, last: int, query: Any, hist: Any, best: Any, size: Any
 ) -> None:
     """Find the cheapest grouping of the first ``end`` rows for each end in first..last.
 
@@ -73,6 +64,7 @@ def cut_runs(
     there is no such grouping, as for ends 1..k−1), ``size[end]`` the size of its last group, the
     smallest one among equally good. Ends below ``first`` have been done before.
     """
+    space, rows = records.space, records.columns
     for end in range(first, last + 1):
         best[end] = -1
         size[end] = 0
@@ -83,7 +75,7 @@ def cut_runs(
                 load_codes(rows, row, query)
             else:
                 join_codes(rows, query, row)
-            hist[classes[row]] += 1
+            hist[records.classes[row]] += 1
             if s < k or best[row] < 0:
                 continue
             prepare(space, query)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,28 +10,28 @@ from shoal.kernels.codes import join_codes, load_codes, store_query
 from shoal.kernels.jit import kernel
 from shoal.kernels.scan import own_cost, prepare
 
-__all__ = ["marginal_costs"]
+__all__ = ["EndsScratch", "marginal_costs"]
+
+
+class EndsScratch(NamedTuple):
+    """The closures of what comes before a row and after it."""
+
+    query: Any  # Query
+    ahead: Any  # Query: the rows before
+    tail: Any  # Columns [longest group]: all ends of a group, so work is linear in its size
 
 
 @kernel
 def marginal_costs(
-    space: Any,
-    cols: Any,
-    order: Any,
-    starts: Any,
-    classes: Any,
-    hists: Any,
-    costs: Any,
-    query: Any,
-    ahead: Any,
-    tail: Any,
-    out: Any,
+    records: Any, order: Any, starts: Any, groups: Any, scratch: Any, out: Any
 ) -> None:
     """Write cost(C) − cost(C without the row) for every row of every group C.
 
-    The closure without a row is that of the rows before it joined with that of the rows after it;
-    ``tail`` holds the closures of all ends of a group, so the work is linear in its size.
+    The closure without a row is that of the rows before it joined with that of the rows after it.
     """
+    space, cols, classes = records.space, records.columns, records.classes
+    query, ahead, tail = scratch.query, scratch.ahead, scratch.tail
+    hists, costs = groups.hists, groups.costs
     for g in range(starts.shape[0] - 1):
         low = starts[g]
         high = starts[g + 1]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from shoal.kernels.jit import helper, kernel
-from shoal.kernels.splits import find_edges, pieces_stand, range_of, sort_by_code, width_of
+from shoal.kernels.mondrian_splits import find_edges, pieces_stand, range_of, sort_by_code, width_of
 
 __all__ = ["cut_medians"]
 
@@ -24,32 +24,51 @@ def _loss(shape: Any, j: int, least: int, most: int) -> float:
 
 
 @helper
+def _most_frequent_first(count: Any, width: int, codes: Any, merged: Any) -> int:
+    """List the codes below width that occur, equally frequent ones in order; return how many."""
+    n = np.int64(0)
+    for c in range(width):
+        if count[c] > 0:
+            codes[n] = c
+            n += 1
+    run = np.int64(1)
+    while run < n:  # merge sort: runs of sorted codes, twice as long each time
+        for low in range(0, n, 2 * run):
+            a = np.int64(low)
+            middle = min(a + run, n)
+            b = middle
+            high = min(middle + run, n)
+            for p in range(low, high):
+                if a < middle and (b >= high or count[codes[a]] >= count[codes[b]]):
+                    merged[p] = codes[a]
+                    a += 1
+                else:
+                    merged[p] = codes[b]
+                    b += 1
+        for p in range(n):
+            codes[p] = merged[p]
+        run *= 2
+    return n
+
+
+@helper
 def _sort_by_frequency(
-    codes: Any,
-    j: int,
-    order: Any,
-    low: int,
-    high: int,
-    least: int,
-    most: int,
-    count: Any,
-    spare: Any,
-    edges: Any,
+    codes: Any, j: int, order: Any, low: int, high: int, least: int, most: int, scratch: Any
 ) -> int:
     """Sort order[low:high] stably, the most frequent code of attribute j first.
 
-    The boundaries between codes go to ``edges``; returns how many there are.
+    The boundaries between codes become the edges; returns how many there are.
     """
+    count, spare, edges = scratch.count, scratch.spare, scratch.edges
     width = np.int64(most) - np.int64(least) + 1
     for c in range(width):
         count[c] = 0
     for p in range(low, high):
         count[codes[j, order[p]] - least] += 1
-    present = np.flatnonzero(count[:width])
-    place = 0
-    # mergesort is stable: of equally frequent codes the lower comes first
-    for number, r in enumerate(np.argsort(-count[present], kind="mergesort")):
-        c = present[r]
+    n_codes = _most_frequent_first(count, width, scratch.codes, scratch.merged)
+    place = np.int64(0)
+    for number in range(n_codes):
+        c = scratch.codes[number]
         if number > 0:
             edges[number - 1] = low + place
         size = count[c]
@@ -61,37 +80,30 @@ def _sort_by_frequency(
         count[c] += 1
     for p in range(low, high):
         order[p] = spare[p - low]
-    return present.shape[0] - 1
+    return n_codes - 1
 
 
 @helper
 def _widest_cut(
-    shape: Any,
-    k: int,
-    relaxed: bool,
-    promise: Any,
-    order: Any,
-    low: int,
-    high: int,
-    count: Any,
-    spare: Any,
-    hist: Any,
-    widths: Any,
-    edges: Any,
+    shape: Any, k: int, relaxed: bool, rules: Any, order: Any, low: int, high: int, scratch: Any
 ) -> int:
     """Cut by the widest attribute that has an allowed cut; return the number of cuts, or 0."""
+    widths, edges = scratch.widths, scratch.edges
     for j in range(widths.shape[0]):
         least, most = range_of(shape.codes, j, order, low, high)
         widths[j] = width_of(shape, j, least, most)
     for _ in range(widths.shape[0]):
-        j = np.argmax(widths)
+        j = np.int64(0)
+        for a in range(widths.shape[0]):
+            if widths[a] > widths[j]:
+                j = np.int64(a)
         if widths[j] <= 0.0:
             break
         widths[j] = 0.0
         least, most = range_of(shape.codes, j, order, low, high)
-        sort_by_code(shape.codes, j, order, low, high, least, most, count, spare)
+        sort_by_code(shape.codes, j, order, low, high, least, most, scratch)
         n_cuts = find_edges(shape, j, order, low, high, relaxed, edges)
-        if pieces_stand(order, low, high, edges, n_cuts, k, promise, hist):
+        if pieces_stand(order, low, high, edges, n_cuts, k, rules, scratch.hist):
             return n_cuts
     return 0
 
@@ -138,23 +150,14 @@ def _loss_of_pieces(shape: Any, order: Any, low: int, high: int, edges: Any, n_c
 
 @helper
 def _cheapest_cut(
-    shape: Any,
-    k: int,
-    promise: Any,
-    order: Any,
-    low: int,
-    high: int,
-    count: Any,
-    spare: Any,
-    hist: Any,
-    losses: Any,
-    edges: Any,
+    shape: Any, k: int, rules: Any, order: Any, low: int, high: int, scratch: Any
 ) -> int:
     """Cut where the parts lose least; return the number of cuts, or 0 if none is allowed.
 
     A flat attribute offers every split of its values into frequent and rare ones, any other
     attribute the one cut of `find_edges`.
     """
+    edges, losses, hist = scratch.edges, scratch.losses, scratch.hist
     by = -1
     cut = np.int64(0)
     lost = np.inf
@@ -163,19 +166,17 @@ def _cheapest_cut(
         if least == most:
             continue
         if shape.flat[j] and most < shape.missing[j]:
-            n = _sort_by_frequency(
-                shape.codes, j, order, low, high, least, most, count, spare, edges
-            )
+            n = _sort_by_frequency(shape.codes, j, order, low, high, least, most, scratch)
             _losses(shape, order, low, high, edges, n, losses)
             for e in range(n):
                 if losses[e] < lost - NEARLY and pieces_stand(
-                    order, low, high, edges[e : e + 1], 1, k, promise, hist
+                    order, low, high, edges[e : e + 1], 1, k, rules, hist
                 ):
                     by, cut, lost = j, edges[e], losses[e]
         else:
-            sort_by_code(shape.codes, j, order, low, high, least, most, count, spare)
+            sort_by_code(shape.codes, j, order, low, high, least, most, scratch)
             n = find_edges(shape, j, order, low, high, False, edges)
-            if pieces_stand(order, low, high, edges, n, k, promise, hist):
+            if pieces_stand(order, low, high, edges, n, k, rules, hist):
                 total = _loss_of_pieces(shape, order, low, high, edges, n)
                 if total < lost - NEARLY:
                     by, cut, lost = j, np.int64(0), total
@@ -183,10 +184,10 @@ def _cheapest_cut(
         return 0
     least, most = range_of(shape.codes, by, order, low, high)
     if shape.flat[by] and most < shape.missing[by]:
-        _sort_by_frequency(shape.codes, by, order, low, high, least, most, count, spare, edges)
+        _sort_by_frequency(shape.codes, by, order, low, high, least, most, scratch)
         edges[0] = cut
         return 1
-    sort_by_code(shape.codes, by, order, low, high, least, most, count, spare)
+    sort_by_code(shape.codes, by, order, low, high, least, most, scratch)
     return find_edges(shape, by, order, low, high, False, edges)
 
 
@@ -196,30 +197,21 @@ def cut_medians(
     k: int,
     relaxed: bool,
     cheapest: bool,
-    private: Any,
-    whole: Any,
-    first: Any,
-    kinds: Any,
-    numbers: Any,
+    rules: Any,
     order: Any,
-    count: Any,
-    spare: Any,
-    hist: Any,
-    edges: Any,
     stack: Any,
     top: int,
     budget: int,
     ends: Any,
     n_ends: int,
+    scratch: Any,
 ) -> tuple[int, int]:
     """Cut sets of rows from the stack until it is empty or the budget of rows is used up.
 
     Returns the new top of the stack (−1 when done) and the number of finished groups, whose ends
     in ``order`` are in ``ends``.
     """
-    promise = (private, whole, first, kinds, numbers)
-    widths = np.empty(shape.codes.shape[0], np.float64)
-    losses = np.empty(edges.shape[0], np.float64)
+    edges = scratch.edges
     while top >= 0 and budget > 0:
         low = stack[top, 0]
         high = stack[top, 1]
@@ -227,13 +219,9 @@ def cut_medians(
         budget -= high - low
         n_cuts = 0
         if high - low >= 2 * k and cheapest:
-            n_cuts = _cheapest_cut(
-                shape, k, promise, order, low, high, count, spare, hist, losses, edges
-            )
+            n_cuts = _cheapest_cut(shape, k, rules, order, low, high, scratch)
         elif high - low >= 2 * k:
-            n_cuts = _widest_cut(
-                shape, k, relaxed, promise, order, low, high, count, spare, hist, widths, edges
-            )
+            n_cuts = _widest_cut(shape, k, relaxed, rules, order, low, high, scratch)
         if n_cuts == 0:
             ends[n_ends] = high
             n_ends += 1

@@ -6,7 +6,7 @@ cheaper than what its rows pay now, and if the groups they leave can spare them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,23 @@ from shoal.kernels.scan import absorb, join_scan, load_query
 
 ZERO = np.int64(0)
 N_BUCKETS = 1024
+Array = np.ndarray[Any, Any]
 
-__all__ = ["rebuild_groups"]
+__all__ = ["N_BUCKETS", "RebuildScratch", "rebuild_groups"]
+
+
+class RebuildScratch(NamedTuple):
+    """Where a new group is grown around a row."""
+
+    distance: Array  # cost type [rows]: cost of joining the seed alone
+    worth: Array  # int64 [rows]: what a row pays now, 0 if its group cannot spare it
+    buckets: Array  # int64 [N_BUCKETS]: rows by distance
+    chosen: Array  # int64 [most]: the rows nearest to the seed
+    near: Any  # Columns [most]: these rows side by side
+    used: Array  # bool [most]
+    joined: Array  # int64 [rows + 1]: the rows of the new group
+    origin: Array  # int64 [rows + 1]: the groups they come from
+    quota: Array  # int64 [groups]: how many rows a group has given; zeros between two groups
 
 
 @helper
@@ -33,10 +48,9 @@ def _set_worth(groups: Any, g: int, k: int, worth: Any) -> None:
 
 
 @helper
-def _nearest_rows(
-    distance: Any, worth: Any, wanted: int, seed: int, buckets: Any, chosen: Any
-) -> int:
+def _nearest_rows(wanted: int, seed: int, r: Any) -> int:
     """List about ``wanted`` rows nearest to the seed that would gain by joining it alone."""
+    distance, worth, buckets, chosen = r.distance, r.worth, r.buckets, r.chosen
     n_rows = worth.shape[0]
     most = np.int64(1)
     for i in range(n_rows):
@@ -90,28 +104,23 @@ def _gather(rows: Any, chosen: Any, n: int, near: Any) -> None:
 
 @helper
 def _grow(
-    space: Any,
-    rows: Any,
+    records: Any,
     groups: Any,
     k: int,
     own: int,
     seed: int,
-    query: Any,
-    worth: Any,
-    chosen: Any,
     n_near: int,
-    near: Any,
-    spare: Any,
-    used: Any,
-    joined: Any,
-    quota: Any,
+    scratch: Any,
+    r: Any,
 ) -> tuple[int, int]:
     """Grow a group from the seed (the query): always the cheapest row, as long as it gains.
 
     Groups other than ``own`` only give what they have above k. Returns how many of ``joined`` are
     best and what they gain over ``worth`` together. Ties go to the row listed first.
     """
-    _gather(rows, chosen, n_near, near)
+    space, query, spare = records.space, scratch.query, scratch.spare
+    worth, chosen, used, joined, quota = r.worth, r.chosen, r.used, r.joined, r.quota
+    _gather(records.columns, chosen, n_near, r.near)
     for p in range(n_near):
         used[p] = False
     total = worth[seed]
@@ -121,7 +130,7 @@ def _grow(
     best_net = -NONE
     best_n = 0
     while True:
-        join_scan(space, near, query, ZERO, ZERO, n_near, spare)
+        join_scan(space, r.near, query, ZERO, ZERO, n_near, spare)
         best = np.int64(-1)
         least = NONE
         for p in range(n_near):
@@ -137,7 +146,7 @@ def _grow(
             break
         used[best] = True
         i = chosen[best]
-        absorb(space, rows, query, i)
+        absorb(space, records.columns, query, i)
         joined[n_joined] = i
         n_joined += 1
         quota[groups.label[i]] += 1
@@ -156,51 +165,37 @@ def _grow(
 def _holds(groups: Any, rules: Any, g: int) -> bool:
     if rules.kinds.shape[0] == 0 or groups.size[g] == 0:
         return True
-    return group_holds(groups.phist[g], rules.whole, rules.first, rules.kinds, rules.numbers)
+    return group_holds(groups.phist[g], rules)
 
 
 @kernel
 def rebuild_groups(
-    space: Any,
-    rows: Any,
-    classes: Any,
+    records: Any,
     groups: Any,
     rules: Any,
     seeds: Any,
     apart: bool,
-    start: int,
-    stop: int,
     k: int,
     n_groups: int,
     reach: int,
-    query: Any,
-    spare: Any,
-    out: Any,
     scratch: Any,
-    distance: Any,
-    worth: Any,
-    buckets: Any,
-    chosen: Any,
-    near: Any,
-    used: Any,
-    joined: Any,
-    quota: Any,
-    members: Any,
-    origin: Any,
     undo: Any,
+    r: Any,
 ) -> int:
-    """Build a new group around each of the rows seeds[start:stop], if that lowers the cost.
+    """Build a new group around each of these rows, in order, if that lowers the cost.
 
     The new group takes rows that other groups can spare. With ``apart`` the seed's own group is
     dissolved: its rows may all join, and the rest go where they cost least; without, it must have
     rows to spare itself. Class-free costs only. Returns the saving.
     """
+    classes, query, members = records.classes, scratch.query, undo.members
+    worth, joined, origin, quota = r.worth, r.joined, r.origin, r.quota
     saved = np.int64(0)
     free = ZERO
     for g in range(n_groups):
         if groups.size[g] > 0:
             _set_worth(groups, g, k, worth)
-    for t in range(start, stop):
+    for t in range(seeds.shape[0]):
         seed = seeds[t]
         g = np.int64(groups.label[seed])
         if groups.costs[g] == 0 or (not apart and groups.size[g] <= k):
@@ -213,47 +208,18 @@ def rebuild_groups(
         if apart:
             p = groups.head[g]
             while p >= 0:
-                _, rise = best_group(
-                    space,
-                    rows,
-                    classes,
-                    groups,
-                    rules,
-                    p,
-                    g,
-                    n_groups,
-                    NONE,
-                    query,
-                    spare,
-                    out,
-                    scratch,
-                )
+                _, rise = best_group(records, groups, rules, p, g, n_groups, NONE, scratch)
                 worth[p] = min(rise, NONE >> 24)
                 elsewhere += worth[p]
                 p = groups.after[p]
-        load_query(space, rows, seed, query)
-        join_scan(space, rows, query, ZERO, ZERO, worth.shape[0], distance)
-        n_near = _nearest_rows(distance, worth, reach, seed, buckets, chosen)
+        load_query(records.space, records.columns, seed, query)
+        join_scan(records.space, records.columns, query, ZERO, ZERO, worth.shape[0], r.distance)
+        n_near = _nearest_rows(reach, seed, r)
         n_new = 0
         net = np.int64(0)
         if n_near >= k - 1:
-            n_new, net = _grow(
-                space,
-                rows,
-                groups,
-                k,
-                g if apart else np.int64(-1),
-                seed,
-                query,
-                worth,
-                chosen,
-                n_near,
-                near,
-                spare,
-                used,
-                joined,
-                quota,
-            )
+            own = g if apart else np.int64(-1)
+            n_new, net = _grow(records, groups, k, own, seed, n_near, scratch, r)
         pays = n_new >= k and (elsewhere - net < groups.costs[g] if apart else net > 0)
         if not pays:
             if apart:
@@ -271,7 +237,7 @@ def rebuild_groups(
         for m in range(n_new):
             take_out(groups, rules, classes, joined[m])
             put_in(groups, rules, classes, joined[m], free)
-        close_group(space, rows, groups, free, query)
+        close_group(records, groups, free, query)
         after = groups.costs[free]
         fine = _holds(groups, rules, free)
         quota[g] = 1 if not apart else 0
@@ -279,27 +245,14 @@ def rebuild_groups(
             h = origin[m]
             if quota[h] == 1:
                 quota[h] = 0
-                close_group(space, rows, groups, h, query)
+                close_group(records, groups, h, query)
                 after += groups.costs[h]
                 fine = fine and _holds(groups, rules, h)
         quota[g] = 0
         moved = np.int64(0)
         if apart and fine:
             moved, left = scatter_rows(
-                space,
-                rows,
-                classes,
-                groups,
-                rules,
-                g,
-                before - after,
-                n_groups,
-                query,
-                spare,
-                out,
-                scratch,
-                members,
-                undo,
+                records, groups, rules, g, before - after, n_groups, scratch, undo
             )
             fine = groups.size[g] == 0
             after = before - left
@@ -326,10 +279,10 @@ def rebuild_groups(
             h = origin[m]
             if quota[h] == 0:
                 quota[h] = 1
-                close_group(space, rows, groups, h, query)
+                close_group(records, groups, h, query)
                 _set_worth(groups, h, k, worth)
         for m in range(n_new):
             quota[origin[m]] = 0
-        close_group(space, rows, groups, g, query)
+        close_group(records, groups, g, query)
         _set_worth(groups, g, k, worth)
     return saved

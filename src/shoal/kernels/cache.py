@@ -1,0 +1,134 @@
+"""Where compiled kernels are kept between two runs.
+
+Numba's cache looks only at the file a kernel stands in, not at the helpers it calls from other
+files. So every state of the sources has a folder of its own, named after a digest of all of them
+(and of what else changes the code): a changed helper is never ignored, and nothing is deleted. Old
+folders stay until somebody asks for them to be removed (`remove_stale`).
+
+The folder is the first of these that can be written to: NUMBA_CACHE_DIR if that is set, the
+installation, the user's cache. If none can be, a temporary folder is made. A new folder gets links
+to kernels that were compiled in a place that can only be read, such as a container's image.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numba
+
+__all__ = ["FOLDER", "NUMBA", "TEMPORARY", "is_filled", "one_writer", "remove_stale"]
+
+_HERE = Path(__file__).parent
+_NAME = "kernels-"
+
+NUMBA: Any = numba.config
+"""Settings of numba; their names come about at run time, so type checkers do not know them."""
+
+
+def _digest() -> str:
+    sha = hashlib.sha256()
+    for source in sorted(_HERE.glob("*.py")):
+        sha.update(source.read_bytes())
+    sha.update(f"{numba.__version__} {sys.version_info[:2]} {NUMBA.BOUNDSCHECK}".encode())
+    return sha.hexdigest()[:16]
+
+
+def _user_cache() -> Path | None:
+    """Return the folder for caches of the user's programs, None for a user without a home."""
+    given = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME")
+    if given:
+        return Path(given)
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    return home / "Library" / "Caches" if sys.platform == "darwin" else home / ".cache"
+
+
+def _parents() -> list[Path]:
+    """Return where the folder may be, the best place first."""
+    if NUMBA.CACHE_DIR:
+        return [Path(NUMBA.CACHE_DIR)]
+    user = _user_cache()
+    return [_HERE / "__pycache__", *([user / "shoal"] if user else [])]
+
+
+def _can_write(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
+
+
+def _link(finished: list[Path], folder: Path) -> None:
+    """Link kernels that others have compiled; numba replaces a link, it never writes through it."""
+    for source in finished:
+        for file in source.glob("*/*.nb[ic]"):
+            target = folder / file.parent.name / file.name
+            target.parent.mkdir(exist_ok=True)
+            with contextlib.suppress(OSError):  # another process was faster, or there are no links
+                target.symlink_to(file)
+
+
+def _find() -> tuple[Path, bool]:
+    name = _NAME + _digest()
+    folders = [parent / name for parent in _parents()]
+    writable = next(filter(_can_write, folders), None)
+    folder = writable
+    if folder is None:
+        folder = Path(tempfile.mkdtemp(prefix="shoal-kernels-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    if not any(folder.glob("*/*.nbi")):
+        _link([other for other in folders if other != folder and other.is_dir()], folder)
+    return folder, writable is None
+
+
+FOLDER, TEMPORARY = _find()
+"""Where compiled kernels are kept, and whether they are gone when this process ends."""
+
+_was_filled = any(FOLDER.glob("*/*.nbi"))
+
+
+def is_filled() -> bool:
+    """Return whether there were any compiled kernels when this process started."""
+    return _was_filled
+
+
+@contextlib.contextmanager
+def one_writer() -> Iterator[None]:
+    """Wait until no other process writes to the folder, and keep others waiting in the block."""
+    try:
+        import fcntl
+    except ImportError:  # Windows has no such lock; there a race is rare, not impossible
+        yield
+        return
+    with (FOLDER / ".lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def remove_stale() -> int:
+    """Remove the folders of other states of the sources; return how many there were.
+
+    Only for a user who asks for it: another version may be in use by another process.
+    """
+    stale = [
+        folder
+        for parent in _parents()
+        for folder in parent.glob(_NAME + "*")
+        if folder.is_dir() and folder.name != FOLDER.name
+    ]
+    for folder in stale:
+        shutil.rmtree(folder, ignore_errors=True)
+    return len(stale)

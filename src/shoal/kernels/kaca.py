@@ -1,0 +1,188 @@
+"""Equivalence classes that are generalised until none is small (the loop of KACA)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.codes import store_query
+from shoal.kernels.group_blocks import FAR, closest_in_blocks, describe_blocks, note_change
+from shoal.kernels.groups import group_cost
+from shoal.kernels.jit import helper, kernel
+from shoal.kernels.scan import absorb, join_scan, load_query
+
+ZERO = np.int64(0)
+
+Array = np.ndarray[Any, Any]
+
+__all__ = ["Chains", "Chance", "KacaScratch", "SmallClasses", "generalise_small_classes"]
+
+
+class Chains(NamedTuple):
+    """The members of each class: the rows head, following[head], … tail."""
+
+    head: Array  # int64 [classes]
+    tail: Array  # int64 [classes]
+    following: Array  # int64 [rows]
+
+
+class SmallClasses(NamedTuple):
+    """The classes below k."""
+
+    listed: Array  # int64: the first n_small of them
+    place: Array  # int64 [classes]: where each stands there (−1: not at all)
+
+
+class Chance(NamedTuple):
+    """Random numbers, and how much of them and of the classes was used up."""
+
+    uniforms: Array  # float64
+    used: Array  # int64 [2]: numbers, classes
+
+
+class KacaScratch(NamedTuple):
+    """Where one class is compared with all others, and where a class is split."""
+
+    query: Any  # Query
+    spare: Array  # cost type [classes]
+    out: Array  # int64 [classes]: what the class at hand pays more for each union
+    others: Array  # int64 [classes]: what the other one does
+    rows: Array  # int64 [longest class]
+
+
+@helper
+def _closest_by_value(space: Any, groups: Any, c: int, k: int, scratch: Any) -> np.int64:
+    """Return the class closest to c where costs depend on sensitive values; classes are in order.
+
+    The rise of a class is what its members (or a stub of them) pay more for the common
+    generalisation. A stub's rise is its share of the whole class's, rounded down.
+    """
+    sizes, hists = groups.sizes, groups.hists
+    out, others, spare = scratch.out, scratch.others, scratch.spare
+    n = sizes.shape[0]
+    own = sizes[c]
+    best = np.int64(-1)
+    least = FAR
+    for h in range(n):
+        out[h] = -groups.costs[c]
+        others[h] = -groups.costs[h]
+    for y in range(hists.shape[0]):
+        join_scan(space, groups.columns, scratch.query, y, ZERO, n, spare)
+        for h in range(n):
+            out[h] += hists[y, c] * np.int64(spare[h])
+            others[h] += hists[y, h] * np.int64(spare[h])
+    for h in range(n):
+        if sizes[h] == 0 or h == c:
+            continue
+        distance = out[h] + others[h]
+        if own + sizes[h] >= 2 * k:
+            distance = out[h] + (k - own) * others[h] // sizes[h]
+        if distance < least:
+            least = distance
+            best = np.int64(h)
+    return best
+
+
+@helper
+def _split_stub(
+    chains: Any, h: int, size: int, n_stub: int, uniforms: Any, at: int, rows: Any
+) -> None:
+    """Move n_stub random members of class h to rows[:n_stub]; the others stay in h."""
+    following = chains.following
+    row = chains.head[h]
+    for i in range(size):
+        rows[i] = row
+        row = following[row]
+    for i in range(n_stub):
+        j = i + np.int64(uniforms[at + i] * (size - i))
+        rows[i], rows[j] = rows[j], rows[i]
+    chains.head[h] = rows[n_stub]
+    for i in range(n_stub, size - 1):
+        following[rows[i]] = rows[i + 1]
+    chains.tail[h] = rows[size - 1]
+    for i in range(n_stub - 1):
+        following[rows[i]] = rows[i + 1]
+
+
+@helper
+def _forget(small: Any, n_small: int, c: int) -> int:
+    """Take class c from the list of small classes; the last one moves to its place."""
+    last = small.listed[n_small - 1]
+    small.listed[small.place[c]] = last
+    small.place[last] = small.place[c]
+    small.place[c] = -1
+    return n_small - 1
+
+
+@kernel
+def generalise_small_classes(
+    space: Any,
+    groups: Any,
+    chains: Any,
+    classes: Any,
+    small: Any,
+    n_small: int,
+    max_turns: int,
+    max_dead: int,
+    k: int,
+    blocks: Any,
+    chance: Any,
+    scratch: Any,
+) -> int:
+    """Generalise random small classes with their closest class; return how many are still small.
+
+    Stops early after max_turns, when max_dead classes have been used up, or when the random numbers
+    may not suffice for another turn. Every turn leaves fewer small classes. Blocks with a negative
+    number of changes have no bounds yet.
+    """
+    at = 0
+    dead = 0
+    columns, hists, sizes = groups.columns, groups.hists, groups.sizes
+    uniforms, query, rows = chance.uniforms, scratch.query, scratch.rows
+    bounded = hists.shape[0] == 1
+    describe_blocks(groups, blocks)
+    while n_small > 0 and max_turns > 0 and dead < max_dead and at + k <= uniforms.shape[0]:
+        max_turns -= 1
+        c = small.listed[np.int64(uniforms[at] * n_small)]
+        at += 1
+        load_query(space, columns, c, query)
+        if bounded:
+            h, _ = closest_in_blocks(space, groups, c, k, blocks, scratch)
+        else:
+            h = _closest_by_value(space, groups, c, k, scratch)
+        absorb(space, columns, query, h)
+        store_query(columns, c, query)
+        joining = sizes[h]
+        if sizes[c] + sizes[h] >= 2 * k:
+            joining = k - sizes[c]
+            _split_stub(chains, h, sizes[h], joining, uniforms, at, rows)
+            at += joining
+            chains.following[chains.tail[c]] = rows[0]
+            chains.tail[c] = rows[joining - 1]
+            for i in range(joining):
+                hists[classes[rows[i]], c] += 1
+                hists[classes[rows[i]], h] -= 1
+        else:
+            chains.following[chains.tail[c]] = chains.head[h]
+            chains.tail[c] = chains.tail[h]
+            for y in range(hists.shape[0]):
+                hists[y, c] += hists[y, h]
+                hists[y, h] = 0
+        groups.costs[c] = group_cost(space, query, hists, c)
+        sizes[c] += joining
+        sizes[h] -= joining
+        if sizes[h] == 0:
+            dead += 1
+        load_query(space, columns, h, query)
+        groups.costs[h] = group_cost(space, query, hists, h)
+        if small.place[h] >= 0:  # a class that gives a stub is large and stays so
+            n_small = _forget(small, n_small, h)
+        if sizes[c] >= k:
+            n_small = _forget(small, n_small, c)
+        if bounded:
+            note_change(groups, blocks, c)
+            note_change(groups, blocks, h)
+    chance.used[0] = at
+    chance.used[1] = dead
+    return n_small

@@ -1,0 +1,183 @@
+"""Kernels can be found by name and take few arguments; their cache neither misleads nor deletes."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import njit
+from numba.core.cpu import CPUTargetOptions
+
+import shoal
+from shoal.kernels import cache, jit
+
+PACKAGE = Path(shoal.__file__).parent
+SOURCES = sorted((PACKAGE / "kernels").glob("*.py"))
+MOST_PARAMETERS = 12
+SHARED = {
+    "__init__",
+    "blocks",
+    "cache",
+    "codes",
+    "group_blocks",
+    "groups",
+    "jit",
+    "private",
+    "scan",
+    "space",
+}
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_a_kernel_carries_the_name_of_what_uses_it_or_is_shared(source):
+    if source.stem not in SHARED:
+        users = [
+            path
+            for path in PACKAGE.rglob("*.py")
+            if path.parent.name != "kernels" and f"{source.stem}_".startswith(f"{path.stem}_")
+        ]
+        texts = [path.read_text() for path in users]
+        assert any(f"shoal.kernels.{source.stem} import" in text for text in texts)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_no_kernel_takes_more_parameters_than_one_can_count(source):
+    for node in ast.walk(ast.parse(source.read_text())):
+        if isinstance(node, ast.FunctionDef):
+            given = node.args
+            assert len(given.posonlyargs + given.args + given.kwonlyargs) <= MOST_PARAMETERS, (
+                f"{node.name} takes too many parameters: make them a named tuple"
+            )
+
+
+def add_first(pair, which):
+    chosen = pair[0] if which > 0 else pair[1]
+    total = 0.0
+    for i in range(chosen.shape[0]):
+        line = chosen[i]
+        total += line[0]
+    return total
+
+
+def test_the_undocumented_option_of_numba_still_turns_counting_off():
+    table = np.arange(6.0).reshape(3, 2)
+    counted, uncounted = njit(add_first), njit(**jit._uncounted())(add_first)
+    assert jit._uncounted() == {"_nrt": False}
+    assert counted((table, table), 1) == uncounted((table, table), 1) == 6.0
+    (with_counts,), (without,) = (f.inspect_llvm().values() for f in (counted, uncounted))
+    assert "NRT_" in with_counts
+    assert "NRT_" not in without
+
+
+def test_helpers_work_in_a_numba_that_does_not_know_that_option(monkeypatch):
+    (owner,) = (kind for kind in CPUTargetOptions.__mro__ if "_nrt" in vars(kind))
+    monkeypatch.delattr(owner, "_nrt")
+    assert jit._uncounted() == {}
+    for decorate in (jit.helper, jit.inlined_helper):
+        inner = decorate(add_first)
+
+        @njit
+        def outer(pair, which, inner=inner):
+            return inner(pair, which)
+
+        table = np.arange(6.0).reshape(3, 2)
+        assert outer((table, 2 * table), 0) == 12.0
+
+
+def import_kernels(package, folder, **more):
+    """Import the kernels of a copy of the package; return the folder of its compiled code."""
+    code = "from shoal.kernels import cache, scan; print(cache.FOLDER); print(cache.is_filled())"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(package),
+            "NUMBA_CACHE_DIR": str(folder),
+            **more,
+        },
+        capture_output=True,
+        check=True,
+        text=True,
+        timeout=300,
+    )
+    found, filled = done.stdout.split()
+    return Path(found), filled == "True"
+
+
+@pytest.fixture
+def copy(tmp_path):
+    target = tmp_path / "copy"
+    shutil.copytree(
+        PACKAGE / "kernels", target / "shoal" / "kernels", ignore=lambda *_: ["__pycache__"]
+    )
+    (target / "shoal" / "__init__.py").write_text("")
+    return target
+
+
+def test_importing_kernels_deletes_no_file(copy, tmp_path):
+    theirs = tmp_path / "cache"
+    (theirs / "kernels-of-old" / "kernels_1").mkdir(parents=True)
+    old = [theirs / "other.nbi", theirs / "kernels-of-old" / "kernels_1" / "scan.load_query.nbi"]
+    for file in old:
+        file.write_text("compiled by somebody")
+    found, filled = import_kernels(copy, theirs)
+    assert found.parent == theirs
+    assert not filled
+    assert [file.read_text() for file in old] == ["compiled by somebody"] * 2
+
+
+def test_a_changed_helper_is_never_taken_from_the_cache(copy, tmp_path):
+    before, _ = import_kernels(copy, tmp_path)
+    again, _ = import_kernels(copy, tmp_path)
+    helper = copy / "shoal" / "kernels" / "codes.py"
+    helper.write_text(helper.read_text() + "\n# changed\n")
+    after, _ = import_kernels(copy, tmp_path)
+    checked, _ = import_kernels(copy, tmp_path, NUMBA_BOUNDSCHECK="1")
+    assert before == again
+    assert len({before, after, checked}) == 3
+    assert before.is_dir()
+
+
+SAVE_A_VARIANT = """
+import sys
+import numpy as np
+from shoal.kernels.groups import link_members
+kind = np.dtype(sys.argv[1])
+three = np.zeros(3, np.int64)
+link_members(np.zeros(3, kind), three.copy(), three.copy(), three.copy(), three.copy())
+print(sum(link_members.stats.cache_hits.values()))
+"""
+
+
+def test_processes_that_compile_at_the_same_time_lose_no_variant(copy, tmp_path):
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(copy),
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+    }
+    kinds = ("int8", "int16", "int32", "int64")
+    for hits in ("0", "1"):
+        started = [
+            subprocess.Popen(
+                [sys.executable, "-c", SAVE_A_VARIANT, kind],
+                env=environment,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for kind in kinds
+        ]
+        assert [process.communicate(timeout=300)[0].strip() for process in started] == [hits] * 4
+    assert len(list((tmp_path / "cache").glob("kernels-*/*/groups.link_members*.nbc"))) == 4
+
+
+def test_stale_folders_go_only_when_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "_parents", lambda: [tmp_path, tmp_path / "missing"])
+    for name in ("kernels-1", "kernels-2", cache.FOLDER.name, "something else"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "kernel.nbc").write_text("")
+    assert cache.remove_stale() == 2
+    assert {path.name for path in tmp_path.iterdir()} == {cache.FOLDER.name, "something else"}
