@@ -28,8 +28,12 @@ __all__ = [
 Report = Callable[[int, int, str], None]
 """``report(done, total, what)``: rows done, rows in all; a total of 0 is not known."""
 
-COMPILING = "compiling"
-_NOTICE = "Compiling the kernels for this machine (once; later runs start at once) ..."
+COMPILING, COMPILING_ANEW = "compiling", "compiling anew"
+_NOTICES = {
+    COMPILING: "Compiling the kernels for this machine (once; later runs start at once) ...",
+    COMPILING_ANEW: "Compiling the kernels for this run alone: there is no folder to keep them in "
+    "(NUMBA_CACHE_DIR can name one) ...",
+}
 _FIRST_LINE = 3.0  # seconds; short work says nothing
 _NEXT_LINE = 10.0
 _STEADY = 0.5  # seconds of a stage before its pace means anything
@@ -54,10 +58,11 @@ def no_progress(done: int, total: int, what: str) -> None:
 
 def tell_if_compiling(report: Report) -> None:
     """Say that kernels will be compiled, if no earlier run has left them behind."""
+    from shoal.kernels.cache import TEMPORARY
     from shoal.kernels.jit import needs_compiling
 
     if needs_compiling():
-        report(0, 0, COMPILING)
+        report(0, 0, COMPILING_ANEW if TEMPORARY else COMPILING)
 
 
 class Pace:
@@ -104,10 +109,10 @@ class PlainLines:
 
     def __call__(self, done: int, total: int, what: str) -> None:
         """Print a line if the last one was long ago."""
-        if what == COMPILING:
+        if what in _NOTICES:
             if not self._noticed:
                 self._noticed = True
-                _line(_NOTICE)
+                _line(_NOTICES[what])
             return
         now = time.monotonic()
         pace = self._pace.text(done, total, what, now)
@@ -157,10 +162,10 @@ def _bar() -> Iterator[Report]:
         task = progress.add_task("starting", total=None, share="", pace="")
 
         def report(done: int, total: int, what: str) -> None:
-            if what == COMPILING:
+            if what in _NOTICES:
                 if not noticed:
                     noticed.append(what)
-                    progress.console.print(_NOTICE)
+                    progress.console.print(_NOTICES[what])
                 return
             # Nothing done yet means that the stage cannot say how far it is: the bar pulses.
             progress.update(

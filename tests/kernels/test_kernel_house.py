@@ -174,6 +174,34 @@ def test_processes_that_compile_at_the_same_time_lose_no_variant(copy, tmp_path)
     assert len(list((tmp_path / "cache").glob("kernels-*/*/groups.link_members*.nbc"))) == 4
 
 
+def test_without_a_place_to_write_kernels_last_as_long_as_the_process(copy, tmp_path):
+    (copy / "shoal" / "kernels" / "__pycache__").write_text("a file, so no folder can be made")
+    nowhere = {"HOME": "/proc/nowhere", "XDG_CACHE_HOME": "", "TMPDIR": str(tmp_path)}
+    found, _ = import_kernels(copy, "", **nowhere, PYTHONDONTWRITEBYTECODE="1")
+    assert found.parent == tmp_path
+    assert not found.exists()
+
+
+def test_kernels_of_an_image_that_can_only_be_read_are_used(tmp_path, monkeypatch):
+    image, home = tmp_path / "image", tmp_path / "home"
+    finished = image / (cache._NAME + cache._digest()) / "kernels_1"
+    finished.mkdir(parents=True)
+    (finished / "scan.load_query-1.nbi").write_text("compiled")
+    can_write = cache._can_write
+    monkeypatch.setattr(
+        cache, "_can_write", lambda folder: home in folder.parents and can_write(folder)
+    )
+    monkeypatch.setattr(cache, "_parents", lambda: [image, home])
+    folder, temporary = cache._find()
+    assert folder.parent == home
+    assert not temporary
+    assert (folder / "kernels_1" / "scan.load_query-1.nbi").read_text() == "compiled"
+    monkeypatch.setattr(cache, "_can_write", lambda _: False)
+    folder, temporary = cache._find()
+    assert temporary
+    assert (folder / "kernels_1" / "scan.load_query-1.nbi").read_text() == "compiled"
+
+
 def test_stale_folders_go_only_when_asked_for(tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "_parents", lambda: [tmp_path, tmp_path / "missing"])
     for name in ("kernels-1", "kernels-2", cache.FOLDER.name, "something else"):

@@ -9,7 +9,7 @@ from shoal.measure.base import CostModel
 from shoal.privacy import AlphaK, TCloseness
 from shoal.scores import create_measure
 from shoal.search.enforce import GroupState, enforce
-from shoal.search.refine import EFFORTS, _Search
+from shoal.search.refine import EFFORTS, Search
 from shoal.search.scan import Scanner
 from shoal.table.encode import encode
 from shoal.table.partition import Partition
@@ -55,7 +55,7 @@ def search_of(table, measure, size, privacy, seed=1):
     scanner = Scanner.build(table, model)
     start = enforce(table, sorted_groups(table, size), scanner, K, privacy, no_progress)
     rng = np.random.default_rng(seed)
-    return _Search(table, start, scanner, K, privacy, EFFORTS["best"], rng, no_progress)
+    return Search(table, start, scanner, K, privacy, EFFORTS["best"], rng, no_progress)
 
 
 def check(search):

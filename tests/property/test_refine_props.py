@@ -12,7 +12,7 @@ from shoal.measure.base import CostModel
 from shoal.privacy import LDiversity
 from shoal.scores import create_measure
 from shoal.search.enforce import GroupState, enforce, violations
-from shoal.search.refine import EFFORTS, _Search, refine_partition
+from shoal.search.refine import EFFORTS, Search, refine_partition
 from shoal.search.scan import Scanner
 from shoal.table.partition import Partition
 
@@ -78,7 +78,7 @@ def test_costs_and_closures_kept_during_a_search_equal_those_computed_anew(case,
     if inner.n_groups < 2:
         return
     rows = scanner.take(kept)
-    search = _Search(
+    search = Search(
         table.take(kept), inner, rows, k, (), EFFORTS["balanced"], np.random.default_rng(1),
         no_progress,
     )  # fmt: skip

@@ -17,6 +17,7 @@ from shoal.cli.refine import refine
 from shoal.cli.score import score
 from shoal.cli.secret import fingerprint, secret
 from shoal.cli.verify import verify
+from shoal.cli.warm_up import warm_up
 
 __all__ = ["app"]
 
@@ -67,3 +68,4 @@ app.add_typer(hierarchy, name="hierarchy")
 app.command()(algorithms)
 app.command()(measures)
 app.command("privacy-models")(privacy_models)
+app.command("warm-up")(warm_up)

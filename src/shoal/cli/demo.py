@@ -40,6 +40,7 @@ def demo(
         load_adult,
     )
     from shoal.progress import showing_progress, tell_if_compiling
+    from shoal.search.warm_up import compile_on_all_cores
     from shoal.settings.outputs import Outputs
 
     outputs = Outputs(
@@ -52,6 +53,7 @@ def demo(
     kept = {*ADULT_QUASI_IDENTIFIERS, "salary"}
     with showing_progress(quiet=quiet) as progress:
         tell_if_compiling(progress)
+        compile_on_all_cores()
         release = shoal.anonymize(
             load_adult(),
             k=10,

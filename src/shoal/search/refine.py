@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
-__all__ = ["Effort", "refine_partition"]
+__all__ = ["EFFORTS", "Effort", "Search", "refine_partition"]
 
 SLICE_WORK = 20_000_000
 MIN_GAIN = 2e-4
@@ -104,10 +104,10 @@ def refine_partition(
         labels = partition.labels.copy()
         labels[kept] = inner.labels
         return Partition(labels, inner.n_groups)
-    return _Search(table, partition, scanner, k, privacy, effort, rng, progress).run()
+    return Search(table, partition, scanner, k, privacy, effort, rng, progress).run()
 
 
-class _Search:
+class Search:
     """The state of one search and the scratch arrays of its moves."""
 
     def __init__(
@@ -181,10 +181,19 @@ class _Search:
 
     def _sweep(self, number: int) -> None:
         self.limit = max(self.limit, self._places(int(np.count_nonzero(self.groups.size))))
-        self._relocate(number)
-        self._dissolve(number)
+        self.move("relocate", number)
+        self.move("dissolve", number)
         # costs per sensitive value are not "per row of a closure": only the first two moves apply
         if self.scanner.n_classes == 1:
+            self.move("rebuild", number)
+
+    def move(self, what: str, number: int) -> None:
+        """Make all moves of a kind that lower the cost; this is sweep ``number``."""
+        if what == "relocate":
+            self._relocate(number)
+        elif what == "dissolve":
+            self._dissolve(number)
+        else:
             self._rebuild(self._seeds(self._dearest_first(self.k)), number, apart=False)
             if self.effort.rebuild:
                 self._rebuild(self._seeds(self._dearest_first(0)), number, apart=True)

@@ -1,0 +1,186 @@
+"""Compiling ahead of the first run, in as many processes as there are cores.
+
+Numba compiles in one thread, so the work is split over processes: each runs some of the search on a
+table of a few rows. Everything lands in one cache, where a run finds it (`shoal.kernels.cache`).
+Most kernels come in two variants, for costs of two bytes and of four: which one a run needs is
+known only when it has seen its table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shoal.algorithm.base import Run, create_algorithm
+from shoal.measure.base import CostMeasure, CostModel
+from shoal.scores import create_measure
+from shoal.search.enforce import enforce
+from shoal.search.refine import EFFORTS, Search
+from shoal.search.scan import Scanner
+from shoal.search.suppress import find_outliers
+from shoal.table.partition import Partition
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from shoal.table.encode import EncodedTable
+
+__all__ = [
+    "DEFAULT",
+    "DEMO",
+    "EVERYTHING",
+    "Task",
+    "compile_here",
+    "compile_on_all_cores",
+    "deal",
+    "warm_up",
+]
+
+Task = tuple[str, str]
+"""What to run, and the measure to run it with: its costs take two bytes or four."""
+
+NARROW, WIDE = "ncp", "mi"
+_SECONDS = {"kaca": 10, "agglomerative": 9, "relocate": 8, "sequential": 8, "rebuild": 8}
+"""About what takes longer to compile than other tasks do: five seconds."""
+
+_MOVES = ("relocate", "dissolve", "rebuild")
+_USUAL = (*_MOVES, "kaca", "agglomerative", "sequential", "mondrian", "enforce", "suppress")
+_OTHERS = ("k-member", "oka", "loukides-shao", "chiu-tsai", "hilbert", "incognito")
+
+DEMO: tuple[Task, ...] = tuple((name, NARROW) for name in (*_MOVES, "kaca"))
+"""What the demo needs."""
+
+DEFAULT: tuple[Task, ...] = tuple((name, width) for name in _USUAL for width in (NARROW, WIDE))
+"""What a run needs that names no algorithm, whatever its measure and privacy models."""
+
+EVERYTHING: tuple[Task, ...] = (
+    *DEFAULT,
+    *((name, width) for name in _OTHERS for width in (NARROW, WIDE)),
+)
+"""What every algorithm needs."""
+
+
+def warm_up(tasks: Sequence[Task], processes: int | None = None) -> Path:
+    """Compile kernels in several processes; return the folder where they are kept.
+
+    Raises:
+        RuntimeError: a process failed; the message is the last line that it wrote.
+    """
+    from shoal.kernels.cache import FOLDER
+
+    started = [
+        subprocess.Popen(  # noqa: S603 - ourselves
+            [sys.executable, "-m", __name__, *(":".join(task) for task in share)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for share in deal(tasks, processes or os.cpu_count() or 1)
+    ]
+    try:
+        said = [process.communicate()[1] for process in started]
+    except BaseException:
+        for process in started:
+            process.kill()
+        raise
+    for process, text in zip(started, said, strict=True):
+        if process.returncode:
+            raise RuntimeError((text.strip() or "the process was ended").splitlines()[-1])
+    return FOLDER
+
+
+def compile_on_all_cores() -> None:
+    """Compile what the demo needs in several processes, if that is still to be done and helps."""
+    from shoal.kernels.cache import TEMPORARY
+    from shoal.kernels.jit import needs_compiling
+
+    if needs_compiling() and not TEMPORARY and (os.cpu_count() or 1) > 1:
+        # what could not be compiled there is compiled here, when it is needed
+        with contextlib.suppress(RuntimeError, OSError):
+            warm_up(DEMO)
+
+
+def deal(tasks: Sequence[Task], processes: int) -> list[list[Task]]:
+    """Return what each process compiles: the dearest task goes to whoever has least to do.
+
+    Tasks of one width have helpers in common, so a process is given those of one width only,
+    unless there are fewer processes than widths.
+    """
+    widths = sorted({width for _, width in tasks})
+    shares: list[list[Task]] = [[] for _ in range(processes)]
+    load = [0] * processes
+    for name, width in sorted(tasks, key=lambda task: -_SECONDS.get(task[0], 5)):
+        mine = range(widths.index(width) % processes, processes, len(widths))
+        least = min(mine, key=load.__getitem__)
+        shares[least].append((name, width))
+        load[least] += _SECONDS.get(name, 5)
+    return [share for share in shares if share]
+
+
+def compile_here(tasks: Sequence[Task]) -> None:
+    """Compile in this process, by running each task on a few rows."""
+    table = _few_rows()
+    for name, measure in tasks:
+        run = _run(table, measure)
+        if name in _MOVES:
+            sixes = Partition.from_labels(np.arange(table.n_rows) // 6)
+            search = Search(
+                table, sixes, run.scanner, run.k, (), EFFORTS["fast"], run.rng, run.progress
+            )
+            search.move(name, 0)
+        elif name == "enforce":
+            pairs = Partition.from_labels(np.arange(table.n_rows) // 2)
+            enforce(table, pairs, run.scanner, run.k, (), run.progress)
+        elif name == "suppress":
+            find_outliers(run.scanner, Partition(np.zeros(table.n_rows, np.int32), 1), 1)
+        else:
+            create_algorithm(name).partition(table, run)
+
+
+def _few_rows() -> EncodedTable:
+    import narwhals as nw
+    import polars as pl
+
+    from shoal.hierarchy import Taxonomy
+    from shoal.table.encode import encode
+    from shoal.table.infer import infer_kinds
+    from shoal.table.schema import build_schema
+
+    n = 48
+    frame = pl.DataFrame(
+        {
+            "size": [str(i * i % 17) for i in range(n)],
+            "shape": ["abcd"[i % 4] for i in range(n)],
+            "seen": ["xy"[i % 2] for i in range(n)],
+        }
+    )
+    trees = {
+        "size": Taxonomy.from_paths([(str(value), "*") for value in range(17)]),
+        "shape": Taxonomy.from_paths([(letter, "*") for letter in "abcd"]),
+    }
+    schema = build_schema(
+        frame.columns,
+        quasi_identifiers=["size", "shape"],
+        sensitive=["seen"],
+        hierarchies=trees,
+    )
+    return encode(frame, infer_kinds(schema, nw.from_native(frame)))
+
+
+def _run(table: EncodedTable, measure: str) -> Run:
+    found = create_measure(measure)
+    assert isinstance(found, CostMeasure)
+    model = CostModel.bind(found, table)
+    return Run(3, model, Scanner.build(table, model), np.random.default_rng(0))
+
+
+if __name__ == "__main__":
+    compile_here([(name, width) for name, _, width in (s.partition(":") for s in sys.argv[1:])])

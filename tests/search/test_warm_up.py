@@ -1,0 +1,71 @@
+"""Compiling ahead covers what runs need, and is split so that no process waits for another."""
+
+import subprocess
+import sys
+
+import pytest
+
+from shoal.search.warm_up import DEFAULT, DEMO, EVERYTHING, deal, warm_up
+
+AFTER_IT_RUNS_COMPILE_NOTHING = """
+import pkgutil, sys
+import polars as pl
+import shoal
+from shoal.kernels import __path__ as PATH
+from shoal.search.warm_up import DEFAULT, EVERYTHING, compile_here
+
+def variants():
+    modules = [sys.modules.get("shoal.kernels." + m.name) for m in pkgutil.iter_modules(PATH)]
+    return {
+        (module.__name__, name, variant)
+        for module in modules if module
+        for name, value in vars(module).items()
+        for variant in getattr(value, "signatures", ())
+    }
+
+compile_here(EVERYTHING if len(sys.argv) > 1 else DEFAULT)
+before = variants()
+frame = pl.DataFrame({
+    "age": [i * 7 % 61 for i in range(300)],
+    "city": [str(i * i % 11) for i in range(300)],
+    "sick": [str(i % 5) for i in range(300)],
+})
+roles = dict(quasi_identifiers=["age", "city"], sensitive=["sick"], seed=1)
+if len(sys.argv) > 1:
+    for measure in ("ncp", "mi"):
+        shoal.anonymize(frame, 5, algorithm=sys.argv[1], measure=measure, **roles)
+else:
+    for measure in ("ncp", "mi", "pmi"):
+        shoal.anonymize(frame, 5, measure=measure, **roles)
+        shoal.anonymize(frame, 5, measure=measure, block_rows=80, **roles)
+    shoal.anonymize(frame, 5, privacy=[shoal.LDiversity(2)], **roles)
+    shoal.anonymize(frame, 5, max_suppression=0.1, **roles)
+print({entry[:2] for entry in variants() - before} or "nothing")
+"""
+
+
+@pytest.mark.parametrize("arguments", [(), ("k-member",), ("oka",)], ids=str)
+def test_after_a_warm_up_a_run_compiles_nothing(arguments):
+    done = subprocess.run(
+        [sys.executable, "-c", AFTER_IT_RUNS_COMPILE_NOTHING, *arguments],
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "nothing"
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3, 8, 64])
+@pytest.mark.parametrize("tasks", [DEMO, DEFAULT, EVERYTHING], ids=len)
+def test_every_task_is_given_to_one_process(tasks, processes):
+    shares = deal(tasks, processes)
+    assert sorted(task for share in shares for task in share) == sorted(tasks)
+    assert len(shares) == min(processes, len(tasks))
+    if processes > 1:  # variants of one width have their helpers in common
+        assert all(len({width for _, width in share}) == 1 for share in shares)
+
+
+def test_a_process_that_fails_is_told():
+    with pytest.raises(RuntimeError, match="no-such-algorithm"):
+        warm_up([("no-such-algorithm", "ncp")], 1)
