@@ -11,6 +11,8 @@ from shoal.kernels.mondrian_splits import find_edges, pieces_stand, range_of, so
 
 __all__ = ["cut_medians"]
 
+NONE, ONE = np.int64(-1), np.int64(1)  # plain numbers would be types of their own to numba
+STRICT = np.bool_(False)
 NEARLY = 1e-9
 """Sums of losses closer than this are equal: they come about in different orders."""
 
@@ -158,7 +160,7 @@ def _cheapest_cut(
     attribute the one cut of `find_edges`.
     """
     edges, losses, hist = scratch.edges, scratch.losses, scratch.hist
-    by = -1
+    by = NONE
     cut = np.int64(0)
     lost = np.inf
     for j in range(shape.codes.shape[0]):
@@ -170,12 +172,12 @@ def _cheapest_cut(
             _losses(shape, order, low, high, edges, n, losses)
             for e in range(n):
                 if losses[e] < lost - NEARLY and pieces_stand(
-                    order, low, high, edges[e : e + 1], 1, k, rules, hist
+                    order, low, high, edges[e : e + 1], ONE, k, rules, hist
                 ):
                     by, cut, lost = j, edges[e], losses[e]
         else:
             sort_by_code(shape.codes, j, order, low, high, least, most, scratch)
-            n = find_edges(shape, j, order, low, high, False, edges)
+            n = find_edges(shape, j, order, low, high, STRICT, edges)
             if pieces_stand(order, low, high, edges, n, k, rules, hist):
                 total = _loss_of_pieces(shape, order, low, high, edges, n)
                 if total < lost - NEARLY:
@@ -188,7 +190,7 @@ def _cheapest_cut(
         edges[0] = cut
         return 1
     sort_by_code(shape.codes, by, order, low, high, least, most, scratch)
-    return find_edges(shape, by, order, low, high, False, edges)
+    return find_edges(shape, by, order, low, high, STRICT, edges)
 
 
 @kernel
