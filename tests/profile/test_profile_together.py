@@ -56,6 +56,14 @@ def test_a_wide_table_gets_a_short_list_and_nothing_else_of_it_is_published():
     assert all("Left out, one of 39" in guess.why and not guess.sure for guess in left)
 
 
+def test_a_table_of_unknown_columns_publishes_none_of_them_and_says_so():
+    draw = random.Random(1)
+    cells = {f"v{n}": [draw.randint(1, 4) for _ in range(400)] for n in range(60)}
+    found = suggest_job(pl.DataFrame(cells))
+    assert {guess.role.value for guess in found.columns} == {"drop"}
+    assert any("no column looks like a quasi-identifier" in note for note in found.notes)
+
+
 def test_recognised_columns_beyond_the_list_go_by_what_others_know_best():
     draw = random.Random(2)
     names = ["salutation", "city", "race", "religion_country", "job", "employer", "degree"]

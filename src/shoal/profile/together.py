@@ -47,7 +47,10 @@ def compare_columns(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[Guess
 
 
 def _of_role(guesses: Sequence[Guess], role: Role, out: dict[str, str]) -> list[Guess]:
-    return [guess for guess in guesses if guess.role is role and guess.name not in out]
+    left = [guess for guess in guesses if guess.role is role and guess.name not in out]
+    known = [guess for guess in left if guess.topic is not None]
+    # So many unknown ones are left out of the short list anyway; comparing all pairs takes long.
+    return left if role is Role.SENSITIVE or len(left) - len(known) <= 2 * MOST_QUASI else known
 
 
 def _leave_out_finest(found: _Columns, quasi: list[Guess], out: dict[str, str]) -> None:
@@ -225,9 +228,10 @@ class _Columns:
         both = there & here
         if not both.any():
             return False
-        quick = np.flatnonzero(both)[:_QUICK_LOOK]
-        if _contradicted(what[quick], of[quick]):
+        if _contradicted(what[:_QUICK_LOOK], of[:_QUICK_LOOK], both[:_QUICK_LOOK]):
             return False
+        if both.all():
+            return follows(what, of)
         return follows(renumbered(what[both]), renumbered(of[both]))
 
     def _rise(self, first: str, second: str) -> bool:
@@ -253,8 +257,12 @@ class _Columns:
         return self._ranks[name]
 
 
-def _contradicted(what: Codes, of: Codes) -> bool:
+def _contradicted(what: Codes, of: Codes, both: NDArray[np.bool_]) -> bool:
     """Return at a glance whether many rows that share the second value differ in the first."""
-    pairs = len(np.unique(renumbered(of) * (int(what.max()) + 1) + what))
-    n_shared = len(of) - len(np.unique(of))
-    return n_shared > 50 and pairs - len(np.unique(of)) > 0.1 * n_shared
+    what, of = what[both], of[both]
+    n_of = int(np.count_nonzero(np.bincount(of))) if len(of) else 0
+    n_shared = len(of) - n_of
+    if n_shared <= 50:
+        return False
+    pairs = np.unique(of * (int(what.max()) + 1) + what)
+    return len(pairs) - n_of > 0.1 * n_shared
