@@ -397,6 +397,9 @@ def _back(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
 
 def _to_pandas(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
     frame = published.to_pandas()
+    for column in published.get_columns():  # floats do not hold every whole number
+        if column.dtype.is_integer() and column.null_count() and column.name not in kept:
+            frame[column.name] = type(like)({"": column.to_list()}, dtype=str(column.dtype))[""]
     for name in kept:
         dtype, cells = like[name].dtype, published.get_column(name)
         if frame[name].dtype == dtype:

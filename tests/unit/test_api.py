@@ -74,6 +74,18 @@ def test_pandas_comes_back_with_the_types_of_untouched_columns_and_a_fresh_index
         pd.testing.assert_series_equal(release.frame[name], expected, check_names=False)
 
 
+@pytest.mark.parametrize("kind", ["Int64", "UInt8", "Int32"])
+def test_bounds_of_whole_numbers_in_pandas_are_whole_where_some_are_missing(kind):
+    large = {"Int64": 2**60, "UInt8": 240, "Int32": 2**30}[kind]
+    given = pd.DataFrame({"age": pd.array([1, 2, large + 1, large + 3, None, None], dtype=kind)})
+    release = shoal.anonymize(
+        given, 2, quasi_identifiers="age", seed=1, style={"numeric": "bounds"}, algorithm="k-member"
+    )
+    assert release.frame.dtypes.to_dict() == {"age_low": kind, "age_high": kind}
+    bounds = set(release.frame.dropna().itertuples(index=False, name=None))
+    assert bounds == {(1, 2), (large + 1, large + 3)}
+
+
 def test_pyarrow_comes_back_with_the_types_of_untouched_columns():
     given = pa.table(
         {

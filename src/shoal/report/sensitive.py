@@ -80,7 +80,9 @@ def read_published_groups(frame: pl.DataFrame, quasi_identifiers: tuple[str, ...
     ]
     keys = [f"q{number}" for number in range(len(columns))]  # a column may have any name
     cells = frame.select(pl.col(old).alias(new) for old, new in zip(columns, keys, strict=True))
-    found = cells.with_row_index("row").group_by(keys).agg("row").get_column("row")
+    # In the order of the rows, which is one of what is published: the same page every time.
+    grouped = cells.with_row_index("row").group_by(keys, maintain_order=True)
+    found = grouped.agg("row").get_column("row")
     sizes = found.list.len().to_numpy().astype(np.int64)
     of_row = np.empty(frame.height, dtype=np.int64)
     if frame.height:
@@ -91,7 +93,8 @@ def read_published_groups(frame: pl.DataFrame, quasi_identifiers: tuple[str, ...
 def sensitive_facts(series: pl.Series, groups: Groups) -> SensitiveFacts:
     """Count one sensitive column over the groups; one sort of the rows."""
     cells = series.fill_nan(None) if series.dtype.is_float() else series
-    counts = cells.alias("value").value_counts(sort=True)
+    seen = cells.to_frame("value").group_by("value", maintain_order=True).len("count")
+    counts = seen.sort("count", descending=True, maintain_order=True)
     values = counts.get_column("value")
     numbered = values.to_frame("value").with_row_index("code")
     codes = (
