@@ -50,7 +50,7 @@ def topics_of(name: str) -> tuple[Topic, ...]:
     """Return what the name is about, in the order of the vocabulary.
 
     >>> topics_of("Postleitzahl"), topics_of("city_name"), topics_of("Geburtsdatum")
-    (('postcode',), ('name', 'place'), ('birth',))
+    (('postcode',), ('name', 'place'), ('birth', 'date'))
     """
     words = words_of(name)
     return tuple(topic for topic, pattern in _PATTERNS.items() if pattern.search(words))

@@ -26,6 +26,8 @@ MOST_QUASI = 10
 """More quasi-identifiers than this protect nobody: every row is unique, and all detail is lost."""
 _LOOKED_AT = 20_000
 _COUNTED = 1_000_000
+_FEWEST = 100
+"""In smaller tables columns go together by chance."""
 _QUICK_LOOK = 2_000
 _CORE = ("age", "birth", "sex", "postcode", "place", "origin")
 
@@ -36,6 +38,8 @@ def compare_columns(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[Guess
     Of two quasi-identifiers that are functions of one another the finer is kept, unless it singles
     out most rows by itself: the age is kept, the day of birth and the class of age are not.
     """
+    if frame.height < _FEWEST:
+        return list(guesses)
     found = _Columns(frame, guesses)
     guesses = [_as_person(guess, found, guesses) for guess in guesses]
     out: dict[str, str] = {}
