@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import subprocess
 import sys
 import time
 from datetime import UTC, datetime
@@ -37,6 +38,7 @@ def main() -> int:
         "workers": options.workers,
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
+        "commit": _commit(),
     }
 
     def tell(tally: Tally) -> None:
@@ -59,6 +61,18 @@ def main() -> int:
         print("  " + "\n  ".join(text[:600] for text in failure["detail"][:3]))
     print(f"\nCounts and failing inputs are in {options.out}.")
     return 1 if tally.failures else 0
+
+
+def _commit() -> str:
+    """Return the commit that is hunted, empty outside a repository."""
+    here = Path(__file__).parent
+    words = ["git", "rev-parse", "--short", "HEAD"]
+    try:
+        return subprocess.run(
+            words, cwd=here, capture_output=True, text=True, check=False
+        ).stdout.strip()
+    except OSError:
+        return ""
 
 
 def _parser() -> argparse.ArgumentParser:

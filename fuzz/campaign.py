@@ -277,7 +277,9 @@ def _save(tally: Tally, folder: Path, settings: dict[str, Any]) -> None:
         "inputs": tally.inputs,
         "failures": len(tally.failures),
         "parts": {part: dict(counts) for part, counts in sorted(tally.counts.items())},
-        "notes": {part: dict(notes.most_common(60)) for part, notes in sorted(tally.notes.items())},
+        "notes": {
+            part: dict(notes.most_common(300)) for part, notes in sorted(tally.notes.items())
+        },
     }
     (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
     failures = "".join(json.dumps(each) + "\n" for each in tally.failures)

@@ -6,10 +6,12 @@ shows nothing of the file, with exit status 2 (or 1 where the promise cannot be 
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
 import random
+import re
 import sqlite3
 import struct
 import zipfile
@@ -54,8 +56,20 @@ def run(seed: str, folder: Path) -> Outcome:
             ran = run_process(words, folder)  # where nobody sees what libraries say
     except Exception as error:
         return crashed(error, kind)
-    verdict, problems = judge(words, ran, before, _sizes(folder), PLANTED)
+    # A cell that the damage has moved into the first line is the name of a column now.
+    header = _first_line(data)
+    hidden = [text for text in PLANTED if text.encode() not in header]
+    verdict, problems = judge(words, ran, before, _sizes(folder), hidden)
     return Outcome(verdict, problems and [repr(words), *problems], kind)
+
+
+def _first_line(data: bytes) -> bytes:
+    with contextlib.suppress(OSError, EOFError, zlib.error):
+        data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    with contextlib.suppress(zstandard.ZstdError):
+        if data[:4] == b"\x28\xb5\x2f\xfd":
+            data = zstandard.ZstdDecompressor().decompressobj().decompress(data)
+    return re.split(rb"[\r\n]", data[:100_000].lstrip(), maxsplit=1)[0]
 
 
 def _sizes(folder: Path) -> dict[str, str]:
