@@ -19,7 +19,8 @@ def site_packages(tmp_path_factory):
     """A folder with the plug-in's module and its ``.dist-info``, made from its pyproject."""
     folder = tmp_path_factory.mktemp("site-packages")
     project = tomllib.loads((PLUGIN / "pyproject.toml").read_text())["project"]
-    shutil.copy(PLUGIN / "shoal_neighbours.py", folder)
+    for module in PLUGIN.glob("*.py"):
+        shutil.copy(module, folder)
     name, version = project["name"], project["version"]
     info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
     info.mkdir()
@@ -38,5 +39,6 @@ def installed_plugin(site_packages):
     registry._table.cache_clear()
     yield
     sys.path.remove(str(site_packages))
-    sys.modules.pop("shoal_neighbours", None)
+    for module in PLUGIN.glob("*.py"):
+        sys.modules.pop(module.stem, None)
     registry._table.cache_clear()

@@ -55,7 +55,6 @@ class Auto(Algorithm):
     name = "auto"
     title = "best start for the table, then refinement (the default)"
     citation = "Shoal"
-    respects_privacy = True
     whole_rows = 12_000  # measured: blocks are faster from there on, and lose no more
 
     effort: Literal["fast", "balanced", "best"] = "balanced"

@@ -70,7 +70,6 @@ class Algorithm(ABC):
         name: what users type.
         title: one line for lists.
         citation: the paper.
-        respects_privacy: whether privacy models hold already when `partition` returns.
         may_suppress: whether it may leave rows out on its own.
         works_in_blocks: whether a large table may be cut into blocks of similar rows.
         whole_rows: larger tables are cut into blocks unless the user says otherwise; infinite for
@@ -80,7 +79,6 @@ class Algorithm(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     citation: ClassVar[str]
-    respects_privacy: ClassVar[bool] = False
     may_suppress: ClassVar[bool] = False
     works_in_blocks: ClassVar[bool] = True
     whole_rows: ClassVar[float] = 100_000

@@ -69,7 +69,6 @@ class Incognito(Algorithm):
     citation = "LeFevre, DeWitt, Ramakrishnan 2005"
     whole_rows = math.inf
     works_in_blocks = False
-    respects_privacy = True
     may_suppress = True
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:

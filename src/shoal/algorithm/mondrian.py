@@ -65,7 +65,6 @@ class Mondrian(Algorithm):
     title = "multidimensional median partitioning"
     citation = "LeFevre, DeWitt, Ramakrishnan 2006"
     whole_rows = math.inf
-    respects_privacy = True
 
     relaxed: bool = False
     cuts: Cuts = "widest"

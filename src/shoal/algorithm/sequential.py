@@ -57,7 +57,6 @@ class Sequential(Algorithm):
     name = "sequential"
     title = "sequential clustering"
     citation = "Goldberger & Tassa 2010, Algorithms 1 to 3"
-    respects_privacy = True
 
     alpha: float = 0.5
     omega: float = 1.5

@@ -18,10 +18,12 @@ import numpy as np
 from shoal.algorithm.blocked import similar_blocks
 from shoal.engine.parts import put_together
 from shoal.engine.workers import in_threads
-from shoal.privacy.arrays import PrivateArrays
+
 from shoal.search.enforce import GroupState
 from shoal.search.refine import Effort, refine_partition
 from shoal.table.partition import Partition
+from shoal.table.partition import Partition
+from shoal.search.refine import Effort, refine_partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +46,7 @@ def polish(table: EncodedTable, partition: Partition, run: Run, effort: Effort) 
 
     Deterministic given the generator unless ``effort.seconds`` is set.
     """
-    if partition.recoded or not partition.n_groups or not PrivateArrays.know(run.privacy):
+    if partition.recoded or not partition.n_groups:
         return partition
     if partition.n_suppressed:
         return _without_suppressed(table, partition, run, effort)

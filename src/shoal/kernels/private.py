@@ -1,7 +1,10 @@
 """Privacy models as predicates on histograms, for kernels that respect them while they cluster.
 
-A model is a row of two arrays: ``kinds[m]`` (below), ``numbers[m] = (parameter, c, column)``.
-Histograms of all sensitive columns lie one after the other. `shoal.privacy` holds the definitions.
+A model is a row of three arrays: ``kinds[m]`` (below), ``numbers[m] = (parameter, c, column)`` and
+``addresses[m]``. Histograms of all sensitive columns lie one after the other. `shoal.privacy` holds
+the definitions. A model that is not known here (``OTHER``, of a plug-in) is a function of C at an
+address, ``int64 rule(int64 *histogram, int64 n_values, int64 *whole)``: compiled by its author, or
+a way back into Python, which is slower and gives the same groups.
 """
 
 from __future__ import annotations
@@ -10,6 +13,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 from shoal.kernels.jit import helper
 
@@ -18,6 +24,7 @@ __all__ = [
     "DISTINCT",
     "ENTROPY",
     "FREQUENCY",
+    "OTHER",
     "RECURSIVE",
     "T_EQUAL",
     "T_ORDERED",
@@ -28,7 +35,8 @@ __all__ = [
 
 Array = np.ndarray[Any, Any]
 
-FREQUENCY, DISTINCT, ENTROPY, RECURSIVE, T_EQUAL, T_ORDERED, ALPHA = range(7)
+FREQUENCY, DISTINCT, ENTROPY, RECURSIVE, T_EQUAL, T_ORDERED, ALPHA, OTHER = range(8)
+WORD = 8  # bytes of a count
 TOLERANCE = 1e-9
 
 
@@ -40,6 +48,31 @@ class Rules(NamedTuple):
     first: Array  # int64 [columns + 1]: where each column begins in a histogram
     kinds: Array  # int64 [models]
     numbers: Array  # float64 [models, 3]: parameter, c, column
+    addresses: Array  # int64 [models]: of the function of an OTHER model
+
+
+@intrinsic
+def _call(typing: Any, address: Any, hist: Any, n_values: Any, whole: Any) -> Any:
+    """Call the function at an address with two pointers and a number between them."""
+    del typing, address, hist, n_values, whole
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        del context, signature
+        word = ir.IntType(64)
+        kind = ir.FunctionType(word, [word, word, word])
+        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
+
+    return types.int64(types.int64, types.int64, types.int64, types.int64), generate
+
+
+@helper
+def _other_holds(address: int, hist: Any, whole: Any, a: int, b: int) -> bool:
+    """Ask the rule of a model that is not known here."""
+    own = np.int64(hist.ctypes.data) + WORD * a
+    every = np.int64(whole.ctypes.data) + WORD * a
+    # numba passes the first parameter itself
+    found: Any = _call(np.int64(address), own, np.int64(b - a), every)  # type: ignore[call-arg]
+    return found != 0
 
 
 @helper
@@ -126,6 +159,8 @@ def group_holds(hist: Any, rules: Any) -> bool:
             holds = entropy + TOLERANCE >= math.log(value)
         elif kind == RECURSIVE:
             holds = _recursive_holds(hist, a, b, value, rules.numbers[m, 1])
+        elif kind == OTHER:
+            holds = _other_holds(rules.addresses[m], hist, rules.whole, a, b)
         else:
             distance = _distance(hist, rules.whole, a, b, size, kind == T_ORDERED)
             holds = distance <= value + TOLERANCE

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PrivateArrays"]
 
+_RULE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 _L_KINDS = {
     "frequency": private.FREQUENCY,
     "distinct": private.DISTINCT,
@@ -32,28 +34,41 @@ _L_KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class PrivateArrays:
-    """Sensitive codes, whole histograms and models for `kernels.private.group_holds`."""
+    """Sensitive codes, whole histograms and models for `kernels.private.group_holds`.
+
+    Attributes:
+        rules: what kernels read.
+        held: functions whose addresses are among the rules; they live as long as this.
+    """
 
     rules: private.Rules
+    held: tuple[Any, ...] = ()
 
     @classmethod
     def of(cls, table: EncodedTable, models: Sequence[PrivacyModel]) -> PrivateArrays:
-        """Collect the sensitive columns and the models that kernels know.
+        """Collect the sensitive columns and the models.
 
-        A model of a plug-in is not among them: `enforce` sees to it after the clustering.
+        A model that kernels do not know is asked through the function that it brings
+        (`PrivacyModel.rule_address`), or else through its Python code.
         """
-        kinds, numbers = [], []
+        kinds, numbers, addresses, held = [], [], [], []
         looked_at = [column for model in models for column in model.columns(table)]
         # A column that is read in two ways, as written and cleaned, is two here.
         sensitive = list({id(column): column for column in looked_at}.values())
         used = {id(column): i for i, column in enumerate(sensitive)}
         for model in models:
-            if not cls.know([model]):
-                continue
+            kind, value, c = _numbers(model)
+            address = 0
+            if kind == private.OTHER:
+                address = model.rule_address() or 0
+                if not address:
+                    function = _in_python(model)
+                    held.append(function)
+                    address = ctypes.cast(function, ctypes.c_void_p).value or 0
             for column in model.columns(table):
-                kind, value, c = _numbers(model)
                 kinds.append(kind)
                 numbers.append((value, c, used[id(column)]))
+                addresses.append(address)
         codes = np.zeros((len(sensitive), table.n_rows), np.int32)
         for i, column in enumerate(sensitive):
             codes[i] = column.codes
@@ -66,13 +81,10 @@ class PrivateArrays:
                 first,
                 np.array(kinds, np.int64),
                 np.array(numbers, np.float64).reshape(-1, 3),
-            )
+                np.array(addresses, np.int64),
+            ),
+            tuple(held),
         )
-
-    @staticmethod
-    def know(models: Sequence[PrivacyModel]) -> bool:
-        """Return whether kernels know all of these models."""
-        return all(isinstance(model, LDiversity | TCloseness | AlphaK) for model in models)
 
     def scratch(self) -> NDArray[np.int64]:
         """Return room for the histograms of one group."""
@@ -93,5 +105,25 @@ def _numbers(model: PrivacyModel) -> tuple[int, float, float]:
     if isinstance(model, TCloseness):
         kind = private.T_EQUAL if model.distance == "equal" else private.T_ORDERED
         return kind, float(model.t), 0.0
-    assert isinstance(model, AlphaK)
-    return private.ALPHA, float(model.alpha), 0.0
+    if isinstance(model, AlphaK):
+        return private.ALPHA, float(model.alpha), 0.0
+    return private.OTHER, float(model.promised), 0.0
+
+
+def _in_python(model: PrivacyModel) -> Any:
+    """Return the model's own predicate as a function of C.
+
+    An error in it cannot pass through a kernel. The group then counts as broken, and `enforce`,
+    which asks the model again from Python, raises it.
+    """
+
+    def rule(histogram: int, n_values: int, whole: int) -> int:
+        try:
+            shape = ctypes.c_int64 * n_values
+            counts = np.array(shape.from_address(histogram), np.int64)
+            every = np.array(shape.from_address(whole), np.int64)
+            return int(bool(model.holds(counts[np.newaxis], every)[0]))
+        except Exception:  # noqa: BLE001 - see above
+            return 0
+
+    return _RULE(rule)

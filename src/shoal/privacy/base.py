@@ -38,7 +38,8 @@ class PrivacyModel(ABC):
         name: what users type.
         title: one line for lists.
         citation: paper and section.
-        monotone: whether the union of two groups that keep the promise keeps it.
+        monotone: whether the union of two groups that keep the promise keeps it. Of one that is
+            not, nobody can say in advance that it is out of reach.
         at_least: whether the promised number is a lower bound (otherwise an upper bound).
         order_free: whether the verdict depends on the counts of a group alone, neither on
             which value each belongs to nor on the whole table.
@@ -123,7 +124,7 @@ class PrivacyModel(ABC):
             PromiseError: says which number would be possible.
         """
         whole = sensitive.counts
-        if not self.holds(whole[np.newaxis], whole)[0]:
+        if self.monotone and not self.holds(whole[np.newaxis], whole)[0]:
             raise PromiseError(
                 f"No release of all rows can keep the promise of {self.label} in column "
                 f"{sensitive.name!r}: {self.possible(whole)}."
@@ -165,6 +166,16 @@ class PrivacyModel(ABC):
             for reading in self.readings
         ]
         return tuple({id(each): each for each in read}.values())
+
+    def rule_address(self) -> int | None:
+        """Return the address of a compiled predicate, for a search at full speed.
+
+        A function of C, ``int64 rule(int64 *histogram, int64 n_values, int64 *whole)``, that is not
+        zero if a group with this histogram keeps the promise (numba's ``cfunc`` makes one; whoever
+        returns its address keeps it alive). None has the search call `holds`: the groups are the
+        same, the way is longer.
+        """
+        return None
 
     def check_column(self, sensitive: Sensitive) -> None:
         """Raise an OptionError if the model cannot work on this column."""

@@ -88,8 +88,8 @@ def refine_partition(
     slices of work; with ``effort.keep_on_interrupt`` the best so far is returned then.
     """
     kept = np.flatnonzero(partition.labels >= 0)
-    if len(kept) < 2 * k or not PrivateArrays.know(privacy):
-        return partition  # a model of a plug-in cannot be asked about single moves
+    if len(kept) < 2 * k:
+        return partition
     if len(kept) < table.n_rows:
         inner = refine_partition(
             table.take(kept),
