@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from samples import EVERY_COLUMN, SEED, arguments, people
+from tests.helpers.contract_samples import EVERY_COLUMN, SEED, arguments, people
 
 import shoal
 from shoal.privacy import PrivacyModel

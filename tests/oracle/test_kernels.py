@@ -298,6 +298,7 @@ def test_the_kernel_judges_groups_like_the_privacy_model(model):
             np.array([0, m]),
             np.array([kind]),
             np.array([[value, c, 0.0]]),
+            np.zeros(1, np.int64),
         )
         found = judge(hist, rules)
         assert found == expected, (hist, whole)
@@ -319,7 +320,8 @@ def test_the_kernel_judges_every_model_on_its_own_column():
         )
         kinds, numbers = zip(*((k, (v, c)) for k, v, c in map(_numbers, models)), strict=True)
         numbers = np.column_stack([np.array(numbers), column])
-        rules = Rules(NO_CODES, whole, np.array([0, 3, 7]), np.array(kinds), numbers)
+        none = np.zeros(len(kinds), np.int64)
+        rules = Rules(NO_CODES, whole, np.array([0, 3, 7]), np.array(kinds), numbers, none)
         found = judge(hist, rules)
         assert found == expected
 

@@ -18,12 +18,9 @@ import numpy as np
 from shoal.algorithm.blocked import similar_blocks
 from shoal.engine.parts import put_together
 from shoal.engine.workers import in_threads
-
 from shoal.search.enforce import GroupState
 from shoal.search.refine import Effort, refine_partition
 from shoal.table.partition import Partition
-from shoal.table.partition import Partition
-from shoal.search.refine import Effort, refine_partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from shoal.algorithms.base import Algorithm, Run
-from shoal.measures.base import CostMeasure
-from shoal.measures.forms import CountForm, LinearForm, TreeForm
+from shoal.algorithm.base import Algorithm, Run
+from shoal.measure.base import CostMeasure
+from shoal.measure.forms import CountForm, LinearForm, TreeForm
 from shoal.privacy.base import PrivacyModel
 
 if TYPE_CHECKING:
-    from shoal.encode import EncodedTable
-    from shoal.partition import Partition
+    from shoal.table.encode import EncodedTable
+    from shoal.table.partition import Partition
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,6 @@ class Halves(Algorithm):
     citation = "an example"
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
-        from shoal.algorithms.mondrian import Mondrian
+        from shoal.algorithm.mondrian import Mondrian
 
         return Mondrian().partition(table, run)
