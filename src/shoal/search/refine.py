@@ -127,9 +127,9 @@ class Search:
         # there can be no more than n // k groups, one more while a group is rebuilt
         self.capacity = max(partition.n_groups, n // k) + 1
         self.limit = self._places(partition.n_groups)
-        private = PrivateArrays.of(table, privacy)
-        self.rules = private.rules
-        self.groups = open_groups(scanner, partition, private, self.capacity)
+        self.private = PrivateArrays.of(table, privacy)  # holds what the rules point at
+        self.rules = self.private.rules
+        self.groups = open_groups(scanner, partition, self.private, self.capacity)
         self.scratch = scanner.scratch(max(self.capacity, n), len(self.rules.whole))
         self.undo = Undo(
             np.zeros(self.capacity, np.bool_),
