@@ -61,6 +61,7 @@ PARTS = {
     "disk": Part("fuzz.kills:run_full", 0.001, 1, "full disks and devices"),
 }
 MOST_MEMORY = 3 << 30  # bytes; no input is larger than a few hundred kilobytes
+MOST_ADDRESSES = 16 << 30  # half of them are only reserved, by libraries
 MOST_SECONDS = 240  # of the processor; the first run of an algorithm compiles it
 if "SHOAL_FUZZ_PART" in os.environ:  # a part of one's own, as the tests of the campaign have
     PARTS["extra"] = Part(os.environ["SHOAL_FUZZ_PART"], 0.0, 10, "given by the environment")
@@ -139,7 +140,8 @@ class Helper:
     """A process that runs inputs and tells what became of them."""
 
     def __init__(self) -> None:
-        self.log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        # A file with a name, so that it tells the input even of a hunt that somebody killed.
+        self.log = tempfile.NamedTemporaryFile(prefix="shoal-fuzz-log-")  # noqa: SIM115 - see end
         reading, writing = os.pipe()
         self.process = subprocess.Popen(
             [sys.executable, "-X", "faulthandler", "-m", "fuzz", "--helper", str(writing)],
@@ -198,8 +200,11 @@ class Helper:
 
 def serve(descriptor: int) -> None:
     """Be a helper: read seeds from standard input, write what became of them."""
+    # An input that takes all of the machine's memory is a failure, not the machine's end.
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES))
     with os.fdopen(descriptor, "wb", buffering=0) as answers:
         for line in sys.stdin.buffer:
+            print(line.decode().strip(), flush=True)  # the last line of the log names the input
             outcome = run_one(line.decode().strip())
             answers.write(json.dumps(outcome.__dict__).encode("utf-8", "replace") + b"\n")
 
