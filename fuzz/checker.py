@@ -1,4 +1,4 @@
-"""The second opinion: does what was written keep its promises, and does it give anything away?
+"""The second opinion: does what was written keep its promises, and was it made from the input?
 
 Everything is derived from the description of the table, from the cells that another library has
 read, and from bytes. Nothing of the package is imported, here or in what is imported here; a test
@@ -10,31 +10,33 @@ show cells of random tables, which belong to nobody.
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 import re
-import struct
 import unicodedata
 from collections import Counter, defaultdict
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from fuzz.cells import (
+    EVERYTHING,
+    as_styled,
+    canonical,
+    closure,
+    comparable,
+    is_missing,
+    seen_in,
+)
 from fuzz.frames import aware, zoneinfo_names
 from fuzz.tables import tree_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from fuzz.bytes import Published
     from fuzz.tables import Case, Column
 
-EVERYTHING = ("everything",)
 TOLERANCE = 1e-8
 NOTHING = {"", "?", "-", "--", ".", "*", "na", "n/a", "#n/a", "nan", "null", "none", "missing"}
 NOTHING |= {"unknown"}
 NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)")
-SHORTEST = 8  # letters of a text that is looked for
-LARGE = 10**9  # a whole number above this does not occur by chance
 
 
 # -- what a reader finds ------------------------------------------------------------------------
@@ -163,146 +165,7 @@ def _ordered(column: Column, whole: Counter[Any]) -> list[Any]:
     return known + [None] * (None in whole)
 
 
-# -- cells --------------------------------------------------------------------------------------
-
-
-def canonical(column: Column, cell: Any, published: Published | None) -> Any:
-    """Return a cell of a column that is published as it is, the same for every format."""
-    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-        return None
-    if cell == "" and published is not None and published.textual:
-        return None
-    dtype = column.dtype
-    if dtype in ("i64", "i8", "u32", "f64", "f32", "dec"):
-        return _number(cell, dtype)
-    if dtype == "bool":
-        return cell in (True, 1, "true", "True", "TRUE")
-    if dtype == "date":
-        return _moment(cell).date()
-    if dtype == "time" or dtype in zoneinfo_names():
-        return _moment(cell)
-    return cell
-
-
-def _number(cell: Any, dtype: str) -> Decimal | None:
-    if isinstance(cell, float) and math.isnan(cell):
-        return None
-    if isinstance(cell, str) and cell.lower() in ("nan", "=#num!", "#num!"):
-        return None
-    if dtype == "f32":
-        number = Decimal(repr(struct.unpack("f", struct.pack("f", float(cell)))[0]))
-    elif dtype == "f64":
-        number = Decimal(f"{float(cell):.10g}")  # a spreadsheet keeps 15 digits
-    else:
-        number = Decimal(str(cell))
-    return number.normalize() + 0
-
-
-def _moment(cell: Any) -> dt.datetime:
-    """Return a moment in UTC, in the milliseconds that every format keeps."""
-    if isinstance(cell, str):
-        cell = dt.datetime.fromisoformat(cell)
-    if isinstance(cell, dt.date) and not isinstance(cell, dt.datetime):
-        cell = dt.datetime(cell.year, cell.month, cell.day)
-    if cell.tzinfo is not None:
-        cell = cell.astimezone(dt.UTC).replace(tzinfo=None)
-    return cell
-
-
-# -- what a group of values must be published as ------------------------------------------------
-
-
-def closure(column: Column, values: Iterable[Any]) -> Any:
-    """Return what the values of a group have in common, by definition."""
-    cells = list(values)
-    present = [cell for cell in cells if not _is_missing(cell)]
-    if not present:
-        return None
-    if len(present) < len(cells):
-        return EVERYTHING
-    kind = column.kind
-    if kind in ("numeric", "date", "datetime"):
-        places = [_place(column, cell) for cell in present]
-        return min(places), max(places)
-    if kind == "ordinal":
-        ranks = [column.levels.index(cell) for cell in present]
-        return min(ranks), max(ranks)
-    if kind == "set":
-        return frozenset(present)
-    labels = {_label(cell) for cell in present}
-    if len(labels) == 1:
-        return labels.pop()
-    if kind == "tree":
-        paths = tree_paths()
-        common = [node for node in paths[present[0]] if all(node in paths[v] for v in present)]
-        return common[0] if common else EVERYTHING
-    return EVERYTHING
-
-
-def _place(column: Column, cell: Any) -> Any:
-    if column.kind == "numeric":
-        return _number(cell, column.dtype)
-    return _moment(cell).date() if column.kind == "date" else _moment(cell)
-
-
-def _label(cell: Any) -> str:
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    return str(cell)
-
-
-def _is_missing(cell: Any) -> bool:
-    return cell is None or (isinstance(cell, float) and math.isnan(cell))
-
-
-def published_closure(case: Case, column: Column, row: dict[str, Any], textual: bool) -> Any:
-    """Return what the published cells of a quasi-identifier say, in the words of `closure`."""
-    name = column.name
-    intervals = column.kind in ("numeric", "date", "datetime", "ordinal")
-    if intervals and case.style == "bounds":
-        return _bounds(column, row[f"{name}_low"], row[f"{name}_high"], textual)
-    cell = row[name]
-    if intervals and case.style == "struct":
-        return _bounds(column, cell and cell["low"], cell and cell["high"], textual)
-    if cell is None or (textual and cell == ""):
-        return None
-    if not intervals:
-        return _text_closure(column, cell)
-    if cell == "*":
-        return EVERYTHING
-    low, high = _ends(cell)
-    return _parsed(column, low), _parsed(column, high)
-
-
-def _ends(cell: Any) -> tuple[Any, Any]:
-    if not (isinstance(cell, str) and cell.startswith("[") and cell.endswith("]")):
-        return cell, cell
-    low, _, high = cell[1:-1].partition(" to " if " to " in cell else "-")
-    return low, high
-
-
-def _text_closure(column: Column, cell: Any) -> Any:
-    if cell == "*":
-        return EVERYTHING
-    if column.kind == "set":
-        many = cell.startswith("{") and cell.endswith("}")
-        return frozenset(cell[1:-1].split(", ") if many else [cell])
-    return cell
-
-
-def _bounds(column: Column, low: Any, high: Any, textual: bool) -> Any:
-    if low is None or (textual and low == ""):
-        return None  # suppressed or missing: published alike
-    return _parsed(column, low), _parsed(column, high)
-
-
-def _parsed(column: Column, cell: Any) -> Any:
-    if column.kind == "ordinal":
-        return column.levels.index(cell)
-    try:
-        return _place(column, cell)
-    except (ValueError, InvalidOperation, TypeError):
-        return ("unreadable", cell)
+# -- the whole table ----------------------------------------------------------------------------
 
 
 def wrong_cells(case: Case, published: Published, labels: list[int]) -> list[str]:
@@ -327,17 +190,17 @@ def wrong_cells(case: Case, published: Published, labels: list[int]) -> list[str
         for column in case.named("quasi"):
             made = closure(column, [cells[column.name][row] for row in rows])
             own = [cells[column.name][row] for row in rows]
-            key.append(_as_styled(case, column, made, own, published.textual))
+            key.append(as_styled(case, column, made, own, published.textual))
         for row in rows:
             rest = tuple(
-                _comparable(canonical(c, cells[c.name][row], published), published) for c in kept
+                comparable(canonical(c, cells[c.name][row], published), published) for c in kept
             )
             expected[tuple(key), rest] += 1
     found: Counter[Any] = Counter()
     for row in published.rows:
         named = dict(zip(published.names, row, strict=True))
-        key = [_seen(case, column, named, published, blurred) for column in case.named("quasi")]
-        rest = tuple(_comparable(canonical(c, named[c.name], published), published) for c in kept)
+        key = [seen_in(case, column, named, published, blurred) for column in case.named("quasi")]
+        rest = tuple(comparable(canonical(c, named[c.name], published), published) for c in kept)
         found[tuple(key), rest] += 1
     if expected == found:
         return []
@@ -345,120 +208,8 @@ def wrong_cells(case: Case, published: Published, labels: list[int]) -> list[str
     return [f"published but not made from rows: {_few(extra)}; lacking: {_few(lacking)}"]
 
 
-def _comparable(value: Any, published: Published) -> Any:
-    if isinstance(value, dt.datetime):
-        return value.replace(microsecond=0)
-    return None if published.textual and value == "" else value
-
-
-def _as_styled(
-    case: Case, column: Column, made: Any, cells: list[Any], textual: bool = False
-) -> Any:
-    """Return a closure as the style publishes it."""
-    intervals = column.kind in ("numeric", "date", "datetime", "ordinal")
-    if intervals and case.style in ("bounds", "struct"):
-        return None if made == EVERYTHING else _second(made)
-    if column.kind == "numeric" and case.style in ("mean", "median"):
-        if made in (None, EVERYTHING):
-            return None
-        numbers = sorted(float(cell) for cell in cells)
-        half = len(numbers) // 2
-        middle = (numbers[half] + numbers[-half - 1]) / 2
-        return _rounded(math.fsum(numbers) / len(numbers) if case.style == "mean" else middle)
-    if column.kind == "flat" and made == "":
-        return None if textual else made
-    return _second(made)
-
-
-def _seen(
-    case: Case, column: Column, named: dict[str, Any], published: Published, blurred: bool
-) -> Any:
-    if blurred and column.kind == "numeric" and case.style in ("mean", "median"):
-        cell = named[column.name]
-        return None if cell is None or cell == "" else _rounded(float(cell))
-    return _second(published_closure(case, column, named, published.textual))
-
-
-def _second(made: Any) -> Any:
-    if isinstance(made, tuple) and isinstance(made[0], dt.datetime):
-        return tuple(each.replace(microsecond=0) for each in made)
-    return made
-
-
-def _rounded(number: float) -> str:
-    return f"{number + 0.0:.5g}".replace("-0", "0") if abs(number) < 1e-9 else f"{number:.5g}"
-
-
 def _few(counted: Counter[Any]) -> str:
     return str(list(counted.items())[:2])
-
-
-# -- leaks --------------------------------------------------------------------------------------
-
-
-def secrets_of(case: Case, published: Published) -> tuple[list[bytes], list[bytes]]:
-    """Return the texts and the packed numbers of the input that no published cell shows."""
-    shown = "\n".join(_shown(cell) for row in published.rows for cell in row)
-    texts: set[str] = set()
-    numbers: set[Any] = set()
-    for column in case.columns:
-        for cell in (*column.cells, *column.hidden.values(), *column.levels):
-            if isinstance(cell, str):
-                if len(cell) >= SHORTEST:
-                    texts.add(cell)
-            elif isinstance(cell, (int, float)) and _unlikely(cell):
-                numbers.add(cell)
-    seen = {cell for row in published.rows for cell in row if isinstance(cell, (int, float))}
-    hidden = [text for text in texts if text not in shown and text not in _spoken(case)]
-    packed = []
-    for number in numbers:
-        text = str(number)
-        # A spreadsheet keeps 16 digits.
-        if text in shown or any(math.isclose(number, each, rel_tol=1e-14) for each in seen):
-            continue
-        packed.append(struct.pack("<q" if isinstance(number, int) else "<d", number))
-        hidden.append(text)
-    return [text.encode() for text in hidden], packed
-
-
-def _shown(cell: Any) -> str:
-    if isinstance(cell, dict):
-        return "\n".join(_shown(each) for each in cell.values())
-    return "" if cell is None else str(cell)
-
-
-def _spoken(case: Case) -> str:
-    """What the user has said himself: orders and names of columns."""
-    said = [
-        level
-        for c in case.columns
-        if c.kind == "ordinal" and c.dtype == "text"
-        for level in c.levels
-    ]
-    return "\n".join([*said, *(column.name for column in case.columns)])
-
-
-def _unlikely(number: float) -> bool:
-    if isinstance(number, bool):
-        return False
-    if isinstance(number, int):  # not 2^60, whose bytes are nearly all zero
-        return abs(number) > LARGE and len(set(struct.pack("<q", number)) - {0, 255}) > 4
-    return math.isfinite(number) and len(repr(number)) > 10
-
-
-def leaks(case: Case, published: Published, layers: Iterable[bytes], where: str) -> list[str]:
-    """Look for anything of the input that was not published in what was written."""
-    texts, packed = secrets_of(case, published)
-    found = []
-    for number, layer in enumerate(layers):
-        place = f"layer {number} of {where}"
-        found += [f"{secret!r} is in {place}" for secret in texts if secret in layer]
-        found += [
-            f"the number {secret.hex()} is in {place}" for secret in packed if secret in layer
-        ]
-        if len(found) > 4:
-            break
-    return found[:5]
 
 
 # -- an assignment exists -----------------------------------------------------------------------
@@ -481,7 +232,7 @@ def not_from_rows(case: Case, published: Published) -> list[str]:
     meaning: dict[Any, list[Any]] = {}
     for row in published.rows:
         named = dict(zip(published.names, row, strict=True))
-        made = [_seen(case, c, named, published, blurred=False) for c in quasi]
+        made = [seen_in(case, c, named, published, blurred=False) for c in quasi]
         key = repr(made)
         meaning[key] = made
         wanted[_kept_key(kept, named, published)][key] += 1
@@ -504,7 +255,7 @@ def not_from_rows(case: Case, published: Published) -> list[str]:
 
 
 def _kept_key(kept: list[Column], named: dict[str, Any], published: Published) -> tuple[Any, ...]:
-    return tuple(_comparable(canonical(c, named[c.name], published), published) for c in kept)
+    return tuple(comparable(canonical(c, named[c.name], published), published) for c in kept)
 
 
 def _covers(case: Case, column: Column, made: Any, cell: Any) -> bool:
@@ -516,10 +267,10 @@ def _covers(case: Case, column: Column, made: Any, cell: Any) -> bool:
         return True  # a number inside the span of its group: nothing to hold it against
     if made is None:
         bounds = intervals and case.style in ("bounds", "struct")
-        return bounds or _is_missing(cell) or cell == ""
-    if _is_missing(cell):
+        return bounds or is_missing(cell) or cell == ""
+    if is_missing(cell):
         return False
-    own = _as_styled(case, column, closure(column, [cell]), [cell])
+    own = as_styled(case, column, closure(column, [cell]), [cell])
     if intervals:
         return made[0] <= own[0] and own[1] <= made[1]
     if column.kind == "set":

@@ -12,8 +12,9 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from fuzz import bytes as files
-from fuzz.checker import broken_promises, leaks, not_from_rows, wrong_cells
+from fuzz.checker import broken_promises, not_from_rows, wrong_cells
 from fuzz.frames import build, polars_frame, write_input
+from fuzz.leaks import leaks
 from fuzz.parts import BROKEN, HELD, LEAKED, REFUSED, Outcome, crashed, run_command
 from fuzz.tables import TREE, make_case, tree_paths
 

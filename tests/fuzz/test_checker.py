@@ -18,7 +18,8 @@ import zstandard
 
 from fuzz import bytes as files
 from fuzz.bytes import Published
-from fuzz.checker import broken_promises, leaks, not_from_rows, wrong_cells
+from fuzz.checker import broken_promises, not_from_rows, wrong_cells
+from fuzz.leaks import leaks
 from fuzz.tables import Case, Column
 
 ROOT = Path(__file__).parents[2]
@@ -282,9 +283,9 @@ def test_an_order_that_comes_from_the_input_is_found(monkeypatch, tmp_path):
 # What the checker stands on.
 
 
-@pytest.mark.parametrize("name", ["checker", "bytes", "frames", "tables"])
+@pytest.mark.parametrize("name", ["checker", "cells", "leaks", "bytes", "frames", "tables"])
 def test_the_checker_and_what_it_reads_with_import_nothing_of_shoal(name):
-    allowed = {"bytes", "frames", "tables", "checker"}
+    allowed = {"bytes", "cells", "checker", "frames", "leaks", "tables"}
     for node in ast.walk(ast.parse((ROOT / "fuzz" / f"{name}.py").read_text(encoding="utf-8"))):
         names = []
         if isinstance(node, ast.Import):
@@ -300,7 +301,7 @@ def test_the_checker_and_what_it_reads_with_import_nothing_of_shoal(name):
 
 def test_importing_the_checker_loads_nothing_of_shoal():
     code = (
-        "import sys, fuzz.checker, fuzz.bytes;"
+        "import sys, fuzz.checker, fuzz.leaks, fuzz.bytes;"
         "sys.exit(any(name.split('.')[0] == 'shoal' for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
