@@ -30,7 +30,7 @@ help: ## List the targets
 demo: $(READY) ## Anonymize the embedded census table; results in build/demo
 	@$(PY) -m shoal demo --out build/demo
 
-test: services lint test-bounds ## Linters, types and all tests, with and without bounds checks
+test: services lint ## Linters, types and all tests
 	$(PY) -m pytest -n $(WORKERS)
 
 # Kernels are compiled without bounds checks, so a wrong index reads somebody else's memory. Here
