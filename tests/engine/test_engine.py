@@ -165,6 +165,7 @@ SCRIPT = """
 import signal
 import sys
 import shoal
+from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
 
 # a shell that runs tests in the background lets its children ignore Ctrl-C
 signal.signal(signal.SIGINT, signal.default_int_handler)
