@@ -125,11 +125,11 @@ def test_the_reading_that_a_model_names_is_the_stricter_one(column, data, model)
 def test_kernels_are_given_a_column_once_for_each_reading():
     table = encoded(pl.Series("s", [0.0, -0.0, 1.0]))
     models = [LDiversity(2), TCloseness(0.5), TCloseness(0.5, distance="ordered"), AlphaK(0.5)]
-    codes, whole, first, kinds, numbers = PrivateArrays.of(table, models).arrays
-    assert codes.tolist() == [[0, 0, 1], [1, 0, 2]]
-    assert (whole.tolist(), first.tolist()) == ([2, 1, 1, 1, 1], [0, 2, 5])
-    assert len(kinds) == 5
-    assert numbers[:, 2].tolist() == [0, 1, 1, 0, 0]
+    rules = PrivateArrays.of(table, models).rules
+    assert rules.private.tolist() == [[0, 0, 1], [1, 0, 2]]
+    assert (rules.whole.tolist(), rules.first.tolist()) == ([2, 1, 1, 1, 1], [0, 2, 5])
+    assert len(rules.kinds) == 5
+    assert rules.numbers[:, 2].tolist() == [0, 1, 1, 0, 0]
 
 
 def test_cleaning_costs_by_distinct_values_and_only_if_somebody_asks(monkeypatch):

@@ -104,7 +104,7 @@ def test_costs_and_closures_kept_during_a_search_equal_those_computed_anew(case,
 def test_diversity_holds_after_refinement_if_it_held_before(case, k):
     table = case.grouped.table
     model = LDiversity(2)
-    counts = np.unique([str(value) for value in case.sensitive], return_counts=True)[1]
+    counts = table.sensitive[0].cleaned.counts  # a missing value and "none" read alike
     if table.n_rows < k or 2 * counts.max() > table.n_rows:
         return  # not even one group of all rows is diverse
     _, scanner = bind(table, "ncp")
