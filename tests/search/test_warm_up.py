@@ -17,9 +17,9 @@ from shoal.search.warm_up import DEFAULT, EVERYTHING, compile_here
 def variants():
     modules = [sys.modules.get("shoal.kernels." + m.name) for m in pkgutil.iter_modules(PATH)]
     return {
-        (module.__name__, name, variant)
+        (value.py_func.__module__, value.py_func.__name__, variant)  # not who imported it
         for module in modules if module
-        for name, value in vars(module).items()
+        for value in vars(module).values()
         for variant in getattr(value, "signatures", ())
     }
 
