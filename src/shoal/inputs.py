@@ -20,11 +20,13 @@ from pathlib import Path
 from shoal.errors import OptionError
 
 __all__ = [
+    "HowRead",
     "Watch",
     "check_name",
     "current_watch",
     "note_database",
     "note_input",
+    "note_read",
     "note_table",
     "refuse_input",
     "refuse_table",
@@ -32,6 +34,33 @@ __all__ = [
 ]
 
 _STREAM = "-"
+
+
+@dataclass
+class HowRead:
+    """How a text file was read, where nobody had said so.
+
+    Attributes:
+        encoding: of its text.
+        delimiter: between its fields.
+        decimal: what stands before the decimals of its numbers; None if there was no question.
+        header: whether its first line was taken for names.
+        twins: names that more than one column had, with what the others are called.
+        notes: what people should know about it, in sentences without a cell.
+    """
+
+    encoding: str = "utf-8"
+    delimiter: str | None = None
+    decimal: str | None = None
+    header: bool = True
+    twins: dict[str, list[str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def comma(self, decimal: str | None) -> str | None:
+        """Return the decimal sign to look for: the one said, else a comma where it can be one."""
+        if decimal is None and self.delimiter not in (None, ","):
+            return ","
+        return decimal
 
 
 @dataclass
@@ -43,12 +72,19 @@ class Watch:
         databases: the same for the files of databases, other tables of which may be written.
         tables: what each table of a database is for, by what tells it apart.
         doubtful: column names that may be cells, with the place of each.
+        how_read: how text files were read, by what messages call them.
     """
 
     files: dict[Hashable, str] = field(default_factory=dict)
     databases: dict[Hashable, str] = field(default_factory=dict)
     tables: dict[Hashable, str] = field(default_factory=dict)
     doubtful: dict[str, int] = field(default_factory=dict)
+    how_read: dict[str, HowRead] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> list[str]:
+        """What people should know about how files were read, each sentence once."""
+        return list(dict.fromkeys(note for how in self.how_read.values() for note in how.notes))
 
 
 _CURRENT: ContextVar[Watch | None] = ContextVar("shoal_inputs", default=None)
@@ -115,6 +151,13 @@ def note_table(identity: Hashable, what: str = "the input") -> None:
     watch = _CURRENT.get()
     if watch is not None and identity is not None:
         watch.tables.setdefault(identity, what)
+
+
+def note_read(name: str, how: HowRead) -> None:
+    """Remember how a text file was read."""
+    watch = _CURRENT.get()
+    if watch is not None:
+        watch.how_read[name] = how
 
 
 def refuse_input(

@@ -114,6 +114,6 @@ def hide_names(text: str, names: Mapping[str, int]) -> str:
     if hidden == text:
         return text
     return (
-        f"{hidden} (The first line of the file may be data, so it is not shown; put a line of "
-        "column names first.)"
+        f"{hidden} (The first line of the file may be data, so it is not shown; if it is data, say "
+        "--no-header.)"
     )

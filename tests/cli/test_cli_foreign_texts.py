@@ -179,7 +179,7 @@ def test_init_does_not_show_a_first_line_that_may_be_data(shoal_runs, tmp_path):
     assert outcome.status == 0, outcome.err
     assert "SECRET" not in outcome.out
     assert "column 2" in outcome.out
-    assert "put a line of names first" in " ".join(outcome.out.split())
+    assert "run this again with --no-header" in " ".join(outcome.out.split())
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from shoal.coded import decode_text, is_coded
 from shoal.errors import DataError
 from shoal.io import delimited, read_table, write_table
-from shoal.io.delimited import parse_delimited
+from shoal.io.delimited import Dialect, parse_delimited
 from shoal.io.rows import guess_rows
 
 
 def parse(text, **options):
     return parse_delimited(
-        text.encode(), name="'t.csv'", delimiter=",", missing_values=("",), **options
+        text.encode(), name="'t.csv'", dialect=Dialect(","), missing_values=("",), **options
     )
 
 

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from shoal.errors import DataError, OptionError
 from shoal.io import delimited, read_table, write_table
-from shoal.io.delimited import parse_delimited, sniff_delimiter
+from shoal.io.delimited import Dialect, parse_delimited, sniff_delimiter
 
 
 def parse(data, *, delimiter=None, missing_values=("",), **options):
     raw = data.encode() if isinstance(data, str) else data
+    dialect = Dialect(delimiter=delimiter)
     return parse_delimited(
-        raw, name="'t.csv'", delimiter=delimiter, missing_values=missing_values, **options
+        raw, name="'t.csv'", dialect=dialect, missing_values=missing_values, **options
     )
 
 
@@ -33,7 +34,7 @@ def test_canonical_integers_become_integers():
     assert column("0", "-7", "").to_list() == [0, -7, None]
 
 
-@pytest.mark.parametrize("odd", ["007", "+7", " 7", "7 ", "1_000", "0x1f", "٣", "1e5"])
+@pytest.mark.parametrize("odd", ["007", "+7", "1_000", "0x1f", "٣", "1e5"])
 def test_a_single_value_that_is_no_canonical_number_keeps_the_column_text(odd):
     for values in (("1", odd), (odd, "1")):
         assert column(*values).to_list() == list(values)
@@ -194,7 +195,6 @@ def test_a_column_without_a_name_gets_one():
         (b"a,b\n", "a header but no rows"),
         (b"a,b", "a header but no rows"),
         (b"a,b\n\n\n", "a header but no rows"),
-        (b"a,b,a\n1,2,3\n", r"of the same name \(columns 1 and 3\)"),
         (b"a,b\n1,2\n3\n", "line 3: the row has 1 field where the header has 2"),
         (b"\n\na,b\n1,2\n\n3,4,5\n", "line 6: the row has 3 fields where the header has 2"),
         (b'a,b\n"x\ny",2\n3\n', "line 4: the row has 1 field"),
@@ -203,9 +203,8 @@ def test_a_column_without_a_name_gets_one():
         (b'a,b\n1,"x"y\n', "line 2: a quotation mark stands in the middle"),
         (b'a,b\n1,2\n1,"2\n3,x\n', "line 3: a quotation mark is opened and never closed"),
         (b'"a,b\n1,2\n', "header is never closed"),
-        (b"a,b\n1,2\n3,\xff\n", r"not UTF-8 text \(byte 11, line 3\); save it again as UTF-8"),
-        ("a,b\n1,2\n".encode("utf-16"), "save it again as UTF-8"),
-        ("a,b\n1,2\n".encode("utf-16-le"), "save it again as UTF-8"),
+        (b"a,b\n1,2\n3,\x81\n", r"not UTF-8 text \(byte 11, line 3\); say what it is in"),
+        (b"a,b\n1,\0\0\0\0\n", "holds zero bytes"),
         (b"a" * 200_000 + b"\n1\n", "cannot be read as a header"),
     ],
 )
@@ -225,7 +224,7 @@ def test_files_longer_than_a_chunk_are_checked_to_the_end(monkeypatch):
     with pytest.raises(DataError, match="line 104: a quotation mark is opened"):
         parse(good + 'z,"\n' + "more,1\n" * 50)
     with pytest.raises(DataError, match="line 104"):
-        parse(good.encode() + b"\xe9,1\n")
+        parse(good.encode() + b"\x81,1\n")
 
 
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)
@@ -244,9 +243,9 @@ def test_a_written_text_table_is_read_back_value_for_value(rows, chunk, delimite
         back = parse(text, delimiter=delimiter, missing_values=())
     for before, after in zip(frame.get_columns(), back.get_columns(), strict=True):
         if after.dtype == pl.String:
-            assert after.to_list() == before.to_list()
+            assert after.to_list() == [text.strip(" \t\xa0") for text in before]
         else:  # typed: as many different values as there were texts
-            assert after.n_unique() == before.n_unique()
+            assert after.n_unique() == before.str.strip_chars(" \t\xa0").n_unique()
 
 
 # Standard streams and files

@@ -11,6 +11,7 @@ import zstandard
 
 from shoal.errors import DataError, OptionError
 from shoal.io import detect_format, read_table, sha256_of, write_table
+from shoal.io.written import read_written
 
 FRAME = pl.DataFrame(
     {
@@ -128,9 +129,10 @@ def test_every_row_of_a_sheet_decides_the_type(tmp_path):
     assert read_table(path)["x"].to_list()[-1] == "text"
 
 
-def test_a_sheet_with_two_columns_of_one_name_is_refused(tmp_path):
-    with pytest.raises(DataError, match="of the same name"):
-        read_table(sheet(tmp_path / "t.xlsx", [["a", "a"], [1, 2]]))
+def test_two_columns_of_one_name_in_a_sheet_are_told_apart(tmp_path):
+    path = sheet(tmp_path / "t.xlsx", [["a", "a", " a"], [1, 2, 3]])
+    assert read_table(path).rows(named=True) == [{"a": 1, "a_2": 2, "a_3": 3}]
+    assert read_written(path).columns == ("a", "a_2", "a_3")
 
 
 def test_a_sheet_column_without_a_name_gets_one(tmp_path):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli.options import Debug, Delimiter, FileFormat, MissingValues, parse_names
+from shoal.cli.flags import Reading, Said, takes_flags
+from shoal.cli.options import Debug, parse_names
 from shoal.cli.screen import say
 from shoal.errors import HierarchyError, OptionError, did_you_mean
 from shoal.spoken import safe_text
@@ -36,8 +37,10 @@ def _group(context: typer.Context) -> None:
 
 
 @hierarchy.command()
+@takes_flags()
 def build(
     source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is standard input.")],
+    *,
     column: Annotated[str, typer.Option("--column", "-c", help="The column.", metavar="COLUMN")],
     output: Annotated[
         str, typer.Option("--output", "-o", help="The hierarchy file; - is standard output.")
@@ -68,9 +71,7 @@ def build(
         int | None, typer.Option(help="frequency: parts per cut.", metavar="NUMBER")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
-    file_format: FileFormat = None,
-    delimiter: Delimiter = None,
-    missing_values: MissingValues = None,
+    reading: Reading,
     debug: Debug = False,
 ) -> None:
     """Build a hierarchy file from the values of a column, to edit and to use.
@@ -91,7 +92,7 @@ def build(
     from shoal.settings.outputs import check_files
 
     check_files(source, {"the hierarchy file": output})
-    series = _read_column(source, column, file_format, delimiter, missing_values)
+    series = _read_column(source, column, reading)
     tree = _build(series, method, given)
     text = io.StringIO()
     tree.to_csv(text)
@@ -104,8 +105,10 @@ def build(
 
 
 @hierarchy.command()
+@takes_flags()
 def check(
     file: Annotated[str, typer.Argument(metavar="HIERARCHY", help="The hierarchy file.")],
+    *,
     data: Annotated[
         str | None,
         typer.Option("--data", help="A table whose values it must hold.", metavar="FILE"),
@@ -119,9 +122,7 @@ def check(
             "--list-missing", help="Also print the values of the data that are not in it."
         ),
     ] = False,
-    file_format: FileFormat = None,
-    delimiter: Delimiter = None,
-    missing_values: MissingValues = None,
+    reading: Reading,
     debug: Debug = False,
 ) -> None:
     """Check that a hierarchy file is a tree and, with --data, that it covers a column."""
@@ -136,7 +137,7 @@ def check(
         say(f"Note: {note}")
     if data is None or column is None:
         return
-    series = _read_column(data, column, file_format, delimiter, missing_values)
+    series = _read_column(data, column, reading)
     labels = [canonical_label(value) for value in series.unique().to_list()]
     if list_missing:
         for label in sorted(set(labels).difference(tree.leaf_labels)):
@@ -157,23 +158,14 @@ def _refuse_to_replace(output: str, *, force: bool) -> None:
         raise OptionError(f"{output!r} exists; give another name, or --force to replace it.")
 
 
-def _read_column(
-    source: str,
-    column: str,
-    file_format: str | None,
-    delimiter: str | None,
-    missing_values: str | None,
-) -> pl.Series:
+def _read_column(source: str, column: str, reading: Said) -> pl.Series:
     """Return the values of a column that are not missing."""
-    from shoal.io import read_table
+    from shoal.settings.files import Input
+    from shoal.settings.inputs import read_input
 
-    frame = read_table(
-        source,
-        format=file_format,
-        delimiter=delimiter,
-        missing_values=("", *parse_names([missing_values or ""])),
-        columns=[column],
-    )
+    markers = ("", *parse_names([reading.pop("missing_values", "")]))
+    table = Input(path=source, missing_values=markers, **reading)
+    frame = read_input(table, columns=lambda _: [column])
     series = frame.get_column(column).drop_nulls()
     if series.dtype.is_float():
         series = series.filter(series.is_finite())

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli.options import Debug, Delimiter, FileFormat, MissingValues, parse_names
+from shoal.cli.flags import Reading, takes_flags
+from shoal.cli.options import Debug, parse_names
 from shoal.cli.screen import column_on_screen, say
 from shoal.errors import OptionError
+from shoal.settings.files import Input
 from shoal.table.schema import Role
 
 if TYPE_CHECKING:
@@ -31,8 +33,10 @@ _LETTERS = {
 }
 
 
+@takes_flags()
 def init(
     source: Annotated[str, typer.Argument(metavar="DATA", help="The table to look at.")],
+    *,
     output: Annotated[
         str, typer.Option("--output", "-o", help="The job file to write.", metavar="FILE")
     ] = "job.toml",
@@ -40,9 +44,7 @@ def init(
         bool, typer.Option("--yes", "-y", help="Take every guess; ask nothing.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
-    file_format: FileFormat = None,
-    delimiter: Delimiter = None,
-    missing_values: MissingValues = None,
+    reading: Reading,
     debug: Debug = False,
 ) -> None:
     """Look at a table and write a job file with guessed roles, to check and to edit.
@@ -62,13 +64,15 @@ def init(
     from shoal.settings.outputs import check_files
 
     check_files(source, {"the job file": output})
-    given = None if missing_values is None else ("", *parse_names([missing_values]))
-    suggestion = suggest_job(source, missing_values=given, format=file_format, delimiter=delimiter)
+    if "missing_values" in reading:
+        reading["missing_values"] = ("", *parse_names([reading["missing_values"]]))
+    asked = Input(path=source, **reading)
+    suggestion = suggest_job(source, **{name: getattr(asked, name) for name in reading})
     from shoal.cli.screen import open_console
 
     console = open_console()
     if not yes and source != "-" and sys.stdin.isatty() and sys.stdout.isatty():
-        suggestion = _ask(console, suggestion, source, file_format, delimiter)
+        suggestion = _ask(console, suggestion, asked)
     shown = shown_name(source)  # the URL of a database may hold a password
     written = suggestion.write(output, source=shown, force=force)
     note_written()
@@ -76,13 +80,7 @@ def init(
     _say_written(console, written, shown, output)
 
 
-def _ask(
-    console: Console,
-    suggestion: Suggestion,
-    source: str,
-    file_format: str | None,
-    delimiter: str | None,
-) -> Suggestion:
+def _ask(console: Console, suggestion: Suggestion, asked_for: Input) -> Suggestion:
     """Ask about every column, with the guess as the answer that Enter gives."""
     letters = ", ".join(f"[b]{letter}[/b] {role}" for letter, role in _LETTERS.items())
     console.print(
@@ -115,7 +113,7 @@ def _ask(
         only_doubts = only_doubts or answer == "a"
         if answer not in {"a", guess.role.value}:
             if frame is None:
-                frame = _read(source, suggestion, file_format, delimiter)
+                frame = _read(asked_for, suggestion)
             suggestion = suggestion.replaced(_guess_as(frame, guess, answer))
         if answer != "a" or guess.sure:
             asked.append(place)
@@ -163,16 +161,11 @@ def _guess_as(frame: pl.DataFrame, guess: Guess, role: str) -> Guess:
     return guess_column(frame.get_column(guess.name), Role(role))
 
 
-def _read(
-    source: str, suggestion: Suggestion, file_format: str | None, delimiter: str | None
-) -> pl.DataFrame:
-    from shoal.io import read_table
+def _read(asked_for: Input, suggestion: Suggestion) -> pl.DataFrame:
+    from shoal.settings.inputs import read_input
 
-    return read_table(
-        source,
-        format=file_format,
-        delimiter=delimiter,
-        missing_values=suggestion.missing_values or ("",),
+    return read_input(
+        replace(asked_for, missing_values=suggestion.missing_values or ("",)),
         numeric=[guess.name for guess in suggestion.columns if guess.kind == "numeric"],
     )
 
@@ -211,7 +204,7 @@ def _show(console: Console, suggestion: Suggestion) -> None:
     if any(column_on_screen(guess.name).startswith("column ") for guess in suggestion.columns):
         console.print(
             "Note: the first line of the file may be data rather than column names, so it is not "
-            "shown; if it is data, put a line of names first and run this again.",
+            "shown; if it is data, run this again with --no-header.",
             style="yellow",
         )
     for note in suggestion.notes:

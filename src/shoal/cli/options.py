@@ -11,7 +11,6 @@ import typer
 
 from shoal.cli.run import show_traces
 from shoal.errors import OptionError
-from shoal.settings.files import INPUT_OPTIONS
 from shoal.settings.options import Flag, Option
 
 __all__ = [
@@ -53,9 +52,6 @@ JobFile = Annotated[
     str | None,
     in_files("--job", help="A job file; options given here count more than it.", metavar="FILE"),
 ]
-MissingValues = Annotated[str | None, typer_option(INPUT_OPTIONS["missing_values"])]
-Delimiter = Annotated[str | None, typer_option(INPUT_OPTIONS["delimiter"])]
-FileFormat = Annotated[str | None, typer_option(INPUT_OPTIONS["format"])]
 
 
 def parse_names(given: Iterable[str] | None) -> list[str]:

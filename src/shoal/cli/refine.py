@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -57,7 +58,7 @@ def refine(
     from shoal.cli.settings import job_of
     from shoal.inputs import note_input
     from shoal.io import is_database
-    from shoal.settings.inputs import numeric_columns, read_input
+    from shoal.settings.inputs import numeric_columns, read_as, read_input
     from shoal.settings.outputs import Outputs
     from shoal.settings.request import OPTIONS, Request
 
@@ -77,8 +78,9 @@ def refine(
         note_input(groups, "the groups file")
     outputs.check()
     frame = read_input(wanted.input, numeric=numeric_columns(arguments["kinds"]))
+    said = read_as()
     labels = read_groups(groups, group_column, frame.height)
-    _refine(frame, labels, arguments, outputs, quiet=quiet)
+    _refine(frame, labels, arguments, outputs, said, quiet=quiet)
 
 
 def _refine(
@@ -86,6 +88,7 @@ def _refine(
     labels: NDArray[np.int64],
     arguments: dict[str, Any],
     outputs: Outputs,
+    said: dict[str, Any],
     *,
     quiet: bool,
 ) -> None:
@@ -97,6 +100,7 @@ def _refine(
     with showing_progress(quiet=quiet) as progress:
         tell_if_compiling(progress)
         release = shoal.refine(frame, labels, progress=_ending_early(progress), **arguments)
+        release = replace(release, parameters={**release.parameters, **said})
         progress(0, release.n_published, "writing")
         release = outputs.write(release, input_hmac=outputs.input_hmac(lambda: frame))
         note_written()

@@ -116,6 +116,7 @@ def run(arguments: Sequence[str], *, call: Callable[[], int] | None = None) -> i
         with _stopping(for_good=call is not None):
             status = _call(arguments) if call is None else call()
             sys.stdout.flush()
+            _say_notes()
             return status
     except Stopped as stop:
         if call is not None:
@@ -134,7 +135,7 @@ def run(arguments: Sequence[str], *, call: Callable[[], int] | None = None) -> i
         return 1
     except ShoalError as error:
         _trace()
-        _say(f"Error: {error}")
+        _say(f"Error: {error}{_first_line_hint(str(error))}")
         return error.exit_status
     except BaseException as error:  # noqa: BLE001 - the last door: whatever it is becomes one line
         return _unplanned(error)
@@ -206,6 +207,21 @@ def _trace() -> None:
         import traceback
 
         _say(traceback.format_exc().rstrip())
+
+
+def _first_line_hint(message: str) -> str:
+    """Return that the first line looks like data, where a message about columns does not say so."""
+    watch = _State.watch
+    if watch is None or hide_names(message, watch.doubtful) != message:
+        return ""
+    return "".join(f" {note}" for note in watch.notes if "--no-header" in note)
+
+
+def _say_notes() -> None:
+    """Say how files were read, where nobody had said so."""
+    if _State.watch is not None and not {"-q", "--quiet"} & {*_State.arguments}:
+        for note in _State.watch.notes:
+            _say(f"Note: {note}")
 
 
 def _say(text: str) -> None:

@@ -81,9 +81,20 @@ def job_of(
     return wanted
 
 
-def release_of(job: Job, path: str, reading: Said) -> Input:
-    """Return how a release is read: as the job would have written it."""
-    return replace(job.input, path=path, format=reading.get("format", job.output.format))
+def release_of(job: Job, path: str, reading: Said, *, alone: bool = False) -> Input:
+    """Return how a release is read: as the job would have written it.
+
+    Args:
+        job: the job, with the flags laid over it.
+        path: of the release.
+        reading: what the flags say about reading.
+        alone: whether they are about the release, since no other table is read.
+    """
+    names = ("encoding", "header") if alone else ()
+    said = {name: INPUT_OPTIONS[name].default for name in ("encoding", "header", "decimal")}
+    said |= {name: reading[name] for name in names if name in reading}
+    said["format"] = reading.get("format", job.output.format)
+    return replace(job.input, path=path, **said)
 
 
 def _check_effort(options: Mapping[str, Any]) -> None:

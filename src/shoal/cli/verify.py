@@ -8,7 +8,8 @@ import typer
 
 from shoal.cli import options as opt
 from shoal.cli.flags import Asked, PrivacyFlags, Reading, takes_flags
-from shoal.errors import OptionError
+from shoal.errors import DataError, OptionError
+from shoal.inputs import current_watch
 
 __all__ = ["verify"]
 
@@ -44,14 +45,17 @@ def verify(
     from shoal.publish.verify import columns_needed, verify_table
 
     quasi, sensitive = columns["quasi_identifiers"], columns["sensitive"]
-    source = release_of(wanted, published, reading)
+    source = release_of(wanted, published, reading, alone=True)
     promised = promises_of(parse_privacy(wanted.privacy))
     written = read_written(
         published,
         format=source.format,
         delimiter=source.delimiter,
+        encoding=source.encoding,
+        header=source.header,
         pick=lambda names: list(dict.fromkeys(columns_needed(names, quasi, sensitive))) or names,
     )
+    _refuse_twins([*quasi, *sensitive])
     found = verify_table(
         written.frame,
         k=wanted.k,
@@ -73,3 +77,19 @@ def verify(
         )
     if not found.holds:
         raise typer.Exit(1)
+
+
+def _refuse_twins(names: list[str]) -> None:
+    """Refuse a promise about a name that several columns have: only one of them would be checked.
+
+    Raises:
+        DataError: there is such a column.
+    """
+    watch = current_watch()
+    for how in () if watch is None else watch.how_read.values():
+        for name in names:
+            if name in how.twins:
+                raise DataError(
+                    f"The release has more than one column {name!r}, and a promise about one says "
+                    "nothing about the others; rename them."
+                )

@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TextIO
 
+from shoal.encodings import to_utf8
 from shoal.errors import HierarchyError, OptionError
 from shoal.inputs import refuse_input
 from shoal.limits import read_side_file
@@ -89,6 +90,7 @@ def _read_text(source: str | PathLike[str] | TextIO) -> tuple[str, str]:
         msg = f"{subject} cannot be read: {error.strerror}."
         raise HierarchyError(msg) from error
     try:
+        data = to_utf8(data, None, name=subject)
         return subject, data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1

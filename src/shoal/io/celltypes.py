@@ -8,19 +8,31 @@ stay text. Everything runs on whole columns; no value becomes a Python object.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["as_integer", "mark_missing", "type_column", "type_columns"]
+__all__ = [
+    "BLANKS",
+    "as_integer",
+    "blanks_in",
+    "mark_missing",
+    "trim",
+    "type_column",
+    "type_columns",
+]
+
+BLANKS = (" ", "\t", "\xa0")
+"""What may stand around a cell without being part of it."""
 
 # No leading zero, and an exponent only with a point or a sign: 12E4 may be a code.
 _FLOAT = (
     r"^-?(?:0|[1-9][0-9]*)"
     r"(?:(?:\.[0-9]+)?|\.[0-9]+[eE][+-]?[0-9]{1,3}|[eE][+-][0-9]{1,3})$"
 )
+_COMMA_FLOAT = r"^-?(?:0|[1-9][0-9]*)(?:,[0-9]+)?$"
 # Whole numbers that a 64-bit float cannot hold exactly.
 _LONG_INTEGER = r"^-?[0-9]{16,}$"
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -40,8 +52,25 @@ def mark_missing(column: pl.Series, missing_values: Collection[str]) -> pl.Serie
     return column.set(column.is_in(markers.implode()), None)
 
 
+def blanks_in(data: bytes) -> tuple[str, ...]:
+    """Return the kinds of blanks that may stand around the cells in some bytes of UTF-8."""
+    return tuple(each for each in BLANKS if each.encode() in data)
+
+
+def trim(column: pl.Series, blanks: Sequence[str] = BLANKS) -> pl.Series:
+    """Return a text column without blanks at the ends of its cells; itself if there are none."""
+    text = column.str
+    if any(bool((text.starts_with(each) | text.ends_with(each)).any()) for each in blanks):
+        return text.strip_chars("".join(BLANKS))
+    return column
+
+
 def type_columns(
-    frame: pl.DataFrame, *, numbers: bool = True, numeric: Collection[str] = ()
+    frame: pl.DataFrame,
+    *,
+    numbers: bool = True,
+    numeric: Collection[str] = (),
+    decimal: str | None = None,
 ) -> pl.DataFrame:
     """Return the frame with text columns typed where that loses nothing.
 
@@ -49,17 +78,20 @@ def type_columns(
         frame: text columns are looked at, others are kept.
         numbers: whether text may become a number; otherwise only dates are recognised.
         numeric: columns in which 1.5 and 1.50 are the same number, whatever the text says.
+        decimal: a comma if 1,5 is a number, too.
     """
     import polars as pl
 
     return frame.with_columns(
-        type_column(column, numbers=numbers, lenient=column.name in numeric)
+        type_column(column, numbers=numbers, lenient=column.name in numeric, decimal=decimal)
         for column in frame.get_columns()
         if column.dtype == pl.String
     )
 
 
-def type_column(column: pl.Series, *, numbers: bool = True, lenient: bool = False) -> pl.Series:
+def type_column(
+    column: pl.Series, *, numbers: bool = True, lenient: bool = False, decimal: str | None = None
+) -> pl.Series:
     """Return a text column typed where that loses nothing, and as it is elsewhere."""
     first_at = column.is_not_null().arg_max()
     first = None if first_at is None else column[first_at]
@@ -71,6 +103,10 @@ def type_column(column: pl.Series, *, numbers: bool = True, lenient: bool = Fals
         typed = as_integer(column)
         if typed is None:
             typed = _as_float(column, lenient=lenient)
+        if typed is None and decimal == ",":
+            typed = _with_comma(column, lenient=lenient)
+    elif numbers and decimal == "," and re.fullmatch(_COMMA_FLOAT, first):
+        typed = _with_comma(column, lenient=lenient)
     elif _DATE.fullmatch(first):
         typed = _as_date(column)
     elif match := _DATETIME.fullmatch(first):
@@ -98,6 +134,12 @@ def _as_float(column: pl.Series, *, lenient: bool) -> pl.Series | None:
     if not lenient and values.n_unique() < column.n_unique():
         return None
     return values
+
+
+def _with_comma(column: pl.Series, *, lenient: bool) -> pl.Series | None:
+    if not column.str.contains(_COMMA_FLOAT).all():
+        return None
+    return _as_float(column.str.replace(",", ".", literal=True), lenient=lenient)
 
 
 def _as_date(column: pl.Series) -> pl.Series | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from shoal.coded import new_code_type, repeats_itself
-from shoal.io.celltypes import as_integer, mark_missing, type_column
+from shoal.io.celltypes import as_integer, mark_missing, trim, type_column
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,6 +21,10 @@ class ColumnBuilder:
     alone, which is the same decision: every rule is about single values or about which of them
     are equal. Other columns are held as whole numbers as long as every piece is numbers, and
     else as they are.
+
+    Attributes:
+        comma: whether the finished column is numbers that were written with a decimal comma.
+        trimmed: whether blanks at the ends of cells were taken away.
     """
 
     def __init__(self, name: str, missing_values: Collection[str]) -> None:
@@ -29,9 +33,14 @@ class ColumnBuilder:
         self._parts: list[pl.Series] = []
         self._codes: pl.Categorical | None = None
         self._whole = True
+        self.comma = False
+        self.trimmed = False
 
-    def add(self, texts: pl.Series) -> None:
-        """Take the next piece, as text."""
+    def add(self, texts: pl.Series, blanks: Sequence[str] = ()) -> None:
+        """Take the next piece, as text; blanks go from the ends of cells if there may be any."""
+        if blanks:
+            before, texts = texts, trim(texts, blanks)
+            self.trimmed = self.trimmed or texts is not before
         # Polars gives null for an empty field; here the user says what is missing.
         if "" not in self._missing_values:
             texts = texts.fill_null("")
@@ -53,7 +62,9 @@ class ColumnBuilder:
         self._whole = False
         self._parts = [part.cast(pl.String) for part in self._parts]
 
-    def finish(self, *, lenient: bool, coded: bool, typed: bool = True) -> pl.Series:
+    def finish(
+        self, *, lenient: bool, coded: bool, typed: bool = True, decimal: str | None = None
+    ) -> pl.Series:
         """Return the column and forget the pieces.
 
         Args:
@@ -61,6 +72,7 @@ class ColumnBuilder:
             coded: whether text stays codes.
             typed: whether text may get a type; whole numbers in their usual form may be numbers
                 in any case, since no two texts become one by that.
+            decimal: a comma if 1,5 is a number.
         """
         import polars as pl
 
@@ -69,12 +81,21 @@ class ColumnBuilder:
         if not typed:
             return column
         if self._codes is not None:
-            return self._typed_codes(column, lenient=lenient, coded=coded)
+            return self._typed_codes(column, lenient=lenient, coded=coded, decimal=decimal)
         if column.null_count() == len(column):
             return column.cast(pl.String)
-        return type_column(column, lenient=lenient) if column.dtype == pl.String else column
+        if column.dtype != pl.String:
+            return column
+        return self._typed(column, lenient=lenient, decimal=decimal)
 
-    def _typed_codes(self, column: pl.Series, *, lenient: bool, coded: bool) -> pl.Series:
+    def _typed(self, column: pl.Series, *, lenient: bool, decimal: str | None) -> pl.Series:
+        typed = type_column(column, lenient=lenient, decimal=decimal)
+        self.comma = typed.dtype.is_float() and bool(column.str.contains(",", literal=True).any())
+        return typed
+
+    def _typed_codes(
+        self, column: pl.Series, *, lenient: bool, coded: bool, decimal: str | None
+    ) -> pl.Series:
         import polars as pl
 
         physical = column.to_physical()
@@ -82,7 +103,7 @@ class ColumnBuilder:
         distinct = pl.DataFrame({"text": column.unique().drop_nulls()})
         distinct = distinct.sort(pl.col("text").to_physical())
         texts = distinct.get_column("text").cast(pl.String)
-        typed = type_column(texts, lenient=lenient)
+        typed = self._typed(texts, lenient=lenient, decimal=decimal)
         if typed.dtype == pl.String:
             return column if coded else column.cast(pl.String)
         return typed.gather(physical).alias(self._name)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
+from shoal.encodings import Utf8Stream
 from shoal.errors import DataError, did_you_mean
+from shoal.inputs import HowRead, note_read
+from shoal.io.celltypes import BLANKS, blanks_in
 from shoal.io.columns import ColumnBuilder
-from shoal.io.header import judge_header
+from shoal.io.header import different_names, judge_header
+from shoal.io.mend import mend
 from shoal.io.records import Pieces, Readable, check_utf8, scan_records
 from shoal.limits import check_columns, check_memory_for, check_size
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Columns", "check_different", "parse_delimited", "pick_columns", "sniff_delimiter"]
+__all__ = ["Columns", "Dialect", "parse_delimited", "pick_columns", "sniff_delimiter"]
 
 _CANDIDATES = (",", ";", "\t", "|")
 _SAMPLE = 1 << 16
@@ -27,11 +31,27 @@ Columns = Collection[str] | Callable[[list[str]], Collection[str]] | None
 """Which columns to keep: their names, a function that picks them from all names, or all."""
 
 
+class Dialect(NamedTuple):
+    """How a text file is written; what is None is found out.
+
+    Attributes:
+        delimiter: between fields.
+        encoding: of the text.
+        header: whether the first line is one of names.
+        decimal: a comma or a point; a comma is looked for where it separates no fields.
+    """
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    header: bool = True
+    decimal: str | None = None
+
+
 def parse_delimited(
     source: bytes | Readable,
     *,
     name: str,
-    delimiter: str | None,
+    dialect: Dialect = Dialect(),  # noqa: B008 - a constant
     missing_values: Collection[str],
     columns: Columns = None,
     numeric: Collection[str] = (),
@@ -44,34 +64,98 @@ def parse_delimited(
     Args:
         source: the bytes, or an open file.
         name: of the file, for messages.
-        delimiter: between fields; found if not given.
+        dialect: how it is written.
         missing_values: texts that stand for a missing value.
         columns: the columns to keep, or a function that picks them from those of the header.
         numeric: columns in which 1.5 and 1.50 are the same number.
         coded: whether text columns stay codes (see `shoal.coded`).
-        typed: whether columns get types; otherwise cells differ as their texts do, and nothing
-            says more about a column than that.
+        typed: whether columns get types and lose blanks around their cells; otherwise cells
+            differ as their texts do, and nothing says more about a column than that.
         progress: told the rows read so far.
 
     Raises:
-        DataError: the file is empty, not UTF-8, has no rows, a ragged row, a stray quotation
-            mark or two columns of one name; the message names the line.
+        DataError: the file is empty, in no known encoding, has no rows, a ragged row or a stray
+            quotation mark; the message names the line.
     """
     import polars as pl
 
-    stream = Pieces(io.BytesIO(source) if isinstance(source, bytes) else source, _CHUNK)
-    lines_before = _skip_blank(stream, name=name)
-    delimiter = delimiter or sniff_delimiter(stream.peek(_SAMPLE))
-    header = _take_header(stream, name=name)
-    names = _header(header, delimiter, name=name)
-    judge_header(names, stream.peek(_SAMPLE), delimiter)
-    wanted = pick_columns(names, columns, name=name)
-    builders = {each: ColumnBuilder(each, missing_values) for each in wanted}
-    line = 1 + lines_before + header.count(b"\n")
-    n_records = n_blank = 0
+    file: Readable = io.BytesIO(source) if isinstance(source, bytes) else source
+    text = Utf8Stream(file, name=name, encoding=dialect.encoding)
+    stream = Pieces(text, _CHUNK)
+    start = _start(stream, dialect, name=name)
+    wanted = pick_columns(start.names, columns, name=name)
+    markers = [each.strip("".join(BLANKS)) for each in missing_values] if typed else missing_values
+    builders = {each: ColumnBuilder(each, markers) for each in wanted}
+    n_rows = 0
+    for body, frame in _rows(stream, start, wanted, name=name):
+        blanks = blanks_in(body) if typed else ()
+        for each, builder in builders.items():
+            builder.add(frame.get_column(each), blanks)
+        n_rows += frame.height
+        # A code of four bytes is the least that a cell takes.
+        check_memory_for(name, 4 * n_rows * len(wanted), f"more than {n_rows:,} rows")
+        if progress is not None:
+            progress(n_rows)
+    if not n_rows:
+        message = f"{name} has a header but no rows."
+        raise DataError(message)
+    comma = start.how.comma(dialect.decimal)
+    trimmed = [builder.trimmed for builder in builders.values()]
+    finished, commas = [], []
+    for each in wanted:
+        builder = builders.pop(each)
+        finished.append(
+            builder.finish(lenient=each in numeric, coded=coded, typed=typed, decimal=comma)
+        )
+        commas.append(builder.comma)
+    if any(commas):
+        start.how.decimal = ","
+    _note_found(start.how, text, dialect, name=name, trimmed=any(trimmed))
+    return pl.DataFrame(finished)
+
+
+class _Start(NamedTuple):
+    """What the first record says.
+
+    Attributes:
+        names: of the columns.
+        delimiter: between fields.
+        line: the number of the line after it, or its own if it is data.
+        how: what was found out.
+    """
+
+    names: list[str]
+    delimiter: str
+    line: int
+    how: HowRead
+
+
+def _start(stream: Pieces, dialect: Dialect, *, name: str) -> _Start:
+    """Return what the first record says, and be done with it unless it is data."""
+    line = 1 + _skip_blank(stream, name=name)
+    delimiter = dialect.delimiter or sniff_delimiter(stream.peek(_SAMPLE))
+    how = HowRead(delimiter=delimiter, header=dialect.header)
+    note_read(name, how)
+    first = _first_record(stream, delimiter, name=name)
+    names = _names(first, delimiter, how, name=name)
+    if dialect.header:
+        stream.skip(len(first))
+        line += first.count(b"\n")
+        judge_header(names, stream.peek(_SAMPLE), delimiter, how, name=name)
+    return _Start(names, delimiter, line, how)
+
+
+def _rows(
+    stream: Pieces, start: _Start, wanted: list[str], *, name: str
+) -> Iterator[tuple[bytes, pl.DataFrame]]:
+    """Give the rows piece by piece, as bytes and as texts in columns."""
+    import polars as pl
+
+    names, delimiter, line, _ = start
     for piece in stream.pieces():
+        data = mend(piece.data, delimiter, last=piece.last)
         scan = scan_records(
-            piece.data,
+            data,
             delimiter=ord(delimiter),
             n_fields=len(names),
             line=line,
@@ -81,7 +165,7 @@ def parse_delimited(
         if scan is None:
             stream.longer(name=name, line=line)
             continue
-        body = piece.data[: scan.length]
+        body = data[: scan.length]
         check_utf8(body, name=name, offset=stream.offset, line=line)
         frame = _parse(body, delimiter, names, wanted, name=name)
         if frame.height != scan.n_records:
@@ -91,26 +175,31 @@ def parse_delimited(
             keep = pl.Series([True]).new_from_index(0, frame.height)
             keep[scan.blank] = False
             frame = frame.filter(keep)
-        for each, builder in builders.items():
-            builder.add(frame.get_column(each))
-        n_records += scan.n_records
-        # A code of four bytes is the least that a cell takes.
-        check_memory_for(name, 4 * n_records * len(wanted), f"more than {n_records:,} rows")
-        n_blank += scan.blank.size
+        yield body, frame
         line += body.count(b"\n")
         stream.skip(len(body))
         stream.usual()
-        if progress is not None:
-            progress(n_records)
-    if n_records == n_blank:
-        message = f"{name} has a header but no rows."
-        raise DataError(message)
-    return pl.DataFrame(
-        [
-            builders.pop(each).finish(lenient=each in numeric, coded=coded, typed=typed)
-            for each in wanted
-        ]
-    )
+
+
+def _note_found(
+    how: HowRead, text: Utf8Stream, dialect: Dialect, *, name: str, trimmed: bool
+) -> None:
+    """Remember what nobody had said about the file."""
+    how.encoding = text.encoding
+    if text.guessed:
+        how.notes.append(
+            f"{name} is not UTF-8; it was read as {text.encoding} (Western European). If letters "
+            "look wrong, say what it is in, as in --encoding cp1250."
+        )
+    elif text.found:
+        how.notes.append(f"{name} was read as {text.encoding}, as its first bytes say.")
+    if how.decimal is not None and dialect.decimal is None:
+        how.notes.append(
+            f"In {name} numbers such as 1,5 have a decimal comma and were read as numbers; if "
+            "they are something else, say --decimal '.'."
+        )
+    if trimmed:
+        how.notes.append(f"In {name} spaces around cells were taken away.")
 
 
 def sniff_delimiter(sample: bytes) -> str:
@@ -155,7 +244,10 @@ def _skip_blank(stream: Pieces, *, name: str) -> int:
         check_size(f"{name}, line {lines + 1}: the row", n_bytes, "record")
         n_bytes *= 2
     if b"\0" in sample:
-        message = f"{name} holds zero bytes and is not UTF-8 text; save it again as UTF-8."
+        message = (
+            f"{name} holds zero bytes and is not UTF-8 text; say what it is in, as in --encoding "
+            "utf-16, or save it again as UTF-8."
+        )
         raise DataError(message)
     return lines
 
@@ -164,11 +256,12 @@ def _leading_blank(data: bytes) -> bytes:
     return data[: len(data) - len(data.lstrip(b"\r\n"))]
 
 
-def _take_header(stream: Pieces, *, name: str) -> bytes:
-    """Return the first record and be done with it."""
+def _first_record(stream: Pieces, delimiter: str, *, name: str) -> bytes:
+    """Return the first record."""
     n_bytes = _SAMPLE
     while True:
         data = stream.peek(n_bytes)
+        data = mend(data, delimiter, last=len(data) < n_bytes)
         start = end = n_quotes = 0
         while end := data.find(b"\n", start) + 1:
             n_quotes += data.count(b'"', start, end)
@@ -182,43 +275,23 @@ def _take_header(stream: Pieces, *, name: str) -> bytes:
                 raise DataError(message)
         if end:
             check_utf8(data[:end], name=name, offset=stream.offset)
-            stream.skip(end)
             return data[:end]
         check_size(f"{name}: the header", n_bytes, "record")
         n_bytes *= 2
 
 
-def _header(record: bytes, delimiter: str, *, name: str) -> list[str]:
+def _names(record: bytes, delimiter: str, how: HowRead, *, name: str) -> list[str]:
+    """Return the names in the first record, or as many numbers if it is no line of names."""
     text = record.decode("utf-8")
     try:
         names = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     except csv.Error:
         message = f"The first line of {name} cannot be read as a header."
         raise DataError(message) from None
+    if not how.header:
+        names = [""] * len(names)
     check_columns(name, names)
-    # A column without a name gets one, so that it can be given a role (usually drop). The mark
-    # that some programs put before a text cannot be seen and is no part of a name.
-    names = [each.strip("\ufeff") for each in names]
-    names = [each or f"column_{number}" for number, each in enumerate(names, start=1)]
-    check_different(names, name=name)
-    return names
-
-
-def check_different(names: list[str], *, name: str) -> None:
-    """Make sure that no two columns have the same name.
-
-    Raises:
-        DataError: two have; they are named by their places, the names may be cells.
-    """
-    places: dict[str, int] = {}
-    for number, each in enumerate(names, start=1):
-        if each in places:
-            message = (
-                f"{name} has more than one column of the same name (columns {places[each]} and "
-                f"{number}); rename one of them."
-            )
-            raise DataError(message)
-        places[each] = number
+    return different_names(names, how, name=name)
 
 
 def pick_columns(names: list[str], columns: Columns, *, name: str) -> list[str]:

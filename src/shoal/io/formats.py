@@ -107,6 +107,13 @@ def check_delimiter(delimiter: str | None) -> str | None:
     return single
 
 
+def check_decimal(decimal: str | None) -> str | None:
+    """Return what stands before decimals, after a check that it is a point or a comma."""
+    if decimal not in (None, ",", "."):
+        raise OptionError(f"The decimal sign must be ',' or '.', not {decimal!r}.")
+    return decimal
+
+
 def _fits(format_: Format) -> bool:
     return format_.compression is None or (
         format_.is_text and format_.compression in _COMPRESSIONS.values()

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.coded import code_text, new_code_type, repeats_itself
+from shoal.encodings import to_utf8
 from shoal.errors import DataError
 from shoal.forked import check_process
-from shoal.io.celltypes import mark_missing, type_columns
+from shoal.inputs import HowRead, note_read
+from shoal.io.celltypes import mark_missing, trim, type_columns
 from shoal.io.claims import check_arrow, check_excel, check_json_lines, check_rows
-from shoal.io.delimited import Columns, check_different, parse_delimited, pick_columns
-from shoal.io.formats import Format, check_delimiter, detect_format
-from shoal.io.header import judge_header_of_frame
+from shoal.io.delimited import Columns, Dialect, parse_delimited, pick_columns
+from shoal.io.formats import Format, check_decimal, check_delimiter, detect_format
+from shoal.io.header import different_names, judge_header_of_frame
 from shoal.io.location import is_database, refuse_almost_url
 from shoal.io.records import check_utf8
 from shoal.io.source import Source, open_source
@@ -31,7 +33,7 @@ __all__ = ["read_table"]
 _SAMPLE_ROWS = 50_000
 
 
-def read_table(
+def read_table(  # noqa: PLR0913 - one argument per option
     source: str | PathLike[str],
     *,
     format: str | None = None,  # noqa: A002 - the name users know from the command line
@@ -40,6 +42,9 @@ def read_table(
     columns: Columns = None,
     numeric: Collection[str] = (),
     coded: bool = False,
+    encoding: str | None = None,
+    header: bool = True,
+    decimal: str | None = None,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> pl.DataFrame:
     """Read a table from a file, a database, or standard input when the source is ``-``.
@@ -58,6 +63,12 @@ def read_table(
         numeric: columns of a CSV in which 1.5 and 1.50 are the same number; in other columns
             texts that differ stay different.
         coded: whether text columns stay codes, which take less memory (see `shoal.coded`).
+        encoding: of a text file; found when not given: UTF-8, UTF-16 and what Western European
+            programs write.
+        header: whether the first line of a CSV or a sheet holds the names of its columns;
+            otherwise they are called ``column_1``, ``column_2`` and so on.
+        decimal: ``","`` if numbers of a CSV are written as 1,5, ``"."`` if they never are; found
+            when not given, where the cells are not separated by commas.
         progress: a function of (rows read, rows in all or 0, what), called now and then.
 
     Raises:
@@ -82,7 +93,7 @@ def read_table(
             return parse_delimited(
                 stream,
                 name=name,
-                delimiter=separator,
+                dialect=Dialect(separator, encoding, header, check_decimal(decimal)),
                 missing_values=markers,
                 columns=columns,
                 numeric=numeric,
@@ -92,7 +103,7 @@ def read_table(
         if found.name == "parquet" and path != "-" and stream.size:
             frame = _read_parquet(path, name, columns, coded=coded)
         else:
-            frame = _read_whole(stream, name, found, markers)
+            frame = _read_whole(stream, name, found, markers, encoding=encoding, header=header)
             check_columns(name, frame.columns)
             frame = frame.rename(_named(frame.columns))
             frame = frame.select(pick_columns(frame.columns, columns, name=name))
@@ -164,16 +175,24 @@ def _named(names: Sequence[str]) -> dict[str, str]:
     return named
 
 
-def _read_whole(stream: Source, name: str, found: Format, markers: tuple[str, ...]) -> pl.DataFrame:
+def _read_whole(
+    stream: Source,
+    name: str,
+    found: Format,
+    markers: tuple[str, ...],
+    *,
+    encoding: str | None,
+    header: bool,
+) -> pl.DataFrame:
     data = stream.read_all()
     if not data:
         message = f"{name} is empty."
         raise DataError(message)
     if found.name == "jsonl":
-        return _read_json_lines(data, name, markers)
+        return _read_json_lines(to_utf8(data, encoding, name=name), name, markers)
     if found.name == "xlsx":
         check_excel(data, name)
-        return _read_excel(data, name, markers)
+        return _read_excel(data, name, markers, header=header)
     if found.name == "arrow":
         check_arrow(data, name)
     return _read_binary(data, name, found)
@@ -213,7 +232,7 @@ def _damaged(name: str, format_name: str) -> DataError:
     )
 
 
-def _read_excel(data: bytes, name: str, markers: tuple[str, ...]) -> pl.DataFrame:
+def _read_excel(data: bytes, name: str, markers: tuple[str, ...], *, header: bool) -> pl.DataFrame:
     import polars as pl
 
     try:
@@ -228,6 +247,7 @@ def _read_excel(data: bytes, name: str, markers: tuple[str, ...]) -> pl.DataFram
         frame = pl.read_excel(
             io.BytesIO(data),
             engine="calamine",
+            has_header=header,
             infer_schema_length=None,
             drop_empty_cols=False,
             raise_if_empty=False,
@@ -238,18 +258,18 @@ def _read_excel(data: bytes, name: str, markers: tuple[str, ...]) -> pl.DataFram
     if first.height == 0:
         message = f"{name} is empty."
         raise DataError(message)
-    check_different(
-        [each or f"column_{number}" for number, each in enumerate(first.row(0), start=1)],
-        name=name,
-    )
-    frame = frame.rename(
-        {
-            each: f"column_{number}"
-            for number, each in enumerate(frame.columns, start=1)
-            if each.startswith("__UNNAMED__")
-        }
-    )
-    judge_header_of_frame(frame)
+    how = HowRead(header=header)
+    note_read(name, how)
+    given = first.row(0) if header and first.width == frame.width else [None] * frame.width
+    names = different_names(given, how, name=name)
+    frame = frame.rename(dict(zip(frame.columns, names, strict=True)))
+    if header:
+        judge_header_of_frame(frame, how, name=name)
+    texts = [each for each in frame.get_columns() if each.dtype == pl.String]
+    trimmed = [trim(each) for each in texts]
+    if any(after is not before for before, after in zip(texts, trimmed, strict=True)):
+        how.notes.append(f"In {name} spaces around cells were taken away.")
+        frame = frame.with_columns(trimmed)
     return _without_markers(frame, markers)
 
 

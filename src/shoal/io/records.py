@@ -20,6 +20,7 @@ __all__ = ["Piece", "Pieces", "Readable", "Scan", "check_utf8", "scan_records"]
 
 _UTF8_CHUNK = 1 << 24
 _QUOTE, _NEWLINE, _RETURN = 34, 10, 13
+_BLANK = (9, 10, 13, 32)
 
 
 class Readable(Protocol):
@@ -107,7 +108,7 @@ def check_utf8(data: bytes, *, name: str, offset: int = 0, line: int = 1) -> Non
             line += data.count(b"\n", 0, at)
             message = (
                 f"{name} is not UTF-8 text (byte {offset + at + 1}, line {line}); "
-                "save it again as UTF-8."
+                "say what it is in, as in --encoding cp1252, or save it again as UTF-8."
             )
             raise DataError(message) from None
         position = end
@@ -157,6 +158,11 @@ def scan_records(
     # In a table of one column a blank line is a missing value, elsewhere it is nothing.
     skipped = empty if n_fields > 1 else np.zeros_like(empty)
     wrong = (fields != n_fields) & ~skipped
+    if wrong.any() and n_fields > 1:
+        # So is a line of spaces.
+        dark = ~np.isin(checked, _BLANK)
+        skipped = skipped | (wrong & (np.add.reduceat(dark, starts, dtype=np.intp) == 0))
+        wrong &= ~skipped
     if wrong.any():
         first = int(np.argmax(wrong))
         at = line + int(np.count_nonzero(checked[: starts[first]] == _NEWLINE))

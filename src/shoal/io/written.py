@@ -14,18 +14,20 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.coded import new_code_type
+from shoal.encodings import to_utf8
 from shoal.errors import DataError
 from shoal.forked import check_process
-from shoal.inputs import current_watch
+from shoal.inputs import HowRead, current_watch, note_read
 from shoal.io.claims import check_excel, check_json_lines
-from shoal.io.delimited import parse_delimited
+from shoal.io.delimited import Dialect, parse_delimited
 from shoal.io.formats import Format, check_delimiter, detect_format
-from shoal.io.header import judge_header_of_frame
+from shoal.io.header import different_names, judge_header_of_frame
 from shoal.io.location import is_database, refuse_almost_url
 from shoal.io.read import read_table
 from shoal.io.records import Readable, check_utf8
@@ -65,6 +67,8 @@ def read_written(
     *,
     format: str | None = None,  # noqa: A002 - the name users know from the command line
     delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool = True,
     pick: Pick = list,
     own: bool = False,
 ) -> Written:
@@ -74,6 +78,8 @@ def read_written(
         source: as in `read_table`.
         format: as in `read_table`.
         delimiter: as in `read_table`.
+        encoding: as in `read_table`.
+        header: as in `read_table`.
         pick: chooses the columns to read.
         own: whether we have just written the file ourselves: then no limit is asked how
             large it may be.
@@ -92,7 +98,8 @@ def read_written(
         return list(pick(found))
 
     with own_file() if own else nullcontext():
-        frame, spelled = _read(path, format, delimiter, choose, own=own)
+        written = Dialect(delimiter, encoding, header)
+        frame, spelled = _read(path, format, written, choose, own=own)
     if frame.height == 0:
         message = f"{_shown(path)} has no rows."
         raise DataError(message)
@@ -100,7 +107,7 @@ def read_written(
 
 
 def _read(
-    path: str, file_format: str | None, delimiter: str | None, choose: Pick, *, own: bool
+    path: str, file_format: str | None, written: Dialect, choose: Pick, *, own: bool
 ) -> tuple[pl.DataFrame, bool]:
     """Return the chosen columns, and whether the format spells numbers and dates."""
     if is_database(path):
@@ -116,7 +123,7 @@ def _read(
         with open_source(
             path, _shown(path), found.compression if found.is_text else None
         ) as stream:
-            frame = _read_text(stream, _shown(path), found, delimiter, choose, own=own)
+            frame = _read_text(stream, _shown(path), found, written, choose, own=own)
     if frame is None:
         frame = read_table(path, format=file_format, columns=choose, coded=True)
     return frame, found.name in _SPELLED
@@ -127,18 +134,27 @@ def _shown(path: str) -> str:
 
 
 def _read_text(
-    stream: Source, name: str, found: Format, delimiter: str | None, choose: Pick, *, own: bool
+    stream: Source, name: str, found: Format, written: Dialect, choose: Pick, *, own: bool
 ) -> pl.DataFrame:
+    encoding, header = written.encoding, written.header
     if found.name == "jsonl":
-        return _read_json(stream if own else _checked_json(stream, name), name, choose)
+        return _read_json(stream if own else _checked_json(stream, name, encoding), name, choose)
     if found.name == "xlsx":
         data = stream.read_all()
         if not own and data:
             check_excel(data, name)
-        return _read_excel(data, name, choose)
-    separator = "\t" if delimiter is None and found.name == "tsv" else check_delimiter(delimiter)
+        return _read_excel(data, name, choose, header=header)
+    separator = check_delimiter(written.delimiter)
+    if separator is None and found.name == "tsv":
+        separator = "\t"
     return parse_delimited(
-        stream, name=name, delimiter=separator, missing_values=(), columns=choose, typed=False
+        stream,
+        name=name,
+        # What we write is UTF-8, whatever a reader of others' files would make of it.
+        dialect=Dialect(separator, "utf-8" if own else encoding, header),
+        missing_values=(),
+        columns=choose,
+        typed=False,
     )
 
 
@@ -166,8 +182,8 @@ class _Token(str):
     __slots__ = ()
 
 
-def _checked_json(stream: Source, name: str) -> Readable:
-    data = stream.read_all()
+def _checked_json(stream: Source, name: str, encoding: str | None) -> Readable:
+    data = to_utf8(stream.read_all(), encoding, name=name)
     check_utf8(data, name=name)
     check_json_lines(data, name)
     return io.BytesIO(data)
@@ -306,7 +322,7 @@ def _parse(data: bytes) -> Any:
 # -- Excel -------------------------------------------------------------------------------------
 
 
-def _read_excel(data: bytes, name: str, choose: Pick) -> pl.DataFrame:
+def _read_excel(data: bytes, name: str, choose: Pick, *, header: bool) -> pl.DataFrame:
     import polars as pl
 
     try:
@@ -319,24 +335,27 @@ def _read_excel(data: bytes, name: str, choose: Pick) -> pl.DataFrame:
         raise DataError(message)
     try:
         book = fastexcel.read_excel(data)
-        names = [each.name for each in book.load_sheet(0, dtypes="string").available_columns()]
-        shown = [
-            f"column_{place}" if each.startswith("__UNNAMED__") else each
-            for place, each in enumerate(names, start=1)
-        ]
-        if current_watch() is not None:
-            first = book.load_sheet(0, dtypes="string", n_rows=200).to_polars()
-            judge_header_of_frame(first.rename(dict(zip(first.columns, shown, strict=True))))
+        start = 0 if header else None
+        sheet = partial(book.load_sheet, 0, header_row=start)
+        how = HowRead(header=header)
+        note_read(name, how)
+        given = book.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars()
+        width = len(sheet(dtypes="string").available_columns())
+        titles = given.row(0) if header and given.width == width else [None] * width
+        shown = different_names(titles, how, name=name)
+        if header and current_watch() is not None:
+            first = sheet(dtypes="string", n_rows=200).to_polars()
+            first = first.rename(dict(zip(first.columns, shown, strict=True)))
+            judge_header_of_frame(first, how, name=name)
         wanted = [shown.index(each) for each in choose(shown)]
         # A number, a truth value, a date and a text differ in what they can be turned into.
         texts, truths = (
-            book.load_sheet(0, dtypes=kind, use_columns=wanted).to_polars()
-            for kind in ("string", "boolean")
+            sheet(dtypes=kind, use_columns=wanted).to_polars() for kind in ("string", "boolean")
         )
         days = [place for place, each in zip(wanted, texts, strict=True) if _may_be_days(each)]
         dates = pl.DataFrame()
         if days:
-            dates = book.load_sheet(0, dtypes="datetime", use_columns=days).to_polars()
+            dates = sheet(dtypes="datetime", use_columns=days).to_polars()
     except (fastexcel.FastExcelError, pl.exceptions.PolarsError, OSError, ValueError):
         message = f"{name} is not a readable Excel file; it is damaged or in another format."
         raise DataError(message) from None

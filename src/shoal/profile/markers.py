@@ -54,7 +54,10 @@ def find_markers(frame: pl.DataFrame) -> tuple[str, ...]:
 
 
 def apply_markers(
-    frame: pl.DataFrame, markers: Sequence[str], numeric: Sequence[str] = ()
+    frame: pl.DataFrame,
+    markers: Sequence[str],
+    numeric: Sequence[str] = (),
+    decimal: str | None = None,
 ) -> pl.DataFrame:
     """Return the table as it reads with these markers: gaps are null, freed numbers are typed."""
     import polars as pl
@@ -66,7 +69,8 @@ def apply_markers(
     for column in frame.get_columns():
         if column.dtype == pl.String:
             marked = mark_missing(column, markers)
-            columns.append(type_columns(marked.to_frame(), numeric=numeric).to_series())
+            typed = type_columns(marked.to_frame(), numeric=numeric, decimal=decimal)
+            columns.append(typed.to_series())
         elif column.dtype.is_integer() and numbers:
             hit = column.is_in(pl.Series(numbers, dtype=pl.Int64).implode())
             columns.append(column.set(hit, None))

@@ -7,14 +7,17 @@ import json
 import os
 import re
 import shlex
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError
+from shoal.inputs import HowRead, current_watch, watching_inputs
 from shoal.profile.guess import Guess, guess_column
 from shoal.profile.together import compare_columns, count_singled_out, shorten
+from shoal.settings.files import Input
 from shoal.settings.job import Job, JobColumn
 from shoal.settings.job_file import format_job
 from shoal.table.schema import Role
@@ -40,6 +43,8 @@ class Suggestion:
         n_rows: how many rows the table has.
         singled_out: how many of them all quasi-identifiers together single out; None if that was
             not counted.
+        input: how the file was read, as far as it had to be found out; the job says so, and later
+            runs need not find out again.
     """
 
     columns: tuple[Guess, ...]
@@ -48,6 +53,7 @@ class Suggestion:
     notes: tuple[str, ...] = ()
     n_rows: int = 0
     singled_out: int | None = None
+    input: Input = field(default_factory=Input)
 
     @property
     def unsure(self) -> tuple[str, ...]:
@@ -168,6 +174,7 @@ class Suggestion:
             )
             comments[f"columns.{guess.name}"] = self._comment(guess, file)
         job = Job(
+            input=self.input,
             k=self.k,
             algorithm="auto",
             measure="ncp",
@@ -235,6 +242,9 @@ def suggest_job(
     missing_values: Sequence[str] | None = None,
     format: str | None = None,  # noqa: A002 - the name users know from the command line
     delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool = True,
+    decimal: str | None = None,
 ) -> Suggestion:
     """Look at a table and suggest a job: roles, kinds, hierarchies, missing values and k.
 
@@ -247,6 +257,9 @@ def suggest_job(
         missing_values: texts of the file that stand for a missing value; found out if not given.
         format: of the file, where its ending does not say it.
         delimiter: of a CSV; found out if not given.
+        encoding: of its text; found out if not given.
+        header: whether its first line holds the names of the columns.
+        decimal: a comma or a point; found out if not given.
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"age": [31, 47, 47, 52], "diagnosis": ["flu", "flu", "gout", "flu"]})
@@ -258,15 +271,29 @@ def suggest_job(
 
     notes: list[str] = []
     markers: tuple[str, ...] | None = None
+    source = Input()
     if isinstance(data, str | PathLike):
-        from shoal.io import read_table
-
         given = ("",) if missing_values is None else tuple(missing_values)
-        frame = read_table(data, format=format, delimiter=delimiter, missing_values=given)
+        asked = Input(
+            path=os.fspath(data),
+            missing_values=given,
+            format=format,
+            delimiter=delimiter,
+            encoding=encoding,
+            header=header,
+            decimal=decimal,
+        )
+        frame, how = _read(asked)
         found = find_markers(frame) if missing_values is None else ()
         if found or missing_values is not None:
             markers = tuple(dict.fromkeys(("", *given, *found)))
-        frame = apply_markers(frame, found, numeric=_loose_numbers(frame, found))
+        comma = how.comma(decimal)
+        numeric = _loose_numbers(frame, found, comma)
+        freed = apply_markers(frame, found, numeric=numeric, decimal=comma)
+        if _has_commas(frame, freed):
+            how.decimal = ","
+        frame = freed
+        source = _found_out(asked, how)
     else:
         frame = to_polars(data)
         if find_markers(frame):
@@ -282,10 +309,50 @@ def suggest_job(
         notes=tuple(notes),
         n_rows=frame.height,
         singled_out=singled_out,
+        input=source,
     )
 
 
-def _loose_numbers(frame: pl.DataFrame, markers: Sequence[str]) -> list[str]:
+def _read(asked: Input) -> tuple[pl.DataFrame, HowRead]:
+    """Return the table, and how it was read."""
+    from shoal.settings.inputs import read_input
+
+    with watching_inputs() if current_watch() is None else nullcontext(current_watch()) as watch:
+        frame = read_input(asked)
+        found = [] if watch is None else list(watch.how_read.values())
+    return frame, found[-1] if found else HowRead()
+
+
+def _has_commas(texts: pl.DataFrame, typed: pl.DataFrame) -> bool:
+    """Tell whether a column became numbers that are written with a comma."""
+    import polars as pl
+
+    return any(
+        before.dtype == pl.String
+        and after.dtype.is_float()
+        and bool(before.str.contains(",", literal=True).any())
+        for before, after in zip(texts, typed, strict=True)
+    )
+
+
+def _found_out(asked: Input, how: HowRead) -> Input:
+    """Return what a job has to say so that the file is read in the same way without looking."""
+    from shoal.io import detect_format, is_database
+
+    if asked.path is None or is_database(asked.path):
+        return Input()
+    delimiter = asked.delimiter or how.delimiter
+    usual = "\t" if detect_format(asked.path, asked.format).name == "tsv" else ","
+    return Input(
+        delimiter=None if delimiter == usual else delimiter,
+        format=asked.format,
+        encoding=asked.encoding or (None if how.encoding == "utf-8" else how.encoding),
+        header=asked.header,
+        decimal=asked.decimal or how.decimal,
+    )
+
+
+def _loose_numbers(frame: pl.DataFrame, markers: Sequence[str], decimal: str | None) -> list[str]:
     """Return the text columns that are numbers once 1.5 and 1.50 are the same.
 
     Codes such as 250.10 beside 250.1 are left alone where the name speaks of a code.
@@ -295,8 +362,8 @@ def _loose_numbers(frame: pl.DataFrame, markers: Sequence[str]) -> list[str]:
 
     codes = {"diagnosis", "treatment", "key", "postcode", "number of a person"}
     names = [name for name in frame.columns if not codes & {*topics_of(name)}]
-    plain = apply_markers(frame, markers)
-    loose = apply_markers(frame, markers, numeric=names)
+    plain = apply_markers(frame, markers, decimal=decimal)
+    loose = apply_markers(frame, markers, numeric=names, decimal=decimal)
     return [name for name in names if plain.schema[name] != loose.schema[name]]
 
 

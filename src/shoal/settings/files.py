@@ -10,7 +10,17 @@ from shoal.settings.options import Flag, Option, check_all, option, rows_of, tru
 
 __all__ = ["INPUT_OPTIONS", "OUTPUT_OPTIONS", "Input", "Output"]
 
-_READERS = ("anonymize", "refine", "explain", "compare", "score", "verify", "init")
+_READERS = (
+    "anonymize",
+    "refine",
+    "explain",
+    "compare",
+    "score",
+    "verify",
+    "init",
+    "build",
+    "check",
+)
 
 
 def _text(name: str, value: Any) -> str | None:
@@ -25,6 +35,21 @@ def _texts(name: str, value: Any) -> tuple[str, ...] | None:
     if isinstance(value, str) or not all(isinstance(each, str) for each in value):
         raise OptionError(f"{name} must be a list of texts, as in ['', '?'], got {value!r}.")
     return tuple(value)
+
+
+def _encoding(name: str, value: Any) -> str | None:
+    from shoal.encodings import check_encoding
+
+    text = _text(name, value)
+    return None if text is None else check_encoding(text)
+
+
+def _decimal(name: str, value: Any) -> str | None:
+    named = {"comma": ",", "point": "."}
+    text = _text(name, value)
+    if text is not None and named.get(text, text) not in (",", "."):
+        raise OptionError(f"{name} must be ',' or '.', got {value!r}.")
+    return None if text is None else named.get(text, text)
 
 
 def _file(*names: str, on: tuple[str, ...], metavar: str | None = "FILE") -> Flag:
@@ -62,6 +87,32 @@ class Input:
         check=_text,
         help="csv, tsv, parquet, arrow, xlsx or jsonl, if the name of the file does not say it.",
         flag=_file("--format", on=_READERS, metavar="FORMAT"),
+    )
+    encoding: str | None = option(
+        default=None,
+        check=_encoding,
+        help="Of a text file, as in cp1252 or utf-16; recognised unless given.",
+        flag=_file("--encoding", on=_READERS, metavar="NAME"),
+    )
+    header: bool = option(
+        default=True,
+        check=truth,
+        help="The first line holds the names of the columns.",
+        flag=Flag(
+            names=("--no-header",),
+            on=_READERS,
+            panel="Files",
+            help="The first line is data; columns are called column_1, column_2, ….",
+        ),
+    )
+    decimal: str | None = option(
+        default=None,
+        check=_decimal,
+        help="What stands before decimals, ',' or '.'; a comma is recognised where it does not "
+        "separate cells.",
+        flag=_file(
+            "--decimal", on=tuple(each for each in _READERS if each != "verify"), metavar="SIGN"
+        ),
     )
     memory_check: bool = option(
         default=True,

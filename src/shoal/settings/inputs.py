@@ -26,6 +26,7 @@ __all__ = [
     "need_of",
     "note_hierarchies",
     "numeric_columns",
+    "read_as",
     "read_input",
 ]
 
@@ -85,8 +86,30 @@ def read_input(
         numeric=numeric,
         columns=columns,
         coded=coded,
+        encoding=source.encoding,
+        header=source.header,
+        decimal=source.decimal,
         progress=progress,
     )
+
+
+def read_as() -> dict[str, Any]:
+    """Return how the text of the input was read, as far as it is not the usual way.
+
+    It becomes part of a release's parameters: a run that is repeated reads the same.
+    """
+    from shoal.inputs import current_watch
+
+    watch = current_watch()
+    said: dict[str, Any] = {}
+    for how in () if watch is None else watch.how_read.values():
+        if how.encoding != "utf-8":
+            said["encoding"] = how.encoding
+        if how.decimal is not None:
+            said["decimal"] = how.decimal
+        if not how.header:
+            said["header"] = False
+    return said
 
 
 def load_table(

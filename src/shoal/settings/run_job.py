@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -35,10 +35,13 @@ class JobResult:
             categories, which take less memory.
         files: where everything was written: the ``table``, and the ``certificate`` and
             ``report`` if they were asked for.
+        notes: how the input was read, where nobody had said so: an encoding, decimal commas, a
+            first line that looks like data.
     """
 
     release: Release
     files: Mapping[str, str]
+    notes: tuple[str, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -76,7 +79,8 @@ def run_job(
     from shoal.settings.inputs import note_hierarchies
     from shoal.settings.outputs import Outputs
 
-    with nullcontext() if current_watch() else watching_inputs():  # no output replaces an input
+    # No output replaces an input.
+    with nullcontext(current_watch()) if current_watch() else watching_inputs() as watch:
         asked = job if isinstance(job, Job) else read_job(job)
         asked.request()  # a wrong option is found before anything is read
         note_hierarchies(asked)
@@ -84,14 +88,15 @@ def run_job(
         outputs.check()
         with watching(progress) as report:
             release = _anonymize(asked, outputs, report)
-    return JobResult(release, outputs.files)
+        notes = () if watch is None else tuple(watch.notes)
+    return JobResult(release, outputs.files, notes)
 
 
 def _anonymize(job: Job, outputs: Outputs, report: Callable[[int, int, str], None]) -> Release:
     from shoal.api import anonymize
     from shoal.coded import decode_text
     from shoal.progress import tell_if_compiling
-    from shoal.settings.inputs import load_table
+    from shoal.settings.inputs import load_table, read_as
 
     owned = load_table(
         job.input, job.request(), outputs, report, memory_check=job.input.memory_check
@@ -100,6 +105,7 @@ def _anonymize(job: Job, outputs: Outputs, report: Callable[[int, int, str], Non
     hmac = outputs.input_hmac(lambda: decode_text(owned.frame))
     tell_if_compiling(report)
     release = anonymize(owned, progress=report, **job.arguments())
+    release = replace(release, parameters={**release.parameters, **read_as()})
     report(0, release.n_published, "writing")
     release = outputs.write(release, input_hmac=hmac)
     report(release.n_published, release.n_published, WRITTEN)
