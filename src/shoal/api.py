@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -14,22 +13,23 @@ from shoal.engine.local import LocalEngine
 from shoal.errors import OptionError, ShoalWarning
 from shoal.pipeline import run_pipeline
 from shoal.privacy import parse_privacy
-from shoal.promises import promises_of
+from shoal.promises import grids_of, promises_of
 from shoal.publish.verify import Verification, verify_table
+from shoal.recode import Style
 from shoal.release import Release
 from shoal.scores import default_measures, score_table
 from shoal.settings.request import Request
 from shoal.table.encode import DisposableTable, encode, to_polars
+from shoal.table.frames import back_from_polars
+from shoal.table.grid import parse_grid
 from shoal.table.infer import schema_of_used
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.recode import Style
     from shoal.scores import Scores
 
 __all__ = ["anonymize", "refine", "score", "verify"]
@@ -56,6 +56,8 @@ def anonymize(
     measure_options: Mapping[str, Any] | None = None,
     privacy: Any = (),
     weights: Mapping[str, float] | None = None,
+    grid: Mapping[str, Any] | str | None = None,
+    default_grid: bool = True,
     max_suppression: float = 0.0,
     missing: str = "category",
     seed: int | None = None,
@@ -88,6 +90,11 @@ def anonymize(
         measure_options: options of that measure, e.g. ``{"w": 0.5}``.
         privacy: promises beyond k, e.g. ``[shoal.LDiversity(2), shoal.TCloseness(0.3)]``.
         weights: how much the loss of a column counts, 1 by default.
+        grid: lines that the intervals of a column end on, so that no end is somebody's exact
+            value: a step (``{"age": 5, "lon": 0.01}``), a unit of the calendar (``"month"``) or
+            ``"powers of 10"``. ``"none"`` is none, for a column or for all.
+        default_grid: False leaves the ends of floats, decimals and datetimes as they are where
+            ``grid`` says nothing about them; otherwise they get a fine grid.
         max_suppression: share of rows that may be left out as outliers.
         missing: "category" (missing is a value of its own), "suppress" (rows with a missing
             quasi-identifier are left out) or "error".
@@ -125,6 +132,8 @@ def anonymize(
         measure_options=measure_options,
         privacy=privacy,
         weights=weights,
+        grid=grid,
+        default_grid=default_grid,
         max_suppression=max_suppression,
         missing=missing,
         seed=seed,
@@ -156,6 +165,8 @@ def refine(
     measure_options: Mapping[str, Any] | None = None,
     privacy: Any = (),
     weights: Mapping[str, float] | None = None,
+    grid: Mapping[str, Any] | str | None = None,
+    default_grid: bool = True,
     missing: str = "category",
     seed: int | None = None,
     threads: int | None = None,
@@ -190,6 +201,8 @@ def refine(
         measure_options: options of that measure.
         privacy: promises beyond k.
         weights: as in `anonymize`.
+        grid: as in `anonymize`.
+        default_grid: as in `anonymize`.
         missing: as in `anonymize`.
         seed: makes the run reproducible; keep it secret.
         threads: how many threads may be used.
@@ -220,6 +233,8 @@ def refine(
         measure_options=measure_options,
         privacy=privacy,
         weights=weights,
+        grid=grid,
+        default_grid=default_grid,
         missing=missing,
         seed=seed,
         threads=threads,
@@ -263,7 +278,9 @@ def _release(
         for sentence in result.warnings:
             warnings.warn(sentence, ShoalWarning, stacklevel=3)
     return Release(
-        frame=_back(result.published, frame, [*found.schema.sensitive, *found.schema.insensitive]),
+        frame=back_from_polars(
+            result.published, frame, [*found.schema.sensitive, *found.schema.insensitive]
+        ),
         groups=found.groups.labels.astype(np.int64),
         scores=found.scores,
         verification=result.verification,
@@ -280,6 +297,7 @@ def _release(
         engine=engine,
         bound=found.bound,
         privacy=request.privacy,
+        grids=grids_of(found.schema.grids, request.style),
     )
 
 
@@ -291,6 +309,7 @@ def verify(
     sensitive: str | Iterable[str] = (),
     privacy: Any = (),
     missing_values: str | Iterable[str] = (),
+    grid: Mapping[str, Any] | None = None,
 ) -> Verification:
     """Check a published table against its promises, from that table alone.
 
@@ -308,6 +327,7 @@ def verify(
         missing_values: texts that stand for a missing sensitive value, beside the usual ones
             (empty, NA, N/A, NaN, null, none, unknown, missing, a question mark, a dash, a
             point or a star).
+        grid: per column the lines that its intervals are said to end on, as in `anonymize`.
 
     Returns:
         What was measured, never a cell; true if everything holds.
@@ -319,6 +339,9 @@ def verify(
         sensitive=sensitive,
         promises=promises_of(parse_privacy(privacy)),
         missing_values=missing_values,
+        grids=grids_of(
+            {name: parse_grid(step, column=name) for name, step in (grid or {}).items()}, Style()
+        ),
     )
 
 
@@ -332,6 +355,8 @@ def score(
     kinds: Mapping[str, Any] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
     weights: Mapping[str, float] | None = None,
+    grid: Mapping[str, Any] | str | None = None,
+    default_grid: bool = True,
     measures: str | Sequence[str] | None = None,
     measure_options: Mapping[str, Any] | None = None,
 ) -> Scores:
@@ -347,6 +372,8 @@ def score(
         kinds: as in `anonymize`.
         orders: as in `anonymize`.
         weights: as in `anonymize`.
+        grid: as in `anonymize`.
+        default_grid: as in `anonymize`.
         measures: names of `shoal.measures()`; the usual ones if not given.
         measure_options: options of the measures.
     """
@@ -359,6 +386,8 @@ def score(
         kinds=kinds,
         orders=orders,
         weights=weights,
+        grid=grid,
+        default_grid=default_grid,
     )
     encoded = encode(table, schema)
     labels = _labels(groups, table.height)
@@ -379,68 +408,3 @@ def _labels(groups: Any, n_rows: int) -> NDArray[np.integer[Any]]:
             "negative ones mean suppressed."
         )
     return labels
-
-
-def _back(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
-    """Return the published table in the type that came in; kept columns keep their data type."""
-    import polars as pl
-
-    if isinstance(like, pl.DataFrame | pl.LazyFrame | DisposableTable):
-        return published
-    native = nw.from_native(like, eager_only=True)
-    if native.implementation.is_pandas():
-        return _to_pandas(published, like, kept)
-    if native.implementation.is_pyarrow():
-        return _to_arrow(published, like, kept)
-    return nw.from_native(published).to_dict(as_series=False)
-
-
-def _to_pandas(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
-    frame = published.to_pandas()
-    for column in published.get_columns():  # floats do not hold every whole number
-        if column.dtype.is_integer() and column.null_count() and column.name not in kept:
-            frame[column.name] = type(like)({"": column.to_list()}, dtype=str(column.dtype))[""]
-    for name in kept:
-        dtype, cells = like[name].dtype, published.get_column(name)
-        if frame[name].dtype == dtype:
-            continue
-        if hasattr(dtype, "__from_arrow__"):  # nullable types, which would turn into floats
-            import pyarrow as pa
-
-            frame[name] = dtype.__from_arrow__(pa.chunked_array([cells.to_arrow()]))
-        elif isinstance(dtype, np.dtype) and dtype.kind == "O":
-            # a Series keeps Python objects as they are; an array would be taken for text
-            frame[name] = type(like[name])(cells.to_list(), dtype=object)
-        elif hasattr(dtype, "categories"):
-            frame[name] = _used_levels(frame[name].astype(dtype))
-        else:
-            frame[name] = frame[name].astype(dtype)
-    return frame
-
-
-def _used_levels(column: Any) -> Any:
-    """Return a pandas category without the levels that nobody published has.
-
-    Levels without an order are sorted: they may stand in the order in which the input had them.
-    """
-    used = column.cat.remove_unused_categories()
-    if not used.cat.ordered:
-        with contextlib.suppress(TypeError):  # levels of several types have no order
-            used = used.cat.reorder_categories(sorted(used.cat.categories))
-    return used
-
-
-def _to_arrow(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
-    import pyarrow as pa
-
-    table = published.to_arrow()
-    for name in kept:
-        wanted = like.schema.field(name).type
-        place = table.schema.get_field_index(name)
-        cells = table.column(place)
-        if cells.type == wanted:
-            continue
-        if pa.types.is_dictionary(cells.type):
-            cells = cells.cast(cells.type.value_type)
-        table = table.set_column(place, pa.field(name, wanted), cells.cast(wanted))
-    return table

@@ -1,4 +1,4 @@
-"""Privacy models as the data that verification takes: it shall know no model's code."""
+"""Privacy models and grids as the data that verification takes: it shall know no model's code."""
 
 from __future__ import annotations
 
@@ -7,18 +7,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.privacy import AlphaK, LDiversity, TCloseness, judge
+from shoal.publish.lines import GridPromise
 from shoal.publish.verify import Promise
 from shoal.table.encode import Sensitive
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from shoal.privacy import PrivacyModel
     from shoal.publish.verify import OwnRule
+    from shoal.recode import Style
+    from shoal.table.grid import Grid
 
-__all__ = ["promises_of"]
+__all__ = ["grids_of", "promises_of"]
+
+
+def grids_of(grids: Mapping[str, Grid | None], style: Style) -> tuple[GridPromise, ...]:
+    """Return what grids promise about how their columns are written.
+
+    A mean or a median is no end of an interval, so nothing is promised about it.
+    """
+    formats = (style.interval_format, style.wide_interval_format)
+    return tuple(
+        GridPromise(name, str(grid), formats, style.suppressed)
+        for name, grid in grids.items()
+        if grid and (grid.unit or style.numeric not in ("mean", "median"))
+    )
 
 
 def promises_of(models: Sequence[PrivacyModel]) -> tuple[Promise, ...]:

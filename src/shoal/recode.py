@@ -12,7 +12,7 @@ keeps every monotone privacy model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -224,7 +224,10 @@ def _publish(attribute: Attribute, partition: Partition, style: Style) -> list[p
     if isinstance(closures, SetClosures):
         return [_set_text(attribute, closures, n_groups, style)]
     intervals = IntervalClosures(
-        closures.low[:n_groups], closures.high[:n_groups], closures.everything[:n_groups]
+        closures.low[:n_groups],
+        closures.high[:n_groups],
+        closures.everything[:n_groups],
+        closures.wide,
     )
     if style.numeric in ("bounds", "struct"):
         return _typed_bounds(attribute, intervals, style)
@@ -251,19 +254,21 @@ def _tree_text(attribute: Attribute, node: NDArray[np.int32], style: Style) -> p
 def _interval_text(attribute: Attribute, closures: IntervalClosures, style: Style) -> pl.Series:
     import polars as pl
 
-    distinct, position = np.unique([closures.low, closures.high], return_inverse=True)
-    low, high = position.reshape(2, -1)
-    labels = _labels(attribute, distinct)
-    single, everything = low == high, closures.everything
+    single, everything = closures.single(), closures.everything
+    ends = []
     before, between, after = _split(style.interval_format)
     spans = ~single & ~everything
-    bounds = np.unique([low[spans], high[spans]]).tolist()
-    if any(between in (labels[bound] or "") for bound in bounds):
-        before, between, after = _split(style.wide_interval_format)
+    values = attribute.values if attribute.cells is None else attribute.cells.upper
+    for codes, of_codes in ((closures.low, attribute.values), (closures.high, values)):
+        distinct, position = np.unique(codes, return_inverse=True)
+        labels = _labels(of_codes, attribute.size, distinct)
+        ends.append(_texts(labels, position))
+        if any(between in (labels[end] or "") for end in np.unique(position[spans]).tolist()):
+            before, between, after = _split(style.wide_interval_format)
     cells = pl.DataFrame(
         {
-            "low": _texts(labels, low),
-            "high": _texts(labels, high),
+            "low": ends[0],
+            "high": ends[1],
             "single": single,
             "everything": everything,
         }
@@ -288,10 +293,17 @@ def _typed_bounds(
         values = attribute.values
     else:
         values = pl.Series(list(attribute.values), dtype=pl.String)
+    upper = values
+    if attribute.cells is not None:
+        assert isinstance(attribute.cells.upper, pl.Series)
+        upper = attribute.cells.upper
     missing = pl.Series(closures.everything | (closures.low == attribute.size))
     bounds = [
-        values.gather(pl.Series(codes, dtype=pl.UInt32).set(missing, None)).alias(title)
-        for title, codes in (("low", closures.low), ("high", closures.high))
+        of_codes.gather(pl.Series(codes, dtype=pl.UInt32).set(missing, None)).alias(title)
+        for title, codes, of_codes in (
+            ("low", closures.low, values),
+            ("high", closures.high, upper),
+        )
     ]
     return bounds if style.numeric == "bounds" else [pl.DataFrame(bounds).to_struct()]
 
@@ -299,12 +311,18 @@ def _typed_bounds(
 def _centre(
     attribute: Attribute, closures: IntervalClosures, partition: Partition, style: Style
 ) -> pl.Series:
-    """Return the mean or median of each group; in numpy, so that the sum has one order."""
+    """Return the mean or median of each group; in numpy, so that the sum has one order.
+
+    On a grid it is that of the middles of the cells: no value inside a cell plays a part.
+    """
     import polars as pl
 
     assert attribute.positions is not None
     missing = closures.everything | (closures.low == attribute.size)
-    places = np.append(attribute.positions, np.nan)
+    cells, middle = attribute.cells, attribute.positions
+    if cells is not None:
+        middle = middle + (cells.upper_positions - middle) / 2
+    places = np.append(middle, np.nan)
     first, sizes = partition.starts[:-1], partition.sizes
     if style.numeric == "mean":
         values = places[attribute.codes[partition.order]]
@@ -318,6 +336,8 @@ def _centre(
         codes = attribute.codes[order]
         lower, upper = codes[first + (sizes - 1) // 2], codes[first + sizes // 2]
         centre = (places[lower] + places[upper]) / 2
+    if cells is not None and cells.digits is not None:
+        centre = np.round(centre, cells.digits)
     return pl.Series(centre).set(pl.Series(missing), None)
 
 
@@ -328,9 +348,10 @@ def _set_text(
 
     group = np.repeat(np.arange(n_groups), np.diff(closures.indptr[: n_groups + 1]))
     distinct, position = np.unique(closures.members, return_inverse=True)
+    labels = _labels(attribute.values, attribute.size, distinct)
     before, _, after = style.set_format.partition("{values}")
     joined = (
-        pl.DataFrame({"group": group, "label": _texts(_labels(attribute, distinct), position)})
+        pl.DataFrame({"group": group, "label": _texts(labels, position)})
         .group_by("group", maintain_order=True)
         .agg(
             single=pl.len() == 1,
@@ -349,12 +370,11 @@ def _set_text(
     ).to_series()
 
 
-def _labels(attribute: Attribute, codes: NDArray[np.integer[Any]]) -> list[str | None]:
+def _labels(values: Sequence[Any], size: int, codes: NDArray[np.integer[Any]]) -> list[str | None]:
     """Return the text of each code of a sorted array; missing has none."""
     import polars as pl
 
-    known = codes[codes < attribute.size]
-    values = attribute.values
+    known = codes[codes < size]
     if isinstance(values, pl.Series):
         chosen = values.gather(pl.Series(known, dtype=pl.UInt32))
         # As numpy numbers, so that a narrow float has its short text.

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from shoal.engine.base import Engine
     from shoal.facts import Facts
     from shoal.privacy import PrivacyModel
+    from shoal.publish.lines import GridPromise
     from shoal.publish.verify import Verification
     from shoal.report.advice import Explained
     from shoal.scores import Scores
@@ -46,6 +47,7 @@ class Release:
         bound: a loss that no release can be below, in the measure that was minimised; None unless
             asked for with ``bound=True``.
         privacy: what was promised beyond k.
+        grids: which columns promise to end on lines, as verification takes it.
     """
 
     frame: Any
@@ -64,6 +66,7 @@ class Release:
     engine: Engine
     bound: float | None = None
     privacy: tuple[PrivacyModel, ...] = ()
+    grids: tuple[GridPromise, ...] = ()
 
     @property
     def n_published(self) -> int:

@@ -167,6 +167,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # skle
             kinds=_by_name(self.kinds, names),
             orders=_by_name(self.orders, names),
             weights=_by_name(self.weights, names),
+            default_grid=False,  # what comes out is for models; a release is made elsewhere
             algorithm=self.algorithm,
             algorithm_options=self.algorithm_options,
             measure=self.measure,

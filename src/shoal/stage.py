@@ -175,6 +175,7 @@ def _verify(
         quasi_identifiers=release.schema.quasi_identifiers,
         sensitive=release.schema.sensitive if release.privacy else (),
         promises=promises_of(release.privacy),
+        grids=release.grids,
         orders={
             name: dtype.categories.to_list()
             for name, dtype in frame.schema.items()

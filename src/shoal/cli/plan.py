@@ -33,6 +33,7 @@ def print_plan(job: Job) -> None:
     from shoal.settings.inputs import load_table, need_of
     from shoal.settings.outputs import STREAM, Outputs
     from shoal.table.encode import encode
+    from shoal.table.grid import settle_grids
     from shoal.table.infer import infer_kinds
 
     request = job.request()
@@ -44,6 +45,7 @@ def print_plan(job: Job) -> None:
     frame = owned.frame
     schema = request.schema(owned.columns)
     schema = infer_kinds(schema, nw.from_native(frame, eager_only=True))
+    schema = settle_grids(schema, frame, by_default=request.default_grid)
     promises = _check_promises(request, encode(frame, schema))
     need = need_of(schema, frame.height, outputs, job.input.format)
     lines = [*promises, *search, *_resources(need)]
@@ -104,7 +106,9 @@ def _show(
     from shoal.spoken import safe_text
 
     console = open_console()
-    columns = Table("column", "role", "kind", "hierarchy", "weight", box=None, pad_edge=False)
+    columns = Table(
+        "column", "role", "kind", "hierarchy", "grid", "weight", box=None, pad_edge=False
+    )
     for column in schema.columns:
         tree = column.hierarchy
         columns.add_row(
@@ -112,6 +116,7 @@ def _show(
             column.role.value,
             column.kind.value if column.kind is not None else "",
             "" if tree is None else f"{tree.n_leaves:,} leaves, height {tree.tree_height}",
+            str(column.grid) if column.grid else "",
             "" if column.kind is None else f"{column.weight:g}",
         )
     console.print(columns)

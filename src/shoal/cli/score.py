@@ -58,7 +58,11 @@ def score(
     scores = score_published(
         before,
         after,
-        schema_of_used(nw.from_native(before, eager_only=True), **columns),
+        schema_of_used(
+            nw.from_native(before, eager_only=True),
+            default_grid=wanted.default_grid is not False,
+            **columns,
+        ),
         measures=names,
         also=[] if wanted.measure is None else [wanted.measure],
         measure_options=given.measure_options,

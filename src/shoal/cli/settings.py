@@ -141,6 +141,7 @@ def _columns(before: Mapping[str, JobColumn], asked: Said) -> dict[str, JobColum
         "kind": lambda name, text: parse_kind(text, column=name),
         "order": lambda _, text: tuple(parse_names([text])),
         "weight": _number,
+        "grid": lambda _, text: text.strip(),
     }
     for row in OPTIONS.values():
         if row.detail is None or row.flag is None:

@@ -41,8 +41,10 @@ def verify(
         raise OptionError("k is not given: say what was promised, with --k 10 or a job file.")
     from shoal.io.written import read_written
     from shoal.privacy import parse_privacy
-    from shoal.promises import promises_of
+    from shoal.promises import grids_of, promises_of
     from shoal.publish.verify import columns_needed, verify_table
+    from shoal.recode import Style
+    from shoal.table.grid import parse_grid
 
     quasi, sensitive = columns["quasi_identifiers"], columns["sensitive"]
     source = release_of(wanted, published, reading, alone=True)
@@ -64,6 +66,10 @@ def verify(
         promises=promised,
         missing_values=missing_texts(source),
         spelled=written.spelled,
+        grids=grids_of(
+            {name: parse_grid(step, column=name) for name, step in columns["grid"].items()},
+            Style.from_dict(wanted.style),
+        ),
     )
     if not quiet:
         from shoal.cli.summary import print_verification

@@ -22,7 +22,7 @@ from shoal.engine.polish import polish
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.facts import gather_facts
 from shoal.measure.base import CostMeasure, CostModel, Grouped, pick_target
-from shoal.promises import promises_of
+from shoal.promises import grids_of, promises_of
 from shoal.publish.danger import find_dangers
 from shoal.publish.verify import Verification, verify_table
 from shoal.recode import recode
@@ -34,6 +34,7 @@ from shoal.search.scan import Scanner
 from shoal.search.suppress import find_outliers
 from shoal.table.encode import encode
 from shoal.table.frames import DisposableTable, to_polars
+from shoal.table.grid import settle_grids
 from shoal.table.infer import infer_kinds
 from shoal.table.partition import SUPPRESSED, Partition
 
@@ -119,6 +120,7 @@ class LocalEngine:
         check_rows(frame.height, request.k)
         rng = np.random.default_rng(request.seed)
         schema = infer_kinds(schema, nw.from_native(frame))
+        schema = settle_grids(schema, frame, by_default=request.default_grid)
         whole = encode(frame, schema)
         if isinstance(table, DisposableTable):
             for name in schema.quasi_identifiers:
@@ -256,6 +258,7 @@ class LocalEngine:
             quasi_identifiers=work.schema.quasi_identifiers,
             sensitive=work.schema.sensitive,
             promises=promises_of(work.request.privacy),
+            grids=grids_of(work.schema.grids, work.request.style),
         )
 
     def measure(self, work: LocalWork, groups: Partition, published: pl.DataFrame) -> Measured:

@@ -12,7 +12,7 @@ Suppressed rows are in no bar, and shares are rounded to whole per cents.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.recode import Style
+    from shoal.table.cells import Cells
     from shoal.table.closure import Closures
     from shoal.table.encode import Attribute
 
@@ -136,19 +137,43 @@ def _interval_bars(
     shown = ~everything & (closures.low[:n_groups] < attribute.size)
     # Whole numbers and days fill the gap to the next one; [3-5] is three values, not two.
     unit = 1.0 if bool(np.all(place == np.floor(place))) else 0.0
+    cells = attribute.cells
+    if cells is not None:
+        unit = float(cells.closed)
     if style.numeric in ("mean", "median") and attribute.kind is Kind.NUMERIC:
         pieces, edges = _centres(published.get_column(attribute.name))
     else:
         low, high = closures.low[:n_groups][shown], closures.high[:n_groups][shown]
         codes = np.unique(np.concatenate((low, high)))
-        pieces = _Pieces(place[low], place[high] + unit, sizes[shown].astype(np.float64))
-        edges = _Edges(place[codes], lambda number: _value_label(attribute, int(codes[number])))
+        stop = place if cells is None else cells.upper_positions
+        pieces = _Pieces(place[low], stop[high] + unit, sizes[shown].astype(np.float64))
+        edges = _Edges(
+            place[codes], lambda number: _value_label(attribute.values, int(codes[number]))
+        )
+        if cells is not None and len(low):
+            edges = _grid_edges(attribute, cells, low, int(high.max()))
     counted: list[Counted] = []
     if len(edges.position):
         counted = _bins(attribute, pieces, edges, before[: attribute.size], k, unit)
     if everything.any():
         counted.append((_HIDDEN, 0, int(sizes[everything].sum())))
     return counted
+
+
+def _grid_edges(attribute: Attribute, cells: Cells, low: NDArray[np.int32], last: int) -> _Edges:
+    """Return the lower ends that are published, and the highest upper end."""
+    assert attribute.positions is not None
+    codes = np.unique(low)
+    position = attribute.positions[codes]
+    if cells.upper_positions[last] > position[-1]:
+        position = np.append(position, cells.upper_positions[last])
+
+    def label(number: int) -> str:
+        if number < len(codes):
+            return _value_label(attribute.values, int(codes[number]))
+        return _value_label(cells.upper, last)
+
+    return _Edges(position, label)
 
 
 def _centres(cells: pl.Series) -> tuple[_Pieces, _Edges]:
@@ -231,10 +256,9 @@ def _mass_below(pieces: _Pieces, cut: float) -> float:
     return float(np.sum(np.sort(pieces.rows * np.clip(share, 0.0, 1.0))))
 
 
-def _value_label(attribute: Attribute, code: int) -> str:
+def _value_label(values: Sequence[Any], code: int) -> str:
     import polars as pl
 
-    values = attribute.values
     if isinstance(values, pl.Series) and values.dtype == pl.Float32:
         return canonical_label(np.float32(values[code]))  # its short text, as it is published
     return canonical_label(values[code])
@@ -301,7 +325,7 @@ def _set_bars(
     known = before[: attribute.size]
     shown = np.flatnonzero((after > 0) & (known >= k)).tolist()
     counted = _most_frequent(
-        [(_value_label(attribute, n), int(known[n]), float(after[n])) for n in shown]
+        [(_value_label(attribute.values, n), int(known[n]), float(after[n])) for n in shown]
     )
     rest = np.setdiff1d(np.arange(attribute.size), shown)
     if len(rest) and known[rest].sum() >= k:

@@ -225,16 +225,19 @@ def _tuple_sizes(table: EncodedTable) -> tuple[tuple[int, int], ...]:
     takes two of a million different tuples for one with a probability below 10⁻⁷.
     """
     key = np.zeros(table.n_rows, dtype=np.uint64)
-    exact = math.prod(attribute.size + 1 for attribute in table.attributes) < 1 << 64
-    for attribute in table.attributes:
+    sizes_of = [
+        a.size + 1 if a.cells is None else int(a.cells.n_values.sum()) + 1 for a in table.attributes
+    ]
+    exact = math.prod(sizes_of) < 1 << 64
+    for attribute, size in zip(table.attributes, sizes_of, strict=True):
         if exact:
-            key *= np.uint64(attribute.size + 1)
+            key *= np.uint64(size)
         else:  # multiply and shift mix every bit of the tuple so far into the others
             key *= _ODD
             key ^= key >> np.uint64(29)
             key *= _ODD
             key ^= key >> np.uint64(32)
-        key += attribute.codes
+        key += attribute.as_they_were
     key.sort()
     first = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
     sizes, numbers = np.unique(np.diff(np.append(first, len(key))), return_counts=True)

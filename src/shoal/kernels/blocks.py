@@ -273,7 +273,7 @@ def bound_scan(space: Any, blocks: Any, query: Any, out: Any) -> None:
 def remove_row(rows: Any, b: int, i: int) -> None:
     """Take row i from block b; the last row of the block moves to its place.
 
-    Rows have one array for low and high.
+    Rows have one array for low and high, unless they are cells of a grid.
     """
     rows.alive[b] -= 1
     last = rows.starts[b] + rows.alive[b]
@@ -286,6 +286,7 @@ def remove_row(rows: Any, b: int, i: int) -> None:
         cols.lev32[j, i] = cols.lev32[j, last]
     for j in range(cols.low.shape[0]):
         cols.low[j, i] = cols.low[j, last]
+        cols.high[j, i] = cols.high[j, last]
     for j in range(cols.clow.shape[0]):
         cols.clow[j, i] = cols.clow[j, last]
     for j in range(cols.bits.shape[0]):

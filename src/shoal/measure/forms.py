@@ -39,24 +39,33 @@ class TreeForm:
 
 @dataclass(frozen=True, eq=False)
 class LinearForm:
-    """position[high] − position[low] for an interval; ``full`` for everything."""
+    """position[high] − position[low] for an interval; ``full`` for everything.
+
+    On a grid, ``upper`` is where each cell ends: upper[high] − position[low].
+    """
 
     position: Floats
     full: float
+    upper: Floats | None = None
 
     def cost(self, closures: Closures) -> Floats:
         """Return the cost of each closure."""
         assert isinstance(closures, IntervalClosures)
         place = np.append(self.position, 0.0)
-        spread = place[closures.high] - place[closures.low]
+        upper = place if self.upper is None else np.append(self.upper, 0.0)
+        spread = upper[closures.high] - place[closures.low]
         return np.where(closures.everything, self.full, spread)
 
 
 @dataclass(frozen=True, eq=False)
 class IndicatorForm:
-    """0 for a single value, ``full`` otherwise."""
+    """0 for a single value, ``full`` otherwise.
+
+    On a grid, ``wide`` tells the cells (missing last) that are more than one value.
+    """
 
     full: float
+    wide: NDArray[np.bool_] | None = None
 
     def cost(self, closures: Closures) -> Floats:
         """Return the cost of each closure."""

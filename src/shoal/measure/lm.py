@@ -20,7 +20,8 @@ __all__ = ["LM"]
 class LM(CostMeasure):
     """T = (values covered − 1) ÷ (domain size − 1); mean per cell (Goldberger–Tassa, eq. 3).
 
-    The domain of a numeric column is the set of its distinct values; a tree's is its leaves.
+    The domain of a numeric column is the set of its distinct values; a tree's is its leaves. On a
+    grid, a cell covers all values of the column that lie in it.
     """
 
     name = "lm"
@@ -34,7 +35,12 @@ class LM(CostMeasure):
         if attribute.algebra == "set":
             return share_of_values(attribute)
         if attribute.algebra == "interval":
-            return LinearForm(np.arange(attribute.size) / max(attribute.size - 1, 1), 1.0)
+            cells = attribute.cells
+            if cells is None:
+                return LinearForm(np.arange(attribute.size) / max(attribute.size - 1, 1), 1.0)
+            last = np.cumsum(cells.n_values) - 1
+            first, most = last - cells.n_values + 1, max(int(last[-1]), 1)
+            return LinearForm(first / most, 1.0, last / most)
         taxonomy = attribute.taxonomy
         assert taxonomy is not None
         cost = (taxonomy.leaf_count - 1) / max(taxonomy.n_leaves - 1, 1)

@@ -50,6 +50,14 @@ def log_form(
     return TreeForm(log_cost(np.concatenate((node, mass[-1:])), beta))
 
 
+def _own_logs(attribute: Attribute, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return log2 (rows that share the value) by code; on a grid its mean over a cell."""
+    if attribute.cells is not None:
+        return attribute.cells.own_logs
+    logs: NDArray[np.float64] = np.log2(np.maximum(counts, 1))
+    return logs
+
+
 class MI(CostMeasure):
     """Π_MI = −(1 ÷ nr) Σ_i Σ_j log2 Pr(X_j = R_i(j) | X_j ∈ R̄_i(j)) (Goldberger–Tassa, eq. 10).
 
@@ -69,7 +77,7 @@ class MI(CostMeasure):
     def constant(self, attribute: Attribute) -> float:
         """Return Σ over rows of log2 (rows that share the value)."""
         rows = np.bincount(attribute.codes, minlength=attribute.size + 1)
-        return float(np.sum(rows * np.log2(np.maximum(attribute.counts, 1))))
+        return float(np.sum(rows * _own_logs(attribute, attribute.counts)))
 
 
 class PMI(CostMeasure):
@@ -111,8 +119,8 @@ class WeightedMI(CostMeasure):
 
     def constant(self, attribute: Attribute) -> float:
         """Return the constant of the MI part, of the rows at hand as in the table."""
-        rows = np.bincount(attribute.codes)
-        return self.w * float(np.sum(rows * np.log2(np.maximum(rows, 1))))
+        rows = np.bincount(attribute.codes, minlength=attribute.size + 1)
+        return self.w * float(np.sum(rows * _own_logs(attribute, rows)))
 
 
 def information_about_target(grouped: Grouped) -> dict[str, float]:

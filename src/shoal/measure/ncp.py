@@ -17,14 +17,19 @@ __all__ = ["NCP", "range_share", "share_of_values"]
 
 
 def range_share(attribute: Attribute) -> LinearForm:
-    """(highest − lowest) ÷ domain range for an interval attribute (Byun, Definition 2)."""
+    """(highest − lowest) ÷ domain range for an interval attribute (Byun, Definition 2).
+
+    On a grid, highest and lowest are the lines that are published, and so are those of the range.
+    """
     position = attribute.positions
     assert position is not None
-    if abs(position[0]) > 1e300 or abs(position[-1]) > 1e300:
-        position = position / 4  # the range of such numbers may exceed the largest float
-    offset = position - position[0]
-    width = float(offset[-1])
-    return LinearForm(offset / width if width > 0 else np.zeros_like(offset), 1.0)
+    upper = position if attribute.cells is None else attribute.cells.upper_positions
+    if abs(position[0]) > 1e300 or abs(upper[-1]) > 1e300:
+        # the range of such numbers may exceed the largest float
+        position, upper = position / 4, upper / 4
+    width = float(upper[-1] - position[0]) or 1.0
+    low, high = ((each - position[0]) / width for each in (position, upper))
+    return LinearForm(low, 1.0, None if attribute.cells is None else high)
 
 
 def share_of_values(attribute: Attribute) -> CountForm:

@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.measure.base import CostMeasure
 from shoal.measure.forms import IndicatorForm, TreeForm
+from shoal.table.closure import wide_cells
 
 if TYPE_CHECKING:
     from shoal.measure.forms import Form
@@ -28,7 +29,7 @@ class Suppression(CostMeasure):
         """Return the cost table of one attribute."""
         del target, table
         if attribute.taxonomy is None:
-            return IndicatorForm(1.0)
+            return IndicatorForm(1.0, wide_cells(attribute))
         exact = np.arange(attribute.taxonomy.n_nodes + 1) < attribute.taxonomy.n_leaves
         exact[-1] = True
         return TreeForm(np.where(exact, 0.0, 1.0))

@@ -54,18 +54,18 @@ def _of_intervals(attribute: Attribute, closures: IntervalClosures, n_groups: in
     everything = closures.everything[:n_groups]
     low, high = closures.low[:n_groups], closures.high[:n_groups]
     shown = ~everything & (low < attribute.size)
-    ends = np.unique([low[shown], high[shown]])
-    place = np.zeros(attribute.size + 1)
+    start, stop = np.zeros(n_groups), np.zeros(n_groups)
     if attribute.kind is Kind.ORDINAL:  # of their order, the published values alone are known
-        place[ends] = np.arange(len(ends))
-    elif len(ends):
+        ends = np.unique([low[shown], high[shown]])
+        start[shown], stop[shown] = (np.searchsorted(ends, each[shown]) for each in (low, high))
+    else:
         assert attribute.positions is not None
-        position = attribute.positions[ends]
-        if np.abs(position).max() > _HUGE:  # the range could exceed the largest float
-            position = position / 4
-        place[ends] = position - position[0]
-    span = place[ends].max() if len(ends) else 0.0
-    width = place[high] - place[low]
+        upper = attribute.positions if attribute.cells is None else attribute.cells.upper_positions
+        start[shown], stop[shown] = attribute.positions[low[shown]], upper[high[shown]]
+    if max(np.abs(start).max(initial=0), np.abs(stop).max(initial=0)) > _HUGE:
+        start, stop = start / 4, stop / 4  # the range could exceed the largest float
+    span = stop[shown].max(initial=-np.inf) - start[shown].min(initial=np.inf)
+    width = stop - start
     return np.where(everything, 1.0, np.where(shown & (span > 0), width / (span or 1.0), 0.0))
 
 

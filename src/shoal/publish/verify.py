@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.publish.cells import SensitiveCells
+    from shoal.publish.lines import GridPromise
     from shoal.publish.predicates import Outcome
 
 __all__ = ["Check", "OwnRule", "Promise", "Verification", "columns_needed", "verify_table"]
@@ -147,6 +148,7 @@ def verify_table(
     missing_values: Iterable[str] = (),
     orders: Mapping[str, Sequence[str]] | None = None,
     spelled: bool = False,
+    grids: Sequence[GridPromise] = (),
 ) -> Verification:
     """Check a published table against its promises.
 
@@ -167,12 +169,15 @@ def verify_table(
         orders: values of sensitive text columns from low to high, where types do not say it.
         spelled: whether text is how the file spells numbers and dates, so that text columns may
             have their order.
+        grids: columns whose intervals are said to end on lines.
 
     Raises:
         OptionError: k is no whole number of at least 2, or a promise cannot be checked.
         RoleError: a column does not exist or is named twice.
         DataError: the table is empty or is no table.
     """
+    import numpy as np
+
     from shoal.publish.cells import number_groups, pack_rows, read_cells
     from shoal.publish.cleaning import clean_missing
 
@@ -222,6 +227,15 @@ def verify_table(
             check, holds = _check_promise(promise, columns[name], groups, len(sizes))
             checks.append(check)
             violated |= ~holds
+    for grid in grids:
+        check, off = _check_grid(grid, table)
+        checks.append(check)
+        if not check.holds:
+            groups, again = number_groups(packed)
+            bad = np.bincount(groups, weights=off, minlength=len(again)) > 0
+            # Without promises the sizes stand in no order, so what is too small is told anew.
+            violated = bad | (violated if promises else again < size)
+            sizes = again
     return Verification(
         holds=all(check.holds for check in checks),
         k=size,
@@ -248,6 +262,27 @@ def _check_group_size(k: int, smallest: int) -> Check:
             f"least {_count(k - 1, 'other')}; the smallest group has {_count(smallest, 'row')}."
         ),
     )
+
+
+def _check_grid(grid: GridPromise, table: pl.DataFrame) -> tuple[Check, NDArray[np.float64]]:
+    """Judge whether the intervals of a column end on lines; the number is the share that do."""
+    import numpy as np
+
+    from shoal.publish.lines import cells_off_grid
+
+    names = columns_needed(table.columns, [grid.name])
+    off = cells_off_grid(grid, [table.get_column(name) for name in names]).to_numpy()
+    kept = not off.any()
+    return Check(
+        name=f"grid of {grid.name!r}",
+        promised=1.0,
+        measured=1.0 - float(np.count_nonzero(off)) / max(len(off), 1),
+        holds=kept,
+        sentence=(
+            f"{'Holds' if kept else 'Broken'}: every interval of {grid.name!r} ends on lines of "
+            f"its grid ({grid.step}), not on values of the table."
+        ),
+    ), off.astype(np.float64)
 
 
 def _check_promise(

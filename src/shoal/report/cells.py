@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal.errors import DataError
 from shoal.hierarchy import canonical_label
-from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures
+from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, wide_cells
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,6 +42,9 @@ class CellReader:
         tree = attribute.taxonomy
         labels = tree.labels if tree is not None else [canonical_label(v) for v in attribute.values]
         self.codes = {label: code for code, label in enumerate(labels)}
+        self.upper = self.codes
+        if attribute.cells is not None:
+            self.upper = {canonical_label(v): n for n, v in enumerate(attribute.cells.upper)}
 
     def closures(self, cells: Sequence[object], of_class: NDArray[np.int64]) -> Closures:
         """Return the closure of each class of rows, and "everything" as the last one.
@@ -78,7 +81,7 @@ class CellReader:
                 )
                 raise DataError(message)
             return EVERYTHING
-        first, last = self._code(low), self._code(high)
+        first, last = self._code(low), self._code(high, self.upper)
         return None if first is None or last is None or first > last else (first, last)
 
     def _read(self, cell: object) -> Found | None:
@@ -87,7 +90,7 @@ class CellReader:
         if isinstance(cell, tuple):  # the two ends of an interval in columns of their own
             return self.between(*cell)
         code = self._code(cell)
-        if code is not None:
+        if code is not None and self._is_value(code):
             return (code, code) if self.attribute.algebra == "interval" else (code,)
         if cell == self.style.suppressed:
             return EVERYTHING
@@ -109,13 +112,18 @@ class CellReader:
         size = self.attribute.size
         return (size, size) if self.attribute.algebra == "interval" else (size,)
 
-    def _code(self, value: object) -> int | None:
+    def _is_value(self, code: int) -> bool:
+        cells = self.attribute.cells
+        return cells is None or code == self.attribute.size or bool(cells.exact[code])
+
+    def _code(self, value: object, codes: dict[str, int] | None = None) -> int | None:
+        codes = self.codes if codes is None else codes
         label = canonical_label(value)
-        code = self.codes.get(label)
+        code = codes.get(label)
         if code is None and self.attribute.algebra == "interval":
             try:
                 # 1.50 in the file and 1.5 in the table are the same number.
-                code = self.codes.get(canonical_label(float(label)))
+                code = codes.get(canonical_label(float(label)))
             except ValueError:
                 return None
         return code
@@ -157,7 +165,8 @@ class CellReader:
         if self.attribute.algebra == "interval":
             whole = (0, self.attribute.size - 1)
             ends = np.array([each or whole for each in found], dtype=np.int32)
-            return IntervalClosures(ends[:, 0].copy(), ends[:, 1].copy(), everything)
+            low, high = ends[:, 0].copy(), ends[:, 1].copy()
+            return IntervalClosures(low, high, everything, wide_cells(self.attribute))
         counts = [len(each) for each in found]
         return SetClosures(
             np.concatenate(([0], np.cumsum(counts))).astype(np.int64),

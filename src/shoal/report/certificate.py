@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shoal.release import Release
+    from shoal.table.grid import Grid
 
 __all__ = ["SCHEMA_VERSION", "build_certificate", "package_versions"]
 
@@ -56,6 +57,7 @@ def build_certificate(
                 "role": column.role.value,
                 "kind": None if column.kind is None else column.kind.value,
                 "weight": column.weight,
+                "grid": None if not column.grid else _grid(column.grid),
                 "hierarchy_height": (
                     None if column.hierarchy is None else column.hierarchy.tree_height
                 ),
@@ -88,6 +90,11 @@ def build_certificate(
     plain = _plain(certificate)
     assert isinstance(plain, dict)
     return plain
+
+
+def _grid(grid: Grid) -> dict[str, Any]:
+    """Return the lines that intervals end on; chosen by default it tells an order of magnitude."""
+    return {"step": str(grid), "chosen": "by default" if grid.by_default else "as asked"}
 
 
 def _scores(release: Release) -> dict[str, Any]:

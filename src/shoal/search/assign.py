@@ -64,7 +64,7 @@ class FittedGroups:
         model = CostModel.bind(measure, table, table.sensitive[0] if table.sensitive else None)
         state = GroupState(Scanner.build(table, model), partition)
         return cls(
-            tuple(replace(a, codes=_NONE) for a in table.attributes),
+            tuple(replace(a, codes=_NONE, original=None) for a in table.attributes),
             _without_rows(model, 0),
             state.groups,
             state.hists,
@@ -117,7 +117,8 @@ def _codes_of(attribute: Attribute, column: pl.Series) -> Any:
     if attribute.positions is not None and isinstance(attribute.values, pl.Series):
         places = column.cast(attribute.values.dtype, strict=False) if _is_time(column) else column
         numbers = places.to_physical().cast(pl.Float64, strict=False).fill_null(float("nan"))
-        return narrow(_nearest(attribute.positions, numbers.to_numpy()), attribute.size)
+        upper = None if attribute.cells is None else attribute.cells.upper_positions
+        return narrow(_nearest(attribute.positions, numbers.to_numpy(), upper), attribute.size)
     known = {canonical_label(value): code for code, value in enumerate(_labels_of(attribute))}
     values = column.fill_nan(None) if column.dtype.is_float() else column
     distinct = values.unique()
@@ -139,9 +140,17 @@ def _labels_of(attribute: Attribute) -> Any:
     return attribute.values
 
 
-def _nearest(positions: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
+def _nearest(
+    positions: NDArray[np.float64],
+    values: NDArray[np.float64],
+    upper: NDArray[np.float64] | None = None,
+) -> NDArray[np.int64]:
+    """Return the nearest value; on a grid, the cell of each number or the nearest one."""
+    ends = positions if upper is None else upper
     right = np.clip(np.searchsorted(positions, values), 0, len(positions) - 1)
     left = np.maximum(right - 1, 0)
-    closer = np.abs(values - positions[left]) <= np.abs(positions[right] - values)
+    far = [np.maximum(positions[at] - values, values - ends[at]).clip(0.0) for at in (left, right)]
+    # A number on a line belongs to the cell that begins there.
+    closer = (far[0] <= far[1]) & (positions[right] != values)
     nearest = np.where(closer, left, right)
     return np.where(np.isnan(values), len(positions), nearest).astype(np.int64)

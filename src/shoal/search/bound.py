@@ -74,6 +74,8 @@ def lower_bound(  # noqa: PLR0913 - the arguments of anonymize that matter here
     kinds: Mapping[str, Any] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
     weights: Mapping[str, float] | None = None,
+    grid: Mapping[str, Any] | str | None = None,
+    default_grid: bool = True,
     measure: str = "ncp",
     measure_options: Mapping[str, Any] | None = None,
     threads: int | None = None,
@@ -93,6 +95,8 @@ def lower_bound(  # noqa: PLR0913 - the arguments of anonymize that matter here
         kinds: as in `anonymize`.
         orders: as in `anonymize`.
         weights: as in `anonymize`.
+        grid: as in `anonymize`.
+        default_grid: as in `anonymize`.
         measure: what the release minimises; one that never falls when groups grow.
         measure_options: options of that measure.
         threads: how many threads may be used; all cores by default.
@@ -119,6 +123,8 @@ def lower_bound(  # noqa: PLR0913 - the arguments of anonymize that matter here
         kinds=kinds,
         orders=orders,
         weights=weights,
+        grid=grid,
+        default_grid=default_grid,
     )
     if table.height == 0:
         raise DataError("The table has no rows; there is nothing to bound.")
@@ -266,7 +272,8 @@ def _charges(form: Form) -> NDArray[np.float64]:
     if isinstance(form, TreeForm):
         return np.unique(form.node)
     if isinstance(form, LinearForm):
-        return np.append(form.position, form.full)
+        upper = form.position if form.upper is None else form.upper
+        return np.concatenate((form.position, upper, [form.full]))
     if isinstance(form, CountForm):
         return np.array([form.unit, form.full])
     if isinstance(form, IndicatorForm):

@@ -202,6 +202,7 @@ class _Builder:
         self.tree_first = [0]
         self.root_cost: list[Any] = []
         self.linear: list[Any] = []
+        self.upper: list[Any] = []
         self.full: list[int] = []
         self.log_codes: list[Any] = []
         self.prefix: list[Any] = []
@@ -238,12 +239,18 @@ class _Builder:
             self._add_tree(attribute, form, factor)
         elif isinstance(form, IndicatorForm):
             cost = np.zeros((self.n_classes, attribute.size + 1), np.int64)
+            if form.wide is not None:
+                cost[:, form.wide] = round(form.full * factor)
             root = np.full(self.n_classes, round(form.full * factor), np.int64)
             self._add_levels([(attribute.codes, cost)], root)
         elif isinstance(form, LinearForm):
             full = round(form.full * factor)
-            place = np.append(np.rint(form.position * factor), 2 * full).astype(np.int64)
-            self.linear.append(place[attribute.codes])
+            ends = [form.position, form.position if form.upper is None else form.upper]
+            low, high = (
+                np.append(np.rint(end * factor), 2 * full).astype(np.int64) for end in ends
+            )
+            self.linear.append(low[attribute.codes])
+            self.upper.append(self.linear[-1] if form.upper is None else high[attribute.codes])
             self.full.append(full)
         elif attribute.algebra == "set":
             self._add_set(attribute, form, factor)
@@ -311,14 +318,16 @@ class _Builder:
         n = self.table.n_rows
         classes = self.model.target
         n_mass = 1 if self.n_classes == 1 else self.n_classes + 1
-        low = _stack(self.linear, n, dtype)
+        low = high = _stack(self.linear, n, dtype)
+        if any(up is not place for up, place in zip(self.upper, self.linear, strict=True)):
+            high = _stack(self.upper, n, dtype)
         clow = _stack(self.log_codes, n, np.int32)
         rows = Columns(
             _stack(self.levels[0], n, np.uint8),
             _stack(self.levels[1], n, np.uint16),
             _stack(self.levels[2], n, np.uint32),
             low,
-            low,
+            high,
             clow,
             clow,
             _stack(self.bits, n, np.uint64),
@@ -385,7 +394,8 @@ def _entries(form: Form) -> NDArray[np.float64]:
     if isinstance(form, TreeForm):
         return np.unique(form.node)
     if isinstance(form, LinearForm):
-        return np.unique(np.append(form.position, form.full))
+        upper = form.position if form.upper is None else form.upper
+        return np.unique(np.concatenate((form.position, upper, [form.full])))
     if isinstance(form, CountForm):
         return np.array([0.0, form.unit, form.full])
     if isinstance(form, IndicatorForm):

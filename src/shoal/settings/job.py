@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import OptionError, did_you_mean
 from shoal.settings.files import INPUT_OPTIONS, Input, Output
 from shoal.settings.request import COLUMN_OPTIONS, OPTIONS, Request
+from shoal.table.grid import parse_grid
 from shoal.table.schema import Kind, Role, parse_kind, parse_role
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class JobColumn:
         hierarchy: the file of its hierarchy.
         weight: how much a loss in it counts.
         order: its values from low to high, when it is ordinal.
+        grid: the step that its intervals are widened to: a number or a word.
     """
 
     role: Role | None = None
@@ -47,13 +49,14 @@ class JobColumn:
     hierarchy: Path | None = None
     weight: float = 1.0
     order: tuple[str, ...] | None = None
+    grid: str | float | None = None
 
     def __post_init__(self) -> None:
         """Read what was given as text.
 
         Raises:
             RoleError: there is no such role.
-            OptionError: there is no such kind.
+            OptionError: there is no such kind or grid.
         """
         given: dict[str, Any] = vars(self)
         read: dict[str, Callable[[Any], Any]] = {
@@ -65,6 +68,8 @@ class JobColumn:
         for name, convert in read.items():
             if given[name] is not None:
                 object.__setattr__(self, name, convert(given[name]))
+        if self.grid is not None:
+            parse_grid(self.grid, column="of a job")
 
 
 class Job:
@@ -76,7 +81,7 @@ class Job:
     Args:
         input: where the table is and how it is read; a path or URL stands for an `Input`.
         output: where the release goes; a path or URL stands for an `Output`.
-        columns: the role, kind, hierarchy, weight and order of each column.
+        columns: the role, kind, hierarchy, weight, order and grid of each column.
         missing_values: what stands for a missing value in a text file.
         options: the options of ``shoal.anonymize`` that are not about columns, by their names;
             ``privacy`` as models or as tables with a ``model`` and that model's options.

@@ -16,6 +16,7 @@ from shoal.inputs import refuse_input
 from shoal.limits import read_side_file
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
 from shoal.settings.job import JOB_OPTIONS, MODELS, TABLE, Job, JobColumn, is_open
+from shoal.table.grid import parse_grid
 from shoal.table.schema import Role, parse_kind, parse_role
 
 if TYPE_CHECKING:
@@ -152,7 +153,20 @@ class _Reader:
             hierarchy=None if hierarchy is None else self.file.parent / hierarchy,
             weight=1.0 if weight is None else weight,
             order=self.order(table, place),
+            grid=self.grid(table, name, place),
         )
+
+    def grid(self, table: dict[str, Any], name: str, place: str) -> str | float | None:
+        value = table.get("grid")
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise self.wrong(f"{place}.grid", "a number or text", value)
+        try:
+            parse_grid(value, column=name)
+        except OptionError as error:
+            raise JobError(f"In {self.at(place)}: {error}") from None
+        return value
 
     def order(self, table: dict[str, Any], place: str) -> tuple[str, ...] | None:
         values = table.get("order")
@@ -292,6 +306,7 @@ def _job_lines(
             "hierarchy": None if column.hierarchy is None else _relative(column.hierarchy, folder),
             "weight": None if column.weight == 1.0 else column.weight,
             "order": column.order,
+            "grid": column.grid,
         }
         yield from _table(f"[columns.{_key(name)}]", f"columns.{name}", values, comments)
 

@@ -77,10 +77,10 @@ def _columns(*names: str, on: tuple[str, ...] = _TABLE_COMMANDS, metavar: str = 
     return Flag(names=names, on=on, panel="Columns", metavar=metavar)
 
 
-def _detail(name: str, metavar: str, example: str) -> Flag:
+def _detail(name: str, metavar: str, example: str, *also: str) -> Flag:
     return Flag(
         names=(f"--{name}",),
-        on=(*_TABLE_COMMANDS, "score"),
+        on=(*_TABLE_COMMANDS, "score", *also),
         panel="Columns",
         metavar=f"COLUMN={metavar}",
         example=example,
@@ -160,6 +160,27 @@ class Request:
         functions=_BOTH,
         detail="weight",
         flag=_detail("weight", "NUMBER", "zip=2"),
+    )
+    grid: Mapping[str, Any] | str | None = option(
+        default=None,
+        help="Widen the intervals of a column to multiples of a step, as 5 or 0.01, to a unit of "
+        "the calendar, as month, or to 'powers of 10'; may be repeated.",
+        functions=_BOTH,
+        detail="grid",
+        flag=_detail("grid", "STEP", "age=5", "verify"),
+    )
+    default_grid: bool = option(
+        default=True,
+        check=truth,
+        help="Widen the intervals of floats and datetimes to a fine grid, if none is given.",
+        certificate=True,
+        functions=_BOTH,
+        flag=Flag(
+            names=("--no-grid",),
+            on=(*_TABLE_COMMANDS, "score"),
+            panel="Columns",
+            help="No grid unless --grid gives one: intervals end on somebody's exact values.",
+        ),
     )
     k: int = option(
         check=whole(2),

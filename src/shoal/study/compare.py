@@ -327,6 +327,7 @@ def _digest_of(table: pl.DataFrame, schema: Schema) -> str:
             "kind": None if column.kind is None else column.kind.value,
             "order": column.order,
             "weight": column.weight,
+            "grid": str(column.grid),
             "hierarchy": None if column.hierarchy is None else column.hierarchy.to_paths(),
         }
         sha.update(json.dumps(told, ensure_ascii=True).encode())

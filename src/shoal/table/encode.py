@@ -19,6 +19,7 @@ from shoal.cleaning import Merging, TextMerging
 from shoal.coded import code_text
 from shoal.errors import DataError, HierarchyError
 from shoal.hierarchy import Taxonomy, canonical_label, require_cover
+from shoal.table.cells import Cells, find_cells
 from shoal.table.frames import DisposableTable, to_polars
 from shoal.table.schema import Kind
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from shoal.table.grid import Grid
     from shoal.table.schema import Column, Schema
 
 __all__ = ["Attribute", "DisposableTable", "EncodedTable", "Sensitive", "encode", "to_polars"]
@@ -58,6 +60,9 @@ class Attribute:
         taxonomy: tree only.
         counts: occurrences of each code in the whole table (missing last), for MI and PMI.
         weight: the user's weight, 1 by default.
+        cells: of a column on a grid: its values are the lower ends of cells, and the cells know
+            the rest.
+        original: of a column on a grid: code of each row among the values as they were.
     """
 
     name: str
@@ -71,6 +76,18 @@ class Attribute:
     taxonomy: Taxonomy | None
     counts: NDArray[np.int64]
     weight: float = 1.0
+    cells: Cells | None = None
+    original: Codes | None = None
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> Attribute:
+        """Return the column of these rows; domain, counts and taxonomy stay as they are."""
+        original = None if self.original is None else self.original[rows]
+        return replace(self, codes=self.codes[rows], original=original)
+
+    @property
+    def as_they_were(self) -> Codes:
+        """Code of each row among the original values, whatever the grid."""
+        return self.codes if self.original is None else self.original
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +135,7 @@ class EncodedTable:
         """Return the table of these rows; domains, counts and taxonomies stay as they are."""
         return EncodedTable(
             len(rows),
-            tuple(replace(a, codes=a.codes[rows]) for a in self.attributes),
+            tuple(a.take(rows) for a in self.attributes),
             tuple(replace(s, codes=s.codes[rows]) for s in self.sensitive),
         )
 
@@ -177,7 +194,7 @@ def _encode_attribute(series: pl.Series, column: Column) -> Attribute:
             algebra = "tree"
     size = len(values)
     counts = np.bincount(codes, minlength=size + 1).astype(np.int64)
-    return Attribute(
+    attribute = Attribute(
         name=column.name,
         algebra=algebra,
         kind=kind if kind is not None else Kind.FLAT,
@@ -189,6 +206,37 @@ def _encode_attribute(series: pl.Series, column: Column) -> Attribute:
         taxonomy=taxonomy,
         counts=counts,
         weight=column.weight,
+    )
+    return _on_grid(attribute, column.grid) if column.grid else attribute
+
+
+def _on_grid(attribute: Attribute, grid: Grid) -> Attribute:
+    """Return the column with the cells of its grid in place of its values."""
+    domain = cast("pl.Series", attribute.values)
+    lines = find_cells(domain, grid, attribute.name)
+    size = len(lines.lower)
+    codes = narrow(np.append(lines.of_value, size)[attribute.codes], size)
+    of_value = np.append(lines.of_value, size)
+    rows = np.bincount(of_value, weights=attribute.counts, minlength=size + 1)
+    logs = attribute.counts * np.log2(np.maximum(attribute.counts, 1))
+    cells = Cells(
+        upper=cast("Sequence[Any]", lines.upper),
+        upper_positions=_positions(lines.upper, attribute.name),
+        n_values=np.bincount(lines.of_value, minlength=size).astype(np.int64),
+        own_logs=np.bincount(of_value, weights=logs, minlength=size + 1) / np.maximum(rows, 1),
+        exact=lines.exact,
+        closed=lines.closed,
+        digits=None if grid.step is None else max(-grid.step.as_tuple().exponent, 0) + 1,  # type: ignore[operator]
+    )
+    return replace(
+        attribute,
+        codes=codes,
+        size=size,
+        values=cast("Sequence[Any]", lines.lower),
+        positions=_positions(lines.lower, attribute.name),
+        counts=rows.astype(np.int64),
+        cells=cells,
+        original=attribute.codes,
     )
 
 

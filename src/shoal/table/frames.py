@@ -1,17 +1,20 @@
-"""Any dataframe as polars: the first step of a run, and of a verification."""
+"""Any dataframe as polars, the first step of a run and of a verification; and the way back."""
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import narwhals as nw
     import polars as pl
 
-__all__ = ["DisposableTable", "to_polars"]
+__all__ = ["DisposableTable", "back_from_polars", "to_polars"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,3 +90,69 @@ def _column_to_polars(column: nw.Series[Any]) -> pl.Series:
     if isinstance(column.dtype, nw.Enum) and isinstance(series.dtype, pl.Categorical):
         return series.cast(pl.String).cast(pl.Enum(column.dtype.categories))
     return series
+
+
+def back_from_polars(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
+    """Return the published table in the type that came in; kept columns keep their data type."""
+    import narwhals as nw
+    import polars as pl
+
+    if isinstance(like, pl.DataFrame | pl.LazyFrame | DisposableTable):
+        return published
+    native = nw.from_native(like, eager_only=True)
+    if native.implementation.is_pandas():
+        return _to_pandas(published, like, kept)
+    if native.implementation.is_pyarrow():
+        return _to_arrow(published, like, kept)
+    return nw.from_native(published).to_dict(as_series=False)
+
+
+def _to_pandas(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
+    frame = published.to_pandas()
+    for column in published.get_columns():  # floats do not hold every whole number
+        if column.dtype.is_integer() and column.null_count() and column.name not in kept:
+            frame[column.name] = type(like)({"": column.to_list()}, dtype=str(column.dtype))[""]
+    for name in kept:
+        dtype, cells = like[name].dtype, published.get_column(name)
+        if frame[name].dtype == dtype:
+            continue
+        if hasattr(dtype, "__from_arrow__"):  # nullable types, which would turn into floats
+            import pyarrow as pa
+
+            frame[name] = dtype.__from_arrow__(pa.chunked_array([cells.to_arrow()]))
+        elif hasattr(dtype, "kind") and dtype.kind == "O":
+            # a Series keeps Python objects as they are; an array would be taken for text
+            frame[name] = type(like[name])(cells.to_list(), dtype=object)
+        elif hasattr(dtype, "categories"):
+            frame[name] = _used_levels(frame[name].astype(dtype))
+        else:
+            frame[name] = frame[name].astype(dtype)
+    return frame
+
+
+def _used_levels(column: Any) -> Any:
+    """Return a pandas category without the levels that nobody published has.
+
+    Levels without an order are sorted: they may stand in the order in which the input had them.
+    """
+    used = column.cat.remove_unused_categories()
+    if not used.cat.ordered:
+        with contextlib.suppress(TypeError):  # levels of several types have no order
+            used = used.cat.reorder_categories(sorted(used.cat.categories))
+    return used
+
+
+def _to_arrow(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
+    import pyarrow as pa
+
+    table = published.to_arrow()
+    for name in kept:
+        wanted = like.schema.field(name).type
+        place = table.schema.get_field_index(name)
+        cells = table.column(place)
+        if cells.type == wanted:
+            continue
+        if pa.types.is_dictionary(cells.type):
+            cells = cells.cast(cells.type.value_type)
+        table = table.set_column(place, pa.field(name, wanted), cells.cast(wanted))
+    return table

@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
+from shoal.table.frames import to_polars
+from shoal.table.grid import settle_grids
 from shoal.table.schema import Column, Kind, Names, Role, Schema, build_schema
 
 if TYPE_CHECKING:
@@ -19,11 +21,17 @@ _NEEDS = {Kind.NUMERIC: "numbers", Kind.DATE: "dates", Kind.DATETIME: "dates wit
 
 
 def schema_of_used(
-    frame: nw.DataFrame[Any], *, quasi_identifiers: Names, sensitive: Names = (), **details: Any
+    frame: nw.DataFrame[Any],
+    *,
+    quasi_identifiers: Names,
+    sensitive: Names = (),
+    default_grid: bool = True,
+    **details: Any,
 ) -> Schema:
     """Return the schema of a table of which only these columns matter; the others are dropped.
 
-    ``details`` are hierarchies, kinds, orders and weights, as for `build_schema`.
+    ``details`` are hierarchies, kinds, orders, weights and grids, as for `build_schema`;
+    ``default_grid`` is whether columns may get a grid that nobody asked for.
 
     Raises:
         RoleError: a column does not exist or has both roles.
@@ -37,7 +45,8 @@ def schema_of_used(
     schema = build_schema(
         frame.columns, quasi_identifiers=keys, sensitive=private, drop=rest, **details
     )
-    return infer_kinds(schema, frame)
+    schema = infer_kinds(schema, frame)
+    return settle_grids(schema, to_polars(frame.to_native()), by_default=default_grid)
 
 
 def infer_kinds(schema: Schema, frame: nw.DataFrame[Any]) -> Schema:

@@ -17,6 +17,7 @@ from shoal.errors import OptionError, RoleError, did_you_mean
 
 if TYPE_CHECKING:
     from shoal.hierarchy import Taxonomy
+    from shoal.table.grid import Grid
 
 __all__ = [
     "Column",
@@ -104,6 +105,8 @@ class Column:
     hierarchy: Taxonomy | None = None
     weight: float = 1.0
     order: tuple[str, ...] | None = None
+    grid: Grid | None = None
+    """Lines that its intervals end on (`shoal.table.grid`); None if nothing was said."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,11 @@ class Schema:
         """Names of the columns of the release: all but identifiers and dropped ones."""
         return tuple(column.name for column in self.columns if column.role in _PUBLISHED)
 
+    @property
+    def grids(self) -> dict[str, Grid | None]:
+        """Grid of each column that is generalised."""
+        return {name: self[name].grid for name in self.quasi_identifiers}
+
     def __getitem__(self, name: str) -> Column:
         """Return the column called ``name``."""
         for column in self.columns:
@@ -183,7 +191,7 @@ def parse_kind(text: str, *, column: str) -> Kind | None:
         raise OptionError(message) from None
 
 
-def build_schema(
+def build_schema(  # noqa: PLR0913 - every option about columns has its name
     columns: Sequence[str],
     *,
     quasi_identifiers: Names,
@@ -195,6 +203,7 @@ def build_schema(
     kinds: Mapping[str, str | Kind] | None = None,
     orders: Mapping[str, Sequence[object]] | None = None,
     weights: Mapping[str, float] | None = None,
+    grid: Mapping[str, object] | str | None = None,
 ) -> Schema:
     """Give every column of a table its role, and every quasi-identifier what it needs.
 
@@ -210,12 +219,15 @@ def build_schema(
         kinds: a kind per column; columns without one are inferred from the data later.
         orders: the values of ordinal columns, from low to high.
         weights: how much a loss in a column counts; 1 unless given.
+        grid: lines that the intervals of a column end on (`shoal.table.grid`).
 
     Raises:
         RoleError: a column is unknown, occurs twice, has two roles or none, or there is no
             quasi-identifier.
-        OptionError: a kind, hierarchy, order or weight is wrong or contradicts another.
+        OptionError: a kind, hierarchy, order, weight or grid is wrong or contradicts another.
     """
+    from shoal.table.grid import with_grids
+
     table = _check_table(columns)
     given = {
         Role.QUASI_IDENTIFIER: quasi_identifiers,
@@ -235,7 +247,7 @@ def build_schema(
         ("weights", weights),
     ):
         _check_keys(option, mapping, table, qis)
-    return Schema(
+    schema = Schema(
         tuple(
             _quasi_identifier(
                 name,
@@ -249,6 +261,7 @@ def build_schema(
             for name in table
         )
     )
+    return with_grids(schema, grid)
 
 
 def _as_names(names: Names, option: str) -> list[str]:

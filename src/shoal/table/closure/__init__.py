@@ -12,6 +12,7 @@ from shoal.table.closure.groups import (
     TreeClosures,
     close,
     domain_size,
+    wide_cells,
 )
 
 __all__ = [
@@ -21,4 +22,5 @@ __all__ = [
     "TreeClosures",
     "close",
     "domain_size",
+    "wide_cells",
 ]

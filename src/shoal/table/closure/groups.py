@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from shoal.table.encode import Attribute
     from shoal.table.partition import Partition
 
-__all__ = ["Closures", "IntervalClosures", "SetClosures", "TreeClosures", "close", "domain_size"]
+__all__ = [
+    "Closures",
+    "IntervalClosures",
+    "SetClosures",
+    "TreeClosures",
+    "close",
+    "domain_size",
+    "wide_cells",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,22 +29,27 @@ class IntervalClosures:
     """Lowest and highest code of each group.
 
     A group of missing values only has ``low == high == missing code``; a group that mixes
-    missing with other values is everything.
+    missing with other values is everything. On a grid, codes are those of cells, and ``wide``
+    tells which of them (missing last) are more than one value.
     """
 
     low: NDArray[np.int32]
     high: NDArray[np.int32]
     everything: NDArray[np.bool_]
+    wide: NDArray[np.bool_] | None = None
 
     def n_values(self, attribute: Attribute) -> NDArray[np.int64]:
         """Number of domain values each closure covers."""
         count = self.high.astype(np.int64) - self.low + 1
+        if attribute.cells is not None:
+            upto = np.cumsum(np.concatenate(([0], attribute.cells.n_values, [1])))
+            count = upto[self.high + 1] - upto[self.low]
         return np.where(self.everything, domain_size(attribute), count)
 
     def single(self) -> NDArray[np.bool_]:
         """Where a closure is one value (nothing was generalised)."""
         alone: NDArray[np.bool_] = (self.low == self.high) & ~self.everything
-        return alone
+        return alone if self.wide is None else alone & ~self.wide[self.low]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +95,15 @@ Closures = IntervalClosures | TreeClosures | SetClosures
 
 
 def domain_size(attribute: Attribute) -> int:
-    """Number of values in the domain; missing counts as one where it occurs."""
-    return attribute.size + int(attribute.has_missing)
+    """Number of original values in the domain; missing counts as one where it occurs."""
+    cells = attribute.cells
+    size = attribute.size if cells is None else int(cells.n_values.sum())
+    return size + int(attribute.has_missing)
+
+
+def wide_cells(attribute: Attribute) -> NDArray[np.bool_] | None:
+    """Return which codes (missing last) are cells of more than one value; None without a grid."""
+    return None if attribute.cells is None else np.append(~attribute.cells.exact, False)
 
 
 def close(attribute: Attribute, partition: Partition) -> Closures:
@@ -111,7 +131,7 @@ def close(attribute: Attribute, partition: Partition) -> Closures:
     last = attribute.size - 1
     low = np.append(np.where(mixed, 0, low), 0).astype(np.int32)
     high = np.append(np.where(mixed, last, high), last).astype(np.int32)
-    return IntervalClosures(low, high, np.append(mixed, True))
+    return IntervalClosures(low, high, np.append(mixed, True), wide_cells(attribute))
 
 
 def _close_trees(

@@ -1,0 +1,229 @@
+"""Whether published intervals end on the lines of a grid, from the published cells alone.
+
+Shares no code with what widens intervals: ends are read from their texts and judged by decimal
+arithmetic and the calendar.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal, InvalidOperation, localcontext
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+__all__ = ["GridPromise", "cells_off_grid"]
+
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
+_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+_POWERS = re.compile(r"powers of ([0-9]+)")
+_DAY = timedelta(days=1)
+_LAST = date(9999, 12, 31)
+_END_OF_TIME = datetime(9999, 12, 31, 23, 59, 59)  # noqa: DTZ001 - as the clock on the wall says
+
+Ends = tuple[Any, Any]
+
+
+class GridPromise:
+    """A promise that the intervals of a column end on lines, as data.
+
+    Attributes:
+        name: the column.
+        step: the grid, as users write it.
+        formats: how an interval is written, each with ``{low}`` before ``{high}``.
+        suppressed: what stands for anything.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        step: str,
+        formats: Sequence[str] = ("[{low}-{high}]", "[{low} to {high}]"),
+        suppressed: str = "*",
+    ) -> None:
+        self.name = name
+        self.step = step
+        self.formats = tuple(formats)
+        self.suppressed = suppressed
+        powers = _POWERS.fullmatch(step)
+        self._base = int(powers[1]) if powers else 0
+        self._calendar = step in {"day", "week", *_SECONDS, *_MONTHS}
+        try:
+            self._step = Fraction(1) if self._base or self._calendar else Fraction(Decimal(step))
+        except (InvalidOperation, ValueError, OverflowError):
+            self._step = Fraction(0)
+        if self._step <= 0:
+            raise OptionError(
+                f"There is no rule to verify the grid {step!r} of column {name!r} by."
+            )
+
+    def holds(self, cell: object) -> bool:
+        """Return whether a cell is missing, suppressed, or ends on lines."""
+        if isinstance(cell, str):
+            cell = _unquoted(cell)
+        if cell is None or cell in (self.suppressed, ""):
+            return True
+        if isinstance(cell, tuple):
+            return any(end is None or end == "" for end in cell) or self._are_lines([cell])
+        if not isinstance(cell, str):
+            return self._are_lines([(cell, cell)])
+        return self._are_lines([(cell, cell), *self._ends(cell)])
+
+    def _ends(self, text: str) -> list[Ends]:
+        """Return all ways to read a text as an interval."""
+        found: list[Ends] = []
+        for form in self.formats:
+            before, _, rest = form.partition("{low}")
+            between, _, after = rest.partition("{high}")
+            if not (text.startswith(before) and text.endswith(after)):
+                continue
+            inner = text[len(before) : len(text) - len(after)]
+            start = inner.find(between)
+            while start >= 0:
+                found.append((inner[:start], inner[start + len(between) :]))
+                start = inner.find(between, start + 1)
+        return found
+
+    def _are_lines(self, readings: list[Ends]) -> bool:
+        judge = self._moments if self._calendar else self._numbers
+        return any(judge(low, high) for low, high in readings)
+
+    def _numbers(self, low: object, high: object) -> bool:
+        first, last = _number(low), _number(high)
+        if first is None or last is None or first > last:
+            return False
+        if self._base:
+            return self._between_powers(first, last)
+        if first % self._step:
+            return False
+        # Cells of whole numbers hold their upper ends; the others end just before them.
+        is_open = last > first and not last % self._step
+        return is_open or (last.denominator == 1 and not (last + 1) % self._step)
+
+    def _between_powers(self, first: Fraction, last: Fraction) -> bool:
+        def is_line(value: Fraction) -> bool:
+            return value == 0 or self._is_power(abs(value))
+
+        if first == last == 0 or (is_line(first) and is_line(last) and first < last):
+            return True
+        if first.denominator != 1 or last.denominator != 1:
+            return False
+        # Whole numbers: 10 to 99, and -99 to -10.
+        low = first if first >= 0 else first - 1
+        high = last if last <= 0 else last + 1
+        return is_line(low) and is_line(high)
+
+    def _is_power(self, value: Fraction) -> bool:
+        number = value if value >= 1 else 1 / value
+        # A power below 1 may have been rounded to the nearest float.
+        number = (
+            Fraction(round(number)) if abs(number - round(number)) < number / 10**15 else number
+        )
+        if number.denominator != 1:
+            return False
+        rest = number.numerator
+        while rest % self._base == 0:
+            rest //= self._base
+        return rest == 1
+
+    def _moments(self, low: object, high: object) -> bool:
+        first, last = _moment(low), _moment(high)
+        if first is None or last is None or type(first) is not type(last):
+            return False
+        if isinstance(first, datetime):
+            assert isinstance(last, datetime)
+            start, stop = (moment.replace(tzinfo=None) for moment in (first, last))
+            if start < stop and self._begins(first) and (self._begins(last) or _ends_time(stop)):
+                return True
+            midnight = start.time() == stop.time() == time.min
+            if not midnight or self.step in _SECONDS:
+                return False
+            first, last = first.date(), last.date()  # a file may write days as datetimes
+        if not self._begins(first) or last < first:
+            return False
+        return last == _LAST or self._begins(last + _DAY)
+
+    def _begins(self, moment: date) -> bool:
+        """Return whether a unit of the calendar begins here."""
+        day = moment
+        if isinstance(moment, datetime):
+            if self.step in _SECONDS:
+                there = moment if moment.tzinfo is None else moment.astimezone(UTC)
+                past = there.hour * 3600 + there.minute * 60 + there.second
+                return past % _SECONDS[self.step] == 0 and there.microsecond == 0
+            # Some zones skip midnight when summer begins.
+            late = moment.tzinfo is not None and moment.hour == 1
+            if (0 if late else moment.hour, moment.minute, moment.second) != (0, 0, 0):
+                return False
+            if moment.microsecond:
+                return False
+            day = moment.date()
+        if self.step == "week":
+            return day.weekday() == 0
+        months = _MONTHS.get(self.step)
+        if months is None:
+            return True
+        since = day.year * 12 + day.month - 1
+        return (day.day == 1 and since % months == 0) or day == date.min
+
+
+def cells_off_grid(promise: GridPromise, columns: list[pl.Series]) -> pl.Series:
+    """Return which rows of a column, or of its two bounds, have a cell that is off the grid."""
+    import polars as pl
+
+    if len(columns) == 1 and columns[0].dtype == pl.Struct:
+        columns = columns[0].struct.unnest().select("low", "high").get_columns()
+    # Narrow floats have short texts, and long numbers.
+    plain = [c.cast(pl.String) if c.dtype == pl.Float32 else c for c in columns]
+    plain = [
+        c.cast(pl.String) if isinstance(c.dtype, pl.Categorical | pl.Enum) else c for c in plain
+    ]
+    table = pl.DataFrame([c.alias(str(i)) for i, c in enumerate(plain)])
+    distinct = table.unique()
+    cells = [row if len(columns) > 1 else row[0] for row in distinct.iter_rows()]
+    with localcontext(prec=100):
+        off = [not promise.holds(cell) for cell in cells]
+    judged = distinct.with_columns(pl.Series("off", off, dtype=pl.Boolean))
+    found = table.join(
+        judged, on=table.columns, how="left", nulls_equal=True, maintain_order="left"
+    )
+    return found.get_column("off")
+
+
+def _ends_time(moment: datetime) -> bool:
+    return moment.replace(microsecond=0) == _END_OF_TIME
+
+
+def _unquoted(text: str) -> str:
+    """Return a text without the quotation marks or the apostrophe that a file may give it."""
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        return text[1:-1]
+    return text.removeprefix("'")
+
+
+def _number(value: object) -> Fraction | None:
+    text = value.strip() if isinstance(value, str) else str(value)
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    return Fraction(number) if number.is_finite() else None
+
+
+def _moment(value: object) -> date | None:
+    if isinstance(value, date):
+        return value
+    if not isinstance(value, str):
+        return None
+    text = value.strip()
+    try:
+        return date.fromisoformat(text) if len(text) == 10 else datetime.fromisoformat(text)
+    except ValueError:
+        return None

@@ -1,0 +1,383 @@
+"""From the values of a column to the cells of its grid.
+
+Every value lies in exactly one cell. Cells of whole numbers and of days are closed: with a step of
+5 they are 20 to 24 and 25 to 29. All others begin with their lower line and end just before their
+upper one, which is published as their end: with a step of 0.01 they are 23.41 to 23.42 and 23.42
+to 23.43. Lines are computed as decimals, so none of them looks like 0.30000000000000004.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.errors import OptionError
+from shoal.table.grid import WITHIN_A_DAY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from shoal.table.grid import Grid
+
+__all__ = ["Cells", "Lines", "find_cells", "on_lines", "per_second"]
+
+_FEWEST_PARTS = 2.0**52
+"""Floats lie so close together that a step may go into them this often."""
+_PRECISION = 100
+"""Digits of decimal numbers: more than any column has."""
+_DAY = 86_400
+_LAST_DAY = 2_932_896
+"""The last day of the calendar, 9999-12-31; ends beyond it are the end of that day."""
+_FIRST_DAY = -719_162
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Where the cells of a column begin and end, in order.
+
+    Attributes:
+        of_value: the cell of each distinct value.
+        lower: what is published as the lower end of each cell.
+        upper: what is published as its upper end.
+        exact: whether a cell is one value, as a step of 1 makes of a whole number.
+    """
+
+    of_value: NDArray[np.int64]
+    lower: pl.Series
+    upper: pl.Series
+    exact: NDArray[np.bool_]
+
+    @property
+    def closed(self) -> bool:
+        """Whether cells hold their upper ends."""
+        import polars as pl
+
+        return self.lower.dtype.is_integer() or self.lower.dtype == pl.Date
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """What a column on a grid knows beside the lower ends of its cells, by code.
+
+    Attributes:
+        upper: what is published as the upper end.
+        upper_positions: where that lies on the number line.
+        n_values: distinct original values in the cell.
+        own_logs: mean of log2 (rows that share the original value) over the rows of the cell,
+            missing last; measures of information subtract it.
+        exact: whether the cell is one value.
+        closed: whether cells hold their upper ends, as those of whole numbers and days do.
+        digits: decimals of the step and one more, for means; None for powers.
+    """
+
+    upper: Sequence[Any]
+    upper_positions: NDArray[np.float64]
+    n_values: NDArray[np.int64]
+    own_logs: NDArray[np.float64]
+    exact: NDArray[np.bool_]
+    closed: bool
+    digits: int | None
+
+
+def find_cells(domain: pl.Series, grid: Grid, name: str) -> Lines:
+    """Return the cells of the sorted distinct values of a column.
+
+    Raises:
+        OptionError: the step is too fine or too coarse for the numbers of the column.
+    """
+    with localcontext(prec=_PRECISION):
+        return _find_cells(domain, grid, name)
+
+
+def _find_cells(domain: pl.Series, grid: Grid, name: str) -> Lines:
+    import polars as pl
+
+    if domain.dtype.is_temporal():
+        return _calendar(domain, grid.unit)
+    if grid.base:
+        return _powers(domain, grid.base, name)
+    step = grid.step
+    assert step is not None
+    if domain.dtype.is_integer():
+        return _whole(domain, step, name)
+    if isinstance(domain.dtype, pl.Decimal):
+        return _decimal(domain, step, name)
+    keys = _float_keys(domain, step, name)
+    cells, of_value = np.unique(keys, return_inverse=True)
+    ends = [_float_lines(cells + more, step) for more in (0, 1)]
+    lower, upper = (pl.Series(domain.name, each).cast(domain.dtype) for each in ends)
+    return Lines(of_value, lower, upper, np.zeros(len(cells), np.bool_))
+
+
+def on_lines(numbers: pl.Series, step: Decimal) -> bool:
+    """Return whether floats are all multiples of the step, as far as their texts tell."""
+    values = numbers.to_numpy()
+    keys = np.rint(values / float(step))
+    return bool((_float_lines(keys.astype(np.int64), step) == values).all())
+
+
+def _float_lines(keys: NDArray[np.int64], step: Decimal) -> NDArray[np.float64]:
+    """Return keys · step, each as the float nearest to the decimal number."""
+    _, digits, exponent = step.as_tuple()
+    assert isinstance(exponent, int)
+    factor = int("".join(map(str, digits)))
+    largest = int(np.abs(keys).max(initial=0)) * factor
+    if (
+        -22 <= exponent <= 0 and largest < 2**53
+    ):  # both parts are exact, so the quotient rounds once
+        quotient: NDArray[np.float64] = (keys * factor) / 10.0**-exponent
+        return quotient + 0.0
+    return np.array([float(key * step) for key in map(Decimal, keys.tolist())]) + 0.0
+
+
+def _float_keys(domain: pl.Series, step: Decimal, name: str) -> NDArray[np.int64]:
+    import polars as pl
+
+    values = domain.cast(pl.Float64).to_numpy()
+    parts = values / float(step)
+    if not np.isfinite(parts).all() or np.abs(parts).max(initial=0.0) >= _FEWEST_PARTS:
+        raise OptionError(
+            f"The grid of column {name!r} is finer than its largest numbers can tell; choose a "
+            "larger step, or 'powers of 10'."
+        )
+    nearest = np.rint(parts).astype(np.int64)
+    lines = _float_lines(nearest, step)
+    narrow = domain.dtype == pl.Float32
+    here = lines.astype(np.float32) == values if narrow else lines == values
+    keys = np.where(here | (lines <= values), nearest, nearest - 1)
+    # A quotient far from zero may be rounded past the next line.
+    above = _float_lines(keys + 1, step)
+    return np.where((above <= values) & ~here, keys + 1, keys).astype(np.int64)
+
+
+def _whole(domain: pl.Series, step: Decimal, name: str) -> Lines:
+    import polars as pl
+
+    if step != step.to_integral_value():
+        raise OptionError(
+            f"The grid of column {name!r} must be a whole number, as its values are, not {step:f}."
+        )
+    width = int(step)
+    narrow = domain.cast(pl.Int64, strict=False)
+    if narrow.null_count() or width > 2**62:
+        _too_large(name)
+    values = narrow.to_numpy()
+    if len(values) and (int(values[0]) < width - 2**63 or int(values[-1]) > 2**63 - 1 - width):
+        _too_large(name)
+    cells, of_value = np.unique(values // width, return_inverse=True)
+    lower = cells * width
+    return _of_whole(domain.name, of_value, lower, lower + (width - 1))
+
+
+def _of_whole(name: str, of_value: NDArray[np.int64], lower: Any, upper: Any) -> Lines:
+    import polars as pl
+
+    first, last = (pl.Series(name, each, dtype=pl.Int64) for each in (lower, upper))
+    return Lines(of_value, first, last, (first == last).to_numpy())
+
+
+def _too_large(name: str) -> None:
+    raise OptionError(
+        f"The numbers of column {name!r} are too large for that grid; choose another step or make "
+        "them smaller."
+    )
+
+
+def _decimal(domain: pl.Series, step: Decimal, name: str) -> Lines:
+    import polars as pl
+
+    dtype = domain.dtype
+    assert isinstance(dtype, pl.Decimal)
+    unit = Decimal(1).scaleb(-dtype.scale)
+    if step % unit:
+        raise OptionError(
+            f"The grid of column {name!r} is finer than its numbers, which have {dtype.scale} "
+            "decimals; choose a larger step."
+        )
+    # Decimals are divided towards zero.
+    keys = [int(value // step) - (value % step < 0) for value in domain.to_list()]
+    cells, of_value = np.unique(np.array(keys, dtype=object), return_inverse=True)
+    wide = pl.Decimal(38, dtype.scale)
+    ends = [[(key + more) * step for key in cells.tolist()] for more in (0, 1)]
+    lower, upper = (pl.Series(domain.name, each, dtype=wide) for each in ends)
+    return Lines(of_value.astype(np.int64), lower, upper, np.zeros(len(cells), np.bool_))
+
+
+# -- powers --------------------------------------------------------------------------------------
+
+
+def _powers(domain: pl.Series, base: int, name: str) -> Lines:
+    """Cut at 0 and at all powers of a number, on both sides of 0; 0 is a cell of its own."""
+    import polars as pl
+
+    whole = domain.dtype.is_integer()
+    decimal = isinstance(domain.dtype, pl.Decimal)
+    floats = np.array([float(v) for v in domain.to_list()]) if decimal else None
+    values = domain.cast(pl.Float64).to_numpy() if floats is None else floats
+    size = np.abs(values)
+    some = size > 0
+    exponent = np.zeros(len(values), np.int64)
+    with np.errstate(divide="ignore"):
+        exponent[some] = np.floor(np.log(size[some]) / np.log(base)).astype(np.int64)
+    exact = [abs(value) for value in domain.to_list()] if whole or decimal else size
+
+    def reaches(power: NDArray[np.int64]) -> NDArray[np.bool_]:
+        found, place = np.unique(power, return_inverse=True)
+        lines = [_power(base, each, whole=whole, decimal=decimal) for each in found.tolist()]
+        if whole or decimal:
+            far = [value >= lines[p] for value, p in zip(exact, place.tolist(), strict=True)]
+            return np.array(far, dtype=bool)
+        return np.asarray(size >= np.array(lines)[place])
+
+    exponent = np.where(some & ~reaches(exponent), exponent - 1, exponent)
+    exponent = np.where(some & reaches(exponent + 1), exponent + 1, exponent)
+    least = int(exponent[some].min(initial=0))
+    keys = np.where(some, np.sign(values).astype(np.int64) * (exponent - least + 1), 0)
+    cells, of_value = np.unique(keys, return_inverse=True)
+    ends = [_power_cell(int(key), base, least, whole=whole, decimal=decimal) for key in cells]
+    largest = max((abs(end) for pair in ends for end in pair), default=0)
+    if largest >= 2**63 if whole else float(largest) == float("inf"):
+        _too_large(name)
+    if decimal and base != 10 and least < 0:
+        raise OptionError(
+            f"The powers of {base} below 1 do not fit the decimals of column {name!r}; use 'powers "
+            "of 10' or a step."
+        )
+    lower, upper = [low for low, _ in ends], [high for _, high in ends]
+    if whole:
+        return _of_whole(domain.name, of_value, lower, upper)
+    dtype: Any = pl.Decimal(38, domain.dtype.scale) if decimal else domain.dtype  # type: ignore[attr-defined]
+    first, last = (pl.Series(domain.name, each, dtype=dtype) for each in (lower, upper))
+    return Lines(of_value, first, last, np.array([key == 0 for key in cells.tolist()], bool))
+
+
+def _power(base: int, exponent: int, *, whole: bool, decimal: bool) -> Any:
+    if whole:
+        return base**exponent if exponent >= 0 else 0
+    exact = Decimal(base) ** exponent
+    if decimal:
+        return exact
+    return float(exact)
+
+
+def _power_cell(key: int, base: int, least: int, *, whole: bool, decimal: bool) -> tuple[Any, Any]:
+    zero: Any = 0 if whole else Decimal(0) if decimal else 0.0
+    if key == 0:
+        return zero, zero
+    low, high = (
+        _power(base, abs(key) - 1 + least + more, whole=whole, decimal=decimal) for more in (0, 1)
+    )
+    high = high - 1 if whole else high
+    return (low, high) if key > 0 else (-high, -low)
+
+
+# -- the calendar --------------------------------------------------------------------------------
+
+
+def per_second(dtype: Any) -> int:
+    """Return how many units of a type of datetimes make a second."""
+    return {"ms": 10**3, "us": 10**6, "ns": 10**9}[dtype.time_unit]
+
+
+def _calendar(domain: pl.Series, unit: str) -> Lines:
+    import polars as pl
+
+    if domain.dtype == pl.Date:
+        days = domain.to_physical().cast(pl.Int64).to_numpy()
+        cells, of_value = np.unique(_floor_days(days, unit), return_inverse=True)
+        last = np.minimum(_next_days(cells, unit) - 1, _LAST_DAY)
+        first = np.maximum(cells, _FIRST_DAY)
+        ends = [
+            pl.Series(domain.name, each, dtype=pl.Int32).cast(pl.Date) for each in (first, last)
+        ]
+        return Lines(of_value, ends[0], ends[1], first == last)
+    zone: str | None = domain.dtype.time_zone  # type: ignore[attr-defined]
+    second = per_second(domain.dtype)
+    if unit in WITHIN_A_DAY:
+        width = {"second": 1, "minute": 60, "hour": 3600}[unit] * second
+        moments = domain.to_physical().to_numpy()
+        cells, of_value = np.unique(moments // width * width, return_inverse=True)
+        return _moments(domain, of_value, cells, cells + width)
+    wall = domain.dt.replace_time_zone(None) if zone else domain
+    days = wall.to_physical().to_numpy() // (_DAY * second)
+    cells, of_value = np.unique(_floor_days(days, unit), return_inverse=True)
+    after = _next_days(cells, unit)
+    if zone is None:
+        return _moments(domain, of_value, cells * (_DAY * second), after * (_DAY * second))
+    lower, upper = _midnights(cells, domain), _midnights(after, domain)
+    return Lines(of_value, lower, upper, np.zeros(len(cells), np.bool_))
+
+
+def _moments(
+    domain: pl.Series,
+    of_value: NDArray[np.int64],
+    lower: NDArray[np.int64],
+    upper: NDArray[np.int64],
+) -> Lines:
+    import polars as pl
+
+    second = per_second(domain.dtype)
+    end = (_LAST_DAY + 1) * _DAY * second - max(second // 10**6, 1)  # as far as Python's clock goes
+    start = _FIRST_DAY * _DAY * second
+    if second == 10**9:  # nanoseconds end in 2262
+        start, end = -(2**63) + 1, 2**63 - 1
+    ends = [
+        pl.Series(domain.name, np.clip(each, start, end), dtype=pl.Int64).cast(domain.dtype)
+        for each in (lower, upper)
+    ]
+    return Lines(of_value, ends[0], ends[1], np.zeros(len(lower), np.bool_))
+
+
+def _midnights(days: NDArray[np.int64], domain: pl.Series) -> pl.Series:
+    """Return when these days begin in the time zone of a column."""
+    import polars as pl
+
+    dtype = domain.dtype
+    assert isinstance(dtype, pl.Datetime)
+    inside = np.clip(days, _FIRST_DAY + 1, _LAST_DAY)
+    wall = pl.Series(domain.name, inside * (_DAY * per_second(dtype)), dtype=pl.Int64)
+    wall = wall.cast(pl.Datetime(dtype.time_unit))
+    zone = str(dtype.time_zone)
+    found = wall.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
+    # Some zones skip midnight when summer begins; the day begins an hour later then.
+    later = wall.dt.offset_by("1h").dt.replace_time_zone(
+        zone, ambiguous="earliest", non_existent="null"
+    )
+    return found.fill_null(later) if found.null_count() else found
+
+
+def _floor_days(days: NDArray[Any], unit: str) -> NDArray[np.int64]:
+    """Return the first day of the unit that each day (since 1970) lies in."""
+    days = days.astype(np.int64)
+    if unit == "day":
+        return days
+    if unit == "week":
+        return (days + 3) // 7 * 7 - 3  # 1970-01-01 was a Thursday
+    return _of_months(_to_months(days) // _MONTHS[unit] * _MONTHS[unit])
+
+
+_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+
+
+def _next_days(days: NDArray[np.int64], unit: str) -> NDArray[np.int64]:
+    """Return the first day of the next unit, for days that begin one."""
+    if unit in ("day", "week"):
+        return days + (1 if unit == "day" else 7)
+    return _of_months(_to_months(days) + _MONTHS[unit])
+
+
+def _to_months(days: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return months since the year 0."""
+    months: NDArray[np.int64] = days.astype("M8[D]").astype("M8[M]").astype(np.int64) + 1970 * 12
+    return months
+
+
+def _of_months(months: NDArray[np.int64]) -> NDArray[np.int64]:
+    days: NDArray[np.int64] = (months - 1970 * 12).astype("M8[M]").astype("M8[D]").astype(np.int64)
+    return days

@@ -1,0 +1,271 @@
+"""The grid of a column: the lines that published intervals may end on.
+
+The ends of a group are somebody's exact values. On a grid they are lines instead, which are the
+same whoever is in the table: the interval is widened outward to the next lines. A grid is a step
+(5, 0.01), a unit of the calendar (month) or the powers of a number (1, 10, 100, …).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import OptionError, did_you_mean
+from shoal.table.schema import Column, Kind, Role, Schema
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "CALENDAR",
+    "NO_GRID",
+    "Grid",
+    "parse_grid",
+    "settle_grids",
+    "suggest_grid",
+    "with_grids",
+]
+
+CALENDAR = ("second", "minute", "hour", "day", "week", "month", "quarter", "year", "decade")
+"""Steps of the calendar, from short to long; weeks begin on Monday."""
+WITHIN_A_DAY = ("second", "minute", "hour")
+
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "month": 2_629_746}
+_POWERS = re.compile(r"powers[ -]of[ -](2|10)")
+_FINEST, _LARGEST = -18, 18
+"""Powers of ten between which a step may lie."""
+_PARTS = 100
+"""A grid that was not asked for has at least so many steps between the quartiles."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """Lines that intervals may end on.
+
+    Attributes:
+        step: distance of two lines; None for the calendar and for powers.
+        unit: step of the calendar, or "".
+        base: the number whose powers are the lines, or 0.
+        by_default: whether nobody asked for it.
+    """
+
+    step: Decimal | None = None
+    unit: str = ""
+    base: int = 0
+    by_default: bool = False
+
+    def __bool__(self) -> bool:
+        """Tell whether there are lines at all."""
+        return self.step is not None or bool(self.unit) or self.base > 0
+
+    def __str__(self) -> str:
+        """Return the grid as users write it."""
+        if self.step is not None:
+            text = format(self.step, "f")
+            return text.rstrip("0").rstrip(".") if "." in text else text
+        if self.base:
+            return f"powers of {self.base}"
+        return self.unit or "none"
+
+
+NO_GRID = Grid()
+
+
+def parse_grid(value: Any, *, column: str) -> Grid:
+    """Return the grid that was given for a column: a number, a word, or text of either.
+
+    Raises:
+        OptionError: it is none.
+    """
+    if isinstance(value, Grid):
+        return value
+    words = value.strip().lower() if isinstance(value, str) else ""
+    if words == "none":
+        return NO_GRID
+    if words in CALENDAR:
+        return Grid(unit=words)
+    powers = _POWERS.fullmatch(words)
+    if powers:
+        return Grid(base=int(powers[1]))
+    step = _number(value)
+    if step is None or not step.is_finite() or step <= 0:
+        hint = did_you_mean(words, CALENDAR) if words else ""
+        raise OptionError(
+            f"The grid of column {column!r} must be a number above 0, one of "
+            f"{', '.join(CALENDAR)}, 'powers of 10', 'powers of 2' or 'none', not {value!r}.{hint}"
+        )
+    if not _FINEST <= step.adjusted() <= _LARGEST or len(step.as_tuple().digits) > _LARGEST:
+        raise OptionError(
+            f"The grid of column {column!r} must lie between 1e{_FINEST} and 1e{_LARGEST}, with at "
+            f"most {_LARGEST} digits, not {value!r}."
+        )
+    return Grid(step=step)
+
+
+def _number(value: Any) -> Decimal | None:
+    if isinstance(value, bool) or type(value).__name__ in {"bool_", "bool"}:
+        return None
+    try:
+        # Through its text, so that 0.1 is a tenth.
+        number = Decimal(value.strip() if isinstance(value, str) else str(value))
+    except InvalidOperation:
+        return None
+    return number
+
+
+def with_grids(schema: Schema, grid: Mapping[str, Any] | str | None) -> Schema:
+    """Return the schema with the grids that were asked for; ``"none"`` is none for any column.
+
+    Raises:
+        OptionError: a column is none of the quasi-identifiers, or a grid cannot be read.
+    """
+    if grid is None:
+        return schema
+    keys = schema.quasi_identifiers
+    if isinstance(grid, str):
+        if grid.strip().lower() != "none":
+            raise OptionError(
+                f"grid must be 'none' or map columns to steps, as in grid={{{keys[0]!r}: 5}}, not "
+                f"{grid!r}."
+            )
+        grid = dict.fromkeys(keys, NO_GRID)
+    if not isinstance(grid, Mapping):
+        raise OptionError(
+            f"grid must be 'none' or map columns to steps, as in grid={{{keys[0]!r}: 5}}, not "
+            f"{type(grid).__name__}."
+        )
+    for name in grid:
+        if name not in keys:
+            known = {column.name for column in schema.columns}
+            raise OptionError(
+                f"grid names column {str(name)!r}, which is not "
+                + ("a quasi-identifier." if name in known else "in the table.")
+                + did_you_mean(str(name), keys)
+            )
+    return Schema(
+        tuple(
+            replace(column, grid=parse_grid(grid[column.name], column=column.name))
+            if column.name in grid
+            else column
+            for column in schema.columns
+        )
+    )
+
+
+def settle_grids(schema: Schema, frame: pl.DataFrame, *, by_default: bool = True) -> Schema:
+    """Return the schema with a grid, or none, for every quasi-identifier; kinds are known.
+
+    Args:
+        schema: kinds are known, grids as far as they were asked for.
+        frame: the table.
+        by_default: whether columns of floats, decimals and datetimes get a grid if nothing was
+            said about them.
+
+    Raises:
+        OptionError: a grid does not fit its column.
+    """
+    return Schema(
+        tuple(
+            replace(column, grid=_settled(column, frame, by_default=by_default))
+            if column.role is Role.QUASI_IDENTIFIER
+            else column
+            for column in schema.columns
+        )
+    )
+
+
+def _settled(column: Column, frame: pl.DataFrame, *, by_default: bool) -> Grid:
+    if column.grid is None:
+        found = suggest_grid(column.kind, frame.get_column(column.name)) if by_default else NO_GRID
+        return replace(found, by_default=True)
+    if column.grid:
+        _check_fit(column, column.grid)
+    return column.grid
+
+
+def _check_fit(column: Column, grid: Grid) -> None:
+    """Raise if a column of this kind has no such lines."""
+    name, kind = column.name, column.kind
+    if kind is Kind.NUMERIC:
+        if grid.unit:
+            raise OptionError(
+                f"The grid of column {name!r} is {str(grid)!r}, but it holds numbers; give a "
+                "number, as 5 or 0.01."
+            )
+    elif kind in (Kind.DATE, Kind.DATETIME):
+        if not grid.unit:
+            raise OptionError(
+                f"The grid of column {name!r} is {str(grid)!r}, but it holds dates; give one of "
+                f"{', '.join(CALENDAR)}."
+            )
+        if kind is Kind.DATE and grid.unit in WITHIN_A_DAY:
+            raise OptionError(
+                f"The grid of column {name!r} is {grid.unit!r}, but it holds days; give 'day' or "
+                "longer."
+            )
+    else:
+        word = "unknown" if kind is None else kind.value
+        raise OptionError(
+            f"Column {name!r} is given a grid but is of kind {word!r}, whose cells have no ends "
+            "on a number line; leave the grid out."
+        )
+
+
+def suggest_grid(kind: Kind | None, values: pl.Series) -> Grid:
+    """Return a grid for a column whose ends would show more digits than a reader can use.
+
+    It is the largest power of ten, or unit of the calendar, of which a hundred fit between the
+    quartiles of the column: of all that the values could tell, no more than their order of
+    magnitude. Whole numbers and days have none, nor have values that lie on its lines anyway.
+    """
+    if kind is Kind.NUMERIC and not values.dtype.is_integer():
+        return _suggest_step(values)
+    if kind is Kind.DATETIME:
+        return _suggest_unit(values)
+    return NO_GRID
+
+
+def _suggest_step(values: pl.Series) -> Grid:
+    import polars as pl
+
+    from shoal.table.cells import on_lines
+
+    numbers = values.cast(pl.Float64).drop_nulls().drop_nans()
+    spread = _spread(numbers)
+    finite = numbers.filter(numbers.is_finite())
+    if not 0 < spread < float("inf") or bool((finite == finite.round(0)).all()):
+        return NO_GRID
+    power = Decimal(spread / _PARTS).adjusted()
+    largest = float(finite.abs().max() or 0.0)  # type: ignore[arg-type]  # a float column
+    if not _FINEST <= power <= _LARGEST or largest / 10.0**power >= 2**50:
+        return NO_GRID
+    step = Decimal(1).scaleb(power)
+    return NO_GRID if on_lines(finite, step) else Grid(step=step)
+
+
+def _suggest_unit(values: pl.Series) -> Grid:
+    import polars as pl
+
+    from shoal.table.cells import per_second
+
+    moments = values.drop_nulls()
+    seconds = moments.to_physical().cast(pl.Float64) / per_second(moments.dtype)
+    part = _spread(seconds) / _PARTS
+    fitting = [unit for unit, length in _SECONDS.items() if length <= part]
+    unit = fitting[-1] if fitting else "second"
+    short = unit if unit in _SECONDS and unit != "month" else "day"
+    if bool((seconds % _SECONDS[short] == 0).all()) and moments.dtype.time_zone is None:  # type: ignore[attr-defined]
+        return NO_GRID
+    return Grid(unit=unit)
+
+
+def _spread(numbers: pl.Series) -> float:
+    """Return the distance of the quartiles, or of wider quantiles if they are equal."""
+    for share in (0.25, 0.05, 0.0):
+        low, high = numbers.quantile(share, "lower"), numbers.quantile(1 - share, "higher")
+        if low is not None and high is not None and high > low:
+            return float(high - low)
+    return 0.0
