@@ -12,6 +12,7 @@ from pathlib import Path
 from benchmarks.algorithms.__main__ import report
 from benchmarks.beyond.page import write_page
 from benchmarks.common import RESULTS, load_json, raw_results
+from benchmarks.grid.__main__ import page as grid_page
 from benchmarks.init.__main__ import page as init_page
 from benchmarks.papers.__main__ import write_papers
 from benchmarks.peers.__main__ import page as peers_page
@@ -36,6 +37,8 @@ def redraw(folder: Path, *, figures: bool = True) -> None:
     (folder / "peers.md").write_text(peers, encoding="utf-8")
     init = init_page(load_json(raw_results("init") / "init.json.gz"))
     (folder / "init.md").write_text(init, encoding="utf-8")
+    grid = grid_page(load_json(raw_results("grid") / "grid.json.gz"))
+    (folder / "grid.md").write_text(grid, encoding="utf-8")
 
 
 if __name__ == "__main__":

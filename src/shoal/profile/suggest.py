@@ -20,7 +20,8 @@ from shoal.profile.together import compare_columns, count_singled_out, shorten
 from shoal.settings.files import Input
 from shoal.settings.job import Job, JobColumn
 from shoal.settings.job_file import format_job
-from shoal.table.schema import Role
+from shoal.table.grid import suggest_grid
+from shoal.table.schema import Kind, Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,6 +46,8 @@ class Suggestion:
             not counted.
         input: how the file was read, as far as it had to be found out; the job says so, and later
             runs need not find out again.
+        grids: steps that the intervals of a column could be widened to, where its values have
+            more digits than a reader can use.
     """
 
     columns: tuple[Guess, ...]
@@ -54,6 +57,7 @@ class Suggestion:
     n_rows: int = 0
     singled_out: int | None = None
     input: Input = field(default_factory=Input)
+    grids: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def unsure(self) -> tuple[str, ...]:
@@ -86,7 +90,16 @@ class Suggestion:
             "kinds": kinds,
             "orders": orders,
             "hierarchies": hierarchies,
+            "grid": {
+                guess.name: self.grids[guess.name] for guess in self.columns if self._on(guess)
+            },
         }
+
+    def _on(self, guess: Guess) -> bool:
+        """Tell whether the intervals of a column are to end on a grid."""
+        on_a_line = guess.kind in (Kind.NUMERIC, Kind.DATE, Kind.DATETIME)
+        is_quasi = guess.role is Role.QUASI_IDENTIFIER
+        return is_quasi and on_a_line and not guess.uses_hierarchy and guess.name in self.grids
 
     def replaced(self, guess: Guess) -> Suggestion:
         """Return the suggestion with another guess for one column."""
@@ -171,7 +184,10 @@ class Suggestion:
                 kind=guess.kind if is_quasi else None,
                 hierarchy=file if guess.uses_hierarchy else None,
                 order=guess.order if is_quasi else None,
+                grid=self.grids[guess.name] if self._on(guess) else None,
             )
+            if self._on(guess):
+                comments[f"columns.{guess.name}.grid"] = _GRID_COMMENT
             comments[f"columns.{guess.name}"] = self._comment(guess, file)
         job = Job(
             input=self.input,
@@ -230,6 +246,10 @@ class Suggestion:
         return "\n".join(lines)
 
 
+_GRID_COMMENT = (
+    "Intervals are widened to these lines, so that no end is somebody's exact value. A coarser\n"
+    'grid protects more; "none" shows exact ends.'
+)
 _K_COMMENT = (
     "Nobody stands out from fewer than k people. At least 2; 5 to 20 is common, more where the\n"
     "release is public or the data is delicate. 'shoal compare' shows what each k costs."
@@ -310,6 +330,7 @@ def suggest_job(
         n_rows=frame.height,
         singled_out=singled_out,
         input=source,
+        grids=_grids(frame, guesses),
     )
 
 
@@ -350,6 +371,15 @@ def _found_out(asked: Input, how: HowRead) -> Input:
         header=asked.header,
         decimal=asked.decimal or how.decimal,
     )
+
+
+def _grids(frame: pl.DataFrame, guesses: Sequence[Guess]) -> dict[str, str]:
+    """Return a grid for every column of numbers or dates that has one, whatever its role."""
+    found = {
+        guess.name: suggest_grid(guess.kind, frame.get_column(guess.name), whole=True)
+        for guess in guesses
+    }
+    return {name: str(grid) for name, grid in found.items() if grid}
 
 
 def _loose_numbers(frame: pl.DataFrame, markers: Sequence[str], decimal: str | None) -> list[str]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from shoal.release import Release
     from shoal.report.risk import Risk
     from shoal.report.sensitive import Groups, SensitiveFacts
+    from shoal.table.grid import Grid
 
 __all__ = ["columns", "groups", "loss", "risk", "sensitive"]
 
@@ -212,11 +213,19 @@ def columns(release: Release) -> str:
         f"for at least k = {release.k:,} rows of the original or for none, shares are rounded to "
         "whole per cents, and rows that were left out are in no bar.</p>"
     )
-    cards = "".join(_column(column) for column in release.facts.columns)
+    grids = release.schema.grids
+    cards = "".join(_column(column, grids[column.name]) for column in release.facts.columns)
     return f'{rule}{legend}<div class="grid ragged">{cards}</div>'
 
 
-def _column(column: ColumnFacts) -> str:
+def _on_grid(grid: Grid | None) -> str:
+    if not grid:
+        return ""
+    chosen = "chosen by default from the order of magnitude" if grid.by_default else "as asked"
+    return f" Ends are lines of a grid: {escape(str(grid))}, {chosen}."
+
+
+def _column(column: ColumnFacts, grid: Grid | None) -> str:
     strip = stacked(
         (
             ("bar", "as it was", column.kept),
@@ -235,7 +244,8 @@ def _column(column: ColumnFacts) -> str:
     return (
         f'<figure class="card"><h3>{escape(column.name)} <span class="soft">({column.kind}, '
         f"{per_cent(column.loss)} lost)</span></h3>{strip}"
-        f'<p class="note" style="margin:.5rem 0 .9rem">{spread}.</p>{picture}</figure>'
+        f'<p class="note" style="margin:.5rem 0 .9rem">{spread}.{_on_grid(grid)}</p>'
+        f"{picture}</figure>"
     )
 
 

@@ -214,29 +214,38 @@ def _check_fit(column: Column, grid: Grid) -> None:
         )
 
 
-def suggest_grid(kind: Kind | None, values: pl.Series) -> Grid:
+def suggest_grid(kind: Kind | None, values: pl.Series, *, whole: bool = False) -> Grid:
     """Return a grid for a column whose ends would show more digits than a reader can use.
 
     It is the largest power of ten, or unit of the calendar, of which a hundred fit between the
     quartiles of the column: of all that the values could tell, no more than their order of
-    magnitude. Whole numbers and days have none, nor have values that lie on its lines anyway.
+    magnitude. Values that lie on its lines anyway have none.
+
+    Args:
+        kind: of the column.
+        values: the column; of another type than its kind says it has no grid.
+        whole: whether whole numbers and days may have one, too.
     """
-    if kind is Kind.NUMERIC and not values.dtype.is_integer():
-        return _suggest_step(values)
-    if kind is Kind.DATETIME:
-        return _suggest_unit(values)
+    if kind is Kind.NUMERIC and values.dtype.is_numeric():
+        return _suggest_step(values, whole=whole)
+    if kind in (Kind.DATE, Kind.DATETIME) and values.dtype.is_temporal():
+        return _suggest_unit(values, whole=whole)
     return NO_GRID
 
 
-def _suggest_step(values: pl.Series) -> Grid:
+def _suggest_step(values: pl.Series, *, whole: bool) -> Grid:
     import polars as pl
 
     from shoal.table.cells import on_lines
 
+    if values.dtype.is_integer() and not whole:
+        return NO_GRID
     numbers = values.cast(pl.Float64).drop_nulls().drop_nans()
     spread = _spread(numbers)
     finite = numbers.filter(numbers.is_finite())
-    if not 0 < spread < float("inf") or bool((finite == finite.round(0)).all()):
+    if not 0 < spread < float("inf"):
+        return NO_GRID
+    if not whole and bool((finite == finite.round(0)).all()):
         return NO_GRID
     power = Decimal(spread / _PARTS).adjusted()
     largest = float(finite.abs().max() or 0.0)  # type: ignore[arg-type]  # a float column
@@ -246,20 +255,23 @@ def _suggest_step(values: pl.Series) -> Grid:
     return NO_GRID if on_lines(finite, step) else Grid(step=step)
 
 
-def _suggest_unit(values: pl.Series) -> Grid:
+def _suggest_unit(values: pl.Series, *, whole: bool) -> Grid:
     import polars as pl
 
     from shoal.table.cells import per_second
 
     moments = values.drop_nulls()
-    seconds = moments.to_physical().cast(pl.Float64) / per_second(moments.dtype)
+    days = moments.dtype == pl.Date
+    second = 1 if days else per_second(moments.dtype)
+    seconds = moments.to_physical().cast(pl.Float64) * (_SECONDS["day"] if days else 1 / second)
     part = _spread(seconds) / _PARTS
     fitting = [unit for unit, length in _SECONDS.items() if length <= part]
     unit = fitting[-1] if fitting else "second"
-    short = unit if unit in _SECONDS and unit != "month" else "day"
-    if bool((seconds % _SECONDS[short] == 0).all()) and moments.dtype.time_zone is None:  # type: ignore[attr-defined]
-        return NO_GRID
-    return Grid(unit=unit)
+    if days or (unit == "month" and bool((seconds % _SECONDS["day"] == 0).all())):
+        return Grid(unit=unit) if whole and unit == "month" else NO_GRID
+    # Moments that lie on its lines need no grid; a month is longer than a day, so it never is.
+    on_lines = unit != "month" and bool((seconds % _SECONDS[unit] == 0).all())
+    return NO_GRID if on_lines else Grid(unit=unit)
 
 
 def _spread(numbers: pl.Series) -> float:

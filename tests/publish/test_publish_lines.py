@@ -1,0 +1,141 @@
+"""Verification of grids, from published cells alone."""
+
+import datetime as dt
+from decimal import Decimal
+
+import polars as pl
+import pytest
+
+import shoal
+from shoal.errors import OptionError
+from shoal.publish.lines import GridPromise, cells_off_grid
+
+
+def holds(step, *cells):
+    return [GridPromise("x", step).holds(cell) for cell in cells]
+
+
+@pytest.mark.parametrize(
+    ("step", "cell"),
+    [
+        ("5", "[20-24]"),
+        ("5", "[-5 to 14]"),
+        ("5", "[20-25]"),
+        ("1", "23"),
+        ("0.01", "[23.41-23.42]"),
+        ("0.01", "[-1.5 to -1.49]"),
+        ("0.1", (0.3, 0.4)),
+        ("0.1", (Decimal("0.30"), Decimal("0.40"))),
+        ("5", (20, 24)),
+        ("powers of 10", "[10-99]"),
+        ("powers of 10", "[-99 to -10]"),
+        ("powers of 10", "[-99 to 9]"),
+        ("powers of 10", "[0.001-10]"),
+        ("powers of 10", "0"),
+        ("powers of 2", "1"),
+        ("powers of 2", "[0.125-0.5]"),
+        ("month", "[2024-02-01 to 2024-02-29]"),
+        ("week", "[2024-02-26 to 2024-03-03]"),
+        ("decade", "[2020-01-01 to 2029-12-31]"),
+        ("year", "[0001-01-01 to 9999-12-31]"),
+        ("day", "2024-02-29"),
+        ("hour", "[2024-02-29 13:00:00 to 2024-02-29 14:00:00]"),
+        ("hour", "[2024-02-29 13:30:00+05:30 to 2024-02-29 14:30:00+05:30]"),
+        ("day", "[2022-09-11 01:00:00-03:00 to 2022-09-12 00:00:00-03:00]"),
+        ("month", (dt.datetime(2024, 2, 1), dt.datetime(2024, 4, 1))),
+        ("month", (dt.datetime(9999, 12, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999999))),
+        ("month", (dt.date(2024, 2, 1), dt.date(2024, 2, 29))),
+        ("month", ("2024-02-01T00:00:00.000000", "2024-03-01T00:00:00.000000")),
+        ("5", None),
+        ("5", "*"),
+        ("5", ""),
+        ("5", (None, None)),
+        ("5", '"[20-24]"'),
+        ("1", "'-5"),
+    ],
+)
+def test_ends_on_lines_are_found_to_be_so(step, cell):
+    assert holds(step, cell) == [True]
+
+
+@pytest.mark.parametrize(
+    ("step", "cell"),
+    [
+        ("5", "23"),
+        ("5", "[21-24]"),
+        ("5", "[20-23]"),
+        ("5", "[24-20]"),
+        ("5", "20"),
+        ("0.01", "23.4178"),
+        ("0.01", "[23.41-23.4178]"),
+        ("0.01", "23.41"),
+        ("0.1", (0.30000000000000004, 0.4)),
+        ("powers of 10", "[20-99]"),
+        ("powers of 10", "[1-98]"),
+        ("powers of 10", "5"),
+        ("month", "[2024-02-02 to 2024-02-29]"),
+        ("month", "[2024-02-01 to 2024-02-28]"),
+        ("month", "2024-02-01"),
+        ("hour", "[2024-02-29 13:00:01 to 2024-02-29 14:00:00]"),
+        ("hour", "[2024-02-29 13:00:00 to 2024-02-29 13:59:59]"),
+        ("day", "[2024-02-29 13:00:00 to 2024-03-01 00:00:00]"),
+        ("5", "anything"),
+        ("5", ("20", "x")),
+        ("month", 5),
+        ("5", float("nan")),
+    ],
+)
+def test_ends_off_the_lines_are_found_to_be_so(step, cell):
+    assert holds(step, cell) == [False]
+
+
+def test_other_ways_to_write_an_interval_are_read():
+    promise = GridPromise("x", "5", ("{low}..{high}", "{low} … {high}"), "any")
+    assert [promise.holds(cell) for cell in ("20..24", "-5 … 4", "any", "[20-24]")] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_a_grid_without_a_rule_is_refused():
+    with pytest.raises(OptionError, match="no rule to verify the grid 'fortnight'"):
+        GridPromise("x", "fortnight")
+
+
+def test_rows_off_the_grid_are_told_for_text_bounds_and_structs():
+    promise = GridPromise("x", "5")
+    text = pl.Series("x", ["[20-24]", "[20-23]", None, "*"])
+    assert cells_off_grid(promise, [text]).to_list() == [False, True, False, False]
+    low, high = pl.Series("x_low", [20, 20, None]), pl.Series("x_high", [24, 23, None])
+    assert cells_off_grid(promise, [low, high]).to_list() == [False, True, False]
+    both = pl.DataFrame([low.alias("low"), high.alias("high")]).to_struct("x")
+    assert cells_off_grid(promise, [both]).to_list() == [False, True, False]
+    narrow = [
+        pl.Series("x_low", [0.3], dtype=pl.Float32),
+        pl.Series("x_high", [0.4], dtype=pl.Float32),
+    ]
+    assert cells_off_grid(GridPromise("x", "0.1"), narrow).to_list() == [False]
+
+
+def test_verify_counts_what_is_off_the_grid_and_says_which_column():
+    table = pl.DataFrame({"age": ["[20-24]"] * 3 + ["[25-28]"] * 3, "ill": list("abcabc")})
+    found = shoal.verify(table, 3, quasi_identifiers="age", grid={"age": 5})
+    assert not found.holds
+    check = found.checks[1]
+    assert (check.name, check.promised, check.measured) == ("grid of 'age'", 1.0, 0.5)
+    assert "Broken: every interval of 'age' ends on lines of its grid (5)" in check.sentence
+    assert (found.violating_groups, found.violating_rows) == (1, 3)
+    assert shoal.verify(table, 3, quasi_identifiers="age").holds
+    with_promise = shoal.verify(
+        table,
+        3,
+        quasi_identifiers="age",
+        sensitive="ill",
+        privacy=[shoal.LDiversity(3, kind="distinct")],
+        grid={"age": 5},
+    )
+    assert (with_promise.holds, with_promise.violating_groups) == (False, 1)
+    right = table.with_columns(pl.col("age").str.replace("28", "29"))
+    assert shoal.verify(right, 3, quasi_identifiers="age", grid={"age": "5"}).holds
