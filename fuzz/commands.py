@@ -155,7 +155,8 @@ FLAGS = (
     "--explanation", "--sampling-fraction", "--no-shuffle", "--dry-run", "--no-memory-check",
     "--quiet", "-q", "--debug", "--job", "-o", "--output", "--force", "--yes", "--rows",
     "--algorithms", "--measures", "--list-missing", "--data", "--column", "--groups", "--nonsense",
-    "-z", "--K", "--help", "--strict", "--json", "--mask", "--keep", "--levels", "--fanout",
+    "-z", "--K", "--help", "--strict", "--json", "--grid", "--no-grid", "--mask", "--keep",
+    "--levels", "--fanout",
 )  # fmt: skip
 
 

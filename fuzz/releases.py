@@ -97,7 +97,9 @@ def _in_memory(case: Case, folder: Path) -> Outcome:
 
 
 def _cells(case: Case, published: Published, labels: list[int] | None) -> list[str]:
-    if labels is None or case.options["algorithm"] == "incognito":
+    # On a grid intervals are wider than their groups: they must cover them.
+    on_grid = case.options.get("default_grid", True)
+    if labels is None or on_grid or case.options["algorithm"] == "incognito":
         return not_from_rows(case, published)
     return wrong_cells(case, published, labels)
 

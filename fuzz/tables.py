@@ -133,6 +133,8 @@ def make_case(seed: str, algorithms: tuple[str, ...], measures: tuple[str, ...])
             column.kind = "flat"  # an ordered dictionary is no order to other libraries
     case.privacy = _privacy(rng, case)
     case.options = _options(rng, algorithm, measures, case)
+    # A chance of its own, so that a seed makes the table that it always made.
+    case.options["default_grid"] = random.Random(f"grid {seed}").random() < 0.5
     _fit_format(rng, case)
     return case
 

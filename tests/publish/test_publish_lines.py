@@ -104,19 +104,19 @@ def test_a_grid_without_a_rule_is_refused():
         GridPromise("x", "fortnight")
 
 
+def off(step, *columns):
+    return cells_off_grid(GridPromise("x", step), pl.DataFrame(columns)).tolist()
+
+
 def test_rows_off_the_grid_are_told_for_text_bounds_and_structs():
-    promise = GridPromise("x", "5")
     text = pl.Series("x", ["[20-24]", "[20-23]", None, "*"])
-    assert cells_off_grid(promise, [text]).to_list() == [False, True, False, False]
+    assert off("5", text) == [False, True, False, False]
     low, high = pl.Series("x_low", [20, 20, None]), pl.Series("x_high", [24, 23, None])
-    assert cells_off_grid(promise, [low, high]).to_list() == [False, True, False]
+    assert off("5", low, high) == [False, True, False]
     both = pl.DataFrame([low.alias("low"), high.alias("high")]).to_struct("x")
-    assert cells_off_grid(promise, [both]).to_list() == [False, True, False]
-    narrow = [
-        pl.Series("x_low", [0.3], dtype=pl.Float32),
-        pl.Series("x_high", [0.4], dtype=pl.Float32),
-    ]
-    assert cells_off_grid(GridPromise("x", "0.1"), narrow).to_list() == [False]
+    assert off("5", both) == [False, True, False]
+    narrow = [pl.Series(name, [end], dtype=pl.Float32) for name, end in (("l", 0.3), ("h", 0.4))]
+    assert off("0.1", *narrow) == [False]
 
 
 def test_verify_counts_what_is_off_the_grid_and_says_which_column():

@@ -125,6 +125,7 @@ def test_verification_reaches_nothing_of_what_makes_a_release():
         "shoal.publish",
         "shoal.publish.cells",
         "shoal.publish.cleaning",
+        "shoal.publish.lines",
         "shoal.publish.predicates",
         "shoal.publish.verify",
     }

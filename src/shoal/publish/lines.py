@@ -17,7 +17,9 @@ from shoal.errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
 __all__ = ["GridPromise", "cells_off_grid"]
 
@@ -75,6 +77,15 @@ class GridPromise:
         if not isinstance(cell, str):
             return self._are_lines([(cell, cell)])
         return self._are_lines([(cell, cell), *self._ends(cell)])
+
+    def verdict(self, off: NDArray[np.bool_]) -> tuple[float, bool, str]:
+        """Return the share of rows on the grid, whether all are, and that in words."""
+        kept = not off.any()
+        words = (
+            f"{'Holds' if kept else 'Broken'}: every interval of {self.name!r} ends on lines of "
+            f"its grid ({self.step}), not on values of the table."
+        )
+        return 1.0 - float(off.sum()) / max(len(off), 1), kept, words
 
     def _ends(self, text: str) -> list[Ends]:
         """Return all ways to read a text as an interval."""
@@ -174,10 +185,11 @@ class GridPromise:
         return (day.day == 1 and since % months == 0) or day == date.min
 
 
-def cells_off_grid(promise: GridPromise, columns: list[pl.Series]) -> pl.Series:
+def cells_off_grid(promise: GridPromise, cells_of: pl.DataFrame) -> NDArray[np.bool_]:
     """Return which rows of a column, or of its two bounds, have a cell that is off the grid."""
     import polars as pl
 
+    columns = cells_of.get_columns()
     if len(columns) == 1 and columns[0].dtype == pl.Struct:
         columns = columns[0].struct.unnest().select("low", "high").get_columns()
     # Narrow floats have short texts, and long numbers.
@@ -194,7 +206,7 @@ def cells_off_grid(promise: GridPromise, columns: list[pl.Series]) -> pl.Series:
     found = table.join(
         judged, on=table.columns, how="left", nulls_equal=True, maintain_order="left"
     )
-    return found.get_column("off")
+    return found.get_column("off").to_numpy()
 
 
 def _ends_time(moment: datetime) -> bool:

@@ -180,6 +180,7 @@ def verify_table(
 
     from shoal.publish.cells import number_groups, pack_rows, read_cells
     from shoal.publish.cleaning import clean_missing
+    from shoal.publish.lines import cells_off_grid
 
     size = _check_k(k)
     table = to_polars(frame)
@@ -228,9 +229,9 @@ def verify_table(
             checks.append(check)
             violated |= ~holds
     for grid in grids:
-        check, off = _check_grid(grid, table)
-        checks.append(check)
-        if not check.holds:
+        off = cells_off_grid(grid, table.select(columns_needed(table.columns, [grid.name])))
+        checks.append(Check(f"grid of {grid.name!r}", 1.0, *grid.verdict(off)))
+        if off.any():
             groups, again = number_groups(packed)
             bad = np.bincount(groups, weights=off, minlength=len(again)) > 0
             # Without promises the sizes stand in no order, so what is too small is told anew.
@@ -262,27 +263,6 @@ def _check_group_size(k: int, smallest: int) -> Check:
             f"least {_count(k - 1, 'other')}; the smallest group has {_count(smallest, 'row')}."
         ),
     )
-
-
-def _check_grid(grid: GridPromise, table: pl.DataFrame) -> tuple[Check, NDArray[np.float64]]:
-    """Judge whether the intervals of a column end on lines; the number is the share that do."""
-    import numpy as np
-
-    from shoal.publish.lines import cells_off_grid
-
-    names = columns_needed(table.columns, [grid.name])
-    off = cells_off_grid(grid, [table.get_column(name) for name in names]).to_numpy()
-    kept = not off.any()
-    return Check(
-        name=f"grid of {grid.name!r}",
-        promised=1.0,
-        measured=1.0 - float(np.count_nonzero(off)) / max(len(off), 1),
-        holds=kept,
-        sentence=(
-            f"{'Holds' if kept else 'Broken'}: every interval of {grid.name!r} ends on lines of "
-            f"its grid ({grid.step}), not on values of the table."
-        ),
-    ), off.astype(np.float64)
 
 
 def _check_promise(
