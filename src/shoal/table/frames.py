@@ -108,6 +108,8 @@ def back_from_polars(published: pl.DataFrame, like: Any, kept: Sequence[str]) ->
 
 
 def _to_pandas(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
+    import numpy as np
+
     frame = published.to_pandas()
     for column in published.get_columns():  # floats do not hold every whole number
         if column.dtype.is_integer() and column.null_count() and column.name not in kept:
@@ -120,7 +122,7 @@ def _to_pandas(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
             import pyarrow as pa
 
             frame[name] = dtype.__from_arrow__(pa.chunked_array([cells.to_arrow()]))
-        elif hasattr(dtype, "kind") and dtype.kind == "O":
+        elif isinstance(dtype, np.dtype) and dtype.kind == "O":
             # a Series keeps Python objects as they are; an array would be taken for text
             frame[name] = type(like[name])(cells.to_list(), dtype=object)
         elif hasattr(dtype, "categories"):
