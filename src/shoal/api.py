@@ -57,6 +57,7 @@ def anonymize(
     privacy: Any = (),
     weights: Mapping[str, float] | None = None,
     grid: Mapping[str, Any] | str | None = None,
+    scale: Mapping[str, str] | None = None,
     default_grid: bool = True,
     max_suppression: float = 0.0,
     missing: str = "category",
@@ -93,6 +94,9 @@ def anonymize(
         grid: lines that the intervals of a column end on, so that no end is somebody's exact
             value: a step (``{"age": 5, "lon": 0.01}``), a unit of the calendar (``"month"``) or
             ``"powers of 10"``. ``"none"`` is none, for a column or for all.
+        scale: what the search takes a wide interval of numbers or dates to cost: its share of
+            the "range" (the default), of the people that it covers ("rank"), or of the range
+            without outliers ("trimmed").
         default_grid: False leaves the ends of floats, decimals and datetimes as they are where
             ``grid`` says nothing about them; otherwise they get a fine grid.
         max_suppression: share of rows that may be left out as outliers.
@@ -133,6 +137,7 @@ def anonymize(
         privacy=privacy,
         weights=weights,
         grid=grid,
+        scale=scale,
         default_grid=default_grid,
         max_suppression=max_suppression,
         missing=missing,
@@ -166,6 +171,7 @@ def refine(
     privacy: Any = (),
     weights: Mapping[str, float] | None = None,
     grid: Mapping[str, Any] | str | None = None,
+    scale: Mapping[str, str] | None = None,
     default_grid: bool = True,
     missing: str = "category",
     seed: int | None = None,
@@ -202,6 +208,7 @@ def refine(
         privacy: promises beyond k.
         weights: as in `anonymize`.
         grid: as in `anonymize`.
+        scale: as in `anonymize`.
         default_grid: as in `anonymize`.
         missing: as in `anonymize`.
         seed: makes the run reproducible; keep it secret.
@@ -234,6 +241,7 @@ def refine(
         privacy=privacy,
         weights=weights,
         grid=grid,
+        scale=scale,
         default_grid=default_grid,
         missing=missing,
         seed=seed,

@@ -126,6 +126,7 @@ def _columns(before: Mapping[str, JobColumn], asked: Said) -> dict[str, JobColum
     says about a quasi-identifier is void once a flag gives it another role.
     """
     from shoal.settings.job import JobColumn
+    from shoal.table.scale import check_scale
     from shoal.table.schema import parse_kind, roles_of
 
     columns = dict(before)
@@ -142,6 +143,7 @@ def _columns(before: Mapping[str, JobColumn], asked: Said) -> dict[str, JobColum
         "order": lambda _, text: tuple(parse_names([text])),
         "weight": _number,
         "grid": lambda _, text: text.strip(),
+        "scale": lambda name, text: check_scale(text.strip(), column=name),
     }
     for row in OPTIONS.values():
         if row.detail is None or row.flag is None:

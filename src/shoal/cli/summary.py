@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from shoal.facts import ColumnFacts
     from shoal.publish.verify import Verification
     from shoal.release import Release
     from shoal.scores import Scores
@@ -40,7 +41,11 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
         facts.add_row("Loss", _distance_from_best(release.gap))
     _print_title(console, title)
     console.print(facts)
-    _print_losses(console, release.scores.by_column.get("ncp", {}))
+    people = {each.name: each.covered for each in release.facts.columns}
+    _print_losses(console, release.scores.by_column.get("ncp", {}), people)
+    for each in release.facts.columns:
+        if each.stretched:
+            console.print(_stretched(each), markup=False, soft_wrap=True)
     console.print()
     _print_checks(console, verification)
     console.print(f"\n{_meaning(verification, len(release.schema.quasi_identifiers))}")
@@ -128,7 +133,21 @@ def _add_risk(facts: Table, verification: Verification) -> None:
     )
 
 
-def _print_losses(console: Console, columns: Mapping[str, float]) -> None:
+def _stretched(column: ColumnFacts) -> str:
+    from shoal.spoken import safe_text
+
+    return (
+        f"Note: a few values far away stretch the range of {safe_text(column.name)!r}. Its "
+        f"intervals are {column.loss:.1%} of the range but cover {column.covered:.1%} of the "
+        "people: count that in the search with --scale COLUMN=rank or COLUMN=trimmed."
+    )
+
+
+def _print_losses(
+    console: Console,
+    columns: Mapping[str, float],
+    people: Mapping[str, float | None] | None = None,
+) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -138,11 +157,14 @@ def _print_losses(console: Console, columns: Mapping[str, float]) -> None:
     table.add_column(overflow="fold")
     table.add_column(justify="right", no_wrap=True)
     table.add_column(style="cyan", no_wrap=True)
+    table.add_column(style="dim", no_wrap=True)
     from shoal.spoken import safe_text
 
     block = "█" if console.encoding.startswith("utf") else "#"
     for name, loss in columns.items():
-        table.add_row(Text(safe_text(name)), f"{loss:.1%}", block * round(loss * _BAR))
+        covered = (people or {}).get(name)
+        beside = "" if covered is None else f"covers {covered:.1%} of the people"
+        table.add_row(Text(safe_text(name)), f"{loss:.1%}", block * round(loss * _BAR), beside)
     console.print("\nDetail lost per column (0 % is exact, 100 % is suppressed)", style="bold")
     console.print(table)
 

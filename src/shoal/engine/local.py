@@ -37,6 +37,7 @@ from shoal.table.frames import DisposableTable, to_polars
 from shoal.table.grid import settle_grids
 from shoal.table.infer import infer_kinds
 from shoal.table.partition import SUPPRESSED, Partition
+from shoal.table.scale import rescaled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,7 +129,7 @@ class LocalEngine:
         kept = _rows_to_publish(whole, request)
         _check_promises(whole if len(kept) == whole.n_rows else whole.take(kept), request.privacy)
         rows = rng.permutation(kept)
-        searched = whole.take(rows)
+        searched = rescaled(whole, schema).take(rows)
         model = CostModel.bind(measure, searched, pick_target(searched, request.measure_options))
         allowed = int(request.max_suppression * whole.n_rows)
         run = Run(

@@ -16,8 +16,15 @@ import numpy as np
 
 from shoal.facts.bars import Bar, compare_bars
 from shoal.measure.base import Grouped
-from shoal.publish.loss import ordered_sum, public_scores, published_loss
+from shoal.publish.loss import (
+    covered_shares,
+    is_stretched,
+    ordered_sum,
+    public_scores,
+    published_loss,
+)
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures
+from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,6 +66,8 @@ class ColumnFacts:
         name: the column.
         kind: its kind.
         loss: mean loss per published cell, 0 (exact) to 1 (all hidden).
+        covered: of numbers and dates, the mean share of the people that a published interval
+            covers; None for others, and for means and medians.
         kept: share of cells that are as they were.
         generalised: share of cells that were made coarser.
         suppressed: share of cells that tell nothing any more.
@@ -74,6 +83,12 @@ class ColumnFacts:
     suppressed: float
     spread: tuple[tuple[str, float], ...]
     bars: tuple[Bar, ...]
+    covered: float | None = None
+
+    @property
+    def stretched(self) -> bool:
+        """Whether the column loses far more for its people than its range says."""
+        return is_stretched(self.loss, self.covered)
 
 
 @dataclass(frozen=True)
@@ -146,6 +161,8 @@ def _column(
         before = np.bincount(
             attribute.codes[partition.labels >= 0], minlength=attribute.size + 1
         ).astype(np.int64)
+    hidden = style.numeric in ("mean", "median") and attribute.kind is Kind.NUMERIC
+    shares = covered_shares(attribute, closures, sizes.astype(np.float64))
     return ColumnFacts(
         name=attribute.name,
         kind=attribute.kind.value,
@@ -157,6 +174,7 @@ def _column(
         bars=compare_bars(
             attribute, closures, sizes, before, k=k, style=style, published=published
         ),
+        covered=None if shares is None or hidden else ordered_sum(shares * sizes) / n_rows,
     )
 
 

@@ -27,15 +27,19 @@ from shoal.table.schema import Kind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from shoal.recode import Style
     from shoal.table.closure import Closures
     from shoal.table.encode import Attribute, EncodedTable
     from shoal.table.partition import Partition
 
-__all__ = ["ordered_sum", "public_scores", "published_loss"]
+__all__ = ["covered_shares", "is_stretched", "ordered_sum", "public_scores", "published_loss"]
 
 _DIGITS = 6
 _HUGE = 1e300
+_FAR = 0.1
+_MEASURED = (Kind.NUMERIC, Kind.DATE, Kind.DATETIME)
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -50,7 +54,65 @@ def published_loss(table: EncodedTable, number: int, closures: Closures, n_group
     return NCP().form(attribute, None, table).cost(closures)[:n_groups]
 
 
-def _of_intervals(attribute: Attribute, closures: IntervalClosures, n_groups: int) -> Floats:
+def covered_shares(attribute: Attribute, closures: Closures, rows: Floats) -> Floats | None:
+    """Return which share of the people each group's interval covers, from published cells alone.
+
+    Every published row counts evenly over its own interval. A cell that is one value, or missing,
+    hides nothing (0); one that tells nothing covers all (1). None if the column has no intervals
+    of numbers or dates.
+    """
+    if not isinstance(closures, IntervalClosures) or attribute.kind not in _MEASURED:
+        return None
+    n_groups = len(rows)
+    assert attribute.positions is not None
+    everything = closures.everything[:n_groups]
+    start, stop, shown = _ends(attribute, closures, n_groups)
+    # Whole numbers and days fill the gap to the next one, as cells that hold their ends do.
+    whole = bool(np.all(attribute.positions == np.floor(attribute.positions)))
+    if whole if attribute.cells is None else attribute.cells.closed:
+        stop = stop + 1.0
+    share = np.where(everything, 1.0, 0.0)
+    wanted = shown & ~closures.single()[:n_groups]
+    if wanted.any():
+        order = np.lexsort((rows[shown], stop[shown], start[shown]))
+        pieces = (start[shown][order], stop[shown][order], rows[shown][order])
+        inside = _mass_between(*pieces, start[wanted], stop[wanted])
+        share[wanted] = np.clip(inside / max(ordered_sum(rows[shown]), 1.0), 0.0, 1.0)
+    return share
+
+
+def _mass_between(start: Floats, stop: Floats, rows: Floats, low: Floats, high: Floats) -> Floats:
+    """Return the rows between two ends if those of a piece are spread evenly over it."""
+    wide = stop > start
+    zero = float(start.min())
+
+    def below(x: Floats) -> Floats:
+        total = np.zeros(len(x))
+        slope = rows[wide] / (stop[wide] - start[wide])
+        for ends, sign in ((start[wide], 1.0), (stop[wide], -1.0)):
+            order = np.argsort(ends, kind="stable")
+            at = np.searchsorted(ends[order], x, side="right")
+            slopes = np.append(0.0, np.cumsum(slope[order]))[at]
+            moments = np.append(0.0, np.cumsum((slope * (ends - zero))[order]))[at]
+            total += sign * (slopes * (x - zero) - moments)
+        return total
+
+    points = np.append(0.0, np.cumsum(rows[~wide]))
+    at = start[~wide]  # sorted, as all pieces are
+    on = points[np.searchsorted(at, high, side="right")] - points[np.searchsorted(at, low)]
+    between: Floats = below(high) - below(low) + on
+    return between
+
+
+def is_stretched(loss: float, covered: float | None) -> bool:
+    """Return whether a column loses far more for its people than its range says."""
+    return covered is not None and covered >= 3 * loss and covered - loss >= _FAR
+
+
+def _ends(
+    attribute: Attribute, closures: IntervalClosures, n_groups: int
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Return where the published intervals begin and end, and which groups show one."""
     everything = closures.everything[:n_groups]
     low, high = closures.low[:n_groups], closures.high[:n_groups]
     shown = ~everything & (low < attribute.size)
@@ -64,6 +126,12 @@ def _of_intervals(attribute: Attribute, closures: IntervalClosures, n_groups: in
         start[shown], stop[shown] = attribute.positions[low[shown]], upper[high[shown]]
     if max(np.abs(start).max(initial=0), np.abs(stop).max(initial=0)) > _HUGE:
         start, stop = start / 4, stop / 4  # the range could exceed the largest float
+    return start, stop, shown
+
+
+def _of_intervals(attribute: Attribute, closures: IntervalClosures, n_groups: int) -> Floats:
+    everything = closures.everything[:n_groups]
+    start, stop, shown = _ends(attribute, closures, n_groups)
     span = stop[shown].max(initial=-np.inf) - start[shown].min(initial=np.inf)
     width = stop - start
     return np.where(everything, 1.0, np.where(shown & (span > 0), width / (span or 1.0), 0.0))
@@ -90,13 +158,16 @@ def public_scores(
 ) -> Scores:
     """Return ncp and suppression, with their columns, from the published cells alone.
 
+    ``by_column["covered"]`` tells of columns of numbers and dates which share of the people a
+    published interval covers on average: ncp is a share of the range, which outliers stretch.
+
     Rows that were left out count as fully generalised, as in every measure. NaN stands for what
     the published cells do not tell.
     """
     rows = partition.sizes.astype(np.float64)
     hidden = style.numeric in ("mean", "median")
     names = [attribute.name for attribute in table.attributes]
-    by_column: dict[str, dict[str, float]] = {"ncp": {}, "suppression": {}}
+    by_column: dict[str, dict[str, float]] = {"ncp": {}, "suppression": {}, "covered": {}}
     for number, (attribute, closed) in enumerate(zip(table.attributes, closures, strict=True)):
         stated = not (hidden and attribute.kind is Kind.NUMERIC)
         exact = Suppression().form(attribute, None, table)
@@ -104,6 +175,9 @@ def public_scores(
             "ncp": published_loss(table, number, closed, partition.n_groups),
             "suppression": exact.cost(closed)[: partition.n_groups],
         }
+        covered = covered_shares(attribute, closed, rows)
+        if covered is not None:
+            losses["covered"] = covered
         for measure, loss in losses.items():
             total = ordered_sum(loss * rows) + partition.n_suppressed
             by_column[measure][attribute.name] = (
@@ -113,5 +187,6 @@ def public_scores(
     values = {
         measure: round(float(np.average([columns[n] for n in names], weights=weights)), _DIGITS)
         for measure, columns in by_column.items()
+        if measure != "covered"
     }
     return Scores(values, by_column)

@@ -29,6 +29,9 @@ _PACKAGES = ("shoal", "numpy", "numba", "polars")
 _NEVER = frozenset({"seed", "orders", "hierarchies"})
 
 
+_LINES = ("numeric", "date", "datetime")
+
+
 def build_certificate(
     release: Release, input_hmac: str | None = None, output_sha256: str | None = None
 ) -> dict[str, Any]:
@@ -58,6 +61,7 @@ def build_certificate(
                 "kind": None if column.kind is None else column.kind.value,
                 "weight": column.weight,
                 "grid": None if not column.grid else _grid(column.grid),
+                "scale": column.scale if column.kind in _LINES else None,
                 "hierarchy_height": (
                     None if column.hierarchy is None else column.hierarchy.tree_height
                 ),

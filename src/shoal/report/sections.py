@@ -179,7 +179,8 @@ def loss(release: Release) -> str:
         + figure(
             "Loss per column",
             of_columns,
-            "0 % is an exact value in every row, 100 % tells nothing any more.",
+            "0 % is an exact value in every row, 100 % tells nothing any more. Of numbers and "
+            "dates it is the share of the range; the share of the people is on their cards below.",
         )
         + figure(
             "Which columns pay in which groups",
@@ -218,6 +219,22 @@ def columns(release: Release) -> str:
     return f'{rule}{legend}<div class="grid ragged">{cards}</div>'
 
 
+def _people(column: ColumnFacts) -> str:
+    """Return which share of the people an interval covers, beside its share of the range."""
+    if column.covered is None:
+        return ""
+    text = (
+        f"An interval is {per_cent(column.loss)} of the range and covers "
+        f"{per_cent(column.covered)} of the people, on average."
+    )
+    if column.stretched:
+        text += (
+            " <b>The range is stretched by a few values far away</b>, so the share of the people "
+            "says more. The scale <i>rank</i> or <i>trimmed</i> makes the search count it."
+        )
+    return f'<p class="note" style="margin:.5rem 0 0">{text}</p>'
+
+
 def _on_grid(grid: Grid | None) -> str:
     if not grid:
         return ""
@@ -244,6 +261,7 @@ def _column(column: ColumnFacts, grid: Grid | None) -> str:
     return (
         f'<figure class="card"><h3>{escape(column.name)} <span class="soft">({column.kind}, '
         f"{per_cent(column.loss)} lost)</span></h3>{strip}"
+        f"{_people(column)}"
         f'<p class="note" style="margin:.5rem 0 .9rem">{spread}.{_on_grid(grid)}</p>'
         f"{picture}</figure>"
     )

@@ -11,6 +11,7 @@ from shoal.errors import OptionError, did_you_mean
 from shoal.settings.files import INPUT_OPTIONS, Input, Output
 from shoal.settings.request import COLUMN_OPTIONS, OPTIONS, Request
 from shoal.table.grid import parse_grid
+from shoal.table.scale import check_scale
 from shoal.table.schema import Kind, Role, parse_kind, parse_role
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class JobColumn:
         weight: how much a loss in it counts.
         order: its values from low to high, when it is ordinal.
         grid: the step that its intervals are widened to: a number or a word.
+        scale: what the search takes a wide interval to cost: range, rank or trimmed.
     """
 
     role: Role | None = None
@@ -50,13 +52,14 @@ class JobColumn:
     weight: float = 1.0
     order: tuple[str, ...] | None = None
     grid: str | float | None = None
+    scale: str | None = None
 
     def __post_init__(self) -> None:
         """Read what was given as text.
 
         Raises:
             RoleError: there is no such role.
-            OptionError: there is no such kind or grid.
+            OptionError: there is no such kind, grid or scale.
         """
         given: dict[str, Any] = vars(self)
         read: dict[str, Callable[[Any], Any]] = {
@@ -70,6 +73,8 @@ class JobColumn:
                 object.__setattr__(self, name, convert(given[name]))
         if self.grid is not None:
             parse_grid(self.grid, column="of a job")
+        if self.scale is not None:
+            check_scale(self.scale, column="of a job")
 
 
 class Job:

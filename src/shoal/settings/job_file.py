@@ -17,6 +17,7 @@ from shoal.limits import read_side_file
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
 from shoal.settings.job import JOB_OPTIONS, MODELS, TABLE, Job, JobColumn, is_open
 from shoal.table.grid import parse_grid
+from shoal.table.scale import check_scale
 from shoal.table.schema import Role, parse_kind, parse_role
 
 if TYPE_CHECKING:
@@ -154,7 +155,15 @@ class _Reader:
             weight=1.0 if weight is None else weight,
             order=self.order(table, place),
             grid=self.grid(table, name, place),
+            scale=self.scale(table, name, place),
         )
+
+    def scale(self, table: dict[str, Any], name: str, place: str) -> str | None:
+        value = self.text(table, "scale", place)
+        try:
+            return None if value is None else check_scale(value, column=name)
+        except OptionError as error:
+            raise JobError(f"In {self.at(place)}: {error}") from None
 
     def grid(self, table: dict[str, Any], name: str, place: str) -> str | float | None:
         value = table.get("grid")
@@ -307,6 +316,7 @@ def _job_lines(
             "weight": None if column.weight == 1.0 else column.weight,
             "order": column.order,
             "grid": column.grid,
+            "scale": column.scale,
         }
         yield from _table(f"[columns.{_key(name)}]", f"columns.{name}", values, comments)
 

@@ -169,6 +169,14 @@ class Request:
         detail="grid",
         flag=_detail("grid", "STEP", "age=5", "verify"),
     )
+    scale: Mapping[str, str] | None = option(
+        default=None,
+        help="What the search takes a wide interval to cost: its share of the range, of the people "
+        "(rank), or of the range without outliers (trimmed); may be repeated.",
+        functions=_BOTH,
+        detail="scale",
+        flag=_detail("scale", "SCALE", "born=rank"),
+    )
     default_grid: bool = option(
         default=True,
         check=truth,

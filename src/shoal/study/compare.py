@@ -328,6 +328,7 @@ def _digest_of(table: pl.DataFrame, schema: Schema) -> str:
             "order": column.order,
             "weight": column.weight,
             "grid": str(column.grid),
+            "scale": column.scale,
             "hierarchy": None if column.hierarchy is None else column.hierarchy.to_paths(),
         }
         sha.update(json.dumps(told, ensure_ascii=True).encode())

@@ -107,6 +107,8 @@ class Column:
     order: tuple[str, ...] | None = None
     grid: Grid | None = None
     """Lines that its intervals end on (`shoal.table.grid`); None if nothing was said."""
+    scale: str = "range"
+    """What the search takes a wide interval to cost (`shoal.table.scale`)."""
 
 
 @dataclass(frozen=True)
@@ -204,6 +206,7 @@ def build_schema(  # noqa: PLR0913 - every option about columns has its name
     orders: Mapping[str, Sequence[object]] | None = None,
     weights: Mapping[str, float] | None = None,
     grid: Mapping[str, object] | str | None = None,
+    scale: Mapping[str, object] | None = None,
 ) -> Schema:
     """Give every column of a table its role, and every quasi-identifier what it needs.
 
@@ -220,6 +223,7 @@ def build_schema(  # noqa: PLR0913 - every option about columns has its name
         orders: the values of ordinal columns, from low to high.
         weights: how much a loss in a column counts; 1 unless given.
         grid: lines that the intervals of a column end on (`shoal.table.grid`).
+        scale: how wide the search takes intervals to be (`shoal.table.scale`).
 
     Raises:
         RoleError: a column is unknown, occurs twice, has two roles or none, or there is no
@@ -227,6 +231,7 @@ def build_schema(  # noqa: PLR0913 - every option about columns has its name
         OptionError: a kind, hierarchy, order, weight or grid is wrong or contradicts another.
     """
     from shoal.table.grid import with_grids
+    from shoal.table.scale import with_scales
 
     table = _check_table(columns)
     given = {
@@ -245,6 +250,7 @@ def build_schema(  # noqa: PLR0913 - every option about columns has its name
         ("kinds", kinds),
         ("orders", orders),
         ("weights", weights),
+        ("scale", scale),
     ):
         _check_keys(option, mapping, table, qis)
     schema = Schema(
@@ -261,7 +267,7 @@ def build_schema(  # noqa: PLR0913 - every option about columns has its name
             for name in table
         )
     )
-    return with_grids(schema, grid)
+    return with_scales(with_grids(schema, grid), scale)
 
 
 def _as_names(names: Names, option: str) -> list[str]:

@@ -1,0 +1,110 @@
+"""The scale of a column for the search: what a wide interval is said to cost.
+
+A range is stretched by its outliers: one admission in 1987 makes a year of 2023 look narrow, and a
+search that counts shares of the range gives the year away. On the scale of ranks an interval costs
+the share of the people that it covers; on the trimmed one, the share of the range without the
+lowest and the highest hundredth of the people. Only the search looks at scales: what is published,
+and what measures say about it, is as on the plain range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shoal.errors import OptionError, did_you_mean
+from shoal.table.schema import Kind, Schema
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shoal.table.encode import Attribute, EncodedTable
+
+__all__ = ["RANGE", "SCALES", "check_scale", "rescaled", "with_scales"]
+
+RANGE = "range"
+SCALES = (RANGE, "rank", "trimmed")
+_TRIMMED = 0.01
+_KINDS = (Kind.NUMERIC, Kind.DATE, Kind.DATETIME)
+
+
+def check_scale(value: object, *, column: str) -> str:
+    """Return a scale, or raise an OptionError that lists them."""
+    if not isinstance(value, str) or value not in SCALES:
+        raise OptionError(
+            f"The scale of column {column!r} must be one of {', '.join(SCALES)}, not {value!r}."
+            f"{did_you_mean(str(value), SCALES)}"
+        )
+    return value
+
+
+def with_scales(schema: Schema, scale: Mapping[str, object] | None) -> Schema:
+    """Return the schema with the scales that were asked for; `build_schema` has checked names.
+
+    Raises:
+        OptionError: there is no such scale.
+    """
+    given = scale or {}
+    return Schema(
+        tuple(
+            replace(column, scale=check_scale(given[column.name], column=column.name))
+            if column.name in given
+            else column
+            for column in schema.columns
+        )
+    )
+
+
+def rescaled(table: EncodedTable, schema: Schema) -> EncodedTable:
+    """Return the table as the search shall see it; the codes stay as they are.
+
+    Raises:
+        OptionError: a column has a scale and no numbers or dates.
+    """
+    scales = {name: schema[name].scale for name in schema.quasi_identifiers}
+    if all(scale == RANGE for scale in scales.values()):
+        return table
+    return replace(
+        table, attributes=tuple(_rescaled(each, scales[each.name]) for each in table.attributes)
+    )
+
+
+def _rescaled(attribute: Attribute, scale: str) -> Attribute:
+    if scale == RANGE:
+        return attribute
+    if attribute.kind not in _KINDS:
+        raise OptionError(
+            f"Column {attribute.name!r} is given the scale {scale!r} but is of kind "
+            f"{attribute.kind.value!r}; scales are for numbers and dates."
+        )
+    position, cells = attribute.positions, attribute.cells
+    assert position is not None
+    counts = attribute.counts[: attribute.size].astype(np.float64)
+    upper = position if cells is None else cells.upper_positions
+    if scale == "rank":
+        after = np.cumsum(counts)
+        # A value lies in the middle of its people, so that alone it costs nothing.
+        low = high = after - counts / 2
+        if cells is not None:
+            low, high = after - counts, np.where(cells.exact, after - counts, after)
+    else:
+        low, high = _trimmed(position, upper, counts)
+    if cells is not None:
+        cells = replace(cells, upper_positions=high)
+    return replace(attribute, positions=low, cells=cells)
+
+
+def _trimmed(
+    position: NDArray[np.float64], upper: NDArray[np.float64], counts: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return positions moved to where all but a hundredth of the people on each side begin."""
+    share = np.cumsum(counts) / max(float(counts.sum()), 1.0)
+    first = int(np.searchsorted(share, _TRIMMED))
+    last = int(np.searchsorted(share, 1 - _TRIMMED))
+    if first >= min(last, len(position) - 1):
+        return position, upper
+    low, high = position[first], upper[min(last, len(position) - 1)]
+    return np.clip(position, low, high), np.clip(upper, low, high)
