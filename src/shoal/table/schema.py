@@ -249,8 +249,7 @@ def build_schema(  # noqa: PLR0913 - every option about columns has its name
         ("hierarchies", hierarchies),
         ("kinds", kinds),
         ("orders", orders),
-        ("weights", weights),
-        ("scale", scale),
+        *(("weights", weights), ("scale", scale)),
     ):
         _check_keys(option, mapping, table, qis)
     schema = Schema(
