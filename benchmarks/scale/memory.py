@@ -54,7 +54,7 @@ def measure(n_rows: int, source: str, target: str, folder: Path, options: Any) -
     table = census_file(n_rows, source, folder)
     release = folder / f"release.{target}"
     log = folder / "stages.json"
-    arguments = ["anonymize", str(table), "-o", str(release), "--k", options.k]
+    arguments = ["anonymize", str(table), "--replace", "-o", str(release), "--k", options.k]
     arguments += [*roles(), "--algorithm", options.algorithm, "--seed", "1"]
     command = [sys.executable, "-m", "benchmarks.scale.memory", "--child", str(log), *arguments]
     began = time.time()

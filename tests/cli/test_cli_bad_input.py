@@ -12,7 +12,7 @@ def attempt(shoal_runs, previous):
 
     def call(source, *arguments, k=3, roles=ROLES):
         # Quiet, so that a slow machine has no progress to report beside the error.
-        command = ["anonymize", source, "-o", previous, "--k", k, "--quiet"]
+        command = ["anonymize", source, "--replace", "-o", previous, "--k", k, "--quiet"]
         return shoal_runs(*command, *roles, *arguments)
 
     return call
@@ -45,7 +45,7 @@ def test_k_above_the_number_of_rows_cannot_be_promised(attempt, refused, table):
 
 
 def test_k_given_nowhere_is_asked_for(shoal_runs, refused, table, previous):
-    refused(shoal_runs("anonymize", table, "-o", previous, *ROLES), 2, "--k 10")
+    refused(shoal_runs("anonymize", table, "--replace", "-o", previous, *ROLES), 2, "--k 10")
 
 
 # columns

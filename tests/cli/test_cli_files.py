@@ -19,7 +19,16 @@ def reading(environment, previous):
     processes = []
 
     def start():
-        command = [sys.executable, "-m", "shoal", "anonymize", "-", "-o", str(previous)]
+        command = [
+            sys.executable,
+            "-m",
+            "shoal",
+            "anonymize",
+            "-",
+            "--replace",
+            "-o",
+            str(previous),
+        ]
         process = subprocess.Popen(
             [*command, "--k", "3", *ROLES],
             stdin=subprocess.PIPE,
@@ -81,7 +90,16 @@ def searching(environment, tmp_path, previous):
     frame = make_census(150_000, seed=1)
     frame.write_parquet(source)
     rest = ",".join(name for name in frame.columns if name not in ("age", "occupation"))
-    command = [sys.executable, "-m", "shoal", "anonymize", str(source), "-o", str(previous)]
+    command = [
+        sys.executable,
+        "-m",
+        "shoal",
+        "anonymize",
+        str(source),
+        "--replace",
+        "-o",
+        str(previous),
+    ]
     process = subprocess.Popen(
         [*command, "--k", "3", "--qi", "age,occupation", "--qi", rest],
         stdout=subprocess.PIPE,
@@ -155,7 +173,17 @@ def test_a_report_that_cannot_be_written_takes_the_table_with_it(
     blocked = tmp_path / "report.html"
     blocked.mkdir()
     outcome = shoal_runs(
-        "anonymize", table, "-o", previous, "--report", blocked, "--k", 3, "--quiet", *ROLES
+        "anonymize",
+        table,
+        "--replace",
+        "-o",
+        previous,
+        "--report",
+        blocked,
+        "--k",
+        3,
+        "--quiet",
+        *ROLES,
     )
     refused(outcome, 2, "is a folder")
 

@@ -15,13 +15,24 @@ def little_memory(monkeypatch):
 def test_a_run_that_would_not_fit_is_refused_before_it_starts(
     shoal_runs, refused, table, previous, little_memory
 ):
-    outcome = shoal_runs("anonymize", table, "-o", previous, "--k", 3, "--quiet", *ROLES)
+    outcome = shoal_runs(
+        "anonymize", table, "--replace", "-o", previous, "--k", 3, "--quiet", *ROLES
+    )
     refused(outcome, 2, "50 MB is available", "--no-memory-check", "--drop")
 
 
 def test_the_refusal_can_be_overruled(shoal_runs, table, previous, little_memory):
     outcome = shoal_runs(
-        "anonymize", table, "-o", previous, "--k", 3, "--quiet", "--no-memory-check", *ROLES
+        "anonymize",
+        table,
+        "--replace",
+        "-o",
+        previous,
+        "--k",
+        3,
+        "--quiet",
+        "--no-memory-check",
+        *ROLES,
     )
     assert outcome.status == 0, outcome.err
 
@@ -69,5 +80,5 @@ def test_a_column_without_a_role_is_found_before_any_row_is_read(
 ):
     source = tmp_path / "ragged.csv"
     source.write_text("age,zip\n1,2\n1,2,3\n", encoding="utf-8")
-    outcome = shoal_runs("anonymize", source, "-o", previous, "--k", 2, "--qi", "age")
+    outcome = shoal_runs("anonymize", source, "--replace", "-o", previous, "--k", 2, "--qi", "age")
     refused(outcome, 2, "'zip'", "role")

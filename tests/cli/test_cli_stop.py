@@ -64,7 +64,17 @@ def start(environment, census, previous):
 
         rest = [n for n in ADULT_COLUMNS if n not in (*QUASI.split(","), "salary")]
         command = [sys.executable, "-c", DRIVER, stage, "anonymize", str(census)]
-        command += ["-o", str(previous), "--k", "5", "--qi", QUASI, "--sensitive", "salary"]
+        command += [
+            "--replace",
+            "-o",
+            str(previous),
+            "--k",
+            "5",
+            "--qi",
+            QUASI,
+            "--sensitive",
+            "salary",
+        ]
         command += ["--drop", ",".join(rest), "--algorithm", "mondrian"]
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment

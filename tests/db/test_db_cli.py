@@ -76,7 +76,7 @@ def test_into_postgresql_only_when_the_table_may_be_replaced(source, server, dat
     assert (status, "exists; choose another table" in said) == (2, True)
     assert shoal_says(*command, "--if-exists", "replace")[0] == 0
     status, said = shoal_says(*command, "--if-exists", "maybe")
-    assert (status, "must be fail or replace" in said) == (2, True)
+    assert (status, "must be one of fail, replace" in said) == (2, True)
     no_secret_in(said)
     assert shoal.read_table(target).height == 40
 
@@ -95,11 +95,15 @@ def test_the_input_is_never_replaced_however_it_is_written(source, shoal_says):
     assert shoal.read_table(source).height == before.height
 
 
-def test_if_exists_is_about_databases(source, tmp_path, shoal_says):
-    status, said = shoal_says(
-        *("anonymize", source, "-o", tmp_path / "a.csv", "--if-exists", "fail", "--k", "4", *ROLES)
-    )
-    assert (status, "--if-exists is about tables of databases" in said) == (2, True)
+def test_a_file_that_exists_is_kept_unless_it_is_to_be_replaced(source, tmp_path, shoal_says):
+    target = tmp_path / "a.csv"
+    target.write_text("before")
+    command = ("anonymize", source, "-o", target, "--k", "4", *ROLES)
+    for more in ((), ("--if-exists", "fail")):
+        status, said = shoal_says(*command, *more)
+        assert (status, "exists; give another name, or --replace" in said) == (2, True)
+        assert target.read_text() == "before"
+    assert shoal_says(*command, "--replace")[0] == 0
 
 
 @pytest.mark.parametrize(

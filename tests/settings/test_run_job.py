@@ -3,6 +3,7 @@
 import json
 import pickle
 import threading
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -121,7 +122,7 @@ def test_a_job_that_cannot_run_leaves_everything_as_it_was(job, tmp_path, change
     (tmp_path / "safe.csv").write_text("previous")
     before = sorted(tmp_path.iterdir())
     with pytest.raises(error, match=message):
-        shoal.run_job(job.replaced(**changes))
+        shoal.run_job(job.replaced(**{"output": replace(job.output, replace=True)} | changes))
     assert sorted(tmp_path.iterdir()) == before
     assert (tmp_path / "safe.csv").read_text() == "previous"
 

@@ -8,6 +8,7 @@ import typer
 
 from shoal.cli import options as opt
 from shoal.cli.flags import Asked, PrivacyFlags, Reading, Writing, takes_flags
+from shoal.cli.json_summary import check_json, print_release_json
 
 __all__ = ["anonymize"]
 
@@ -31,6 +32,7 @@ def anonymize(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything, say what would be done, and stop.")
     ] = False,
+    as_json: opt.Json = False,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
 ) -> None:
@@ -50,6 +52,7 @@ def anonymize(
             "is who; use it for tests only.",
             err=True,
         )
+    check_json(as_json, wanted.output.table)
     if dry_run:
         from shoal.cli.plan import print_plan
 
@@ -59,7 +62,9 @@ def anonymize(
 
     with showing_progress(quiet=quiet) as progress:
         made = run_job(wanted, progress=noting_written(progress))
-    if not quiet:
+    if as_json:
+        print_release_json(made.release, made.files, list(made.notes))
+    elif not quiet:
         from shoal.cli.summary import print_release
         from shoal.settings.outputs import STREAM, name_of
 

@@ -48,6 +48,7 @@ def demo(
         table=str(folder / "adult_k10.csv"),
         certificate=str(folder / "certificate.json"),
         report=str(folder / "report.html"),
+        replace=True,  # it is ours: the folder of an earlier demo
     )
     outputs.check()
     kept = {*ADULT_QUASI_IDENTIFIERS, "salary"}

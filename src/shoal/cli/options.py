@@ -48,6 +48,10 @@ Debug = Annotated[
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress and no summary; errors still show.")
 ]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print the summary as JSON, and nothing else, to standard output."),
+]
 JobFile = Annotated[
     str | None,
     in_files("--job", help="A job file; options given here count more than it.", metavar="FILE"),

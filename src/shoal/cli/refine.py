@@ -9,6 +9,7 @@ import typer
 
 from shoal.cli import options as opt
 from shoal.cli.flags import Asked, PrivacyFlags, Reading, Writing, takes_flags
+from shoal.cli.json_summary import check_json, print_release_json
 from shoal.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from shoal.release import Release
     from shoal.settings.outputs import Outputs
 
 __all__ = ["refine"]
@@ -46,6 +48,7 @@ def refine(
     asked: Asked,
     promises: PrivacyFlags,
     reading: Reading,
+    as_json: opt.Json = False,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
 ) -> None:
@@ -56,13 +59,14 @@ def refine(
     """
     del debug
     from shoal.cli.settings import job_of
-    from shoal.inputs import note_input
+    from shoal.inputs import current_watch, note_input
     from shoal.io import is_database
     from shoal.settings.inputs import numeric_columns, read_as, read_input
-    from shoal.settings.outputs import Outputs
+    from shoal.settings.outputs import STREAM, Outputs, name_of
     from shoal.settings.request import OPTIONS, Request
 
     wanted = job_of(job, asked, promises=promises, source=source, reading=reading, writing=writing)
+    check_json(as_json, wanted.output.table)
     # What the job says about making groups does not apply: they are made.
     arguments = {
         name: value
@@ -80,7 +84,15 @@ def refine(
     frame = read_input(wanted.input, numeric=numeric_columns(arguments["kinds"]))
     said = read_as()
     labels = read_groups(groups, group_column, frame.height)
-    _refine(frame, labels, arguments, outputs, said, quiet=quiet)
+    release = _refine(frame, labels, arguments, outputs, said, quiet=quiet)
+    if as_json:
+        watch = current_watch()
+        print_release_json(release, outputs.files, [] if watch is None else watch.notes)
+    elif not quiet:
+        from shoal.cli.summary import print_release
+
+        title = f"Refined release of {name_of(outputs.source or STREAM)}"
+        print_release(release, title=title, stderr=outputs.to_stream)
 
 
 def _refine(
@@ -91,11 +103,10 @@ def _refine(
     said: dict[str, Any],
     *,
     quiet: bool,
-) -> None:
+) -> Release:
     import shoal
     from shoal.cli.run import note_written
     from shoal.progress import showing_progress, tell_if_compiling
-    from shoal.settings.outputs import STREAM, name_of
 
     with showing_progress(quiet=quiet) as progress:
         tell_if_compiling(progress)
@@ -104,11 +115,7 @@ def _refine(
         progress(0, release.n_published, "writing")
         release = outputs.write(release, input_hmac=outputs.input_hmac(lambda: frame))
         note_written()
-    if not quiet:
-        from shoal.cli.summary import print_release
-
-        title = f"Refined release of {name_of(outputs.source or STREAM)}"
-        print_release(release, title=title, stderr=outputs.to_stream)
+    return release
 
 
 def _ending_early(progress: Callable[[int, int, str], None]) -> Callable[[int, int, str], None]:

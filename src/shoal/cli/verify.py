@@ -8,6 +8,7 @@ import typer
 
 from shoal.cli import options as opt
 from shoal.cli.flags import Asked, PrivacyFlags, Reading, takes_flags
+from shoal.cli.json_summary import print_verification_json
 from shoal.errors import DataError, OptionError
 from shoal.inputs import current_watch
 
@@ -24,6 +25,7 @@ def verify(
     asked: Asked,
     promises: PrivacyFlags,
     reading: Reading,
+    as_json: opt.Json = False,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
 ) -> None:
@@ -34,6 +36,7 @@ def verify(
     del debug
     from shoal.cli.settings import job_of, release_of
     from shoal.settings.inputs import missing_texts
+    from shoal.settings.outputs import name_of
 
     wanted = job_of(job, asked, promises=promises, source=published, reading=reading)
     columns = wanted.schema_options()
@@ -71,11 +74,12 @@ def verify(
             Style.from_dict(wanted.style),
         ),
     )
-    if not quiet:
+    name = name_of(published)
+    if as_json:
+        print_verification_json(found, name)
+    elif not quiet:
         from shoal.cli.summary import print_verification
-        from shoal.settings.outputs import name_of
 
-        name = name_of(published)
         print_verification(
             found,
             title=f"{name}: every promise holds" if found.holds else f"{name}: DOES NOT HOLD",

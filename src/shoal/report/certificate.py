@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shoal.release import Release
     from shoal.table.grid import Grid
 
-__all__ = ["SCHEMA_VERSION", "build_certificate", "package_versions"]
+__all__ = ["SCHEMA_VERSION", "build_certificate", "package_versions", "plain_values"]
 
 SCHEMA_VERSION = 2
 """Grows when a key changes its meaning or disappears; new keys may appear without."""
@@ -91,7 +91,7 @@ def build_certificate(
         "warnings": list(release.warnings),
         "seconds": round(release.seconds),
     }
-    plain = _plain(certificate)
+    plain = plain_values(certificate)
     assert isinstance(plain, dict)
     return plain
 
@@ -120,12 +120,12 @@ def package_versions() -> dict[str, str | None]:
     return found
 
 
-def _plain(value: Any) -> Any:
+def plain_values(value: Any) -> Any:
     """Return only what JSON has: numbers of numpy become Python's, infinity becomes null."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): plain_values(each) for key, each in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [_plain(each) for each in value]
+        return [plain_values(each) for each in value]
     if hasattr(value, "item") and not isinstance(value, (str, bytes)):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

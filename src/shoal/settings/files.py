@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.errors import OptionError
-from shoal.settings.options import Flag, Option, check_all, option, rows_of, truth
+from shoal.settings.options import (
+    Flag,
+    Option,
+    check_all,
+    one_of,
+    option,
+    or_none,
+    rows_of,
+    truth,
+)
 
 __all__ = ["INPUT_OPTIONS", "OUTPUT_OPTIONS", "Input", "Output"]
 
@@ -153,9 +162,23 @@ class Output:
     )
     if_exists: str | None = option(
         default=None,
+        check=or_none(one_of("fail", "replace")),
+        help="If a file or the table of a database is already there: fail (the default) or "
+        "replace.",
+        flag=_file("--if-exists", on=("anonymize", "refine"), metavar="CHOICE"),
+    )
+    replace: bool = option(
+        default=False,
+        check=truth,
+        help="Replace what is already there; the same as --if-exists replace.",
+        flag=_file("--replace", on=("anonymize", "refine"), metavar=None),
+    )
+    log: str | None = option(
+        default=None,
         check=_text,
-        help="If the table is already in the database: fail or replace.",
-        flag=_file("--if-exists", on=("anonymize",), metavar="CHOICE"),
+        help="Add a line to this file for everything that happens; never a cell.",
+        path=True,
+        flag=_file("--log", on=("anonymize",)),
     )
     escape_formulas: bool = option(
         default=False,
@@ -201,6 +224,16 @@ class Output:
     def __post_init__(self) -> None:
         """Check the options."""
         check_all(self)
+        if self.replace and self.if_exists == "fail":
+            raise OptionError(
+                "replace says that what is there is replaced, and if_exists = 'fail' that it is "
+                "not; keep one of them."
+            )
+
+    @property
+    def replaces(self) -> bool:
+        """Whether what is already there is replaced."""
+        return self.replace or self.if_exists == "replace"
 
 
 INPUT_OPTIONS: dict[str, Option] = {row.name: row for row in rows_of(Input)}

@@ -61,6 +61,10 @@ class Outputs(Output):
         return {name: path for name, path in named.items() if path is not None}
 
     @property
+    def _choice(self) -> str:
+        return "replace" if self.replaces else "fail"
+
+    @property
     def to_stream(self) -> bool:
         """Whether standard output receives something."""
         return STREAM in self.files.values()
@@ -81,10 +85,6 @@ class Outputs(Output):
         else:
             refuse_almost_url(self.table)
             detect_format(self.table, self.format)
-            if self.if_exists is not None:
-                raise OptionError(
-                    "--if-exists is about tables of databases; a file is always replaced."
-                )
         self._check_report()
         self._check_secret()
         check_files(
@@ -93,14 +93,32 @@ class Outputs(Output):
                 "the table": None if is_database(self.table) else self.table,
                 "the certificate": self.certificate,
                 "the report": self.report,
+                "the log": self.log,
             },
         )
+        self._refuse_existing()
+
+    def _refuse_existing(self) -> None:
+        """Keep files that exist, unless they are to be replaced.
+
+        Raises:
+            OptionError: one exists.
+        """
+        from shoal.io import is_database
+
+        for path in () if self.replaces else self.files.values():
+            # A pipe or a device is written to, not replaced.
+            if path != STREAM and not is_database(path) and Path(path).is_file():
+                raise OptionError(
+                    f"{path!r} exists; give another name, or --replace (replace = true under "
+                    "[output] of the job file) to replace it."
+                )
 
     def _check_database(self) -> None:
         from shoal.io import is_database, shown_name
         from shoal.io.sql import check_target, reads_table
 
-        check_target(self.table, self.if_exists or "fail")
+        check_target(self.table, self._choice)
         source = self.source
         if source is not None and is_database(source) and reads_table(source, self.table):
             raise OptionError(
@@ -125,6 +143,7 @@ class Outputs(Output):
         from shoal.report.html import render_report
 
         with AtomicGroup() as group:
+            self._refuse_existing()  # nobody may have put one there meanwhile
             release, output_sha256 = self._stage(group, release)
             if self.certificate is not None:
                 certificate = build_certificate(
@@ -204,7 +223,7 @@ class Outputs(Output):
             self.table,
             format=self.format,
             delimiter=self.delimiter if is_csv else None,
-            if_exists=self.if_exists or "fail",
+            if_exists=self._choice,
             escape_formulas=self.escape_formulas,
         )
         if self.certificate is None and self.report is None:

@@ -77,7 +77,8 @@ def run_job(
     from shoal.inputs import current_watch, watching_inputs
     from shoal.progress import watching
     from shoal.settings.inputs import note_hierarchies
-    from shoal.settings.outputs import Outputs
+    from shoal.settings.log import logging_to
+    from shoal.settings.outputs import STREAM, Outputs, name_of
 
     # No output replaces an input.
     with nullcontext(current_watch()) if current_watch() else watching_inputs() as watch:
@@ -86,8 +87,18 @@ def run_job(
         note_hierarchies(asked)
         outputs = Outputs.of(asked.input, asked.output)
         outputs.check()
-        with watching(progress) as report:
-            release = _anonymize(asked, outputs, report)
+        with watching(progress) as report, logging_to(asked.output.log) as log:
+            log.say(f"started: {name_of(asked.input.path or STREAM)}, k = {asked.k}")
+            release = _anonymize(asked, outputs, log.watching(report))
+            for note in () if watch is None else watch.notes:
+                log.say(f"note: {note}")
+            for warning in release.warnings:
+                log.say(f"warning: {warning}")
+            log.say(
+                f"done: {release.n_published:,} of {release.n_rows:,} rows published in "
+                f"{release.verification.n_groups:,} groups, "
+                + ", ".join(name_of(path) for path in outputs.files.values())
+            )
         notes = () if watch is None else tuple(watch.notes)
     return JobResult(release, outputs.files, notes)
 

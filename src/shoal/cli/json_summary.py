@@ -1,0 +1,78 @@
+"""``--json``: what a run found as JSON on standard output, by the rules of the certificate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from shoal.errors import OptionError
+
+if TYPE_CHECKING:
+    from shoal.publish.verify import Verification
+    from shoal.release import Release
+
+__all__ = ["check_json", "print_release_json", "print_verification_json"]
+
+
+def check_json(wanted: bool, table: str | None) -> None:
+    """Refuse a summary that would be mixed with the release on standard output.
+
+    Raises:
+        OptionError: both would go there.
+    """
+    if wanted and table == "-":
+        raise OptionError("--json and -o - both want standard output; write the release to a file.")
+
+
+def print_release_json(release: Release, files: Mapping[str, str], notes: list[str]) -> None:
+    """Print what the certificate tells, and where everything is."""
+    from shoal.io import shown_name
+    from shoal.report.certificate import build_certificate
+
+    found = build_certificate(release)
+    for key in ("input", "output"):
+        del found[key]  # hashes are for the certificate, which belongs to one file
+    rows = {
+        "rows": release.n_rows,
+        "published_rows": release.n_published,
+        "suppressed_rows": release.n_suppressed,
+    }
+    where = {name: shown_name(path) for name, path in files.items()}
+    _print({**found, **rows, "files": where, "notes": notes})
+
+
+def print_verification_json(verification: Verification, name: str) -> None:
+    """Print what a published table keeps of its promises."""
+    _print(
+        {
+            "table": name,
+            "holds": verification.holds,
+            "rows": verification.n_rows,
+            "promises": [
+                {
+                    "name": check.name,
+                    "promised": check.promised,
+                    "measured": check.measured,
+                    "holds": check.holds,
+                }
+                for check in verification.checks
+            ],
+            "risk": {
+                "groups": verification.n_groups,
+                "smallest_group": verification.smallest_group,
+                "highest_reidentification_risk": verification.highest_risk,
+            },
+            "violating_rows": verification.violating_rows,
+            "violating_groups": verification.violating_groups,
+            "warnings": list(verification.notes),
+        }
+    )
+
+
+def _print(found: dict[str, Any]) -> None:
+    from shoal.report.certificate import plain_values
+
+    typer.echo(json.dumps(plain_values(found), indent=2, ensure_ascii=True, allow_nan=False))
