@@ -5,13 +5,13 @@ Every stage is a method of an engine (`shoal.engine.base`); which one it is, is 
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import PromiseError
 from shoal.forked import check_process
 from shoal.search.refine import EFFORTS
+from shoal.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from shoal.engine.base import Engine, Groups, Measured, Published, Work
@@ -52,7 +52,7 @@ def run_pipeline(
         ShoalError: the input or an option is wrong, or the promise cannot be kept.
     """
     check_process()
-    began = time.perf_counter()
+    watch = Stopwatch()
     notes: list[str] = []
 
     request.progress(0, 0, "encoding")
@@ -79,7 +79,7 @@ def run_pipeline(
         verification=verification,
         measured=measured,
         warnings=tuple(dict.fromkeys(notes)),
-        seconds=time.perf_counter() - began,
+        seconds=watch.seconds(),
     )
 
 

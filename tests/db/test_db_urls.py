@@ -1,13 +1,15 @@
 """URLs of tables: how they are read, and that no message ever shows who gets in and how."""
 
 import pickle
+import sqlite3
 
 import polars as pl
 import pytest
 
 import shoal
+from shoal.errors import DataError, OptionError, ShoalError
 from shoal.io import atomic_write_text, hide_credentials, is_database, shown_name
-from shoal.io.location import parse_location
+from shoal.io.location import parse_location, typed_name
 
 SECRETS = ("alice", "geheim", "hunter2")
 
@@ -169,3 +171,87 @@ def test_a_file_that_is_no_sqlite_database_is_an_error(tmp_path):
     path.write_text("not a database at all, but long enough to be taken for one\n" * 100)
     with pytest.raises(shoal.DataError, match="not an SQLite database"):
         shoal.read_table(f"sqlite:///{path}?table=t")
+
+
+# Queries
+
+
+@pytest.fixture
+def clinic(tmp_path):
+    path = tmp_path / "clinic.db"
+    with sqlite3.connect(path) as base:
+        base.execute("CREATE TABLE patients (name TEXT, age INTEGER, born DATE)")
+        rows = [(f"SECRET-{n}", 20 + n, "1990-01-02") for n in range(8)]
+        base.executemany("INSERT INTO patients VALUES (?, ?, ?)", rows)
+    base.close()
+    return path
+
+
+def test_a_query_is_read_like_a_table(clinic):
+    url = f"sqlite:///{clinic}?query=SELECT age, born FROM patients WHERE age > 23 AND age < 27"
+    frame = shoal.read_table(url)
+    assert frame.schema == {"age": pl.Int64, "born": pl.Date}
+    assert sorted(frame["age"]) == [24, 25, 26]
+    assert shoal.read_table(url, columns=["age"]).columns == ["age"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "DELETE FROM patients",
+        "SELECT 1; DELETE FROM patients",
+        "PRAGMA writable_schema = 1",
+        "SELECT nothing FROM patients",
+        "SELECT * FROM nowhere WHERE name = 'SECRET-1'",
+        "SELECT",
+        "",
+    ],
+)
+def test_a_query_that_is_none_is_one_sentence_and_changes_nothing(clinic, query):
+    before = clinic.read_bytes()
+    with pytest.raises(ShoalError, match="query") as caught:
+        shoal.read_table(f"sqlite:///{clinic}?query={query}")
+    assert "SECRET" not in str(caught.value)
+    assert clinic.read_bytes() == before
+
+
+def test_a_query_cannot_be_written_to_and_does_not_go_with_a_table(clinic):
+    frame = pl.DataFrame({"a": [1]})
+    with pytest.raises(OptionError, match="not to a query"):
+        shoal.write_table(frame, f"sqlite:///{clinic}?query=SELECT 1")
+    with pytest.raises(OptionError, match="keep one"):
+        shoal.read_table(f"sqlite:///{clinic}?table=patients&query=SELECT 1")
+
+
+def test_a_query_is_never_shown_and_can_be_typed_again(clinic):
+    url = f"sqlite:///{clinic}?query=SELECT age FROM patients WHERE name <> 'SECRET-3'"
+    assert shown_name(url) == f"sqlite:///{clinic}?query=..."
+    assert shoal.read_table(typed_name(url)).equals(shoal.read_table(url))
+    url = "postgresql://ada:pa%40ss@db.example:5433/clinic?table=t&sslpassword=x&sslmode=require"
+    assert typed_name(url) == "postgresql://ada@db.example:5433/clinic?table=t&sslmode=require"
+
+
+def test_a_table_that_a_query_reads_is_not_replaced_by_its_release(clinic, shoal_says):
+    source = f"sqlite:///{clinic}?query=SELECT age FROM (SELECT * FROM patients)"
+    target = f"sqlite:///{clinic}?table=patients"
+    status, said = shoal_says(
+        "anonymize", source, "-o", target, "--replace", "--k", "2", "--qi", "age"
+    )
+    assert (status, "would be the same" in said) == (2, True)
+
+
+def test_postgresql_answers_queries_and_nothing_else(server, database, shoal_says):
+    url = server.url("t", database=database)
+    shoal.write_table(pl.DataFrame({"age": [20, 30, 40, 50], "zip": ["a", "b", "a", "b"]}), url)
+    query = url.partition("?")[0] + "?query="
+    found = shoal.read_table(query + "SELECT age, zip FROM t WHERE zip = 'a' -- comment")
+    assert sorted(found.rows()) == [(20, "a"), (40, "a")]
+    for bad in ("SELECT nothing FROM t", "WITH x AS (DELETE FROM t RETURNING age) SELECT * FROM x"):
+        with pytest.raises(DataError, match="query"):
+            shoal.read_table(query + bad)
+    assert shoal.read_table(url).height == 4
+    status, said = shoal_says(
+        *("anonymize", query + "SELECT age, zip FROM t", "-o", url, "--replace"),
+        *("--k", "2", "--qi", "age,zip"),
+    )
+    assert (status, "would be the same" in said) == (2, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -59,7 +60,7 @@ def init(
             f"{output!r} exists; give another name with -o, or --force to replace it."
         )
     from shoal.cli.run import note_written
-    from shoal.io import shown_name
+    from shoal.io.location import is_database, typed_name
     from shoal.profile import suggest_job
     from shoal.settings.outputs import check_files
 
@@ -73,11 +74,16 @@ def init(
     console = open_console()
     if not yes and source != "-" and sys.stdin.isatty() and sys.stdout.isatty():
         suggestion = _ask(console, suggestion, asked)
-    shown = shown_name(source)  # the URL of a database may hold a password
-    written = suggestion.write(output, source=shown, force=force)
+    typed = typed_name(source)
+    written = suggestion.write(output, source=typed, force=force)
     note_written()
     _show(console, suggestion)
-    _say_written(console, written, shown, output)
+    _say_written(console, written, typed, output)
+    if typed != source and is_database(source):
+        console.print(
+            "The password is left out; give it in the environment as PGPASSWORD, or in ~/.pgpass.",
+            markup=False,
+        )
 
 
 def _ask(console: Console, suggestion: Suggestion, asked_for: Input) -> Suggestion:
@@ -222,7 +228,7 @@ def _say_written(console: Console, written: list[Path], source: str, output: str
         )
     console.print(
         f"\nWrote {output}. Check every role in it, then run: "
-        f"shoal anonymize {source} -o safe.csv --job {output}",
+        f"shoal anonymize {shlex.quote(source)} -o safe.csv --job {shlex.quote(output)}",
         markup=False,
         soft_wrap=True,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
@@ -26,6 +26,7 @@ __all__ = [
     "parse_location",
     "refuse_almost_url",
     "shown_name",
+    "typed_name",
 ]
 
 IF_EXISTS = ("fail", "replace")
@@ -36,6 +37,9 @@ _URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 # What somebody may have meant to be a URL: a slash or colon too few, or no scheme at all.
 _ALMOST = re.compile(r"(?:postgres(?:ql)?|sqlite3?)(?::|//)", re.IGNORECASE)
 _NO_SCHEME = re.compile(r"[^/@:]+:[^@]*@[^@/]+(?:/.*)?")
+_SELECT = re.compile(r"(?:SELECT|WITH|VALUES)\b", re.IGNORECASE)
+_SECRET = re.compile(r"pass|pwd|sslkey", re.IGNORECASE)
+_QUERY = "shoal_query"
 _PART = r'(?:"(?:[^"]|"")+"|[^".]+)'
 _TABLE = re.compile(rf"(?:(?P<schema>{_PART})\.)?(?P<name>{_PART})")
 
@@ -50,7 +54,9 @@ class Location:
         schema: the schema it is in; None is where the database looks by default.
         path: the file of an SQLite database.
         options: how to connect, as libpq calls it (host, user, …). Never shown.
-        shown: the URL without credentials and options.
+        query: a SELECT whose rows are the table; then the table is only what we call it.
+        shown: the URL without credentials and options; of a query, only that it is one.
+        typed: the URL as it can be typed again: without a password, else as it was.
     """
 
     scheme: str
@@ -59,6 +65,8 @@ class Location:
     path: Path | None = None
     options: dict[str, str] = field(default_factory=dict, repr=False, hash=False)
     shown: str = ""
+    query: str | None = None
+    typed: str = field(default="", repr=False, compare=False)
 
     def __str__(self) -> str:
         return self.shown
@@ -76,6 +84,17 @@ def shown_name(name: str | PathLike[str]) -> str:
         return text
     try:
         return parse_location(text).shown
+    except OptionError:
+        return hide_credentials(text)
+
+
+def typed_name(name: str | PathLike[str]) -> str:
+    """Return the name of a table as it can be typed again; a password is left out."""
+    text = os.fspath(name)
+    if not is_database(text):
+        return text
+    try:
+        return parse_location(text).typed
     except OptionError:
         return hide_credentials(text)
 
@@ -131,12 +150,45 @@ def parse_location(url: str) -> Location:
     if "@" in parts.path + parts.query or parts.fragment:
         raise _malformed(scheme)
     given_options = dict(options)
-    schema, table = _parse_table(given_options.pop("table", ""), scheme)
+    query = _parse_query(given_options)
+    schema, table = (
+        _parse_table(given_options.pop("table", ""), scheme) if query is None else (None, _QUERY)
+    )
     if len(given_options) + 1 != len(options):
         raise OptionError("The URL of the database gives an option twice; keep one.")
     if scheme == "sqlite":
-        return _sqlite(parts, given_options, schema, table)
-    return _postgresql(parts, port, given_options, schema, table)
+        found = _sqlite(parts, given_options, schema, table)
+    else:
+        found = _postgresql(parts, port, given_options, schema, table)
+    shown = found.shown
+    if query is not None:
+        shown = shown.partition("?")[0] + "?query=..."  # it may name people
+    return replace(found, query=query, shown=shown, typed=_without_password(parts, options))
+
+
+def _parse_query(options: dict[str, str]) -> str | None:
+    """Take the query from the options of a URL; None if it has none."""
+    if "query" not in options:
+        return None
+    query = options.pop("query").strip().removesuffix(";").strip()
+    if "table" in options:
+        raise OptionError("The URL of the database has a table and a query; keep one of them.")
+    if not _SELECT.match(query) or ";" in query:
+        raise OptionError(
+            "The query in the URL of the database must be one SELECT without ;, as in "
+            "?query=SELECT age, zip FROM patients; write special characters as percent codes "
+            "(& is %26, + is %2B, # is %23, % is %25)."
+        )
+    return query
+
+
+def _without_password(parts: SplitResult, options: list[tuple[str, str]]) -> str:
+    """Return the URL as somebody can type it again, with a password that comes from elsewhere."""
+    user, at, host = parts.netloc.rpartition("@")
+    kept = [(name, text) for name, text in options if not _SECRET.search(name)]
+    netloc = f"{user.partition(':')[0]}{at}{host}"
+    text = "&".join(f"{quote(name)}={quote(text, safe='*(),. ')}" for name, text in kept)
+    return f"{parts.scheme}://{netloc}{parts.path}?{text}"
 
 
 def _sqlite(

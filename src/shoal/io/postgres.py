@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.inputs import current_watch, note_table, refuse_table
+from shoal.io.postgres_plan import PARENTS, tables_in_plan, why_not_connected
 from shoal.io.sql import BATCH, choose_columns, collect_batches
 
 if TYPE_CHECKING:
@@ -25,12 +26,14 @@ if TYPE_CHECKING:
 __all__ = ["check_target", "column_names", "identity", "read", "stage"]
 
 _CONNECT_SECONDS = "15"
+_READ_ONLY = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _MOST_DIGITS = 38  # of a decimal in a frame
 
 
 def column_names(location: Location) -> list[str]:
     """Return the names of a table's columns."""
     with _session(location) as connection:
+        connection.execute(_READ_ONLY)
         return [column.name for column in _describe(connection, location)]
 
 
@@ -43,7 +46,7 @@ def read(
             note_table(table)
     with _session(location) as connection:
         # Nothing of this session can write, and all its queries see one state of the table.
-        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        connection.execute(_READ_ONLY)
         return _select(connection, location, columns, written=written)
 
 
@@ -115,6 +118,12 @@ def identity(location: Location) -> Hashable:
 def tables_read(location: Location) -> list[Hashable]:
     """Return every table that a query on this one reads: also those behind a view."""
     with _session(location) as connection:
+        if location.query is not None:
+            connection.execute(_READ_ONLY)
+            _describe(connection, location)  # says what is wrong with it
+            names = tables_in_plan(connection, _table(location))
+            rows = connection.execute(f"{PARENTS} {_IDENTITY} oid FROM reads", [names]).fetchall()
+            return [tuple(row) for row in rows]
         rows = connection.execute(
             f"{_READS} {_IDENTITY} oid FROM reads WHERE oid IS NOT NULL",
             [_regclass(location, connection)],
@@ -206,35 +215,10 @@ def _connect(location: Location) -> psycopg.Connection[Any]:
             "its documentation on connection parameters."
         ) from None
     except psycopg.Error as error:
-        reason = _why_not_connected(str(error))
+        reason = why_not_connected(str(error))
     except (ValueError, UnicodeError):
         reason = "the URL holds a value that is not allowed"
     raise DataError(f"Could not connect to {location.shown!r}: {reason}.")
-
-
-def _why_not_connected(message: str) -> str:
-    """Return the reason in our own words: the driver's may repeat parts of the URL."""
-    known = {
-        "password authentication failed": "the server does not accept this user and password",
-        "no password supplied": "the server asks for a password and the URL has none",
-        "no pg_hba.conf entry": "the server does not let this user in from here",
-        "authentication failed": "the server does not accept this user",
-        "Connection refused": "no server answers at this host and port",
-        "No such file or directory": "no server answers at this socket",
-        "timeout": "the server does not answer in time",
-        "timed out": "the server does not answer in time",
-        "translate host name": "there is no host of this name",
-        "resolve host": "there is no host of this name",
-        "Name or service not known": "there is no host of this name",
-        "getaddrinfo": "there is no host of this name",
-        "role ": "the server does not know this user",
-        "database ": "the server has no database of this name",
-        "SSL": "the server and the URL do not agree on encryption",
-    }
-    for text, reason in known.items():
-        if text in message:
-            return reason
-    return "the server refuses; check host, port, database, user and password"
 
 
 @contextlib.contextmanager
@@ -284,6 +268,10 @@ def _reporting(location: Location, verb: str) -> Iterator[None]:
 def _table(location: Location) -> Composable:
     from psycopg import sql
 
+    if location.query is not None:
+        query = sql.SQL(location.query)
+        # The line end: the query may end with a comment.
+        return sql.SQL("({}\n) AS {}").format(query, sql.Identifier(location.table))
     names = (location.table,) if location.schema is None else (location.schema, location.table)
     return sql.Identifier(*names)
 
@@ -293,14 +281,22 @@ def _regclass(location: Location, connection: psycopg.Connection[Any]) -> str:
 
 
 def _describe(connection: psycopg.Connection[Any], location: Location) -> list[psycopg.Column]:
-    from psycopg import errors, sql
+    from psycopg import ProgrammingError, errors, sql
 
     try:
         with connection.transaction():
             cursor = connection.execute(
                 sql.SQL("SELECT * FROM {} LIMIT 0").format(_table(location))
             )
-    except (errors.UndefinedTable, errors.InvalidSchemaName):
+    except ProgrammingError as error:
+        if location.query is not None:
+            # What PostgreSQL says may repeat values of the query.
+            raise DataError(
+                f"PostgreSQL does not accept the query of {location.shown!r} "
+                f"({error.sqlstate}); try it with the program psql."
+            ) from None
+        if not isinstance(error, (errors.UndefinedTable, errors.InvalidSchemaName)):
+            raise
         rows = connection.execute(
             "SELECT table_name FROM information_schema.tables "
             "WHERE table_schema NOT IN ('pg_catalog', 'information_schema')"

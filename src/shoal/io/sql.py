@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from shoal.errors import DataError, did_you_mean
+from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.io.atomic import Transaction
 from shoal.io.location import Location, check_if_exists, parse_location
 
@@ -89,13 +89,21 @@ def read_sql(
     return frame
 
 
+def _target(url: str) -> Location:
+    location = parse_location(url)
+    if location.query is not None:
+        raise OptionError("A release is written to a table, not to a query; end with ?table=name.")
+    return location
+
+
 def check_target(url: str, if_exists: str) -> None:
     """Find out before the work whether a table could be written after it.
 
     Raises:
         DataError: the database cannot be reached, or the table exists and may not be replaced.
+        OptionError: the URL is none of a table.
     """
-    location = parse_location(url)
+    location = _target(url)
     _backend(location).check_target(location, check_if_exists(if_exists))
 
 
@@ -113,7 +121,7 @@ def reads_table(source: str, target: str) -> bool:
 
 def stage_sql(group: AtomicGroup, frame: pl.DataFrame, url: str, if_exists: str) -> Pending:
     """Write a table in a transaction that is committed together with a group of files."""
-    location = parse_location(url)
+    location = _target(url)
     check_if_exists(if_exists)
     pending = _backend(location).stage(location, insertable(frame, location), if_exists)
     group.enlist(pending)

@@ -231,9 +231,31 @@ def _reading(location: Location, *, reads_rows: bool = True) -> Iterator[sqlite3
         url = f"file:{quote(str(path.absolute()))}?mode=ro"
         connection = sqlite3.connect(url, uri=True, isolation_level=None)
         try:
+            if location.query is not None:
+                _name_query(connection, location)
             yield connection
         finally:
             connection.close()
+
+
+def _name_query(connection: sqlite3.Connection, location: Location) -> None:
+    """Give a query the name of a table, for this connection alone and in memory.
+
+    Raises:
+        DataError: it is no query that this database can answer.
+    """
+    connection.execute("PRAGMA temp_store = MEMORY")
+    try:
+        connection.execute(f"CREATE TEMP VIEW {_quoted(location.table)} AS {location.query}")
+        connection.execute(f"SELECT * FROM {_quoted(location.table)} LIMIT 0")
+    except (sqlite3.OperationalError, sqlite3.ProgrammingError, sqlite3.Warning) as error:
+        if getattr(error, "sqlite_errorname", "SQLITE_ERROR") not in {"SQLITE_ERROR", None}:
+            raise
+        # What SQLite says repeats names of the query, which whoever typed it knows.
+        raise DataError(
+            f"SQLite does not understand the query of {location.shown!r}; try it with the "
+            "program sqlite3."
+        ) from None
 
 
 @contextlib.contextmanager

@@ -7,7 +7,6 @@ saves is the difference to the run without it, in the terms of the original tabl
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,6 +16,7 @@ import numpy as np
 from shoal.errors import OptionError, ShoalError
 from shoal.progress import no_progress
 from shoal.settings.request import Request, request_of
+from shoal.stopwatch import Stopwatch
 from shoal.study.side_by_side import run_side_by_side
 from shoal.study.trials import Trial, build_trials, group_cells
 from shoal.table.encode import to_polars
@@ -197,7 +197,7 @@ def _explain(
 ) -> Explanation:
     from shoal.progress import watching
 
-    began = time.perf_counter()
+    watch = Stopwatch()
     seed = 0 if asked.request.seed is None else asked.request.seed
     sample = replace(
         asked,
@@ -232,7 +232,7 @@ def _explain(
         changes=ranked,
         outliers=_outliers(asked, release, sample, before.labels),
         advice=_advise(ranked),
-        seconds=time.perf_counter() - began,
+        seconds=watch.seconds(),
     )
 
 
