@@ -16,11 +16,12 @@ __all__ = ["anonymize"]
 @takes_flags()
 def anonymize(
     source: Annotated[
-        str | None,
+        list[str] | None,
         typer.Argument(
-            metavar="DATA",
+            metavar="DATA...",
             show_default=False,
-            help="A file or a database URL; - is standard input. May stand in the job file.",
+            help="Files, a folder, a pattern or a database URL; - is standard input. May stand in "
+            "the job file.",
         ),
     ] = None,
     *,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ def job_of(
     asked: Said,
     *,
     promises: PrivacyFlags | None = None,
-    source: str | None = None,
+    source: str | Sequence[str] | None = None,
     reading: Said | None = None,
     writing: Said | None = None,
 ) -> Job:
@@ -93,6 +93,7 @@ def release_of(job: Job, path: str, reading: Said, *, alone: bool = False) -> In
     names = ("encoding", "header") if alone else ()
     said = {name: INPUT_OPTIONS[name].default for name in ("encoding", "header", "decimal")}
     said |= {name: reading[name] for name in names if name in reading}
+    said["more"] = ()
     said["format"] = reading.get("format", job.output.format)
     return replace(job.input, path=path, **said)
 
@@ -106,12 +107,13 @@ def _check_effort(options: Mapping[str, Any]) -> None:
         )
 
 
-def _input(before: Input, source: str | None, said: Said) -> Input:
+def _input(before: Input, source: str | Sequence[str] | None, said: Said) -> Input:
     values = {name: getattr(before, name) for name in INPUT_OPTIONS} | said
     if "missing_values" in said:
         values["missing_values"] = ("", *parse_names([said["missing_values"]]))
-    if source is not None:
-        values["path"] = source
+    if source:
+        values["path"], *more = [source] if isinstance(source, str) else source
+        values["more"] = more
     return Input(**values)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple
 
 from shoal.encodings import Utf8Stream
@@ -15,12 +16,13 @@ from shoal.io.columns import ColumnBuilder
 from shoal.io.header import different_names, judge_header
 from shoal.io.mend import mend
 from shoal.io.records import Pieces, Readable, check_utf8, scan_records
+from shoal.io.several import check_same_columns
 from shoal.limits import check_columns, check_memory_for, check_size
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Columns", "Dialect", "parse_delimited", "pick_columns", "sniff_delimiter"]
+__all__ = ["Columns", "Dialect", "Part", "parse_delimited", "pick_columns", "sniff_delimiter"]
 
 _CANDIDATES = (",", ";", "\t", "|")
 _SAMPLE = 1 << 16
@@ -47,6 +49,18 @@ class Dialect(NamedTuple):
     decimal: str | None = None
 
 
+class Part(NamedTuple):
+    """A further file of a table.
+
+    Attributes:
+        name: for messages.
+        open: gives its bytes.
+    """
+
+    name: str
+    open: Callable[[], AbstractContextManager[Readable]]
+
+
 def parse_delimited(
     source: bytes | Readable,
     *,
@@ -57,6 +71,7 @@ def parse_delimited(
     numeric: Collection[str] = (),
     coded: bool = False,
     typed: bool = True,
+    more: Sequence[Part] = (),
     progress: Callable[[int], None] | None = None,
 ) -> pl.DataFrame:
     """Return the table in a delimited text file, which is read piece by piece.
@@ -71,6 +86,7 @@ def parse_delimited(
         coded: whether text columns stay codes (see `shoal.coded`).
         typed: whether columns get types and lose blanks around their cells; otherwise cells
             differ as their texts do, and nothing says more about a column than that.
+        more: further files with the same columns, whose rows follow.
         progress: told the rows read so far.
 
     Raises:
@@ -80,38 +96,81 @@ def parse_delimited(
     import polars as pl
 
     file: Readable = io.BytesIO(source) if isinstance(source, bytes) else source
-    text = Utf8Stream(file, name=name, encoding=dialect.encoding)
-    stream = Pieces(text, _CHUNK)
-    start = _start(stream, dialect, name=name)
-    wanted = pick_columns(start.names, columns, name=name)
-    markers = [each.strip("".join(BLANKS)) for each in missing_values] if typed else missing_values
-    builders = {each: ColumnBuilder(each, markers) for each in wanted}
-    n_rows = 0
-    for body, frame in _rows(stream, start, wanted, name=name):
-        blanks = blanks_in(body) if typed else ()
-        for each, builder in builders.items():
-            builder.add(frame.get_column(each), blanks)
-        n_rows += frame.height
-        # A code of four bytes is the least that a cell takes.
-        check_memory_for(name, 4 * n_rows * len(wanted), f"more than {n_rows:,} rows")
-        if progress is not None:
-            progress(n_rows)
-    if not n_rows:
+    table = _Table(name, dialect, columns, missing_values, typed=typed)
+    table.read(name, file, progress)
+    for part in more:
+        with part.open() as opened:
+            table.read(part.name, opened, progress)
+    if not table.n_rows:
         message = f"{name} has a header but no rows."
         raise DataError(message)
-    comma = start.how.comma(dialect.decimal)
-    trimmed = [builder.trimmed for builder in builders.values()]
-    finished, commas = [], []
-    for each in wanted:
-        builder = builders.pop(each)
-        finished.append(
-            builder.finish(lenient=each in numeric, coded=coded, typed=typed, decimal=comma)
-        )
-        commas.append(builder.comma)
-    if any(commas):
-        start.how.decimal = ","
-    _note_found(start.how, text, dialect, name=name, trimmed=any(trimmed))
-    return pl.DataFrame(finished)
+    return pl.DataFrame(table.finish(numeric, coded=coded))
+
+
+class _Table:
+    """Takes files that have the same columns, piece by piece, and gives the finished columns."""
+
+    def __init__(
+        self,
+        name: str,
+        dialect: Dialect,
+        columns: Columns,
+        missing_values: Collection[str],
+        *,
+        typed: bool,
+    ) -> None:
+        blanks = "".join(BLANKS)
+        self._name = name
+        self._dialect = dialect
+        self._columns = columns
+        self._markers = [each.strip(blanks) if typed else each for each in missing_values]
+        self._typed = typed
+        self._builders: dict[str, ColumnBuilder] = {}
+        self._names: list[str] = []
+        self._comma: str | None = None
+        self._read: list[tuple[str, HowRead, Utf8Stream]] = []
+        self.n_rows = 0
+
+    def read(self, name: str, file: Readable, progress: Callable[[int], None] | None) -> None:
+        """Take a file."""
+        text = Utf8Stream(file, name=name, encoding=self._dialect.encoding)
+        stream = Pieces(text, _CHUNK)
+        start = _start(stream, self._dialect, name=name)
+        if not self._names:
+            wanted = pick_columns(start.names, self._columns, name=name)
+            self._names = start.names
+            self._builders = {each: ColumnBuilder(each, self._markers) for each in wanted}
+            self._comma = start.how.comma(self._dialect.decimal)
+        else:
+            check_same_columns(self._name, self._names, name, start.names)
+        self._read.append((name, start.how, text))
+        for body, frame in _rows(stream, start, list(self._builders), name=name):
+            blanks = blanks_in(body) if self._typed else ()
+            for each, builder in self._builders.items():
+                builder.add(frame.get_column(each), blanks)
+            self.n_rows += frame.height
+            # A code of four bytes is the least that a cell takes.
+            n_bytes = 4 * self.n_rows * len(self._builders)
+            check_memory_for(name, n_bytes, f"more than {self.n_rows:,} rows")
+            if progress is not None:
+                progress(self.n_rows)
+
+    def finish(self, numeric: Collection[str], *, coded: bool) -> list[pl.Series]:
+        """Return the columns, forget the pieces, and say what was found out."""
+        trimmed = any(builder.trimmed for builder in self._builders.values())
+        finished, commas = [], False
+        for each in list(self._builders):
+            builder = self._builders.pop(each)
+            finished.append(
+                builder.finish(
+                    lenient=each in numeric, coded=coded, typed=self._typed, decimal=self._comma
+                )
+            )
+            commas = commas or builder.comma
+        for name, how, text in self._read:
+            how.decimal = "," if commas else None
+            _note_found(how, text, self._dialect, name=name, trimmed=trimmed)
+        return finished
 
 
 class _Start(NamedTuple):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from collections.abc import Callable, Collection, Sequence
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +12,15 @@ from shoal.coded import code_text, new_code_type, repeats_itself
 from shoal.encodings import to_utf8
 from shoal.errors import DataError
 from shoal.forked import check_process
-from shoal.inputs import HowRead, note_read
+from shoal.inputs import HowRead, note_input, note_read
 from shoal.io.celltypes import mark_missing, trim, type_columns
 from shoal.io.claims import check_arrow, check_excel, check_json_lines, check_rows
-from shoal.io.delimited import Columns, Dialect, parse_delimited, pick_columns
+from shoal.io.delimited import Columns, Dialect, Part, parse_delimited, pick_columns
 from shoal.io.formats import Format, check_decimal, check_delimiter, detect_format
 from shoal.io.header import different_names, judge_header_of_frame
 from shoal.io.location import is_database, refuse_almost_url
 from shoal.io.records import check_utf8
+from shoal.io.several import Sources, check_same_columns, input_files
 from shoal.io.source import Source, open_source
 from shoal.limits import check_columns
 
@@ -34,7 +33,7 @@ _SAMPLE_ROWS = 50_000
 
 
 def read_table(  # noqa: PLR0913 - one argument per option
-    source: str | PathLike[str],
+    source: Sources,
     *,
     format: str | None = None,  # noqa: A002 - the name users know from the command line
     delimiter: str | None = None,
@@ -54,7 +53,8 @@ def read_table(  # noqa: PLR0913 - one argument per option
             ``.gz`` or ``.zst``; Parquet, Arrow, Excel). Or a table of a database:
             ``postgresql://user:password@host:5432/clinic?table=public.patients`` or
             ``sqlite:///clinic.db?table=patients``; there a missing value is NULL and nothing
-            else.
+            else. A folder, a pattern such as ``2026/*.csv`` or a list stands for several files
+            with the same columns, which are read as one table.
         format: the format when the suffix does not say it.
         delimiter: of a CSV; found among comma, semicolon, tab and pipe when not given.
         missing_values: texts that stand for a missing value in text formats and Excel.
@@ -76,7 +76,7 @@ def read_table(  # noqa: PLR0913 - one argument per option
         OptionError: the format, the delimiter or the URL is none.
     """
     check_process()
-    path = os.fspath(source)
+    path, *others = input_files(source, format)
     if is_database(path):
         from shoal.io.sql import column_names, read_sql
 
@@ -84,9 +84,9 @@ def read_table(  # noqa: PLR0913 - one argument per option
         names = [chosen] if isinstance(chosen, str) else chosen
         return read_sql(path, None if names is None else list(names))
     refuse_almost_url(path)
-    found = detect_format(path, format)
+    found = _one_format([path, *others], format)
     separator = "\t" if delimiter is None and found.name == "tsv" else check_delimiter(delimiter)
-    name = "Standard input" if path == "-" else repr(path)
+    name = _called(path)
     markers = (missing_values,) if isinstance(missing_values, str) else tuple(missing_values)
     with open_source(path, name, found.compression if found.is_text else None) as stream:
         if found.name in {"csv", "tsv"}:
@@ -98,14 +98,24 @@ def read_table(  # noqa: PLR0913 - one argument per option
                 columns=columns,
                 numeric=numeric,
                 coded=coded,
-                progress=_rows_read(stream, progress),
+                more=[_part(each, format) for each in others],
+                progress=_rows_read(None if others else stream, progress),
             )
         if found.name == "parquet" and path != "-" and stream.size:
-            frame = _read_parquet(path, name, columns, coded=coded)
+            frame = _read_parquet([path, *others], columns, coded=coded)
         else:
             frame = _read_whole(stream, name, found, markers, encoding=encoding, header=header)
             check_columns(name, frame.columns)
             frame = frame.rename(_named(frame.columns))
+            for each in others:
+                further = read_table(
+                    each,
+                    format=format,
+                    missing_values=markers,
+                    encoding=encoding,
+                    header=header,
+                )
+                frame = _joined(name, frame, _called(each), further)
             frame = frame.select(pick_columns(frame.columns, columns, name=name))
     if frame.height == 0 or frame.width == 0:
         message = f"{name} has no rows."
@@ -121,38 +131,88 @@ def read_table(  # noqa: PLR0913 - one argument per option
     return frame
 
 
+def _called(path: str) -> str:
+    return "Standard input" if path == "-" else repr(path)
+
+
+def _one_format(paths: list[str], format_name: str | None) -> Format:
+    """Return the format of files that are read as one table.
+
+    Raises:
+        DataError: they have different ones.
+    """
+    found = detect_format(paths[0], format_name)
+    for each in paths[1:]:
+        if detect_format(each, format_name).name != found.name:
+            raise DataError(
+                f"{each!r} is in another format than {paths[0]!r}; several files are read as one "
+                "table only if they are in the same."
+            )
+    return found
+
+
+def _part(path: str, format_name: str | None) -> Part:
+    compression = detect_format(path, format_name).compression
+    return Part(_called(path), lambda: open_source(path, _called(path), compression))
+
+
+def _joined(first: str, frame: pl.DataFrame, other: str, further: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of two tables that have the same columns.
+
+    Raises:
+        DataError: they have not, or a column is of another kind.
+    """
+    import polars as pl
+
+    check_same_columns(first, frame.columns, other, further.columns)
+    _check_same_types(first, frame.schema, other, further.schema)
+    return pl.concat([frame, further.select(frame.columns)], how="vertical_relaxed")
+
+
+def _check_same_types(first: str, types: pl.Schema, other: str, found: pl.Schema) -> None:
+    for name, dtype in types.items():
+        same = dtype == found[name] or (dtype.is_numeric() and found[name].is_numeric())
+        if not same and not {str(dtype), str(found[name])} & {"Null"}:
+            raise DataError(
+                f"Column {name!r} is {found[name]} in {other} and {dtype} in {first}; make them "
+                "the same first."
+            )
+
+
 def _rows_read(
-    stream: Source, progress: Callable[[int, int, str], None] | None
+    stream: Source | None, progress: Callable[[int, int, str], None] | None
 ) -> Callable[[int], None] | None:
     """Return a function of the rows read so far, which guesses how many there will be."""
     if progress is None:
         return None
 
     def report(n_rows: int) -> None:
-        share = stream.share()
+        share = 0.0 if stream is None else stream.share()
         progress(n_rows, max(n_rows, int(n_rows / share)) if share else 0, "reading")
 
     return report
 
 
-def _read_parquet(path: str, name: str, columns: Columns, *, coded: bool) -> pl.DataFrame:
+def _read_parquet(paths: list[str], columns: Columns, *, coded: bool) -> pl.DataFrame:
     import polars as pl
 
-    try:
-        table = pl.scan_parquet(Path(path), glob=False)
-        schema = table.collect_schema()
-        n_rows = int(table.select(pl.len()).collect().item())
-    except _unreadable():
-        raise _damaged(name, "parquet") from None
-    check_columns(name, schema.names())
-    named = _named(schema.names())
-    wanted = pick_columns(list(named.values()), columns, name=name)
-    check_rows(
-        name,
-        n_rows,
-        {named[each]: dtype for each, dtype in schema.items() if named[each] in wanted},
-    )
-    table = table.rename(named).select(wanted)
+    tables: list[pl.LazyFrame] = []
+    first, n_rows = _called(paths[0]), 0
+    schema = pl.Schema()
+    for path in paths:
+        note_input(path)
+        table, rows = _scan_parquet(path)
+        found = table.collect_schema()
+        if tables:
+            check_same_columns(first, schema.names(), _called(path), found.names())
+            _check_same_types(first, schema, _called(path), found)
+        else:
+            schema = found
+        n_rows += rows
+        tables.append(table)
+    wanted = pick_columns(schema.names(), columns, name=first)
+    check_rows(first, n_rows, {each: schema[each] for each in wanted})
+    table = pl.concat([each.select(wanted) for each in tables], how="vertical_relaxed")
     try:
         if coded:
             start = table.head(_SAMPLE_ROWS).collect()
@@ -161,7 +221,23 @@ def _read_parquet(path: str, name: str, columns: Columns, *, coded: bool) -> pl.
             table = table.with_columns(pl.col(each).cast(new_code_type()) for each in texts)
         return table.collect(engine="streaming")
     except _unreadable():
-        raise _damaged(name, "parquet") from None
+        raise _damaged(first, "parquet") from None
+
+
+def _scan_parquet(path: str) -> tuple[pl.LazyFrame, int]:
+    """Return a file that is not read yet, with names for all columns, and its number of rows."""
+    import polars as pl
+
+    try:
+        table = pl.scan_parquet(Path(path), glob=False)
+        names = table.collect_schema().names()
+        n_rows = int(table.select(pl.len()).collect().item())
+    except FileNotFoundError:
+        raise DataError(f"There is no file {path!r}.") from None
+    except _unreadable():
+        raise _damaged(_called(path), "parquet") from None
+    check_columns(_called(path), names)
+    return table.rename(_named(names)), n_rows
 
 
 def _named(names: Sequence[str]) -> dict[str, str]:

@@ -76,7 +76,13 @@ class Input:
     path: str | None = option(
         default=None,
         check=_text,
-        help="The table: a file or a database URL; - is standard input.",
+        help="The table: a file, a folder, a pattern or a database URL; - is standard input.",
+        path=True,
+    )
+    more: tuple[str, ...] = option(
+        default=(),
+        check=_texts,
+        help="Further files with the same columns, read as one table with the first.",
         path=True,
     )
     missing_values: tuple[str, ...] | None = option(
@@ -137,6 +143,11 @@ class Input:
     def __post_init__(self) -> None:
         """Check the options."""
         check_all(self)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Everything that is read as one table."""
+        return () if self.path is None else (self.path, *self.more)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -79,7 +79,7 @@ def read_input(
             "[input] of the job file."
         )
     return read_table(
-        source.path,
+        source.sources,
         format=source.format,
         delimiter=source.delimiter,
         missing_values=missing_texts(source),
@@ -142,10 +142,12 @@ def load_table(
 def _rows(source: Input) -> int | None:
     from shoal.io import is_database
     from shoal.io.rows import guess_rows
+    from shoal.io.several import input_files
 
     if source.path is None or is_database(source.path):
         return None
-    return guess_rows(source.path, source.format)
+    counts = [guess_rows(each, source.format) for each in input_files(source.sources)]
+    return None if None in counts else sum(filter(None, counts))
 
 
 def need_of(schema: Schema, n_rows: int, outputs: Outputs, file_format: str | None) -> Need:
@@ -164,8 +166,9 @@ def need_of(schema: Schema, n_rows: int, outputs: Outputs, file_format: str | No
 
 def _format_name(path: str, given: str | None) -> str:
     from shoal.io import detect_format, is_database
+    from shoal.io.several import input_files
 
-    return "database" if is_database(path) else detect_format(path, given).name
+    return "database" if is_database(path) else detect_format(input_files(path)[0], given).name
 
 
 def check_memory(need: Need) -> None:

@@ -34,6 +34,7 @@ _TYPES = {
     "dict": "a table",
 }
 # What an option is in TOML, by its type.
+_TEXTS = "tuple[str, ...]"
 _WANTED = {
     "int": (int, "a whole number"),
     "float": (float, "a number"),
@@ -104,9 +105,12 @@ class _Reader:
         return {
             name: self.beside(value) if options[name].path else value
             for name, value in found.items()
+            if value is not None
         }
 
-    def beside(self, path: str) -> str:
+    def beside(self, path: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        if isinstance(path, tuple):
+            return tuple(str(self.file.parent / each) for each in path)
         return path if _is_no_file(path) else str(self.file.parent / path)
 
     def value(self, table: dict[str, Any], row: Option, place: str = "") -> Any:
@@ -114,6 +118,8 @@ class _Reader:
             return self.privacy(table[row.name])
         if row.plain_type == TABLE:
             return self.table(table, row.name)
+        if row.plain_type == _TEXTS:
+            return self.texts(table, row.name)
         return self.scalar(table, row.name, row.plain_type, place)
 
     def scalar(self, table: dict[str, Any], key: str, kind: str, place: str = "") -> Any:
@@ -300,7 +306,7 @@ def _job_lines(
         ("output", job.output, OUTPUT_OPTIONS),
     ):
         said = {
-            name: _file(getattr(files, name), folder) if row.path else getattr(files, name)
+            name: _files(getattr(files, name), folder) if row.path else getattr(files, name)
             for name, row in options.items()
             if name != "missing_values" and getattr(files, name) != row.default
         }
@@ -346,6 +352,10 @@ def _is_no_file(path: str) -> bool:
     from shoal.io import is_database
 
     return path == "-" or is_database(path)
+
+
+def _files(path: str | tuple[str, ...], folder: str | PathLike[str] | None) -> str | list[str]:
+    return _file(path, folder) if isinstance(path, str) else [_file(each, folder) for each in path]
 
 
 def _file(path: str, folder: str | PathLike[str] | None) -> str:

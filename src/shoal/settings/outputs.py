@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.io import AtomicGroup
+    from shoal.io.several import Sources
     from shoal.release import Release
     from shoal.report.advice import Explained
 
@@ -32,11 +33,13 @@ class Outputs(Output):
         source: the input, a file or a database; None if there is none.
         table: the published table; ``-`` is standard output.
         delimiter: of the table, if it is a CSV.
+        more: further files of the input.
     """
 
     source: str | None
     table: str
     delimiter: str | None = None
+    more: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, source: Input, output: Output) -> Self:
@@ -52,7 +55,7 @@ class Outputs(Output):
             )
         said = {name: getattr(output, name) for name in OUTPUT_OPTIONS}
         said["format"] = format_of_output(output.table, output.format, source.format)
-        return cls(source=source.path, delimiter=source.delimiter, **said)
+        return cls(source=source.path, more=source.more, delimiter=source.delimiter, **said)
 
     @property
     def files(self) -> dict[str, str]:
@@ -88,7 +91,7 @@ class Outputs(Output):
         self._check_report()
         self._check_secret()
         check_files(
-            self.source,
+            None if self.source is None else (self.source, *self.more),
             {
                 "the table": None if is_database(self.table) else self.table,
                 "the certificate": self.certificate,
@@ -193,6 +196,13 @@ class Outputs(Output):
                 "--secret ties a release to the file it was made from, and a stream is none; give "
                 "the input as a file."
             )
+        from shoal.io.several import input_files
+
+        if len(input_files((self.source, *self.more))) > 1 or Path(self.source).is_dir():
+            raise OptionError(
+                "--secret ties a release to the file it was made from, and here there are "
+                "several; put them into one file."
+            )
         note_input(self.secret, "the key file")
         read_secret(self.secret)
 
@@ -233,7 +243,7 @@ class Outputs(Output):
         return staged.release, sha256_of(staged.path)
 
 
-def check_files(source: str | None, outputs: Mapping[str, str | None]) -> None:
+def check_files(source: Sources | None, outputs: Mapping[str, str | None]) -> None:
     """Find out before the work that outputs, by what they are called, can be written.
 
     Raises:
@@ -243,15 +253,20 @@ def check_files(source: str | None, outputs: Mapping[str, str | None]) -> None:
     from shoal.inputs import note_input, refuse_input
     from shoal.io import is_database
     from shoal.io.location import refuse_almost_url
+    from shoal.io.several import input_files, refuse_among
 
-    if source is not None and not is_database(source):
-        note_input(source)
+    files = [] if source is None else input_files(source)
+    for each in files:
+        if not is_database(each):
+            note_input(each)
     taken: dict[str, str] = {}
     for name, path in outputs.items():
         if path is None:
             continue
         refuse_almost_url(path)
         refuse_input(path, name)
+        if source is not None and path != STREAM:
+            refuse_among(source, path, name)
         real = _real(path)
         if real in taken:
             message = f"{name.capitalize()} and {taken[real]} would be the same file, {path!r}."
