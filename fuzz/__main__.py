@@ -11,7 +11,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from fuzz.campaign import PARTS, Tally, as_table, run_campaign, run_one, save, serve
+from fuzz.campaign import PARTS, Tally, as_table, limit_memory, run_campaign, run_one, save, serve
 from fuzz.parts import FAILURES
 
 
@@ -94,6 +94,7 @@ def _replay(seed: str) -> int:
     for path in folder.iterdir():
         if path.is_file():
             path.unlink()
+    limit_memory()
     outcome = run_one(seed, folder.resolve())
     print(outcome.verdict, outcome.note)
     print("\n".join(outcome.detail))

@@ -198,10 +198,14 @@ class Helper:
         return f"the process is gone ({how}): {said}"
 
 
+def limit_memory() -> None:
+    """See to it that an input that takes all memory is a failure, not the machine's end."""
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES))
+
+
 def serve(descriptor: int) -> None:
     """Be a helper: read seeds from standard input, write what became of them."""
-    # An input that takes all of the machine's memory is a failure, not the machine's end.
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES))
+    limit_memory()
     with os.fdopen(descriptor, "wb", buffering=0) as answers:
         for line in sys.stdin.buffer:
             print(line.decode().strip(), flush=True)  # the last line of the log names the input

@@ -253,7 +253,13 @@ def test_a_small_workbook_that_claims_a_huge_sheet_is_refused(refuses, rows):
     refuses("a.xlsx", data, "1,048,576 rows", "SHOAL_MAX_BYTES")
 
 
-@pytest.mark.parametrize("place", [b"A1048577", b"A99999999", b"XFE1", b"ZZZZ9"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        *(b"A1048577", b"A99999999", b"A999999999", b"A4294967295", b"A" + b"9" * 30),
+        *(b"XFE1", b"ZZZZ9", b"ZZZZZ9", b"ZZZZZZ9", b"zzzzz9", b"Z" * 30 + b"9"),
+    ],
+)
 def test_a_workbook_with_cells_where_no_sheet_has_any_is_refused(refuses, place):
     row = b'<row r="1"><c r="A1"><v>1</v></c><c r="%s"><v>2</v></c></row>' % place
     refuses("a.xlsx", workbook(sheet_of(row)), "a sheet of Excel has", "damaged")

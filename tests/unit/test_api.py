@@ -86,6 +86,17 @@ def test_bounds_of_whole_numbers_in_pandas_are_whole_where_some_are_missing(kind
     assert bounds == {(1, 2), (large + 1, large + 3)}
 
 
+def test_ends_in_one_cell_of_pandas_are_whole_numbers_where_some_are_missing():
+    large = 2**60
+    given = pd.DataFrame({"age": pd.array([1, 2, large + 1, large + 3, None, None], dtype="Int64")})
+    release = shoal.anonymize(
+        given, 2, quasi_identifiers="age", seed=1, style={"numeric": "struct"}, algorithm="k-member"
+    )
+    cells = {(cell["low"], cell["high"]) for cell in release.frame["age"]}
+    assert cells == {(1, 2), (large + 1, large + 3), (None, None)}
+    assert {type(low) for low, _ in cells} == {int, type(None)}
+
+
 def test_pyarrow_comes_back_with_the_types_of_untouched_columns():
     given = pa.table(
         {

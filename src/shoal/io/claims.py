@@ -66,7 +66,7 @@ _DAMAGED = (
 )
 _MOST_ROWS, _MOST_COLUMNS = 1 << 20, 1 << 14
 _CELL_BYTES = 32  # of one cell, empty or not, in the memory of the reader
-_REFERENCE = re.compile(rb"""\sr\s*=\s*["']([A-Za-z]{0,4})([0-9]{1,10})["']""")
+_REFERENCE = re.compile(rb"""\sr\s*=\s*["']([A-Za-z]{0,40})([0-9]{1,40})["']""")
 _CELL = re.compile(rb"<(?:\w{1,20}:)?c[\s/>]")
 _ROW = re.compile(rb"<(?:\w{1,20}:)?row[\s/>]")
 _EDGE = 128  # bytes: longer than what is looked for
@@ -110,7 +110,7 @@ def _check_sheet(file: IO[bytes], name: str, total: int) -> int:
         text = before + part
         # What begins in the last bytes is looked at together with the next part.
         end = len(text) if len(part) < _PART else len(text) - _EDGE
-        found = {each for each in _REFERENCE.findall(text) if len(each[1]) < 9}
+        found = set(_REFERENCE.findall(text))
         columns = {column for column, _ in found if column}
         width = max([width, *(_number_of_column(column) for column in columns)])
         height = max([height, *(int(row) for _, row in found)])

@@ -109,11 +109,18 @@ def back_from_polars(published: pl.DataFrame, like: Any, kept: Sequence[str]) ->
 
 def _to_pandas(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
     import numpy as np
+    import polars as pl
 
     frame = published.to_pandas()
     for column in published.get_columns():  # floats do not hold every whole number
-        if column.dtype.is_integer() and column.null_count() and column.name not in kept:
+        if column.name in kept:
+            continue
+        if column.dtype.is_integer() and column.null_count():
             frame[column.name] = type(like)({"": column.to_list()}, dtype=str(column.dtype))[""]
+        elif isinstance(column.dtype, pl.Struct) and any(
+            field.dtype.is_integer() for field in column.dtype.fields
+        ):
+            frame[column.name] = type(like)({"": column.to_list()}, dtype=object)[""]
     for name in kept:
         dtype, cells = like[name].dtype, published.get_column(name)
         if frame[name].dtype == dtype:
