@@ -101,7 +101,11 @@ def _print(found: Explanation, name: str) -> None:
     _print_outliers(console, found)
     console.print("What to do", style="bold")
     for sentence in found.advice:
-        console.print(f"- {sentence}", markup=False)
+        console.print(f"- {safe_text(sentence, 1_000)}", markup=False)
+    if found.promises:
+        console.print("\nWhat further promises would cost", style="bold")
+        for sentence in found.promises:
+            console.print(f"- {safe_text(sentence, 1_000)}", markup=False)
 
 
 def _print_outliers(console: Console, found: Explanation) -> None:

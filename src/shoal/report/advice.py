@@ -64,6 +64,7 @@ def _is_explanation(findings: Any) -> bool:
     return holds(findings, advice=_is_list, changes=_is_list, outliers=_is_list) and all(
         (
             *(isinstance(sentence, str) for sentence in findings["advice"]),
+            _is_list(findings.get("promises", [])),
             *(holds(each, sentence=_is_text, loss=_is_number) for each in findings["changes"]),
             *(
                 holds(each, cells=_is_plain, n_rows=_is_count, loss=_is_number)
@@ -107,6 +108,12 @@ def advice(explanation: Explained, published: pl.DataFrame) -> str:
     found = explanation.to_dict()
     said = "".join(f"<li>{escape(str(text))}</li>" for text in found.get("advice", ()))
     parts = [f'<div class="card"><ul class="plain">{said}</ul></div>' if said else ""]
+    further = "".join(f"<li>{escape(str(text))}</li>" for text in found.get("promises", ()))
+    if further:
+        parts.append(
+            '<div class="card"><h3>What further promises would cost</h3>'
+            f'<ul class="plain">{further}</ul></div>'
+        )
     parts.append(_changes(found.get("changes", ())))
     parts.append(_outliers(found.get("outliers", ()), published))
     tried, rows = found.get("n_tried"), found.get("n_rows")

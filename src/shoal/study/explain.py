@@ -17,24 +17,34 @@ from shoal.errors import OptionError, ShoalError
 from shoal.progress import no_progress
 from shoal.settings.request import Request, request_of
 from shoal.stopwatch import Stopwatch
+from shoal.study.findings import (
+    Finding,
+    find_lost,
+    find_relations,
+    find_stretched,
+    further_trials,
+    price_of,
+    told_of_relations,
+)
 from shoal.study.side_by_side import run_side_by_side
-from shoal.study.trials import Trial, build_trials, group_cells
+from shoal.study.trials import Measured, Trial, build_trials, group_cells
 from shoal.table.encode import to_polars
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import polars as pl
 
     from shoal.release import Release
     from shoal.table.schema import Schema
 
-__all__ = ["Change", "Explanation", "OutlierGroup", "explain", "explain_release"]
+__all__ = ["Change", "Explanation", "Finding", "OutlierGroup", "explain", "explain_release"]
 
 MOST_ROWS = 20_000
 """Rows of the sample on which changes are tried."""
 _WORTH_SAYING = 0.0005
 _N_OUTLIERS = 5
+_LITTLE = 0.1
 
 What = Literal["drop", "coarsen", "suppress", "lower-k", "hierarchy"]
 
@@ -94,6 +104,9 @@ class Explanation:
         loss: mean loss per cell (ncp) of the unchanged run on that sample.
         by_column: that loss, by column.
         changes: what was tried, the largest saving first.
+        findings: columns that are nearly all lost, follow from one another, or are stretched by
+            outliers.
+        promises: what ℓ-diversity and t-closeness would cost, where they are not promised.
         outliers: the most expensive groups, described by published cells.
         advice: what to do, in plain words.
         seconds: how long all runs took.
@@ -105,6 +118,8 @@ class Explanation:
     loss: float
     by_column: Mapping[str, float]
     changes: tuple[Change, ...]
+    findings: tuple[Finding, ...]
+    promises: tuple[str, ...]
     outliers: tuple[OutlierGroup, ...]
     advice: tuple[str, ...]
     seconds: float
@@ -211,18 +226,22 @@ def _explain(
     with watching(progress) as report:
         report(0, 0, "measuring")
         before = sample.run(no_progress)
-        trials = build_trials(sample, before)
+        trials = [*build_trials(sample, before), *further_trials(sample, before)]
         report(0, len(trials) * n_tried, "trying changes")
-        changes: list[tuple[int, Change]] = []
+        tried: list[Measured | None] = [None] * len(trials)
         tasks = [_task(trial) for trial in trials]
-        for n_done, (number, losses) in enumerate(run_side_by_side(tasks, workers=workers), 1):
+        for n_done, (number, after) in enumerate(run_side_by_side(tasks, workers=workers), 1):
             report(n_done * n_tried, len(trials) * n_tried, "trying changes")
-            if losses is not None:
-                changes.append(
-                    (number, _change(trials[number], before.losses, losses, sample.schema))
-                )
+            tried[number] = after
+    runs = list(zip(trials, tried, strict=True))
+    changes = [
+        _change(trial, before.losses, after.losses, sample.schema)
+        for trial, after in runs
+        if after is not None and trial.what not in ("promise", "scale")
+    ]
     # Ties in the order in which they were tried, so that nothing depends on the threads.
-    ranked = tuple(change for _, change in sorted(changes, key=lambda c: (-c[1].saving, c[0])))
+    ranked = tuple(sorted(changes, key=lambda change: -change.saving))
+    findings = _find(before, ranked, runs, sample.schema)
     return Explanation(
         k=asked.request.k,
         n_rows=asked.table.height,
@@ -230,8 +249,14 @@ def _explain(
         loss=_mean(before.losses, sample.schema),
         by_column=before.losses,
         changes=ranked,
+        findings=findings,
+        promises=tuple(
+            price_of(trial, None if after is None else _cost(before, after, sample.schema))
+            for trial, after in runs
+            if trial.what == "promise"
+        ),
         outliers=_outliers(asked, release, sample, before.labels),
-        advice=_advise(ranked),
+        advice=_advise(ranked, findings, _mean(before.losses, sample.schema)),
         seconds=watch.seconds(),
     )
 
@@ -245,10 +270,10 @@ def _sample(table: pl.DataFrame, max_rows: int, seed: int) -> pl.DataFrame:
     return table[np.sort(rows)]
 
 
-def _task(trial: Trial) -> Callable[[Any], Mapping[str, float] | None]:
-    def run(progress: Any) -> Mapping[str, float] | None:
+def _task(trial: Trial) -> Callable[[Any], Measured | None]:
+    def run(progress: Any) -> Measured | None:
         try:
-            return trial.run(progress).losses
+            return trial.run(progress)
         except ShoalError:
             return None  # the change makes the promise impossible: no advice to give
 
@@ -275,6 +300,8 @@ def _change(
     if trial.column is not None and trial.what in ("drop", "coarsen"):
         price = -gains.pop(trial.column)
     saving = sum(gains.values())
+    assert trial.what != "promise"
+    assert trial.what != "scale"
     return Change(
         what=trial.what,
         column=trial.column,
@@ -287,6 +314,8 @@ def _change(
 
 def _sentence(trial: Trial, saving: float, price: float) -> str:
     points = f"{100 * saving:.1f} points"
+    if saving <= -_WORTH_SAYING:
+        return f"{trial.doing} makes it worse: it costs {-100 * saving:.1f} points more."
     if saving < _WORTH_SAYING:
         return f"{trial.doing} would not help: it gives back {100 * max(saving, 0.0):.1f} points."
     if trial.what not in ("drop", "coarsen"):
@@ -298,18 +327,81 @@ def _sentence(trial: Trial, saving: float, price: float) -> str:
     return f"{trial.doing} gives back {points} of detail in the other columns and {cost}."
 
 
-def _advise(changes: tuple[Change, ...]) -> tuple[str, ...]:
-    """Return the changes worth making: those that keep the promise as it is come first."""
+def _cost(before: Measured, after: Measured, schema: Schema, without: str | None = None) -> float:
+    """Return what a run costs more than the unchanged one, over all columns or all but one."""
+    weights = _weights(schema)
+    more = (
+        weights[name] * (after.losses[name] - loss)
+        for name, loss in before.losses.items()
+        if name != without
+    )
+    return sum(more) / sum(weights.values())
+
+
+def _find(
+    before: Measured,
+    changes: tuple[Change, ...],
+    runs: Sequence[tuple[Trial, Measured | None]],
+    schema: Schema,
+) -> tuple[Finding, ...]:
+    """Return what stands out; no column is in two findings that say what to do with it."""
+    drops = {change.column: change for change in changes if change.what == "drop"}
+    related = []
+    for names in find_relations(before.table):
+        best = max((drops[n] for n in names if n in drops), key=lambda c: c.net, default=None)
+        worth = best is not None and best.saving > _WORTH_SAYING
+        related.append(told_of_relations(names, best.sentence if worth and best else None))
+    taken = {name for finding in related for name in finding.columns}
+    losses = {name: loss for name, loss in before.losses.items() if name not in taken}
+    helpful = sorted(changes, key=lambda change: change.net)
+    best_of = {c.column: c.sentence for c in helpful if c.column and c.saving > _WORTH_SAYING}
+    lost = find_lost(losses, best_of)
+    taken |= {name for finding in lost for name in finding.columns}
+    wide = [
+        find_stretched(
+            before, name, after, 0.0 if after is None else _cost(before, after, schema, name)
+        )
+        for trial, after in runs
+        if trial.what == "scale" and (name := str(trial.column)) not in taken
+    ]
+    return (*related, *lost, *wide)
+
+
+def _advise(
+    changes: tuple[Change, ...], findings: tuple[Finding, ...], loss: float
+) -> tuple[str, ...]:
+    """Return what to do: first what stands out, then what gives detail back.
+
+    No column is told to be treated in two ways, and changes that keep the promise as it is come
+    before a smaller k.
+    """
+    advice = [finding.sentence for finding in findings]
+    done: set[str | None] = {
+        name for finding in findings if finding.what != "stretched" for name in finding.columns
+    }
     helpful = [change for change in changes if change.net > 2 * _WORTH_SAYING]
     helpful.sort(key=lambda change: (change.what == "lower-k", -change.net))
-    if helpful:
-        return tuple(change.sentence for change in helpful[:3])
+    chosen: list[Change] = []
+    for change in helpful:
+        if change.column is None or change.column not in done:
+            chosen.append(change)
+            done |= set() if change.column is None else {change.column}
+    advice += [change.sentence for change in chosen[:3]]
+    if advice:
+        return tuple(advice)
     costly = next((c for c in changes if c.what == "drop" and c.saving > _WORTH_SAYING), None)
-    if costly is None:
+    if costly is not None:
+        return (f"No change is free. If {costly.column!r} can be spared: {costly.sentence}",)
+    if loss < _LITTLE:
         return (
-            "Nothing that was tried makes a difference: the table is as detailed as it can be.",
+            "Nothing that was tried makes a difference, and little is lost: leave it as it is.",
         )
-    return (f"No change is free. If {costly.column!r} can be spared: {costly.sentence}",)
+    return (
+        (
+            "Nothing that was tried makes a difference: what is lost is the price of this k for so "
+            "many quasi-identifiers."
+        ),
+    )
 
 
 def _outliers(

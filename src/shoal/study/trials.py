@@ -42,12 +42,13 @@ _WORTH_A_TREE = 5
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What a trial lost, by column, and its groups."""
+    """What a trial lost and whom its intervals cover, by column, and its groups."""
 
     losses: Mapping[str, float]
     labels: NDArray[np.int32]
     table: EncodedTable
     schema: Schema
+    covered: Mapping[str, float | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ class Trial:
         own: the loss of the changed column; None if it is read off like the others.
     """
 
-    what: Literal["drop", "coarsen", "suppress", "lower-k", "hierarchy"]
+    what: Literal["drop", "coarsen", "suppress", "lower-k", "hierarchy", "promise", "scale"]
     column: str | None
     doing: str
     table: pl.DataFrame
@@ -96,7 +97,8 @@ class Trial:
         if self.own is not None:
             assert self.column is not None
             losses[self.column] = self.own(found, table)
-        return Measured(losses, found.groups.labels, table, found.schema)
+        covered = {column.name: column.covered for column in found.facts.columns}
+        return Measured(losses, found.groups.labels, table, found.schema, covered)
 
 
 def build_trials(unchanged: Trial, before: Measured) -> list[Trial]:

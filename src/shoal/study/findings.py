@@ -1,0 +1,217 @@
+"""What stands out in a release: columns that are lost, that say the same, that outliers stretch.
+
+And what further promises would cost. Everything is measured on the unchanged run, or by a run of
+its own; `shoal.study.explain` puts it into one list of advice that does not contradict itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from shoal.publish.loss import is_stretched
+from shoal.table.relations import FEWEST_ROWS, follows, go_together, renumbered
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from shoal.study.trials import Measured, Trial
+    from shoal.table.encode import Attribute, EncodedTable
+
+__all__ = [
+    "Finding",
+    "find_lost",
+    "find_relations",
+    "find_stretched",
+    "further_trials",
+    "price_of",
+    "told_of_relations",
+]
+
+NEARLY_ALL = 0.9
+"""A column that has lost so much tells next to nothing."""
+_MOST_ROWS = 5_000
+"""Rows by which columns are compared with one another."""
+_L, _T = 2, 0.3
+"""The promises that are tried: two different values, and a distance of 0.3."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """Something about columns of the unchanged run that its owner should know.
+
+    Attributes:
+        what: ``lost`` (nearly nothing is left), ``related`` (each follows from another of them)
+            or ``stretched`` (by outliers).
+        columns: the columns it is about.
+        sentence: the same in plain words.
+    """
+
+    what: Literal["lost", "related", "stretched"]
+    columns: tuple[str, ...]
+    sentence: str
+
+
+def further_trials(unchanged: Trial, before: Measured) -> list[Trial]:
+    """Return runs with one more promise, and with another scale for each stretched column."""
+    start = replace(unchanged, schema=before.schema, base=before.table)
+    return [*_promising(start, before.table), *_rescaling(start, before)]
+
+
+def _promising(start: Trial, table: EncodedTable) -> list[Trial]:
+    from shoal.privacy import LDiversity, TCloseness
+
+    if not table.sensitive:
+        return []
+    names = [column.name for column in table.sensitive]
+    of = repr(names[0]) if len(names) == 1 else "each sensitive column"
+    asked = {type(model) for model in start.request.privacy}
+    doing = {
+        LDiversity(_L, kind="distinct"): f"Promising {_L} different values of {of} in every group",
+        TCloseness(_T): (
+            f"Promising that {of} is spread in every group as in the table, up to a distance of "
+            f"{_T}"
+        ),
+    }
+    return [
+        replace(
+            start,
+            what="promise",
+            doing=words,
+            request=replace(start.request, privacy=(*start.request.privacy, model)),
+        )
+        for model, words in doing.items()
+        if type(model) not in asked
+    ]
+
+
+def price_of(trial: Trial, cost: float | None) -> str:
+    """Say what a further promise costs; None if no grouping keeps it."""
+    if cost is None:
+        return f"{trial.doing} is not possible here: no grouping keeps it."
+    if cost < 0.0005:
+        return f"{trial.doing} would cost next to nothing."
+    return f"{trial.doing} would cost {100 * cost:.1f} points of detail."
+
+
+def _rescaling(start: Trial, before: Measured) -> list[Trial]:
+    from shoal.table.schema import Schema
+
+    trials = []
+    for name in stretched(before):
+        column = replace(start.schema[name], scale="rank")
+        columns = tuple(column if each.name == name else each for each in start.schema.columns)
+        trials.append(replace(start, what="scale", column=name, schema=Schema(columns)))
+    return trials
+
+
+def stretched(before: Measured) -> list[str]:
+    """Return the columns that lose far more for their people than their range says."""
+    return [
+        name
+        for name, loss in before.losses.items()
+        if before.schema[name].scale == "range" and is_stretched(loss, before.covered.get(name))
+    ]
+
+
+def find_stretched(before: Measured, name: str, after: Measured | None, cost: float) -> Finding:
+    """Say that outliers stretch a column, and what counting people instead would do.
+
+    Args:
+        before: the unchanged run.
+        name: the column.
+        after: the run with the scale of ranks; None if it was not possible.
+        cost: what that run costs in the other columns.
+    """
+    loss, covered = before.losses[name], before.covered[name]
+    text = (
+        f"A few values far away stretch the range of {name!r}: its intervals are {loss:.0%} of "
+        f"the range but cover {covered:.0%} of the people."
+    )
+    then = None if after is None else after.covered.get(name)
+    if then is not None:
+        others = f"cost {100 * cost:.1f} points" if cost >= 0.0005 else "cost nothing"
+        text += (
+            f" With the scale 'rank' they would cover {then:.0%}, and {others} in the other "
+            "columns."
+        )
+    return Finding(what="stretched", columns=(name,), sentence=text)
+
+
+def find_lost(losses: Mapping[str, float], best: Mapping[str, str]) -> list[Finding]:
+    """Name the columns of which next to nothing is left.
+
+    Args:
+        losses: of the unchanged run.
+        best: by column, the sentence of the change that helps most, if any does.
+    """
+    return [
+        Finding(
+            what="lost",
+            columns=(name,),
+            sentence=f"{name!r} is nearly all lost ({loss:.0%}): what is left of it tells next to "
+            f"nothing. {best.get(name, 'Nothing that was tried brings it back.')}",
+        )
+        for name, loss in losses.items()
+        if loss >= NEARLY_ALL
+    ]
+
+
+def find_relations(table: EncodedTable) -> list[tuple[str, ...]]:
+    """Return the quasi-identifiers that follow from one another, in bunches."""
+    rows = np.arange(table.n_rows)
+    if table.n_rows > _MOST_ROWS:
+        rows = np.linspace(0, table.n_rows - 1, _MOST_ROWS).astype(np.int64)
+    attributes = table.attributes
+    bunch = list(range(len(attributes)))
+    for first in range(len(attributes)):
+        for second in range(first):
+            if bunch[first] != bunch[second] and _related(
+                attributes[first], attributes[second], rows
+            ):
+                old, new = bunch[first], bunch[second]
+                bunch = [new if each == old else each for each in bunch]
+    found = []
+    for number in dict.fromkeys(bunch):
+        names = tuple(a.name for a, each in zip(attributes, bunch, strict=True) if each == number)
+        if len(names) > 1:
+            found.append(names)
+    return found
+
+
+def _related(first: Attribute, second: Attribute, rows: NDArray[np.int64]) -> bool:
+    codes = [each.as_they_were[rows].astype(np.int64) for each in (first, second)]
+    known = (first.codes[rows] != first.size) & (second.codes[rows] != second.size)
+    if np.count_nonzero(known) < FEWEST_ROWS:
+        return False
+    one, other = (renumbered(each[known]) for each in codes)
+    if follows(one, other) or follows(other, one):
+        return True
+    return (
+        first.positions is not None
+        and second.positions is not None
+        and go_together(_ranks(one), _ranks(other))
+    )
+
+
+def _ranks(codes: NDArray[np.int64]) -> NDArray[Any]:
+    counts = np.bincount(codes)
+    ranks: NDArray[Any] = (np.cumsum(counts) - counts / 2)[codes]
+    return ranks
+
+
+def told_of_relations(names: Sequence[str], drop: str | None) -> Finding:
+    """Say that columns follow from one another, and what dropping one of them gives back."""
+    *first, last = (repr(name) for name in names)
+    listed = f"{', '.join(first)} and {last}"
+    advice = drop or "One of them is enough, though dropping another gives little back here."
+    return Finding(
+        what="related",
+        columns=tuple(names),
+        sentence=f"{listed} follow from one another: each tells what the others tell. {advice}",
+    )
