@@ -234,6 +234,12 @@ def test_whatever_ends_a_run_is_one_line_and_a_status(capfd, error, status, word
     assert text.out == ""
 
 
+@pytest.mark.parametrize("option", ["-o", "--certificate", "--report", "--qi", "--job"])
+def test_half_a_letter_in_a_word_is_one_line(capfd, option):
+    assert run(["anonymize", "data.csv", option, "a\ud800"]) == 2
+    assert capfd.readouterr().err.startswith("Error: word 4 of the command holds half of a letter")
+
+
 def test_what_a_library_prints_when_it_gives_up_is_not_shown(environment):
     code = (
         "import os, sys; from shoal.cli import run as r;"

@@ -51,6 +51,12 @@ def test_decimal_numbers_become_floats():
     assert column("1.50", "2.25", "3.00").to_list() == [1.5, 2.25, 3.0]
 
 
+def test_a_zero_with_a_minus_is_the_number_zero():
+    assert column("-0.0", "0.0", "1.5").to_list() == [0.0, 0.0, 1.5]
+    assert column("-0", "0", "1.5").to_list() == [0.0, 0.0, 1.5]
+    assert column("-0.0", "0.0", "0.00").to_list() == ["-0.0", "0.0", "0.00"]
+
+
 def test_different_texts_stay_different_unless_the_column_is_said_to_be_numeric():
     assert column("250.1", "250.10").to_list() == ["250.1", "250.10"]
     assert column("250.1", "250.10", numeric=["x"]).to_list() == [250.1, 250.1]

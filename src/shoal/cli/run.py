@@ -23,7 +23,7 @@ from typing import NoReturn
 
 from shoal.cli.interruptible import InterruptibleCall
 from shoal.cli.streams import discard, open_streams, quiet_libraries
-from shoal.errors import ShoalError
+from shoal.errors import OptionError, ShoalError
 from shoal.inputs import Watch, watching_inputs
 from shoal.spoken import hide_credentials, hide_names, hide_words, safe_lines
 
@@ -156,9 +156,22 @@ def _end_the_rest() -> None:
 def _call(arguments: Sequence[str]) -> int:
     from shoal.cli.app import app
 
+    _check_letters(arguments)
     with watching_inputs() as _State.watch:
         status = app(args=list(arguments), prog_name="shoal", standalone_mode=False)
     return status if isinstance(status, int) else 0
+
+
+def _check_letters(arguments: Sequence[str]) -> None:
+    """Refuse words that no system could have given us: they can be no names of files."""
+    for place, word in enumerate(arguments, 1):
+        try:
+            os.fsencode(word)
+        except UnicodeEncodeError:
+            raise OptionError(
+                f"word {place} of the command holds half of a letter (a lone surrogate), which no "
+                "name of a file or column can; type it again."
+            ) from None
 
 
 def _unplanned(error: BaseException) -> int:

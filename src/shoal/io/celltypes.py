@@ -32,6 +32,7 @@ _FLOAT = (
     r"^-?(?:0|[1-9][0-9]*)"
     r"(?:(?:\.[0-9]+)?|\.[0-9]+[eE][+-]?[0-9]{1,3}|[eE][+-][0-9]{1,3})$"
 )
+_MINUS_ZERO = r"^-(0(?:\.0+)?)$"
 _COMMA_FLOAT = r"^-?(?:0|[1-9][0-9]*)(?:,[0-9]+)?$"
 # Whole numbers that a 64-bit float cannot hold exactly.
 _LONG_INTEGER = r"^-?[0-9]{16,}$"
@@ -132,7 +133,10 @@ def _as_float(column: pl.Series, *, lenient: bool) -> pl.Series | None:
     if values.null_count() > column.null_count() or not values.is_finite().all():
         return None
     if not lenient and values.n_unique() < column.n_unique():
-        return None
+        # A zero with a minus is what programs write for a number too small to show, not a code.
+        spelled = column.str.replace(_MINUS_ZERO, "$1")
+        if values.n_unique() < spelled.n_unique():
+            return None
     return values
 
 
