@@ -155,15 +155,15 @@ def _from_file_to_file(case: Case, folder: Path) -> Outcome:
 
 
 def _as_text_files_can(case: Case) -> None:
-    """Take out what a CSV cannot say: empty beside missing, text that looks like numbers."""
+    """Take out what a CSV cannot say: empty beside missing, text like numbers, outer spaces."""
     for column in case.columns:
         if column.dtype == "text":
             column.cells = [
                 None
                 if not cell or cell.isspace() or cell.strip() in ("NA", "nan", "null")
-                else f"n{cell}"
+                else f"n{cell.strip()}"
                 if cell[0] in "015-t"
-                else cell
+                else cell.strip()
                 for cell in column.cells
             ]
 

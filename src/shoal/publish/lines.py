@@ -10,7 +10,8 @@ import re
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shoal.errors import OptionError
 
@@ -31,6 +32,14 @@ _LAST = date(9999, 12, 31)
 _END_OF_TIME = datetime(9999, 12, 31, 23, 59, 59)  # noqa: DTZ001 - as the clock on the wall says
 
 Ends = tuple[Any, Any]
+
+
+class _End(NamedTuple):
+    """One end of an interval of numbers: a line, or the whole number before one."""
+
+    value: Fraction | None
+    is_line: bool
+    before_line: bool
 
 
 class GridPromise:
@@ -54,6 +63,8 @@ class GridPromise:
         self.step = step
         self.formats = tuple(formats)
         self.suppressed = suppressed
+        self._seen: dict[object, _End] = {}
+        self._parts = [re.split(r"\{low\}|\{high\}", form) for form in self.formats]
         powers = _POWERS.fullmatch(step)
         self._base = int(powers[1]) if powers else 0
         self._calendar = step in {"day", "week", *_SECONDS, *_MONTHS}
@@ -76,7 +87,7 @@ class GridPromise:
             return any(end is None or end == "" for end in cell) or self._are_lines([cell])
         if not isinstance(cell, str):
             return self._are_lines([(cell, cell)])
-        return self._are_lines([(cell, cell), *self._ends(cell)])
+        return self._are_lines([*self._ends(cell), (cell, cell)])
 
     def verdict(self, off: NDArray[np.bool_]) -> tuple[float, bool, str]:
         """Return the share of rows on the grid, whether all are, and that in words."""
@@ -90,9 +101,7 @@ class GridPromise:
     def _ends(self, text: str) -> list[Ends]:
         """Return all ways to read a text as an interval."""
         found: list[Ends] = []
-        for form in self.formats:
-            before, _, rest = form.partition("{low}")
-            between, _, after = rest.partition("{high}")
+        for before, between, after in self._parts:
             if not (text.startswith(before) and text.endswith(after)):
                 continue
             inner = text[len(before) : len(text) - len(after)]
@@ -107,16 +116,27 @@ class GridPromise:
         return any(judge(low, high) for low, high in readings)
 
     def _numbers(self, low: object, high: object) -> bool:
-        first, last = _number(low), _number(high)
-        if first is None or last is None or first > last:
+        first, last = self._judged(low), self._judged(high)
+        if first.value is None or last.value is None or first.value > last.value:
             return False
         if self._base:
-            return self._between_powers(first, last)
-        if first % self._step:
-            return False
+            return self._between_powers(first.value, last.value)
         # Cells of whole numbers hold their upper ends; the others end just before them.
-        is_open = last > first and not last % self._step
-        return is_open or (last.denominator == 1 and not (last + 1) % self._step)
+        is_open = last.is_line and last.value > first.value
+        return first.is_line and (is_open or last.before_line)
+
+    def _judged(self, end: object) -> _End:
+        """Return an end, judged once: there are many intervals, and few lines."""
+        found = self._seen.get(end)
+        if found is None:
+            value = _number(end)
+            if value is None:
+                found = _End(None, is_line=False, before_line=False)
+            else:
+                before = value.denominator == 1 and not (value + 1) % self._step
+                found = _End(value, is_line=not value % self._step, before_line=before)
+            self._seen[end] = found
+        return found
 
     def _between_powers(self, first: Fraction, last: Fraction) -> bool:
         def is_line(value: Fraction) -> bool:
@@ -232,9 +252,11 @@ def _number(value: object) -> Fraction | None:
 def _moment(value: object) -> date | None:
     if isinstance(value, date):
         return value
-    if not isinstance(value, str):
-        return None
-    text = value.strip()
+    return _spelt(value.strip()) if isinstance(value, str) else None
+
+
+@lru_cache(maxsize=1 << 16)
+def _spelt(text: str) -> date | None:
     try:
         return date.fromisoformat(text) if len(text) == 10 else datetime.fromisoformat(text)
     except ValueError:
