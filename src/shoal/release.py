@@ -137,17 +137,28 @@ class Release:
         )
 
     def certificate(
-        self, *, input_hmac: str | None = None, output_sha256: str | None = None
+        self,
+        *,
+        input_hmac: str | None = None,
+        output_sha256: str | None = None,
+        title: str | None = None,
+        owner: str | None = None,
+        purpose: str | None = None,
     ) -> dict[str, Any]:
         """Return what was promised and measured, ready for JSON; no cell value, no seed.
 
         Args:
             input_hmac: keyed hash of the input, as `shoal.keyed_sha256` returns it.
             output_sha256: hash of the published file.
+            title: what the release is called.
+            owner: who answers for it.
+            purpose: what it is published for.
         """
+        from shoal.report.about import About
         from shoal.report.certificate import build_certificate
 
-        return build_certificate(self, input_hmac, output_sha256)
+        about = About(title=title, owner=owner, purpose=purpose)
+        return build_certificate(self, input_hmac, output_sha256, about)
 
     def report(
         self,
@@ -155,6 +166,9 @@ class Release:
         *,
         explanation: Explained | None = None,
         sampling_fraction: float | None = None,
+        title: str | None = None,
+        owner: str | None = None,
+        purpose: str | None = None,
     ) -> None:
         """Write a self-contained HTML page about the release.
 
@@ -163,13 +177,23 @@ class Release:
             explanation: measured advice (of `shoal.explain`), which becomes a section.
             sampling_fraction: share of the population that is in the table, if known; some of
                 the risks depend on it.
+            title: what the release is called.
+            owner: who answers for it.
+            purpose: what it is published for.
 
         Raises:
-            OptionError: the fraction is not above 0 and at most 1.
+            OptionError: the fraction is not above 0 and at most 1, or a text cannot be printed.
         """
+        from shoal.report.about import About
         from shoal.report.html import write_report
 
-        write_report(self, path, explanation=explanation, sampling_fraction=sampling_fraction)
+        write_report(
+            self,
+            path,
+            explanation=explanation,
+            sampling_fraction=sampling_fraction,
+            about=About(title=title, owner=owner, purpose=purpose),
+        )
 
     def __repr__(self) -> str:
         """Return one line without any cell."""

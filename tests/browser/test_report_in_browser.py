@@ -1,7 +1,9 @@
 """The report in a real browser: drawn without a complaint, from one file, on any width."""
 
+import base64
 import datetime as dt
 import random
+import re
 from itertools import pairwise
 
 import polars as pl
@@ -17,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 SECTIONS = [
     "summary", "promises", "risk", "groups", "loss", "columns", "sensitive", "limits", "details",
-    "glossary",
+    "glossary", "signature",
 ]  # fmt: skip
 SCRIPT = "<script>alert(1)</script>"
 WIDTHS = pytest.mark.parametrize(
@@ -74,10 +76,42 @@ def diverse_release():
     )
 
 
-@pytest.fixture(scope="module", params=[adult_release, diverse_release], ids=["demo", "diverse"])
+def wide_release():
+    """A release with 13 sensitive columns and a promise about each of them."""
+    rng = random.Random(3)
+    rows = range(400)
+    frame = pl.DataFrame(
+        {"age": [rng.randint(18, 90) for _ in rows], "sex": [rng.choice("FM") for _ in rows]}
+        | {
+            f"a_finding_with_a_long_name_{number}": [
+                rng.choice([None, "mild", "moderate", "severe"]) for _ in rows
+            ]
+            for number in range(13)
+        }
+    )
+    return shoal.anonymize(
+        frame,
+        k=5,
+        quasi_identifiers=["age", "sex"],
+        sensitive=frame.columns[2:],
+        privacy=shoal.LDiversity(2, kind="distinct"),
+        algorithm="mondrian",
+    )
+
+
+@pytest.fixture(
+    scope="module",
+    params=[adult_release, diverse_release, wide_release],
+    ids=["demo", "diverse", "wide"],
+)
 def report(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    request.param().report(path)
+    request.param().report(
+        path,
+        title=f"A title {SCRIPT} " + "without_end_" * 10,
+        owner="Data office & Söhne",
+        purpose="To be read " * 20,
+    )
     return path
 
 
@@ -137,9 +171,37 @@ def test_headings_go_down_one_level_at_a_time(browser, report):
     assert all(b - a <= 1 for a, b in pairwise(levels))
 
 
-def test_small_text_stands_out_from_its_background(browser, report):
+MILLIMETRES = 96 / 25.4
+PAGE_WIDTH, PAGE_HEIGHT = (210 - 28) * MILLIMETRES, (297 - 28) * MILLIMETRES
+
+
+def test_on_paper_nothing_is_cut_off_and_pages_are_full(browser, report):
+    page = browser.open(report, width=int(PAGE_WIDTH))
+    page.call("Emulation.setEmulatedMedia", media="print")
+    cut = page.evaluate("""
+        [...document.querySelectorAll('.card, table, p, h1, h2, h3, dd, code, svg[role=img]')]
+            .filter(e => e.getBoundingClientRect().right > document.body.clientWidth + 1
+                || (e.tagName !== 'svg' && e.scrollWidth > e.clientWidth + 1
+                    && getComputedStyle(e).display !== 'inline'))
+            .map(e => e.outerHTML.slice(0, 80))
+    """)
+    assert cut == []
+    height = page.evaluate("document.documentElement.scrollHeight")
+    printed = page.call("Page.printToPDF", paperWidth=210 / 25.4, paperHeight=297 / 25.4)
+    n_pages = len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(printed["data"])))
+    # What would fit if anything could be cut anywhere, a quarter more, and the last one begun.
+    assert height / PAGE_HEIGHT <= n_pages <= 1.25 * height / PAGE_HEIGHT + 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_small_text_stands_out_from_its_background(browser, report, scheme):
     # WCAG 2: contrast of at least 4.5 to 1.
     page = browser.open(report, width=1200)
+    page.call(
+        "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}]
+    )
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(16, 25, 31)"
+    assert dark == (scheme == "dark")
     lowest = page.evaluate("""
         (() => {
             const parts = c => c.match(/[0-9.]+/g).map(Number);

@@ -16,6 +16,7 @@ from shoal.cli.lists import algorithms, measures, privacy_models
 from shoal.cli.refine import refine
 from shoal.cli.score import score
 from shoal.cli.secret import fingerprint, secret
+from shoal.cli.sign import sign
 from shoal.cli.verify import verify
 from shoal.cli.warm_up import warm_up
 
@@ -62,6 +63,7 @@ app.command()(verify)
 app.command()(score)
 app.command()(secret)
 app.command()(fingerprint)
+app.command()(sign)
 app.command()(explain)
 app.command()(compare)
 app.add_typer(hierarchy, name="hierarchy")

@@ -44,8 +44,10 @@ def print_release_json(release: Release, files: Mapping[str, str], notes: list[s
     _print({**found, **rows, "files": where, "notes": notes})
 
 
-def print_verification_json(verification: Verification, name: str) -> None:
-    """Print what a published table keeps of its promises."""
+def print_verification_json(
+    verification: Verification, name: str, more: Mapping[str, Any] | None = None
+) -> None:
+    """Print what a published table keeps of its promises, and what else was found."""
     _print(
         {
             "table": name,
@@ -68,6 +70,7 @@ def print_verification_json(verification: Verification, name: str) -> None:
             "violating_rows": verification.violating_rows,
             "violating_groups": verification.violating_groups,
             "warnings": list(verification.notes),
+            **(more or {}),
         }
     )
 

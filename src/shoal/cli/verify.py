@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shoal.cli import options as opt
-from shoal.cli.flags import Asked, PrivacyFlags, Reading, takes_flags
+from shoal.cli.flags import Asked, PrivacyFlags, Reading, Said, takes_flags
 from shoal.cli.json_summary import print_verification_json
 from shoal.errors import DataError, OptionError
 from shoal.inputs import current_watch
+
+if TYPE_CHECKING:
+    from shoal.report.certified import Certified
 
 __all__ = ["verify"]
 
@@ -22,6 +25,23 @@ def verify(
     ],
     *,
     job: opt.JobFile = None,
+    certificate: Annotated[
+        str | None,
+        opt.in_files(
+            "--certificate",
+            help="The certificate of the release: says what was promised; also checks that it "
+            "belongs to this file, and its signature.",
+            metavar="FILE",
+        ),
+    ] = None,
+    public_key: Annotated[
+        str | None,
+        opt.in_files(
+            "--public-key",
+            help="The public key of whom you trust; the certificate has to be signed with it.",
+            metavar="FILE",
+        ),
+    ] = None,
     asked: Asked,
     promises: PrivacyFlags,
     reading: Reading,
@@ -38,6 +58,17 @@ def verify(
     from shoal.settings.inputs import missing_texts
     from shoal.settings.outputs import name_of
 
+    if certificate is not None:
+        if job is not None or asked or promises != PrivacyFlags():
+            raise OptionError(
+                "The certificate says what was promised; leave out --job, --k, --qi, --sensitive "
+                "and the other promises."
+            )
+        found = _with_certificate(published, certificate, public_key, reading)
+        _show_with_certificate(found, name_of(published), as_json=as_json, quiet=quiet)
+        return
+    if public_key is not None:
+        raise OptionError("--public-key is for a signed certificate; name it with --certificate.")
     wanted = job_of(job, asked, promises=promises, source=published, reading=reading)
     columns = wanted.schema_options()
     if wanted.k is None:
@@ -61,7 +92,7 @@ def verify(
         pick=lambda names: list(dict.fromkeys(columns_needed(names, quasi, sensitive))) or names,
     )
     _refuse_twins([*quasi, *sensitive])
-    found = verify_table(
+    checked = verify_table(
         written.frame,
         k=wanted.k,
         quasi_identifiers=quasi,
@@ -76,16 +107,16 @@ def verify(
     )
     name = name_of(published)
     if as_json:
-        print_verification_json(found, name)
+        print_verification_json(checked, name)
     elif not quiet:
         from shoal.cli.summary import print_verification
 
         print_verification(
-            found,
-            title=f"{name}: every promise holds" if found.holds else f"{name}: DOES NOT HOLD",
+            checked,
+            title=f"{name}: every promise holds" if checked.holds else f"{name}: DOES NOT HOLD",
             n_columns=len(quasi),
         )
-    if not found.holds:
+    if not checked.holds:
         raise typer.Exit(1)
 
 
@@ -103,3 +134,46 @@ def _refuse_twins(names: list[str]) -> None:
                     f"The release has more than one column {name!r}, and a promise about one says "
                     "nothing about the others; rename them."
                 )
+
+
+def _with_certificate(
+    published: str, certificate: str, public_key: str | None, reading: Said
+) -> Certified:
+    from shoal.report.certified import verify_certificate
+
+    found = verify_certificate(
+        published,
+        certificate,
+        public_key=public_key,
+        format=reading.get("format"),
+        delimiter=reading.get("delimiter"),
+        missing_values=opt.parse_names([reading.get("missing_values", "")]),
+        encoding=reading.get("encoding", "utf-8"),
+    )
+    _refuse_twins(list(found.columns))
+    return found
+
+
+def _show_with_certificate(found: Certified, name: str, *, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        more = {
+            "holds": found.holds,
+            "same_file": found.same_file,
+            "signed_by": found.signed_by,
+            "trusted": found.trusted,
+            "sentences": found.lines,
+        }
+        print_verification_json(found.promises, name, more)
+    elif not quiet:
+        from shoal.cli.screen import say
+        from shoal.cli.summary import print_verification
+
+        kept = found.promises.holds
+        print_verification(
+            found.promises,
+            title=f"{name}: every promise holds" if kept else f"{name}: DOES NOT HOLD",
+            n_columns=found.n_columns,
+        )
+        say("\n" + "\n".join(found.lines))
+    if not found.holds:
+        raise typer.Exit(1)

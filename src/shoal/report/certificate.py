@@ -8,18 +8,28 @@ the input's plain hash would (see `shoal.publish.loss`); they stay with the hold
 
 from __future__ import annotations
 
+import json
 import math
 import platform
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
+
+from shoal.report.about import About
 
 if TYPE_CHECKING:
     from shoal.release import Release
     from shoal.table.grid import Grid
 
-__all__ = ["SCHEMA_VERSION", "build_certificate", "package_versions", "plain_values"]
+__all__ = [
+    "SCHEMA_VERSION",
+    "build_certificate",
+    "format_certificate",
+    "package_versions",
+    "plain_values",
+]
 
 SCHEMA_VERSION = 2
 """Grows when a key changes its meaning or disappears; new keys may appear without."""
@@ -33,7 +43,10 @@ _LINES = ("numeric", "date", "datetime")
 
 
 def build_certificate(
-    release: Release, input_hmac: str | None = None, output_sha256: str | None = None
+    release: Release,
+    input_hmac: str | None = None,
+    output_sha256: str | None = None,
+    about: About | None = None,
 ) -> dict[str, Any]:
     """Return the certificate as plain values, ready for JSON.
 
@@ -42,11 +55,13 @@ def build_certificate(
         input_hmac: keyed hash of the input file (`shoal.io.keyed_sha256`), if there is one. A
             plain hash would let anybody try guesses of the input until one fits.
         output_sha256: hash of the published file, if there is one.
+        about: what its owner says about the release.
     """
     verification = release.verification
     certificate = {
         "schema_version": SCHEMA_VERSION,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "about": asdict(about or About()),
         "versions": {"python": platform.python_version()} | package_versions(),
         "input": {"hmac_sha256": input_hmac, "rows": release.n_rows},
         "output": {
@@ -99,6 +114,11 @@ def build_certificate(
 def _grid(grid: Grid) -> dict[str, Any]:
     """Return the lines that intervals end on; chosen by default it tells an order of magnitude."""
     return {"step": str(grid), "chosen": "by default" if grid.by_default else "as asked"}
+
+
+def format_certificate(certificate: Mapping[str, Any]) -> str:
+    """Return a certificate as the text of its file; signatures are about exactly this text."""
+    return json.dumps(certificate, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _scores(release: Release) -> dict[str, Any]:

@@ -14,7 +14,9 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from shoal.report import sections
+from shoal.report.about import About
 from shoal.report.advice import advice
+from shoal.report.by_hand import said_about, signature_block
 from shoal.report.glossary import GLOSSARY
 from shoal.report.risk import check_fraction, coarse_sizes, risk_of
 from shoal.report.style import STYLE
@@ -68,11 +70,14 @@ def write_report(
     *,
     explanation: Explained | None = None,
     sampling_fraction: float | None = None,
+    about: About | None = None,
 ) -> None:
     """Write the report of a release to a file, whole or not at all."""
     from shoal.io import atomic_write_text
 
-    page = render_report(release, explanation=explanation, sampling_fraction=sampling_fraction)
+    page = render_report(
+        release, explanation=explanation, sampling_fraction=sampling_fraction, about=about
+    )
     atomic_write_text(path, page)
 
 
@@ -83,6 +88,7 @@ def render_report(
     sampling_fraction: float | None = None,
     input_hmac: str | None = None,
     output_sha256: str | None = None,
+    about: About | None = None,
 ) -> str:
     """Return the report of a release as HTML.
 
@@ -93,6 +99,7 @@ def render_report(
             journalist and marketer and the estimate of population uniques depend on it.
         input_hmac: keyed hash of the input file, if there is one.
         output_sha256: hash of the published file, if there is one.
+        about: what its owner says about the release.
 
     Raises:
         OptionError: the fraction is not above 0 and at most 1.
@@ -100,7 +107,7 @@ def render_report(
     from shoal.report.sensitive import read_published_groups, sensitive_facts
     from shoal.table.encode import to_polars
 
-    fraction = check_fraction(sampling_fraction)
+    fraction, said = check_fraction(sampling_fraction), about or About()
     frame = to_polars(release.frame)
     found = read_published_groups(frame, tuple(release.schema.quasi_identifiers))
     before, after = coarse_sizes(release.facts.tuple_sizes, release.k), found.size_counts
@@ -122,11 +129,13 @@ def render_report(
         ("limits", "What this does not protect against", _limits()),
         ("details", "How it was made", _made(release, input_hmac, output_sha256)),
         ("glossary", "Words explained", _glossary()),
+        ("signature", "Signature", signature_block(said, output_sha256)),
     ]
-    return _page(release, [part for part in parts if part[2]])
+    return _page(release, [part for part in parts if part[2]], said)
 
 
-def _page(release: Release, parts: Sequence[tuple[str, str, str]]) -> str:
+def _page(release: Release, parts: Sequence[tuple[str, str, str]], about: About) -> str:
+    title = escape(about.title or "Report of a release")
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     links = "".join(f'<li><a href="#{key}">{key.capitalize()}</a></li>' for key, _, _ in parts)
     body = "\n".join(
@@ -137,10 +146,10 @@ def _page(release: Release, parts: Sequence[tuple[str, str, str]]) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
-        f"<title>Report of a release, k = {release.k}</title>\n<style>{STYLE}</style>\n</head>\n"
-        "<body>\n<header>\n<h1>Report of a release</h1>\n"
+        f"<title>{title}, k = {release.k}</title>\n<style>{STYLE}</style>\n</head>\n"
+        f"<body>\n<header>\n<h1>{title}</h1>\n"
         f'<p class="soft">{release.n_published:,} rows, k = {release.k:,}, made with Shoal on '
-        f"{made}</p>\n{verdict(release)}\n{_warnings(release)}"
+        f"{made}</p>\n{said_about(about)}{verdict(release)}\n{_warnings(release)}"
         f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n</header>\n<main>\n{body}\n</main>\n'
         "<footer>This page is complete in itself and fetches nothing. It names a value only where "
         "it is part of a published cell. Keep it with the release.</footer>\n</body>\n</html>\n"
@@ -214,7 +223,7 @@ def _made(release: Release, input_hmac: str | None, output_sha256: str | None) -
     ]
     return (
         _table((), known)
-        + '<div class="grid" style="margin-top:1rem">'
+        + '<div class="grid tables" style="margin-top:1rem">'
         + _table(("measure", "what it says", "value"), measures)
         + _table(("column", "role", "kind", "weight"), columns)
         + "</div>"

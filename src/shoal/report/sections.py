@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["columns", "groups", "loss", "risk", "sensitive"]
 
 _MOST_BARS = 10
+_MOST_SENSITIVE = 4
 Sizes = tuple[tuple[int, int], ...]
 
 
@@ -272,20 +273,61 @@ def _column(column: ColumnFacts, grid: Grid | None) -> str:
 
 def sensitive(found: Sequence[SensitiveFacts], n_groups: int) -> str:
     """Return how varied the groups are in each sensitive column."""
+    shown, overview = list(found), ""
+    if len(found) > _MOST_SENSITIVE:
+        shown.sort(key=lambda each: (-each.certain_rows, -each.most_certain, -each.farthest))
+        shown = shown[:_MOST_SENSITIVE]
+        overview = (
+            f"{_side_by_side(found)}<p>The {_MOST_SENSITIVE} columns in which groups give most "
+            "away are drawn below.</p>"
+        )
     return (
         "<p>Sensitive values are published as they are. What matters is whether a group gives them "
         "away: a group whose members all share one value tells it about each of them.</p>"
-        + "".join(_sensitive(facts, n_groups) for facts in found)
+        + overview
+        + "".join(_sensitive(facts, n_groups, first=facts is shown[0]) for facts in shown)
     )
 
 
-def _sensitive(facts: SensitiveFacts, n_groups: int) -> str:
+def _side_by_side(found: Sequence[SensitiveFacts]) -> str:
+    """Return one line per column."""
+    heads = (
+        "rows whose value is known", "largest share of one value in a group",
+        "fewest values in a group", "values in all", "distance to the whole, mean", "at most",
+    )  # fmt: skip
+    head = "".join(f'<th scope="col" class="number wrap">{each}</th>' for each in heads)
+    body = "".join(
+        f'<tr><th scope="row">{escape(facts.name)}</th>'
+        + "".join(
+            f'<td class="number">{each}</td>'
+            for each in (
+                f"{facts.certain_rows:,}",
+                per_cent(facts.most_certain),
+                f"{facts.fewest:,}",
+                f"{facts.n_values:,}",
+                per_cent(facts.mean_distance),
+                per_cent(facts.farthest),
+            )
+        )
+        + "</tr>"
+        for facts in found
+    )
+    return (
+        '<div class="card scroll"><table><thead><tr><th scope="col">column</th>'
+        f"{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _sensitive(facts: SensitiveFacts, n_groups: int, *, first: bool) -> str:
+    """Return one column in words and pictures; only the first says how pictures are read."""
     certain = (
         "No group gives its value away."
         if not facts.certain_rows
         else f"<b>{count(facts.certain_rows, 'row')}</b> are in groups that all share one value: "
         "it is known of everybody in them."
     )
+    if facts.missing_rows:
+        certain += f" {count(facts.missing_rows, 'row')} are in groups without any value."
     words = (
         f"{certain} The least varied group has {count(facts.fewest, 'different value')} and an "
         f"effective number of {facts.least_diverse:.2f} ({facts.typical_diverse:.2f} in the group "
@@ -309,13 +351,17 @@ def _sensitive(facts: SensitiveFacts, n_groups: int) -> str:
         + figure(
             "Different values in a group",
             histogram(distinct, title=f"Groups by number of different values of {facts.name}"),
-            f"Number of groups (above the bars, {n_groups:,} in all) by different values (below).",
+            f"Number of groups (above the bars, {n_groups:,} in all) by different values (below)."
+            if first
+            else "",
         )
         + figure(
             "Distance of the groups to the whole",
             histogram(tenths, title=f"Groups by distance of {facts.name} to the whole table"),
             "Number of groups by the per cent of the group that would have to change for it to "
-            "have the mix of the whole table; a bar begins with the number below it.",
+            "have the mix of the whole table; a bar begins with the number below it."
+            if first
+            else "",
         )
         + "</div>"
     )

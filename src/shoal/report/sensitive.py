@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Groups", "SensitiveFacts", "read_published_groups", "sensitive_facts"]
 
 MOST_VALUES = 10
+_MISSING, _SEVERAL = -1, -2
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,9 @@ class SensitiveFacts:
         least_diverse: the smallest effective number of values in a group: 2 to the entropy.
         typical_diverse: its median over the groups.
         most_certain: the largest share that one value has in a group.
-        certain_rows: rows in groups in which everybody has the same value.
+        certain_rows: rows in groups in which everybody has the same value, as a person reads it
+            (`shoal.publish.cleaning`). That a value is missing for all is not counted.
+        missing_rows: rows in groups in which everybody's value is missing.
         distances: groups by their distance to the whole table, in tenths from 0 to 1.
         farthest: the largest distance (share of a group that would have to change).
         mean_distance: its mean over the rows.
@@ -64,6 +67,7 @@ class SensitiveFacts:
     typical_diverse: float
     most_certain: float
     certain_rows: int
+    missing_rows: int
     distances: tuple[int, ...]
     farthest: float
     mean_distance: float
@@ -118,6 +122,7 @@ def sensitive_facts(series: pl.Series, groups: Groups) -> SensitiveFacts:
     absent = 1.0 - np.bincount(group, weights=in_whole[code], minlength=n_groups)
     distance = np.clip((differs + absent) / 2, 0.0, 1.0)
     diverse = 2.0**entropy
+    shared = _shared_value(_as_person_reads(values)[code], group, n_groups)
     number, groups_of = np.unique(distinct, return_counts=True)
     tenths = np.bincount(np.minimum((distance * 10).astype(np.int64), 9), minlength=10)
     return SensitiveFacts(
@@ -129,11 +134,39 @@ def sensitive_facts(series: pl.Series, groups: Groups) -> SensitiveFacts:
         least_diverse=float(diverse.min()),
         typical_diverse=float(np.median(diverse)),
         most_certain=float(largest.max()),
-        certain_rows=int(groups.sizes[distinct == 1].sum()),
+        certain_rows=int(groups.sizes[shared >= 0].sum()),
+        missing_rows=int(groups.sizes[shared == _MISSING].sum()),
         distances=tuple(tenths.tolist()),
         farthest=float(distance.max()),
         mean_distance=float(np.sum(distance * groups.sizes)) / len(series),
     )
+
+
+def _as_person_reads(values: pl.Series) -> NDArray[np.int64]:
+    """Return a number for each distinct value: the same for spellings of one, `_MISSING`."""
+    import polars as pl
+
+    from shoal.publish.cleaning import clean
+
+    numbers = np.arange(len(values))
+    if values.dtype == pl.String or isinstance(values.dtype, pl.Categorical | pl.Enum):
+        seen: dict[str, int] = {}
+        for place, text in enumerate(values.cast(pl.String).to_list()):
+            key = None if text is None else clean(text)
+            numbers[place] = _MISSING if key is None else seen.setdefault(key, place)
+    numbers[values.is_null().to_numpy()] = _MISSING
+    return numbers
+
+
+def _shared_value(
+    read: NDArray[np.int64], group: NDArray[np.int64], n_groups: int
+) -> NDArray[np.int64]:
+    """Return the one value of each group's rows; `_SEVERAL` where there are several."""
+    low = np.full(n_groups, np.iinfo(np.int64).max)
+    high = np.full(n_groups, _SEVERAL)
+    np.minimum.at(low, group, read)
+    np.maximum.at(high, group, read)
+    return np.where(low == high, low, _SEVERAL)
 
 
 def _whole(values: list[Any], shares: NDArray[np.float64]) -> tuple[tuple[str, float], ...]:

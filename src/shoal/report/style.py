@@ -14,7 +14,8 @@ STYLE = (
     """
 :root { color-scheme: light; --ink: #14212b; --soft: #52626d; --paper: #f5f8f9; --card: #fff;
   --line: #d8e1e5; --bar: #0b6e7f; --mid: #8fc3cc; --pale: #e8eff1; --good: #146c43;
-  --good-paper: #e9f6ef; --bad: #a3211a; --bad-paper: #fdeeed; --note-paper: #fff8e6; }
+  --good-paper: #e9f6ef; --bad: #a3211a; --bad-paper: #fdeeed; --note-paper: #fff8e6;
+  --link: #0a5f6e; --edge: #52626d; --on-mark: #fff; }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; scroll-behavior: smooth; }
 body { margin: 0; background: var(--paper); color: var(--ink);
@@ -26,7 +27,7 @@ h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .3rem; letter-spacing: -.0
 h2 { font-size: 1.35rem; line-height: 1.3; margin: 3rem 0 .6rem; }
 h3 { font-size: 1.02rem; margin: 0 0 .5rem; overflow-wrap: anywhere; }
 p { margin: .4rem 0 .8rem; max-width: 46rem; }
-a { color: #0a5f6e; }
+a { color: var(--link); }
 .soft, .note, footer, figcaption { color: var(--soft); font-size: .9rem; }
 nav { margin: 1.25rem 0 0; } nav ul { list-style: none; margin: 0; padding: 0; display: flex;
   flex-wrap: wrap; gap: .4rem; }
@@ -35,8 +36,9 @@ nav a { display: block; padding: .25rem .7rem; border: 1px solid var(--line); bo
 .verdict { display: flex; gap: 1rem; align-items: flex-start; border: 1px solid var(--good);
   background: var(--good-paper); border-radius: 12px; padding: 1rem 1.25rem; margin: 1.25rem 0; }
 .verdict.broken { border-color: var(--bad); background: var(--bad-paper); }
-.verdict .mark { flex: none; width: 2.4rem; height: 2.4rem; border-radius: 50%; color: #fff;
-  background: var(--good); font-size: 1.4rem; line-height: 2.4rem; text-align: center; }
+.verdict .mark { flex: none; width: 2.4rem; height: 2.4rem; border-radius: 50%;
+  color: var(--on-mark); background: var(--good); font-size: 1.4rem; line-height: 2.4rem;
+  text-align: center; }
 .verdict.broken .mark { background: var(--bad); }
 .verdict strong { font-size: 1.15rem; } .verdict p { margin: .15rem 0 0; }
 .grid { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem),
@@ -48,6 +50,13 @@ nav a { display: block; padding: .25rem .7rem; border: 1px solid var(--line); bo
 .card + .card { margin-top: 1rem; } .grid > .card { margin-top: 0; }
 .card p:last-child, .card figcaption { margin-bottom: 0; }
 figcaption { margin-top: .5rem; }
+dl.about { columns: auto; display: grid; gap: .2rem 1.2rem; margin: .6rem 0 0; }
+dl.about div { display: grid; grid-template-columns: 5rem 1fr; margin: 0; }
+dl.about dt { color: var(--soft); } dl.about dd { margin: 0; overflow-wrap: anywhere; }
+.lines { display: grid; gap: 0 1.5rem; margin: 1rem 0;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 13rem), 1fr)); }
+.lines .line { display: block; height: 3.2rem; border-bottom: 1px solid var(--ink); }
+.lines .soft { font-size: .85rem; }
 .facts { display: grid; gap: .75rem; margin: 1rem 0;
   grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); }
 .facts div { background: var(--card); border: 1px solid var(--line); border-radius: 12px;
@@ -62,10 +71,12 @@ table { border-collapse: collapse; width: 100%; font-size: .93rem; }
 caption { text-align: left; color: var(--soft); font-size: .88rem; padding-bottom: .4rem; }
 th, td { text-align: left; vertical-align: top; padding: .45rem .6rem .45rem 0;
   border-bottom: 1px solid var(--line); }
+thead th.number { white-space: normal; }
 thead th { font-size: .82rem; color: var(--soft); font-weight: 600; }
 tbody th { font-weight: 600; } tr:last-child > * { border-bottom: 0; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums;
   white-space: nowrap; padding-right: 0; padding-left: .6rem; }
+th.number.wrap { white-space: normal; min-width: 4.5rem; vertical-align: bottom; }
 .holds { color: var(--good); font-weight: 600; } .broken-word { color: var(--bad);
   font-weight: 700; }
 code { font: .85em ui-monospace, "DejaVu Sans Mono", monospace; word-break: break-all; }
@@ -73,26 +84,43 @@ dl { margin: 0; columns: 2 20rem; column-gap: 2rem; } dl div { break-inside: avo
   margin-bottom: .9rem; } dt { font-weight: 600; } dd { margin: .1rem 0 0; }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1rem; font-size: .87rem; margin: .3rem 0 .8rem;
   color: var(--soft); } .legend i { display: inline-block; width: .9rem; height: .9rem;
-  border-radius: 3px; vertical-align: -2px; margin-right: .35rem; border: 1px solid #52626d; }
+  border-radius: 3px; vertical-align: -2px; margin-right: .35rem; border: 1px solid var(--edge); }
 i.bar { background: var(--bar); } i.mid { background: var(--mid); } i.was, i.pale {
   background: var(--pale); }
 svg { display: block; overflow: visible; font-size: 12.5px; } svg svg { overflow: hidden; }
 svg text { fill: var(--ink); } svg .soft { fill: var(--soft); font-size: 12px; }
 svg .number { font-variant-numeric: tabular-nums; }
 svg .bar { fill: var(--bar); } svg .track { fill: var(--pale); }
-svg .was, svg .pale { fill: var(--pale); stroke: #52626d; stroke-width: .8; }
-svg .mid { fill: var(--mid); } svg .axis { stroke: #52626d; }
-svg .light { fill: #fff; font-size: 11px; } svg .dark { font-size: 11px; }
+svg .was, svg .pale { fill: var(--pale); stroke: var(--edge); stroke-width: .8; }
+svg .mid { fill: var(--mid); } svg .axis { stroke: var(--edge); }
+svg .light { fill: #fff; font-size: 11px; } svg .dark { fill: #14212b; font-size: 11px; }
 footer { margin-top: 3rem; padding-top: 1rem; padding-bottom: 3rem; }
 @media (max-width: 34rem) { header, main, footer { padding-left: .9rem; padding-right: .9rem; }
   header { padding-top: 1.5rem; } h1 { font-size: 1.55rem; } h2 { margin-top: 2.2rem; }
   .card { padding: .9rem; } .facts { grid-template-columns: 1fr 1fr; } }
-@media print { @page { margin: 14mm; } body { background: #fff; font-size: 10.5pt; }
-  header, main, footer { max-width: none; padding: 0; } nav { display: none; }
-  .grid, .grid.three { grid-template-columns: 1fr 1fr; } .facts { grid-template-columns: repeat(3,
-  1fr); } h2 { margin-top: 1.6rem; } h2, h3, thead { break-after: avoid; }
-  .card, .facts div, .verdict, figure, tr { break-inside: avoid; } .scroll { overflow: visible; }
+@media print { @page { margin: 14mm; } body { background: #fff; font-size: 9.5pt; }
+  header, main, footer { max-width: none; padding: 0; } header { padding-top: 0; }
+  nav { display: none; } p { max-width: none; orphans: 3; widows: 3; }
+  .grid { grid-template-columns: 1fr 1fr; gap: .6rem; }
+  .grid.three { grid-template-columns: 1fr 1fr 1fr; }
+  .grid.ragged { display: block; columns: 2; column-gap: .6rem; }
+  .grid.tables { display: block; } .grid.tables > .card { margin-bottom: .6rem; }
+  .lines { grid-template-columns: 1fr 1fr 1fr; }
+  .grid.ragged > .card { margin-bottom: .6rem; }
+  .facts { grid-template-columns: repeat(3, 1fr); gap: .5rem; } dl { columns: 2; }
+  h1 { font-size: 1.6rem; } h2 { margin: 1.3rem 0 .4rem; font-size: 1.2rem; }
+  .card { padding: .7rem .8rem; -webkit-box-decoration-break: clone; box-decoration-break: clone; }
+  table, .note, figcaption { font-size: .86rem; } th, td { padding-top: .25rem;
+  padding-bottom: .25rem; overflow-wrap: anywhere; } th.number.wrap { min-width: 3.6rem; }
+  footer { margin-top: 1rem; padding-bottom: 0; }
+  h2, h3, thead { break-after: avoid; } .scroll { overflow: visible; }
+  figure, tr, li, .facts div, .verdict, .signing, dl div { break-inside: avoid; }
   * { -webkit-print-color-adjust: exact; print-color-adjust: exact; } }
+@media screen and (prefers-color-scheme: dark) {
+  :root { color-scheme: dark; --ink: #e4edf0; --soft: #a3b4bd; --paper: #10191f; --card: #18242b;
+  --line: #324550; --bar: #45b3c4; --mid: #2b6b78; --pale: #24343d; --good: #5fce97;
+  --good-paper: #12291f; --bad: #ff8a80; --bad-paper: #351a18; --note-paper: #302809;
+  --link: #7fd0dd; --edge: #a3b4bd; --on-mark: #10191f; } }
 """
     + "\n".join(f"svg .h{number} {{ fill: {shade}; }}" for number, shade in enumerate(_SHADES))
     + "\n"

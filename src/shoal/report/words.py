@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["card", "count", "in_plain_words", "one_in", "verdict"]
 
+_MOST_NAMES = 4
+
 
 def verdict(release: Release) -> str:
     """Return the first thing a reader sees."""
@@ -39,7 +41,7 @@ def in_plain_words(
     """Return the four questions of a data officer with their answers."""
     cards = (
         card("What was promised", _promised(release)),
-        card("Does it hold?", *map(escape, release.verification.sentences())),
+        card("Does it hold?", *map(escape, _kept(release))),
         card("What risk remains?", _remains(before, after, sensitive)),
         card("What was lost?", _lost(release)),
     )
@@ -63,8 +65,18 @@ def _promised(release: Release) -> str:
     )
     further = [check.name for check in release.verification.checks[1:]]
     if further:
-        text += f" Also promised: {escape('; '.join(further))}."
+        text += f" Also promised: {escape('; '.join(further[:_MOST_NAMES]))}"
+        text += f" and {len(further) - _MOST_NAMES} more." if len(further) > _MOST_NAMES else "."
     return text
+
+
+def _kept(release: Release) -> tuple[str, ...]:
+    """Return one sentence per promise, or the first one and a summary where there are many."""
+    found = release.verification
+    if not found.holds or len(found.checks) <= _MOST_NAMES + 1:
+        return found.sentences()
+    others = count(len(found.checks) - 1, "other promise")
+    return found.checks[0].sentence, f"Each of the {others} holds as well; they are listed below."
 
 
 def _remains(before: Risk, after: Risk, sensitive: Sequence[SensitiveFacts]) -> str:
@@ -76,12 +88,17 @@ def _remains(before: Risk, after: Risk, sensitive: Sequence[SensitiveFacts]) -> 
         f"{whole_per_cent(before.uniques / max(before.rows, 1))} of the rows were like no "
         "other, so that they could be found with certainty."
     )
-    for facts in sensitive:
-        if facts.certain_rows:
-            text += (
-                f" {count(facts.certain_rows, 'row')} are in groups that all share one value of "
-                f"<b>{escape(facts.name)}</b>, which is thereby known without finding the row."
-            )
+    worst = sorted(
+        (facts for facts in sensitive if facts.certain_rows), key=lambda each: -each.certain_rows
+    )
+    for facts in worst[:_MOST_NAMES]:
+        text += (
+            f" {count(facts.certain_rows, 'row')} are in groups that all share one value of "
+            f"<b>{escape(facts.name)}</b>, which is thereby known without finding the row."
+        )
+    if len(worst) > _MOST_NAMES:
+        more = count(len(worst) - _MOST_NAMES, "more sensitive column")
+        text += f" The same happens, to fewer rows, in {more}; the table below has each."
     return text
 
 

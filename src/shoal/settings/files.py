@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.errors import OptionError
+from shoal.report.about import check_said
 from shoal.settings.options import (
     Flag,
     Option,
@@ -230,6 +231,24 @@ class Output:
         default=None,
         help="The share of the population that is in the table; risks in the report use it.",
         flag=_file("--sampling-fraction", on=("anonymize",), metavar="SHARE"),
+    )
+    title: str | None = option(
+        default=None,
+        check=check_said,
+        help="What the release is called; for report and certificate.",
+        flag=_file("--title", on=("anonymize", "refine"), metavar="TEXT"),
+    )
+    owner: str | None = option(
+        default=None,
+        check=check_said,
+        help="Who answers for the release; for report and certificate.",
+        flag=_file("--owner", on=("anonymize", "refine"), metavar="TEXT"),
+    )
+    purpose: str | None = option(
+        default=None,
+        check=check_said,
+        help="What the release is for; for report and certificate.",
+        flag=_file("--purpose", on=("anonymize", "refine"), metavar="TEXT"),
     )
 
     def __post_init__(self) -> None:

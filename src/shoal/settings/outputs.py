@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from shoal.errors import DataError, OptionError
+from shoal.report.about import About
 from shoal.settings.files import OUTPUT_OPTIONS, Input, Output
 
 if TYPE_CHECKING:
@@ -138,11 +139,9 @@ class Outputs(Output):
         Raises:
             PromiseError: the written table does not keep its promises; nothing appears.
         """
-        import json
-
         from shoal.coded import decode_text
         from shoal.io import AtomicGroup
-        from shoal.report.certificate import build_certificate
+        from shoal.report.certificate import build_certificate, format_certificate
         from shoal.report.html import render_report
 
         with AtomicGroup() as group:
@@ -150,10 +149,9 @@ class Outputs(Output):
             release, output_sha256 = self._stage(group, release)
             if self.certificate is not None:
                 certificate = build_certificate(
-                    release, input_hmac=input_hmac, output_sha256=output_sha256
+                    release, input_hmac=input_hmac, output_sha256=output_sha256, about=self.about
                 )
-                text = json.dumps(certificate, indent=2, ensure_ascii=False, allow_nan=False)
-                group.add(self.certificate, text + "\n")
+                group.add(self.certificate, format_certificate(certificate))
             if self.report is not None:
                 page = render_report(
                     replace(release, frame=decode_text(release.frame)),
@@ -161,9 +159,15 @@ class Outputs(Output):
                     sampling_fraction=self.sampling_fraction,
                     input_hmac=input_hmac,
                     output_sha256=output_sha256,
+                    about=self.about,
                 )
                 group.add(self.report, page)
         return release
+
+    @property
+    def about(self) -> About:
+        """What the owner says about the release."""
+        return About(title=self.title, owner=self.owner, purpose=self.purpose)
 
     def _explanation(self) -> Explained | None:
         from shoal.report.advice import read_explanation
@@ -179,6 +183,11 @@ class Outputs(Output):
             if value is not None and self.report is None:
                 raise OptionError(f"{option} is for the report; ask for one with --report FILE.")
         self._explanation()
+        if self.about != About() and self.report is None and self.certificate is None:
+            raise OptionError(
+                "--title, --owner and --purpose are for the report and the certificate; ask for "
+                "one with --report FILE or --certificate FILE."
+            )
 
     def _check_secret(self) -> None:
         from shoal.inputs import note_input

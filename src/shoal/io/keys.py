@@ -1,0 +1,193 @@
+"""Ed25519 keys in files: with one a certificate is signed, with its other half anybody checks it.
+
+Keys are PEM files as OpenSSL writes them (PKCS #8 and SubjectPublicKeyInfo), so a key that an
+organisation has can be used, and ours can be used elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shoal.errors import DataError, OptionError
+from shoal.inputs import check_name
+from shoal.limits import read_side_file
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+__all__ = [
+    "check_library",
+    "make_key_pair",
+    "public_half",
+    "read_private_key",
+    "read_public_key",
+]
+
+
+def check_library() -> None:
+    """Make sure that signatures can be made and checked here.
+
+    Raises:
+        DataError: the package that does it is missing; an installation without it is not whole.
+    """
+    try:
+        import cryptography  # noqa: F401 - whether it is there
+    except ImportError:
+        raise DataError(
+            "Signatures need the package cryptography, which this installation lacks: "
+            "pip install cryptography."
+        ) from None
+
+
+def make_key_pair(
+    path: str | PathLike[str], passphrase: str | PathLike[str] | None = None
+) -> tuple[Path, bytes]:
+    """Write a new private key that only its owner can read, and its public half beside it.
+
+    Args:
+        path: the file of the private key; the public one has the ending ``.pub`` in place of its.
+        passphrase: a file whose first line protects the private key.
+
+    Returns:
+        The file of the public key, and the 32 bytes of that key.
+
+    Raises:
+        OptionError: one of the files exists already; a key is never replaced.
+        DataError: a file cannot be written.
+    """
+    check_library()
+    from cryptography.hazmat.primitives import serialization as form
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    check_name(path)
+    private, public = Path(path), Path(path).with_suffix(".pub")
+    if private == public:
+        raise OptionError(
+            f"{str(private)!r} is how the public key would be called; give the private key another "
+            "ending, as in officer.key."
+        )
+    secret = _passphrase(passphrase)
+    key = Ed25519PrivateKey.generate()
+    sealed: form.KeySerializationEncryption = (
+        form.NoEncryption() if secret is None else form.BestAvailableEncryption(secret)
+    )
+    private_text = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, sealed)
+    public_text = key.public_key().public_bytes(
+        form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo
+    )
+    _write_new(private, private_text, 0o600)
+    try:
+        _write_new(public, public_text, 0o644)
+    except BaseException:
+        private.unlink(missing_ok=True)  # ours, and of no use alone
+        raise
+    return public, public_half(key)
+
+
+def read_private_key(
+    path: str | PathLike[str], passphrase: str | PathLike[str] | None = None
+) -> Ed25519PrivateKey:
+    """Return the private key of a file.
+
+    Raises:
+        DataError: the file cannot be read, holds no such key, or its passphrase is another.
+        OptionError: the key needs a passphrase, or has none although one is given.
+    """
+    check_library()
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    shown = os.fspath(path)
+    secret = _passphrase(passphrase)
+    data = _read(path, "the key", "make one with 'shoal sign --new-key officer.key'")
+    sealed = b"ENCRYPTED" in data
+    if sealed and secret is None:
+        raise OptionError(
+            f"The key {shown!r} is protected by a passphrase; name a file that holds it, with "
+            "--passphrase FILE."
+        )
+    if not sealed and secret is not None:
+        raise OptionError(f"The key {shown!r} has no passphrase; leave --passphrase out.")
+    key: object = None
+    with contextlib.suppress(ValueError, TypeError, UnsupportedAlgorithm):
+        key = load_pem_private_key(data, secret)
+    if isinstance(key, Ed25519PrivateKey):
+        return key
+    if sealed:
+        raise DataError(f"The passphrase does not open the key {shown!r}.")
+    raise DataError(
+        f"{shown!r} holds no private Ed25519 key in PEM form, as 'shoal sign --new-key' writes it."
+    )
+
+
+def read_public_key(path: str | PathLike[str]) -> bytes:
+    """Return the 32 bytes of the public key of a file.
+
+    Raises:
+        DataError: the file cannot be read or holds no such key.
+    """
+    check_library()
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    shown = os.fspath(path)
+    data = _read(path, "the public key", "ask whoever signs for it")
+    key: object = None
+    with contextlib.suppress(ValueError, TypeError, UnsupportedAlgorithm):
+        key = load_pem_public_key(data)
+    if isinstance(key, Ed25519PublicKey):
+        return bytes(key.public_bytes_raw())
+    raise DataError(
+        f"{shown!r} holds no public Ed25519 key in PEM form, as 'shoal sign --new-key' writes it "
+        "with the ending .pub."
+    )
+
+
+def public_half(key: Ed25519PrivateKey) -> bytes:
+    """Return the 32 bytes of the public key that belongs to a private one."""
+    return bytes(key.public_key().public_bytes_raw())
+
+
+def _passphrase(path: str | PathLike[str] | None) -> bytes | None:
+    if path is None:
+        return None
+    lines = _read(path, "the passphrase", "write it into the first line of a file").splitlines()
+    if not lines or not lines[0]:
+        raise DataError(f"{os.fspath(path)!r} holds no passphrase: its first line is empty.")
+    return lines[0]
+
+
+def _read(path: str | PathLike[str], what: str, advice: str) -> bytes:
+    shown = os.fspath(path)
+    try:
+        return read_side_file(Path(path), what)
+    except FileNotFoundError:
+        raise DataError(f"There is no file {shown!r} for {what}; {advice}.") from None
+    except OSError as error:
+        raise DataError(f"Could not read {shown!r}: {error.strerror}.") from None
+
+
+def _write_new(path: Path, content: bytes, mode: int) -> None:
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    except FileExistsError:
+        raise OptionError(
+            f"{str(path)!r} exists already; a key is never replaced. Name a file that does not "
+            "exist."
+        ) from None
+    except OSError as error:
+        raise DataError(f"Could not write {str(path)!r}: {error.strerror}.") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise DataError(f"Could not write {str(path)!r}: {error.strerror}.") from None

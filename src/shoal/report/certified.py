@@ -1,0 +1,196 @@
+"""A published table and its certificate: promises, hash and signature, checked in one go."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from shoal.errors import DataError, OptionError
+from shoal.promises import promises_of
+from shoal.publish.verify import Verification, columns_needed, verify_table
+
+if TYPE_CHECKING:
+    from shoal.io.written import Written
+    from shoal.report.signature import CertificateFile, Terms
+
+__all__ = ["Certified", "verify_certificate"]
+
+
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """What was found about a published table and its certificate; true if nothing speaks against.
+
+    Attributes:
+        promises: the promises of the certificate, checked on the table alone.
+        same_file: whether it is the table that the certificate is about, by its hash.
+        signed_by: public key of whoever signed the certificate as it is; None if nobody did.
+        trusted: whether that is the key that was asked for; None if none was.
+        lines: one sentence each about promises, file and signature.
+        holds: whether all of them hold.
+        n_columns: how many quasi-identifiers there are.
+        columns: the columns that the promises are about.
+    """
+
+    promises: Verification
+    same_file: bool
+    signed_by: str | None
+    trusted: bool | None
+    lines: tuple[str, str, str]
+    holds: bool
+    n_columns: int
+    columns: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+
+def verify_certificate(
+    published: str | PathLike[str],
+    certificate: str | PathLike[str],
+    *,
+    public_key: str | PathLike[str] | None = None,
+    format: str | None = None,  # noqa: A002 - the name users know from the command line
+    delimiter: str | None = None,
+    missing_values: Iterable[str] = (),
+    encoding: str = "utf-8",
+) -> Certified:
+    """Check a published table against its certificate, and the certificate against its signature.
+
+    What was promised, and about which columns, is taken from the certificate.
+
+    Args:
+        published: the file, or the URL of a table of a database.
+        certificate: the file of the certificate.
+        public_key: the file of the public key whose owner you trust. Without it a signature shows
+            only that nobody has changed the certificate since, not who has signed it.
+        format: the format of the table when the suffix does not say it.
+        delimiter: of a CSV; recognised unless given.
+        missing_values: texts that stand for a missing sensitive value, beside the usual ones.
+        encoding: of a text file; releases are written in UTF-8.
+
+    Raises:
+        DataError: a file cannot be read, or is not what it should be.
+        ShoalError: the table lacks a column of the certificate, or the like.
+    """
+    from shoal.io.keys import read_public_key
+    from shoal.report.signature import read_certificate
+
+    trusted = None if public_key is None else read_public_key(public_key)
+    stated = read_certificate(certificate)
+    terms = stated.terms
+    if os.fspath(published) == "-":
+        raise OptionError("A stream has no hash of its own; give the release as a file.")
+    written = _read(published, terms, format, delimiter, encoding)
+    promises = _verify(written, terms, missing_values)
+    same_file = terms.sha256 is not None and _hash_of(published) == terms.sha256
+    key = stated.signed_by()
+    by_trusted = None if trusted is None else key == trusted
+    return Certified(
+        promises=promises,
+        same_file=same_file,
+        signed_by=None if key is None else key.hex(),
+        trusted=by_trusted,
+        lines=(
+            _about_promises(promises, terms),
+            _about_file(terms, same=same_file),
+            _about_signature(stated, key, trusted=by_trusted),
+        ),
+        holds=(
+            promises.holds
+            and terms.holds
+            and same_file
+            and by_trusted is not False
+            and not (stated.signed and key is None)
+        ),
+        n_columns=len(terms.quasi_identifiers),
+        columns=(*terms.quasi_identifiers, *terms.sensitive),
+    )
+
+
+def _read(
+    published: str | PathLike[str],
+    terms: Terms,
+    file_format: str | None,
+    delimiter: str | None,
+    encoding: str,
+) -> Written:
+    from shoal.io.written import read_written
+
+    quasi = terms.quasi_identifiers
+    sensitive = terms.sensitive if terms.privacy else ()
+    return read_written(
+        published,
+        format=file_format,
+        delimiter=delimiter,
+        encoding=encoding,
+        pick=lambda names: list(dict.fromkeys(columns_needed(names, quasi, sensitive))),
+    )
+
+
+def _verify(written: Written, terms: Terms, missing_values: Iterable[str]) -> Verification:
+    from shoal.privacy import parse_privacy
+
+    models = parse_privacy(terms.privacy)
+    found = verify_table(
+        written.frame,
+        k=terms.k,
+        quasi_identifiers=terms.quasi_identifiers,
+        sensitive=terms.sensitive if terms.privacy else (),
+        promises=promises_of(models),
+        missing_values=missing_values,
+        spelled=written.spelled,
+    )
+    unchecked = [name for name in terms.names if name not in {each.name for each in found.checks}]
+    if unchecked:
+        raise DataError(
+            f"The certificate promises {unchecked[0]!r}, but does not say how that is checked; it "
+            "is damaged or was made by another program."
+        )
+    return found
+
+
+def _hash_of(published: str | PathLike[str]) -> str:
+    from shoal.io import is_database, read_table, rows_sha256, sha256_of
+
+    if is_database(published):
+        return rows_sha256(read_table(published))
+    return sha256_of(published)
+
+
+def _about_promises(found: Verification, terms: Terms) -> str:
+    broken = [check.name for check in found.checks if not check.holds]
+    if broken:
+        return f"Promises: BROKEN in this table: {', '.join(broken)}."
+    if not terms.holds:
+        return "Promises: BROKEN by the certificate's own word, although this table keeps them."
+    further = len(found.checks) - 1
+    more = f" and {further} more" if further else ""
+    return f"Promises: hold in this table (k = {found.k:,}{more})."
+
+
+def _about_file(terms: Terms, *, same: bool) -> str:
+    if same:
+        return "File: the one that the certificate is about (SHA-256)."
+    if terms.sha256 is None:
+        return "File: UNKNOWN; the certificate holds no hash of a published file."
+    return "File: NOT the one that the certificate is about, or changed since (SHA-256)."
+
+
+def _about_signature(stated: CertificateFile, key: bytes | None, *, trusted: bool | None) -> str:
+    if not stated.signed:
+        end = ", and a signature was asked for" if trusted is not None else ""
+        return f"Signature: NONE; anybody may have written or changed this certificate{end}."
+    if key is None:
+        return "Signature: NOT VALID; the certificate is not as it was signed."
+    if trusted is None:
+        return (
+            f"Signature: valid, by the key {key.hex()} that the certificate itself names. Anybody "
+            "can make such a key: give --public-key to see whether it is the one you trust."
+        )
+    if not trusted:
+        return f"Signature: by ANOTHER key than yours, {key.hex()}."
+    when = stated.content["signature"]["signed"]
+    return f"Signature: valid, by the key that you trust; signed {when}."

@@ -1,0 +1,239 @@
+"""The signature of a certificate: over its bytes, all of them but the signature's own value.
+
+A signed certificate ends with an entry ``signature``: algorithm, time, public key and, last, the
+value. What is signed is the file as `format_certificate` writes it without that value: JSON with
+two spaces of indentation, entries in the order of the file, a line feed at the end, UTF-8. A file
+that is not byte for byte what its content would be written as is not the one that was signed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import DataError, OptionError, PromiseError
+from shoal.report.certificate import SCHEMA_VERSION, format_certificate
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+__all__ = ["CertificateFile", "Terms", "read_certificate", "sign_certificate"]
+
+_ALGORITHM = "Ed25519"
+_KEYS = ["algorithm", "signed", "public_key", "value"]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a certificate promises, and about which file.
+
+    Attributes:
+        k: the promised size of the smallest group.
+        quasi_identifiers: the columns that could single a person out.
+        sensitive: the columns that further promises look at.
+        privacy: further promises, as tables of a job file.
+        names: all promises, as the certificate calls them.
+        sha256: hash of the published file; None if the certificate belongs to no file.
+        holds: whether the promises held when the certificate was made.
+    """
+
+    k: int
+    quasi_identifiers: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    privacy: tuple[Mapping[str, Any], ...]
+    names: tuple[str, ...]
+    sha256: str | None
+    holds: bool
+
+
+@dataclass(frozen=True, eq=False)
+class CertificateFile:
+    """A certificate as it was read.
+
+    Attributes:
+        content: its entries.
+        terms: what it promises.
+        data: the bytes of the file.
+    """
+
+    content: Mapping[str, Any]
+    terms: Terms
+    data: bytes
+
+    @property
+    def signed(self) -> bool:
+        """Whether there is a signature; not whether it is valid."""
+        return "signature" in self.content
+
+    def signed_by(self) -> bytes | None:
+        """Return the public key whose owner signed exactly these bytes; None if nobody did.
+
+        The key is the one that the certificate names. That says nothing about whose it is:
+        anybody can make a key and sign.
+        """
+        from shoal.io.keys import check_library
+
+        if not self.signed:
+            return None
+        check_library()
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+        said = self.content["signature"]
+        if not isinstance(said, dict) or list(said) != _KEYS or said["algorithm"] != _ALGORITHM:
+            return None
+        public, value = _bytes_of(said["public_key"], 32), _bytes_of(said["value"], 64)
+        if public is None or value is None or not self._is_as_written():
+            return None
+        try:
+            Ed25519PublicKey.from_public_bytes(public).verify(value, signed_bytes(self.content))
+        except (InvalidSignature, ValueError):
+            return None
+        return public
+
+    def _is_as_written(self) -> bool:
+        try:
+            return format_certificate(self.content).encode() == self.data
+        except UnicodeEncodeError:  # half a character, which no file of ours holds
+            return False
+
+
+def read_certificate(path: str | PathLike[str]) -> CertificateFile:
+    """Read a certificate.
+
+    Raises:
+        DataError: the file cannot be read or is no certificate.
+    """
+    from shoal.limits import read_side_file
+
+    shown = os.fspath(path)
+    try:
+        data = read_side_file(Path(path), "the certificate")
+    except FileNotFoundError:
+        raise DataError(f"There is no certificate {shown!r}.") from None
+    except OSError as error:
+        raise DataError(f"Could not read {shown!r}: {error.strerror}.") from None
+    try:
+        content = json.loads(data, object_pairs_hook=_once, parse_constant=_refuse)
+        version = content["schema_version"]
+        if isinstance(version, int) and version > SCHEMA_VERSION:
+            raise DataError(
+                f"The certificate {shown!r} is of a newer version of Shoal; check it with that one."
+            )
+        return CertificateFile(content, _terms_of(content), data)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise DataError(f"{shown!r} is no certificate of Shoal.") from None
+
+
+def sign_certificate(
+    path: str | PathLike[str], key: Ed25519PrivateKey, *, replace: bool = False
+) -> CertificateFile:
+    """Sign a certificate: put the signature into its file, whole or not at all.
+
+    Args:
+        path: the certificate.
+        key: a private key.
+        replace: whether a signature that is there already may be replaced.
+
+    Returns:
+        What the file now holds.
+
+    Raises:
+        DataError: the file cannot be read or written, or is no certificate.
+        OptionError: it is signed already, or belongs to no file.
+        PromiseError: it says itself that a promise does not hold.
+    """
+    from shoal.inputs import watching_inputs
+    from shoal.io import atomic_write_bytes
+    from shoal.io.keys import public_half
+
+    shown = os.fspath(path)
+    with watching_inputs():  # it is read to be written again
+        before = read_certificate(path)
+    if before.signed and not replace:
+        raise OptionError(
+            f"{shown!r} is signed already; with --replace your signature takes the place of that "
+            "one."
+        )
+    if before.terms.sha256 is None:
+        raise OptionError(
+            f"{shown!r} holds no hash of a published file, so a signature would vouch for none; "
+            "let 'shoal anonymize' write table and certificate together."
+        )
+    if not before.terms.holds:
+        raise PromiseError(f"{shown!r} says that a promise does not hold; it is not to be signed.")
+    content = {name: value for name, value in before.content.items() if name != "signature"}
+    content["signature"] = {
+        "algorithm": _ALGORITHM,
+        "signed": datetime.now(UTC).isoformat(timespec="seconds"),
+        "public_key": public_half(key).hex(),
+    }
+    value = key.sign(signed_bytes(content)).hex()
+    content["signature"] = {**content["signature"], "value": value}
+    data = format_certificate(content).encode()
+    atomic_write_bytes(path, data)
+    return CertificateFile(content, before.terms, data)
+
+
+def signed_bytes(content: Mapping[str, Any]) -> bytes:
+    """Return what is signed: the certificate as it is written, without the signature's value."""
+    said = {name: each for name, each in content["signature"].items() if name != "value"}
+    return format_certificate({**content, "signature": said}).encode()
+
+
+def _terms_of(content: Mapping[str, Any]) -> Terms:
+    """Return what a certificate promises; errors of Python where it is none."""
+    columns = [(_text(each["name"]), _text(each["role"])) for each in content["columns"]]
+    asked, output, holds = content["parameters"], content["output"], content["holds"]
+    sha256 = output["sha256"]
+    if sha256 is not None and _bytes_of(sha256, 32) is None:
+        raise ValueError
+    if not isinstance(holds, bool) or not all(isinstance(each, dict) for each in asked["privacy"]):
+        raise TypeError
+    return Terms(
+        k=_whole(asked["k"]),
+        quasi_identifiers=tuple(name for name, role in columns if role == "quasi-identifier"),
+        sensitive=tuple(name for name, role in columns if role == "sensitive"),
+        privacy=tuple(asked["privacy"]),
+        names=tuple(_text(each["name"]) for each in content["promises"]),
+        sha256=sha256,
+        holds=holds and all(each["holds"] is True for each in content["promises"]),
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _bytes_of(value: object, length: int) -> bytes | None:
+    """Return bytes that are written as lower-case hexadecimal digits, so in one way only."""
+    if not isinstance(value, str) or not re.fullmatch(rf"[0-9a-f]{{{2 * length}}}", value):
+        return None
+    return bytes.fromhex(value)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an entry that is there twice: readers would not agree on which one counts."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
