@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import narwhals as nw
 import numpy as np
@@ -18,9 +18,9 @@ from shoal.publish.verify import Verification, verify_table
 from shoal.recode import Style
 from shoal.release import Release
 from shoal.scores import default_measures, score_table
-from shoal.settings.request import Request
+from shoal.settings.request import Request, request_style
 from shoal.table.encode import DisposableTable, encode, to_polars
-from shoal.table.frames import back_from_polars
+from shoal.table.frames import back_from_polars, is_frame
 from shoal.table.grid import parse_grid
 from shoal.table.infer import schema_of_used
 from shoal.table.partition import Partition
@@ -28,9 +28,13 @@ from shoal.table.partition import Partition
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from narwhals.typing import IntoDataFrame
     from numpy.typing import NDArray
 
+    from shoal.release import FrameT
     from shoal.scores import Scores
+    from shoal.settings.given import HierarchyLike, LabelsLike, PrivacyLike
+    from shoal.table.schema import Kind
 
 __all__ = ["anonymize", "refine", "score", "verify"]
 
@@ -39,7 +43,7 @@ _ask: Callable[..., Request] = Request
 
 
 def anonymize(
-    frame: Any,
+    frame: FrameT,
     k: int,
     *,
     quasi_identifiers: str | Iterable[str],
@@ -47,14 +51,14 @@ def anonymize(
     identifiers: str | Iterable[str] = (),
     insensitive: str | Iterable[str] = (),
     drop: str | Iterable[str] = (),
-    hierarchies: Mapping[str, Any] | None = None,
-    kinds: Mapping[str, Any] | None = None,
+    hierarchies: Mapping[str, HierarchyLike] | None = None,
+    kinds: Mapping[str, Kind | str] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
     algorithm: str = "auto",
     algorithm_options: Mapping[str, Any] | None = None,
     measure: str = "ncp",
     measure_options: Mapping[str, Any] | None = None,
-    privacy: Any = (),
+    privacy: PrivacyLike = (),
     weights: Mapping[str, float] | None = None,
     grid: Mapping[str, Any] | str | None = None,
     scale: Mapping[str, str] | None = None,
@@ -70,7 +74,7 @@ def anonymize(
     shuffle: bool = True,
     strict: bool = False,
     style: Style | Mapping[str, Any] | None = None,
-) -> Release:
+) -> Release[FrameT]:
     """Return a release of the table in which nobody stands out from fewer than k.
 
     Args:
@@ -154,8 +158,8 @@ def anonymize(
 
 
 def refine(
-    frame: Any,
-    groups: Any,
+    frame: FrameT,
+    groups: LabelsLike,
     k: int,
     *,
     quasi_identifiers: str | Iterable[str],
@@ -163,12 +167,12 @@ def refine(
     identifiers: str | Iterable[str] = (),
     insensitive: str | Iterable[str] = (),
     drop: str | Iterable[str] = (),
-    hierarchies: Mapping[str, Any] | None = None,
-    kinds: Mapping[str, Any] | None = None,
+    hierarchies: Mapping[str, HierarchyLike] | None = None,
+    kinds: Mapping[str, Kind | str] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
     measure: str = "ncp",
     measure_options: Mapping[str, Any] | None = None,
-    privacy: Any = (),
+    privacy: PrivacyLike = (),
     weights: Mapping[str, float] | None = None,
     grid: Mapping[str, Any] | str | None = None,
     scale: Mapping[str, str] | None = None,
@@ -184,7 +188,7 @@ def refine(
     shuffle: bool = True,
     strict: bool = False,
     style: Style | Mapping[str, Any] | None = None,
-) -> Release:
+) -> Release[FrameT]:
     """Return a release made from groups that came from elsewhere, after lowering their loss.
 
     Groups that break k or a privacy model are merged first; rows with a negative label stay
@@ -261,16 +265,15 @@ _MADE_HERE: Any = object()
 
 
 def _release(
-    frame: Any,
+    frame: FrameT,
     request: Request,
     progress: bool | Callable[[int, int, str], None],  # noqa: FBT001 - as users give it
-    groups: Any = _MADE_HERE,
-) -> Release:
+    groups: LabelsLike = _MADE_HERE,
+) -> Release[FrameT]:
     """Run the pipeline and wrap what it makes."""
     from shoal.progress import watching
 
-    disposable = isinstance(frame, DisposableTable)
-    table = frame if disposable else to_polars(frame)
+    table = frame if isinstance(frame, DisposableTable) else to_polars(frame)
     n_rows = to_polars(frame).height
     schema = request.schema(table.columns)
     start, said = None, request.parameters()
@@ -282,7 +285,7 @@ def _release(
         request = replace(request, progress=report)
         result = run_pipeline(table, schema, request, engine, start=start)
     found = result.measured
-    if not disposable:  # what the command line reads is shown by the command line
+    if not isinstance(table, DisposableTable):  # what a command reads, the command shows
         for sentence in result.warnings:
             warnings.warn(sentence, ShoalWarning, stacklevel=3)
     return Release(
@@ -294,7 +297,6 @@ def _release(
         verification=result.verification,
         k=request.k,
         n_rows=found.n_rows,
-        n_groups=found.n_groups,
         n_suppressed=found.n_suppressed,
         parameters=said
         | {"weights": {c.name: c.weight for c in found.schema.columns if c.weight != 1.0}},
@@ -310,12 +312,12 @@ def _release(
 
 
 def verify(
-    frame: Any,
+    frame: IntoDataFrame,
     k: int,
     *,
     quasi_identifiers: str | Iterable[str],
     sensitive: str | Iterable[str] = (),
-    privacy: Any = (),
+    privacy: PrivacyLike = (),
     missing_values: str | Iterable[str] = (),
     grid: Mapping[str, Any] | None = None,
 ) -> Verification:
@@ -354,26 +356,29 @@ def verify(
 
 
 def score(
-    frame: Any,
-    groups: Any,
+    frame: IntoDataFrame,
+    groups: IntoDataFrame | LabelsLike,
     *,
     quasi_identifiers: str | Iterable[str],
     sensitive: str | Iterable[str] = (),
-    hierarchies: Mapping[str, Any] | None = None,
-    kinds: Mapping[str, Any] | None = None,
+    hierarchies: Mapping[str, HierarchyLike] | None = None,
+    kinds: Mapping[str, Kind | str] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
     weights: Mapping[str, float] | None = None,
     grid: Mapping[str, Any] | str | None = None,
     default_grid: bool = True,
     measures: str | Sequence[str] | None = None,
     measure_options: Mapping[str, Any] | None = None,
+    style: Style | Mapping[str, Any] | None = None,
 ) -> Scores:
-    """Score any grouping of a table, also one made elsewhere.
+    """Score a published table, or any grouping of a table, also one made elsewhere.
 
     Args:
         frame: the *original* table.
-        groups: one label per row; negative means suppressed.
-        quasi_identifiers: the columns that the groups generalise.
+        groups: the published table, in which rows with the same cells are a group, as
+            ``shoal score`` reads it; or the groups: one whole number per row of the original,
+            negative for rows that are left out.
+        quasi_identifiers: the columns that are generalised.
         sensitive: columns that class-aware measures look at (the first, unless
             ``measure_options={"column": …}``).
         hierarchies: as in `anonymize`.
@@ -384,6 +389,7 @@ def score(
         default_grid: as in `anonymize`.
         measures: names of `shoal.measures()`; the usual ones if not given.
         measure_options: options of the measures.
+        style: how the published table writes its cells, if not as usual.
     """
     table = to_polars(frame)
     schema = schema_of_used(
@@ -397,19 +403,30 @@ def score(
         grid=grid,
         default_grid=default_grid,
     )
+    names = [measures] if isinstance(measures, str) else measures
+    if is_frame(groups):
+        from shoal.report.published import score_published
+
+        return score_published(
+            table,
+            to_polars(groups),
+            schema,
+            measures=names,
+            measure_options=measure_options,
+            style=request_style(style),
+        )
     encoded = encode(table, schema)
-    labels = _labels(groups, table.height)
-    names = default_measures(encoded) if measures is None else measures
+    labels = _labels(cast("LabelsLike", groups), table.height)
     return score_table(
         encoded,
         Partition.from_labels(labels),
-        [names] if isinstance(names, str) else names,
+        default_measures(encoded) if names is None else names,
         measure_options=measure_options,
     )
 
 
-def _labels(groups: Any, n_rows: int) -> NDArray[np.integer[Any]]:
-    labels = np.asarray(groups)
+def _labels(groups: LabelsLike, n_rows: int) -> NDArray[np.integer[Any]]:
+    labels: NDArray[Any] = np.asarray(groups)
     if labels.ndim != 1 or len(labels) != n_rows or labels.dtype.kind not in "iu":
         raise OptionError(
             f"groups must hold one whole number per row of the table ({n_rows} rows); "

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 if TYPE_CHECKING:
     import os
 
     import numpy as np
     from numpy.typing import NDArray
+    from typing_extensions import TypeVar
 
     from shoal.engine.base import Engine
     from shoal.facts import Facts
@@ -17,14 +18,21 @@ if TYPE_CHECKING:
     from shoal.publish.lines import GridPromise
     from shoal.publish.verify import Verification
     from shoal.report.advice import Explained
+    from shoal.report.notebook import Plot, Summary
     from shoal.scores import Scores
     from shoal.table.schema import Schema
 
-__all__ = ["Release"]
+    FrameT = TypeVar("FrameT", default=Any)
+else:  # type checkers know a variable with a default before Python 3.13 does
+    from typing import TypeVar
+
+    FrameT = TypeVar("FrameT")
+
+__all__ = ["FrameT", "Release"]
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(Generic[FrameT]):
     """A verified release.
 
     Attributes:
@@ -35,7 +43,6 @@ class Release:
         verification: the promises, checked again from the published table alone.
         k: the promised size of the smallest group.
         n_rows: rows of the input.
-        n_groups: number of groups.
         n_suppressed: rows of the input that are not published.
         parameters: everything that was asked for, never the seed.
         schema: roles and kinds of the columns.
@@ -50,13 +57,12 @@ class Release:
         grids: which columns promise to end on lines, as verification takes it.
     """
 
-    frame: Any
+    frame: FrameT
     groups: NDArray[np.int64]
     scores: Scores
     verification: Verification
     k: int
     n_rows: int
-    n_groups: int
     n_suppressed: int
     parameters: dict[str, Any]
     schema: Schema
@@ -67,6 +73,15 @@ class Release:
     bound: float | None = None
     privacy: tuple[PrivacyModel, ...] = ()
     grids: tuple[GridPromise, ...] = ()
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups a reader of the release can tell apart: the one count of groups.
+
+        Two groups of the search that publish the same cells are one to every reader, so ``groups``
+        may hold more labels than this.
+        """
+        return self.verification.n_groups
 
     @property
     def n_published(self) -> int:
@@ -93,6 +108,25 @@ class Release:
         """
         return self.facts.scores
 
+    def summary(self) -> Summary:
+        """Return what was promised, kept and lost, as text; a notebook shows it as a table.
+
+        It says what the published table tells by itself, so it may be handed on; no cell is in it.
+        """
+        from shoal.report.notebook import Summary
+
+        return Summary.of(self)
+
+    def plot(self) -> Plot:
+        """Return pictures for a notebook: what each column lost, and how large the groups are.
+
+        They show what the published table tells by itself. ``release.plot().save("plot.html")``
+        keeps them as a page.
+        """
+        from shoal.report.notebook import Plot
+
+        return Plot.of(self)
+
     def write(
         self,
         path: str | os.PathLike[str],
@@ -101,7 +135,7 @@ class Release:
         delimiter: str | None = None,
         if_exists: str = "fail",
         escape_formulas: bool = False,
-    ) -> Release:
+    ) -> Release[FrameT]:
         """Write the published table, but only if it keeps its promises in the file.
 
         A file is not a frame: an empty text and a null are one cell in CSV, and Excel rounds
@@ -194,6 +228,10 @@ class Release:
             sampling_fraction=sampling_fraction,
             about=About(title=title, owner=owner, purpose=purpose),
         )
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the summary, no cell."""
+        return self.summary()._repr_html_()
 
     def __repr__(self) -> str:
         """Return one line without any cell."""

@@ -5,7 +5,8 @@ Needs ``pip install 'shoal[sklearn]'``; ``import shoal`` does not import scikit-
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+import warnings
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import narwhals as nw
 import numpy as np
@@ -20,12 +21,13 @@ except ImportError as error:
     ) from error
 
 from shoal.api import anonymize
-from shoal.errors import DataError, OptionError, RoleError, did_you_mean
+from shoal.errors import DataError, OptionError, RoleError, ShoalWarning, did_you_mean
 from shoal.scores import create_measure
 from shoal.search.assign import FittedGroups
 from shoal.settings.options import one_of, whole
 from shoal.table.closure import IntervalClosures, close
 from shoal.table.encode import encode, to_polars
+from shoal.table.frames import is_frame
 from shoal.table.partition import Partition
 from shoal.table.schema import Kind
 
@@ -36,16 +38,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.measure.base import CostMeasure
+    from shoal.settings.given import HierarchyLike, PrivacyLike
     from shoal.table.encode import Attribute
 
-__all__ = ["Anonymizer", "UnfitError"]
+__all__ = ["Anonymizer", "UnfitError", "UnknownValueError"]
 
 _OUTPUTS = ("midpoint", "mean", "median", "bounds")
 _REMAINDERS = ("drop", "passthrough")
+_Value = TypeVar("_Value")
 
 
 class UnfitError(DataError, ValueError):
     """The rows cannot be grouped; also a ValueError, as scikit-learn expects."""
+
+
+class UnknownValueError(DataError, ValueError):
+    """A row has a category that no training row had; also a ValueError, as scikit-learn expects."""
 
 
 class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
@@ -86,6 +94,10 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # skle
         measure: what is minimised, in `fit` and in `transform`.
         measure_options: options of the measure.
         missing: "category" (missing is a value of its own) or "error".
+        handle_unknown: what `transform` does about a category that neither a training row nor
+            its hierarchy has: "error", "warn" (with the columns and how many rows; the value then
+            counts as missing) or "ignore" (the same without a word). Numbers and dates between or
+            beyond the known ones are no unknown values: they go by the nearest.
         random_state: a seed, a `numpy.random.RandomState` or None.
         threads: how many threads may be used.
 
@@ -104,17 +116,18 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # skle
         sensitive: str | int | Iterable[str | int] | None = None,
         remainder: Literal["drop", "passthrough"] = "drop",
         output: Literal["midpoint", "mean", "median", "bounds"] = "midpoint",
-        hierarchies: Mapping[Any, Any] | None = None,
-        kinds: Mapping[Any, Any] | None = None,
-        orders: Mapping[Any, Sequence[Any]] | None = None,
-        weights: Mapping[Any, float] | None = None,
-        privacy: Any = None,
-        algorithm: str = "k-member",
+        hierarchies: Mapping[str | int, HierarchyLike] | None = None,
+        kinds: Mapping[str | int, Kind | str] | None = None,
+        orders: Mapping[str | int, Sequence[Any]] | None = None,
+        weights: Mapping[str | int, float] | None = None,
+        privacy: PrivacyLike = None,
+        algorithm: str = "auto",
         algorithm_options: Mapping[str, Any] | None = None,
         measure: str = "ncp",
         measure_options: Mapping[str, Any] | None = None,
         missing: Literal["category", "error"] = "category",
-        random_state: Any = None,
+        handle_unknown: Literal["error", "warn", "ignore"] = "error",
+        random_state: int | np.random.RandomState | None = None,
         threads: int | None = None,
     ) -> None:
         self.k = k
@@ -132,6 +145,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # skle
         self.measure = measure
         self.measure_options = measure_options
         self.missing = missing
+        self.handle_unknown = handle_unknown
         self.random_state = random_state
         self.threads = threads
 
@@ -211,12 +225,36 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # skle
         return self._publish(X, self._to_frame(X, reset=False), self.labels_)
 
     def transform(self, X: Any) -> Any:  # noqa: N803 - scikit-learn's name
-        """Return each row with the values of the group that it is cheapest to join."""
+        """Return each row with the values of the group that it is cheapest to join.
+
+        Raises:
+            UnknownValueError: a row has a category that no training row had, and
+                ``handle_unknown`` is "error".
+        """
         check_is_fitted(self)
         frame = self._to_frame(X, reset=False)
+        self._look_for_unknown(frame)
         return self._publish(X, frame, self._groups.assign(frame))
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+    def _look_for_unknown(self, frame: pl.DataFrame) -> None:
+        """Say which columns hold categories that nobody has seen, never which ones."""
+        if self.handle_unknown == "ignore":
+            return
+        found = self._groups.unknown_rows(frame)
+        if not found:
+            return
+        where = ", ".join(f"{name!r} ({rows:,} rows)" for name, rows in found.items())
+        what = f"There are categories that no training row had, in column {where}"
+        if self.handle_unknown == "error":
+            raise UnknownValueError(
+                f"{what}; leave these rows out, or let them count as missing with "
+                "handle_unknown='warn'."
+            )
+        warnings.warn(f"{what}; they count as missing.", ShoalWarning, stacklevel=3)
+
+    def get_feature_names_out(
+        self, input_features: Sequence[str] | None = None
+    ) -> NDArray[np.object_]:
         """Return the names of the columns that come out."""
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
@@ -234,6 +272,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # skle
             ("output", _OUTPUTS),
             ("remainder", _REMAINDERS),
             ("missing", ("category", "error")),
+            ("handle_unknown", ("error", "warn", "ignore")),
         ):
             one_of(*known)(name, getattr(self, name))
         whole(2)("k", self.k)
@@ -337,7 +376,7 @@ def _pick(
     return [_name_of(each, names, option) for each in wanted]
 
 
-def _name_of(given: Any, names: Sequence[str], option: str) -> str:
+def _name_of(given: str | int, names: Sequence[str], option: str) -> str:
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         if not 0 <= given < len(names):
             raise RoleError(f"{option} names column {given}, but there are {len(names)} columns.")
@@ -350,22 +389,16 @@ def _name_of(given: Any, names: Sequence[str], option: str) -> str:
     return str(given)
 
 
-def _by_name(given: Mapping[Any, Any] | None, names: Sequence[str]) -> dict[str, Any] | None:
+def _by_name(
+    given: Mapping[str | int, _Value] | None, names: Sequence[str]
+) -> dict[str, _Value] | None:
     if given is None:
         return None
     return {_name_of(key, names, "An option"): value for key, value in given.items()}
 
 
-def _is_frame(table: Any) -> bool:
-    if isinstance(table, np.ndarray | list | tuple):
-        return False
-    try:
-        nw.from_native(table, eager_only=True)
-    except TypeError:
-        return False
-    except nw.exceptions.NarwhalsError:
-        return True
-    return True
+def _is_frame(table: object) -> bool:
+    return not isinstance(table, np.ndarray | list | tuple) and is_frame(table)
 
 
 def _with_text_names(table: Any) -> Any:

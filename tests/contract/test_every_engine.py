@@ -43,7 +43,7 @@ def release_of(engine, frame, *, start=None, names=EVERY_COLUMN, **options):
     return SimpleNamespace(
         frame=result.published,
         groups=found.groups.labels,
-        n_groups=found.n_groups,
+        n_groups=result.verification.n_groups,
         n_suppressed=found.n_suppressed,
         n_published=found.n_rows - found.n_suppressed,
         verification=result.verification,

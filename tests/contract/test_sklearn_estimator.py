@@ -1,6 +1,7 @@
 """scikit-learn's own checks of an estimator, and what it promises beyond them."""
 
 import datetime as dt
+import inspect
 import pickle
 import subprocess
 import sys
@@ -18,22 +19,10 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shoal
-from shoal.sklearn import Anonymizer
-
-OWN_GROUP = (
-    "fit_transform gives a training row the values of its own group, which is what makes every "
-    "combination occur k times; transform gives any row those of the group it is cheapest to join"
-)
+from shoal.sklearn import Anonymizer, UnknownValueError
 
 
-def expected_failures(estimator):
-    return {
-        "check_transformer_general": OWN_GROUP,
-        "check_transformer_data_not_an_array": OWN_GROUP,
-    }
-
-
-@parametrize_with_checks([Anonymizer(k=3)], expected_failed_checks=expected_failures)
+@parametrize_with_checks([Anonymizer(k=3)])
 def test_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -119,13 +108,48 @@ def test_new_rows_are_assigned_as_a_plain_search_would_assign_them():
         )
 
 
+def never_seen():
+    new = pl.DataFrame({"age": [1000, None], "income": [0.0, 0.0], "job": ["SECRET", None]})
+    return new.with_columns(born=pl.lit(dt.date(2000, 1, 1)), illness=pl.lit("flu"))
+
+
+def fitted(**options):
+    roles = {"quasi_identifiers": ["age", "job"]}
+    return Anonymizer(k=4, **roles, random_state=0, **options).fit(people())
+
+
+def test_a_category_that_was_never_seen_is_an_error_unless_said_otherwise():
+    with pytest.raises(UnknownValueError, match=r"in column 'job' \(1 rows\)") as caught:
+        fitted().transform(never_seen())
+    assert isinstance(caught.value, ValueError)
+    assert "SECRET" not in str(caught.value)
+    assert fitted().transform(never_seen().tail(1)).height == 1  # missing is no category
+
+
+def test_a_category_that_was_never_seen_is_a_warning_by_choice():
+    with pytest.warns(shoal.ShoalWarning, match="they count as missing") as caught:
+        result = fitted(handle_unknown="warn").transform(never_seen())
+    assert result.height == 2
+    assert "SECRET" not in str(caught[0].message)
+
+
 def test_values_that_were_never_seen_are_given_to_some_group():
-    step = Anonymizer(k=4, quasi_identifiers=["age", "job"], random_state=0).fit(people())
-    new = pl.DataFrame({"age": [1000, None], "income": [0.0, 0.0], "job": ["pilot", None]})
-    new = new.with_columns(born=pl.lit(dt.date(2000, 1, 1)), illness=pl.lit("flu"))
-    result = step.transform(new)
+    result = fitted(handle_unknown="ignore").transform(never_seen())
     assert result.height == 2
     assert result["age"].is_between(18, 90).all()
+
+
+def test_a_value_of_the_hierarchy_is_known_although_no_training_row_has_it():
+    jobs = {"care": ["nurse", "doctor"], "other": ["clerk", "baker"]}
+    step = fitted(hierarchies={"job": jobs})
+    new = never_seen().head(1).with_columns(job=pl.lit("doctor"))
+    assert step.transform(new).height == 1
+
+
+def test_the_default_algorithm_is_that_of_the_package():
+    assert (
+        Anonymizer().algorithm == inspect.signature(shoal.anonymize).parameters["algorithm"].default
+    )
 
 
 def test_pandas_comes_back_with_its_index_and_polars_as_polars():

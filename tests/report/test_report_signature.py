@@ -323,7 +323,7 @@ def test_a_table_of_a_database_has_a_certificate_too(made, folder):
     shoal.run_job(
         shoal.Job(
             input=str(made / "patients.csv"),
-            output=shoal.Output(table=url, certificate=str(certificate)),
+            output=shoal.Output(table=url, certificate=str(certificate), replace=True),
             columns=columns,
             k=4,
             algorithm="mondrian",
@@ -337,3 +337,31 @@ def test_a_table_of_a_database_has_a_certificate_too(made, folder):
     found = verify_certificate(url, certificate)
     assert found.promises.holds
     assert not found.same_file
+
+
+def test_lines_of_a_grid_are_checked_with_the_certificate(made, folder):
+    certificate, safe = folder / "certificate.json", folder / "safe.csv"
+    shoal.run_job(
+        shoal.Job(
+            input=str(made / "patients.csv"),
+            output=shoal.Output(table=str(safe), certificate=str(certificate), replace=True),
+            columns={
+                "name": shoal.JobColumn(role="drop"),
+                "age": shoal.JobColumn(role="quasi-identifier", grid="5"),
+                "zip": shoal.JobColumn(role="drop"),
+                "sex": shoal.JobColumn(role="drop"),
+                "diagnosis": shoal.JobColumn(role="sensitive"),
+            },
+            k=4,
+            algorithm="mondrian",
+            style={"interval_format": "{low} up to {high}"},
+        )
+    )
+    found = check(folder)
+    assert found.holds
+    assert [each.name for each in found.promises.checks] == ["k-anonymity", "grid of 'age'"]
+    lines = safe.read_text().splitlines()
+    cell = next(line.partition(",")[0] for line in lines[1:] if " up to " in line)
+    low, _, high = cell.partition(" up to ")
+    safe.write_text(safe.read_text().replace(cell, f"{int(low) + 1} up to {high}"))
+    assert check(folder).lines[0] == "Promises: BROKEN in this table: grid of 'age'."

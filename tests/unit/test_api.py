@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import inspect
 from dataclasses import dataclass
 
 import numpy as np
@@ -327,3 +328,64 @@ def test_progress_reports_the_stages_in_order():
     assert list(dict.fromkeys(told)) == [
         "encoding", "clustering", "publishing", "verifying", "scoring", "done",
     ]  # fmt: skip
+
+
+# -- scores of a published table -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
+def test_a_published_table_has_the_scores_of_its_groups(kind):
+    original = {"polars": frame(), "pandas": frame().to_pandas(), "pyarrow": frame().to_arrow()}[
+        kind
+    ]
+    release = anonymize(original, algorithm="mondrian")
+    measures = ["ncp", "lm", "suppression"]
+    published = shoal.score(original, release.frame, **ROLES, measures=measures)
+    grouped = shoal.score(original, release.groups, **ROLES, measures=measures)
+    assert dict(published) == pytest.approx(dict(grouped))
+    assert published.by_column["ncp"] == pytest.approx(grouped.by_column["ncp"])
+
+
+def test_a_published_table_without_all_rows_is_scored_as_if_they_were_hidden():
+    table = pl.concat([frame(), pl.DataFrame({"age": [900], "city": ["Ur"], "ill": ["flu"]})])
+    release = anonymize(table, algorithm="mondrian", max_suppression=0.1)
+    assert release.n_suppressed
+    published = shoal.score(table, release.frame, **ROLES, measures="ncp")
+    assert published["ncp"] == pytest.approx(release.scores["ncp"])
+
+
+def test_a_published_table_in_another_style_is_scored_with_that_style():
+    release = anonymize(algorithm="mondrian", style={"interval_format": "{low}..{high}"})
+    given = {**ROLES, "measures": ["ncp"]}
+    style = {"interval_format": "{low}..{high}"}
+    assert shoal.score(frame(), release.frame, **given, style=style)["ncp"] == pytest.approx(
+        release.scores["ncp"]
+    )
+    with pytest.raises(DataError):
+        shoal.score(frame(), release.frame, **given)
+
+
+def test_a_column_of_labels_is_no_published_table():
+    release = anonymize(algorithm="mondrian")
+    for labels in (
+        release.groups.tolist(),
+        pl.Series(release.groups),
+        pd.Series(release.groups),
+        pa.array(release.groups),
+    ):
+        found = shoal.score(frame(), labels, **ROLES, measures="ncp")
+        assert found["ncp"] == pytest.approx(release.scores["ncp"])
+
+
+def test_a_table_that_cannot_be_the_release_is_one_sentence():
+    release = anonymize(algorithm="mondrian")
+    with pytest.raises(DataError, match="cannot have been made from it"):
+        shoal.score(frame(20), release.frame, **ROLES)
+    with pytest.raises(OptionError, match="has no column 'age'"):
+        shoal.score(frame(), release.frame.drop("age"), **ROLES)
+
+
+@pytest.mark.parametrize("function", [shoal.anonymize, shoal.refine, shoal.verify, shoal.score])
+def test_data_and_promises_have_types_in_signatures(function):
+    for name, parameter in inspect.signature(function).parameters.items():
+        assert parameter.annotation not in {"Any", "object", "", inspect.Parameter.empty}, name

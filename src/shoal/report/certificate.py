@@ -96,6 +96,15 @@ def build_certificate(
             }
             for check in verification.checks
         ],
+        "grids": [
+            {
+                "column": grid.name,
+                "step": grid.step,
+                "formats": grid.formats,
+                "suppressed": grid.suppressed,
+            }
+            for grid in release.grids
+        ],
         "verified": verification.read_from,
         "risk": {
             "groups": verification.n_groups,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, OptionError
 from shoal.promises import promises_of
+from shoal.publish.lines import GridPromise
 from shoal.publish.verify import Verification, columns_needed, verify_table
 
 if TYPE_CHECKING:
@@ -142,6 +143,7 @@ def _verify(written: Written, terms: Terms, missing_values: Iterable[str]) -> Ve
         promises=promises_of(models),
         missing_values=missing_values,
         spelled=written.spelled,
+        grids=[GridPromise(**grid) for grid in terms.grids],
     )
     unchecked = [name for name in terms.names if name not in {each.name for each in found.checks}]
     if unchecked:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shoal.report.sensitive import Groups, SensitiveFacts
     from shoal.table.grid import Grid
 
-__all__ = ["columns", "groups", "loss", "risk", "sensitive"]
+__all__ = ["columns", "groups", "loss", "risk", "sensitive", "size_bars"]
 
 _MOST_BARS = 10
 _MOST_SENSITIVE = 4
@@ -135,7 +135,7 @@ def _brief(share: float) -> str:
 def groups(found: Groups, k: int) -> str:
     """Return how large the groups are."""
     sizes = found.sizes
-    picture = histogram(_size_bars(found), title="Number of groups by size")
+    picture = histogram(size_bars(found), title="Number of groups by size")
     words = (
         f"{count(len(sizes), 'group')}: the smallest has {int(sizes.min()):,} rows, the one in the "
         f"middle {int(np.median(sizes)):,}, the largest {int(sizes.max()):,}; promised were at "
@@ -145,7 +145,7 @@ def groups(found: Groups, k: int) -> str:
     return f"<p>{words}</p>{figure('Groups by size', picture, caption)}"
 
 
-def _size_bars(found: Groups) -> list[tuple[str, float]]:
+def size_bars(found: Groups) -> list[tuple[str, float]]:
     """Return one bar per size if there are few, else ranges of sizes with a long last one."""
     counts = found.size_counts
     if len(counts) <= _MOST_BARS:

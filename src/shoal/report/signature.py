@@ -39,6 +39,7 @@ class Terms:
         quasi_identifiers: the columns that could single a person out.
         sensitive: the columns that further promises look at.
         privacy: further promises, as tables of a job file.
+        grids: columns whose intervals end on lines: what verification takes, as tables.
         names: all promises, as the certificate calls them.
         sha256: hash of the published file; None if the certificate belongs to no file.
         holds: whether the promises held when the certificate was made.
@@ -48,6 +49,7 @@ class Terms:
     quasi_identifiers: tuple[str, ...]
     sensitive: tuple[str, ...]
     privacy: tuple[Mapping[str, Any], ...]
+    grids: tuple[Mapping[str, Any], ...]
     names: tuple[str, ...]
     sha256: str | None
     holds: bool
@@ -202,10 +204,20 @@ def _terms_of(content: Mapping[str, Any]) -> Terms:
         quasi_identifiers=tuple(name for name, role in columns if role == "quasi-identifier"),
         sensitive=tuple(name for name, role in columns if role == "sensitive"),
         privacy=tuple(asked["privacy"]),
+        grids=tuple(_grid(each) for each in content.get("grids", ())),
         names=tuple(_text(each["name"]) for each in content["promises"]),
         sha256=sha256,
         holds=holds and all(each["holds"] is True for each in content["promises"]),
     )
+
+
+def _grid(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": _text(table["column"]),
+        "step": _text(table["step"]),
+        "formats": [_text(each) for each in table["formats"]],
+        "suppressed": _text(table["suppressed"]),
+    }
 
 
 def _text(value: object) -> str:

@@ -71,6 +71,21 @@ class FittedGroups:
             state.costs,
         )
 
+    def unknown_rows(self, frame: pl.DataFrame) -> dict[str, int]:
+        """Return how many rows have a value that was never seen, by column; no column without."""
+        found = {}
+        for attribute in self.attributes:
+            if _is_nearest(attribute):
+                continue
+            values = _plain(frame.get_column(attribute.name))
+            codes = _codes_of(attribute, frame.get_column(attribute.name))
+            rows = int(
+                np.count_nonzero((codes == attribute.size) & values.is_not_null().to_numpy())
+            )
+            if rows:
+                found[attribute.name] = rows
+        return found
+
     def assign(self, frame: pl.DataFrame) -> NDArray[np.int64]:
         """Return the group of each row of a table with the same quasi-identifiers.
 
@@ -114,13 +129,15 @@ def _codes_of(attribute: Attribute, column: pl.Series) -> Any:
     """Return the code of each value: the nearest known number, the same text, or missing."""
     import polars as pl
 
-    if attribute.positions is not None and isinstance(attribute.values, pl.Series):
+    if _is_nearest(attribute):
+        assert attribute.positions is not None
+        assert isinstance(attribute.values, pl.Series)
         places = column.cast(attribute.values.dtype, strict=False) if _is_time(column) else column
         numbers = places.to_physical().cast(pl.Float64, strict=False).fill_null(float("nan"))
         upper = None if attribute.cells is None else attribute.cells.upper_positions
         return narrow(_nearest(attribute.positions, numbers.to_numpy(), upper), attribute.size)
     known = {canonical_label(value): code for code, value in enumerate(_labels_of(attribute))}
-    values = column.fill_nan(None) if column.dtype.is_float() else column
+    values = _plain(column)
     distinct = values.unique()
     codes = [
         attribute.size if value is None else known.get(canonical_label(value), attribute.size)
@@ -128,6 +145,17 @@ def _codes_of(attribute: Attribute, column: pl.Series) -> Any:
     ]
     found = values.replace_strict(distinct, pl.Series(codes, dtype=pl.Int64), return_dtype=pl.Int64)
     return narrow(found.to_numpy(), attribute.size)
+
+
+def _is_nearest(attribute: Attribute) -> bool:
+    """Return whether a value that was never seen goes by the nearest one that was."""
+    import polars as pl
+
+    return attribute.positions is not None and isinstance(attribute.values, pl.Series)
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    return column.fill_nan(None) if column.dtype.is_float() else column
 
 
 def _is_time(column: pl.Series) -> bool:

@@ -34,9 +34,18 @@ from shoal.table.schema import Kind, Role
 if TYPE_CHECKING:
     from shoal.privacy import PrivacyModel
     from shoal.recode import Style
+    from shoal.settings.given import HierarchyLike
     from shoal.table.schema import Schema
 
-__all__ = ["COLUMN_OPTIONS", "EFFORTS", "MISSING_MODES", "OPTIONS", "Request", "request_of"]
+__all__ = [
+    "COLUMN_OPTIONS",
+    "EFFORTS",
+    "MISSING_MODES",
+    "OPTIONS",
+    "Request",
+    "request_of",
+    "request_style",
+]
 
 EFFORTS = ("fast", "balanced", "best")
 MISSING_MODES = ("category", "suppress", "error")
@@ -66,6 +75,15 @@ def _style(name: str, value: Any) -> Style:
     if isinstance(value, Style):
         return value
     return Style.from_dict(mapping(name, value))
+
+
+def request_style(value: Style | Mapping[str, Any] | None) -> Style:
+    """Return a style that is given as one, as its options, or not at all.
+
+    Raises:
+        OptionError: it is none.
+    """
+    return _style("style", value)
 
 
 def _words(words: Iterable[str]) -> str:
@@ -133,14 +151,14 @@ class Request:
         functions=_BOTH,
         flag=_columns("--drop"),
     )
-    hierarchies: Mapping[str, Any] | None = option(
+    hierarchies: Mapping[str, HierarchyLike] | None = option(
         default=None,
         help="The hierarchy file of a column; may be repeated.",
         functions=_BOTH,
         detail="hierarchy",
         flag=_detail("hierarchy", "FILE", "zip=zip.csv"),
     )
-    kinds: Mapping[str, Any] | None = option(
+    kinds: Mapping[str, Kind | str] | None = option(
         default=None,
         help=f"What a column holds: {_words(Kind)}; may be repeated.",
         functions=_BOTH,
@@ -205,7 +223,7 @@ class Request:
     privacy: tuple[PrivacyModel, ...] = option(
         default=(),
         check=_models,
-        given="Any",
+        given="PrivacyLike",
         toml="models",
         help="Promises beyond k.",  # its flags are those of each model, in shoal.cli.flags
         certificate=True,

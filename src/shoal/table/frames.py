@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import narwhals as nw
     import polars as pl
 
-__all__ = ["DisposableTable", "back_from_polars", "to_polars"]
+__all__ = ["DisposableTable", "back_from_polars", "is_frame", "to_polars"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +75,22 @@ def to_polars(frame: Any) -> pl.DataFrame:
                 "convert it to one type (text, numbers or dates) first."
             ) from None
     return pl.DataFrame(columns)
+
+
+def is_frame(table: object) -> bool:
+    """Tell whether something is a dataframe that `to_polars` may know, and no column or array."""
+    import narwhals as nw
+    import polars as pl
+
+    if isinstance(table, DisposableTable | pl.LazyFrame):
+        return True
+    try:
+        found = nw.from_native(table, eager_only=True, allow_series=True)  # type: ignore[call-overload]  # that is the test
+    except TypeError:
+        return False
+    except nw.exceptions.NarwhalsError:  # two columns of one name
+        return True
+    return isinstance(found, nw.DataFrame)
 
 
 def _same_name() -> DataError:

@@ -1,0 +1,157 @@
+"""What a notebook shows of a release: a summary and two pictures, without any cell.
+
+Every number is one that the published table tells by itself, as in the certificate, so a notebook
+can be handed on. The styles are bound to one class: they change nothing else on the page.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from html import escape
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from shoal.report.svg import bars, histogram, per_cent
+
+if TYPE_CHECKING:
+    from shoal.release import Release
+
+__all__ = ["Plot", "Summary"]
+
+_STYLE = """<style>
+.shoal-shown { font: 14px/1.5 system-ui, sans-serif; max-width: 46rem; color: #14212b;
+  background: #fff; padding: .6rem .8rem; }
+.shoal-shown table { border-collapse: collapse; margin: .4rem 0; }
+.shoal-shown th, .shoal-shown td { text-align: left; padding: .15rem 1rem .15rem 0;
+  background: #fff; color: #14212b; }
+.shoal-shown svg { display: block; overflow: visible; font-size: 12.5px; margin: .3rem 0 1rem; }
+.shoal-shown svg svg { overflow: hidden; } .shoal-shown svg text { fill: #14212b; }
+.shoal-shown svg .bar { fill: #0b6e7f; } .shoal-shown svg .track { fill: #e8eff1; }
+.shoal-shown svg .axis { stroke: #52626d; } .shoal-shown svg .soft { fill: #52626d; }
+</style>"""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What was promised, kept and lost.
+
+    Attributes:
+        facts: what, and how much.
+        promises: promise, promised, measured, and whether it holds.
+        losses: loss of each quasi-identifier, 0 (exact) to 1 (all hidden).
+        warnings: what the reader should know.
+    """
+
+    facts: tuple[tuple[str, str], ...]
+    promises: tuple[tuple[str, str, str, str], ...]
+    losses: tuple[tuple[str, float], ...]
+    warnings: tuple[str, ...]
+
+    @classmethod
+    def of(cls, release: Release) -> Summary:
+        """Return the summary of a release."""
+        found = release.verification
+        facts = [
+            ("Rows published", f"{release.n_published:,} of {release.n_rows:,}"),
+            ("Groups", f"{release.n_groups:,}"),
+            ("Smallest group", f"{found.smallest_group:,} rows (k = {release.k:,})"),
+        ]
+        loss = release.public_scores["ncp"]
+        if not math.isnan(loss):
+            facts.append(("Detail lost (ncp)", per_cent(loss)))
+        return cls(
+            facts=tuple(facts),
+            promises=tuple(
+                (
+                    check.name,
+                    f"{check.promised:,.6g}",
+                    f"{check.measured:,.6g}",
+                    "holds" if check.holds else "BROKEN",
+                )
+                for check in found.checks
+            ),
+            losses=tuple((column.name, column.loss) for column in release.facts.columns),
+            warnings=release.warnings,
+        )
+
+    def __str__(self) -> str:
+        lines = [f"{what:<18}  {text}" for what, text in self.facts]
+        lines += ["", "Promises (promised, measured)"]
+        lines += [
+            f"  {name}: {wanted}, {found}, {verdict}"
+            for name, wanted, found, verdict in self.promises
+        ]
+        lines += ["", "Detail lost per column"]
+        lines += [f"  {name}: {per_cent(loss)}" for name, loss in self.losses]
+        lines += [f"Warning: {text}" for text in self.warnings]
+        # Blanks that keep numbers together are for pages; in text they only surprise.
+        return "\n".join(lines).replace("\u00a0", " ").replace("\u202f", " ")
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        facts = "".join(
+            f'<tr><th scope="row">{escape(what)}</th><td>{escape(text)}</td></tr>'
+            for what, text in self.facts
+        )
+        promises = "".join(
+            f"<tr>{''.join(f'<td>{escape(each)}</td>' for each in promise)}</tr>"
+            for promise in self.promises
+        )
+        warnings = "".join(f"<p>Warning: {escape(text)}</p>" for text in self.warnings)
+        return (
+            f'{_STYLE}<div class="shoal-shown"><table><tbody>{facts}</tbody></table>'
+            "<table><thead><tr><th>promise</th><th>promised</th><th>measured</th><th></th></tr>"
+            f"</thead><tbody>{promises}</tbody></table>{warnings}</div>"
+        )
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Pictures of a release: what each column lost, and how large the groups are.
+
+    Attributes:
+        losses: loss of each quasi-identifier, largest first.
+        sizes: label and number of groups of each size.
+    """
+
+    losses: tuple[tuple[str, float], ...]
+    sizes: tuple[tuple[str, float], ...]
+
+    @classmethod
+    def of(cls, release: Release) -> Plot:
+        """Return the pictures of a release."""
+        from shoal.report.sections import size_bars
+        from shoal.report.sensitive import read_published_groups
+        from shoal.table.frames import to_polars
+
+        found = read_published_groups(
+            to_polars(release.frame), tuple(release.schema.quasi_identifiers)
+        )
+        ranked = sorted(release.facts.columns, key=lambda column: -column.loss)
+        return cls(
+            losses=tuple((column.name, column.loss) for column in ranked),
+            sizes=tuple(size_bars(found)),
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the pictures as a page of HTML, whole or not at all."""
+        from shoal.io import atomic_write_text
+
+        head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>A release</title>'
+        atomic_write_text(path, f"{head}<body>{self._repr_html_()}</body></html>\n")
+
+    def __repr__(self) -> str:
+        return (
+            f"<Plot of {len(self.losses)} columns; a notebook draws it, and "
+            "plot.save('plot.html') keeps it>"
+        )
+
+    def _repr_html_(self) -> str:
+        return (
+            f'{_STYLE}<div class="shoal-shown"><b>Detail lost per column</b>'
+            f"{bars(self.losses, title='Detail lost per column')}"
+            "<b>Groups (above the bars) by the rows they hold (below)</b>"
+            f"{histogram(self.sizes, title='Number of groups by size')}</div>"
+        )

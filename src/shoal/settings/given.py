@@ -1,0 +1,27 @@
+"""Types of what users may write: names for editors and type checkers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoSeries
+    from numpy.typing import ArrayLike
+
+    from shoal.hierarchy import Taxonomy
+    from shoal.privacy import PrivacyModel
+
+__all__ = ["HierarchyLike", "LabelsLike", "PrivacyLike"]
+
+HierarchyLike: TypeAlias = "Taxonomy | str | PathLike[str] | Mapping[str, Any] | Sequence[Any]"
+"""A hierarchy, the path of its file, or nested mappings and lists of values."""
+
+PrivacyLike: TypeAlias = (
+    "PrivacyModel | Mapping[str, Any] | Iterable[PrivacyModel | Mapping[str, Any]] | None"
+)
+"""Promises beyond k: models or their tables, one or several."""
+
+LabelsLike: TypeAlias = "ArrayLike | IntoSeries"
+"""The group of each row: a list, an array or a column of whole numbers."""
