@@ -178,13 +178,13 @@ def tree_rows() -> list[tuple[str, list[str]]]:
 
 def job_text(case: Case) -> str:
     """Return the case as a job file."""
-    plain = {k: v for k, v in case.options.items() if k not in ("weights", "bound")}
+    plain = {k: v for k, v in case.options.items() if k not in ("weights", "bound", "grid")}
     lines = [f"{name} = {_toml(value)}" for name, value in {"k": case.k, **plain}.items()]
     for model in case.privacy:
         lines.append("[[privacy]]")
         for key, value in model.items():
             lines.append(f"{'model' if key == 'name' else key} = {_toml(value)}")
-    weights = case.options.get("weights", {})
+    weights, grids = case.options.get("weights", {}), case.options.get("grid", {})
     for column in case.columns:
         lines += [f"[columns.{column.name}]", f'role = "{JOB_ROLES.get(column.role, column.role)}"']
         if column.kind == "tree":
@@ -195,6 +195,8 @@ def job_text(case: Case) -> str:
             lines.append(f"order = {_toml(column.levels)}")
         if column.name in weights:
             lines.append(f"weight = {weights[column.name]}")
+        if column.name in grids:
+            lines.append(f"grid = {_toml(grids[column.name])}")
     return "\n".join(lines) + "\n"
 
 

@@ -133,10 +133,26 @@ def make_case(seed: str, algorithms: tuple[str, ...], measures: tuple[str, ...])
             column.kind = "flat"  # an ordered dictionary is no order to other libraries
     case.privacy = _privacy(rng, case)
     case.options = _options(rng, algorithm, measures, case)
-    # A chance of its own, so that a seed makes the table that it always made.
-    case.options["default_grid"] = random.Random(f"grid {seed}").random() < 0.5
+    _grids(random.Random(f"grid {seed}"), case)  # so that a seed makes the table it always made
     _fit_format(rng, case)
     return case
+
+
+def _grids(rng: random.Random, case: Case) -> None:
+    """Half of the tables end on exact values; of the others, some columns on lines asked for."""
+    case.options["default_grid"] = rng.random() < 0.5
+    if not case.options["default_grid"]:
+        return
+    steps = {
+        "numeric": (1, 5, 100, "powers of 10", "powers of 2", "none"),
+        "date": ("day", "week", "month", "quarter", "year", "decade", "none"),
+        "datetime": ("second", "minute", "hour", "day", "week", "month", "year", "none"),
+    }
+    case.options["grid"] = {
+        column.name: rng.choice(steps[column.kind])
+        for column in case.named("quasi")
+        if column.kind in steps and rng.random() < 0.5
+    }
 
 
 def _quasi_identifiers(rng: random.Random, n_rows: int, algorithm: str) -> list[Column]:

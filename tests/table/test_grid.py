@@ -141,6 +141,7 @@ def test_a_step_finer_than_the_decimals_is_refused():
     ("values", "grid", "dtype", "message"),
     [
         ([1e300], 1, None, "finer than its largest numbers"),
+        ([1e15], 100, pl.Float32, "finer than its largest numbers"),
         ([1, 2], 0.5, None, "must be a whole number"),
         ([2**63 - 1], 10, None, "too large for that grid"),
         ([2**64 - 1], 10, pl.UInt64, "too large for that grid"),

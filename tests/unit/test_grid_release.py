@@ -355,6 +355,12 @@ def test_the_report_names_no_line_that_is_not_published(frame, release):
                         assert number in ends or f"{float(number)}" in ends
 
 
+def test_ends_of_a_struct_are_read_from_lines_of_json(frame, tmp_path):
+    made = released(frame, style={"numeric": "struct"})
+    for ending in ("jsonl", "parquet", "arrow"):
+        assert made.write(tmp_path / f"safe.{ending}").verification.holds
+
+
 @pytest.mark.parametrize("form", ["interval", "bounds"])
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet", "arrow", "xlsx", "db"])
 def test_every_format_keeps_its_lines_in_the_file(ending, form, frame, tmp_path):

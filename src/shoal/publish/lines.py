@@ -6,6 +6,7 @@ arithmetic and the calendar.
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation, localcontext
@@ -28,6 +29,8 @@ _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 _MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 _POWERS = re.compile(r"powers of ([0-9]+)")
 _DAY = timedelta(days=1)
+_WEST, _EAST = timedelta(hours=12), timedelta(hours=14)
+"""How far clocks are from UTC."""
 _LAST = date(9999, 12, 31)
 _END_OF_TIME = datetime(9999, 12, 31, 23, 59, 59)  # noqa: DTZ001 - as the clock on the wall says
 
@@ -83,6 +86,8 @@ class GridPromise:
             cell = _unquoted(cell)
         if cell is None or cell in (self.suppressed, ""):
             return True
+        if isinstance(cell, str) and cell.startswith('{"low":'):
+            cell = _object(cell)
         if isinstance(cell, tuple):
             return any(end is None or end == "" for end in cell) or self._are_lines([cell])
         if not isinstance(cell, str):
@@ -183,19 +188,21 @@ class GridPromise:
 
     def _begins(self, moment: date) -> bool:
         """Return whether a unit of the calendar begins here."""
-        day = moment
-        if isinstance(moment, datetime):
-            if self.step in _SECONDS:
-                there = moment if moment.tzinfo is None else moment.astimezone(UTC)
-                past = there.hour * 3600 + there.minute * 60 + there.second
-                return past % _SECONDS[self.step] == 0 and there.microsecond == 0
-            # Some zones skip midnight when summer begins.
-            late = moment.tzinfo is not None and moment.hour == 1
-            if (0 if late else moment.hour, moment.minute, moment.second) != (0, 0, 0):
-                return False
-            if moment.microsecond:
-                return False
-            day = moment.date()
+        if not isinstance(moment, datetime):
+            return self._begins_day(moment)
+        if self.step in _SECONDS:
+            there = moment if moment.tzinfo is None else moment.astimezone(UTC)
+            past = there.hour * 3600 + there.minute * 60 + there.second
+            return past % _SECONDS[self.step] == 0 and there.microsecond == 0
+        if moment.utcoffset() == timedelta(0):
+            # A file may write moments of any zone in UTC: midnight of some zone is enough.
+            return any(self._begins_day(day) for day in _midnights(moment.replace(tzinfo=None)))
+        # Some zones skip midnight when summer begins.
+        late = moment.tzinfo is not None and moment.hour == 1
+        at = moment.replace(hour=0, tzinfo=None) if late else moment.replace(tzinfo=None)
+        return at.time() == time.min and self._begins_day(moment.date())
+
+    def _begins_day(self, day: date) -> bool:
         if self.step == "week":
             return day.weekday() == 0
         months = _MONTHS.get(self.step)
@@ -227,6 +234,26 @@ def cells_off_grid(promise: GridPromise, cells_of: pl.DataFrame) -> NDArray[np.b
         judged, on=table.columns, how="left", nulls_equal=True, maintain_order="left"
     )
     return found.get_column("off").to_numpy()
+
+
+def _midnights(moment: datetime) -> list[date]:
+    """Return the days that begin at a moment of UTC, somewhere on earth."""
+    if moment.minute % 15 or moment.second or moment.microsecond:
+        return []
+    past = timedelta(hours=moment.hour, minutes=moment.minute)
+    days = [moment.date()] if past <= _WEST else []
+    if _DAY - past <= _EAST and moment.date() < _LAST:
+        days.append(moment.date() + _DAY)
+    return days
+
+
+def _object(text: str) -> Any:
+    """Return the two ends that a line of JSON has in one cell."""
+    try:
+        found = json.loads(text, parse_float=str, parse_int=str)
+        return found["low"], found["high"]
+    except (ValueError, KeyError, TypeError):
+        return text
 
 
 def _ends_time(moment: datetime) -> bool:

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 
     from shoal.table.grid import Grid
 
-__all__ = ["Cells", "Lines", "find_cells", "on_lines", "per_second"]
+__all__ = ["Cells", "Lines", "find_cells", "most_parts", "on_lines", "per_second"]
 
-_FEWEST_PARTS = 2.0**52
-"""Floats lie so close together that a step may go into them this often."""
 _PRECISION = 100
 """Digits of decimal numbers: more than any column has."""
 _DAY = 86_400
@@ -115,6 +113,13 @@ def _find_cells(domain: pl.Series, grid: Grid, name: str) -> Lines:
     return Lines(of_value, lower, upper, np.zeros(len(cells), np.bool_))
 
 
+def most_parts(dtype: Any) -> float:
+    """Return how often a step may go into floats of a type: beyond, they lie too far apart."""
+    import polars as pl
+
+    return 2.0**22 if dtype == pl.Float32 else 2.0**50
+
+
 def on_lines(numbers: pl.Series, step: Decimal) -> bool:
     """Return whether floats are all multiples of the step, as far as their texts tell."""
     values = numbers.to_numpy()
@@ -141,7 +146,8 @@ def _float_keys(domain: pl.Series, step: Decimal, name: str) -> NDArray[np.int64
 
     values = domain.cast(pl.Float64).to_numpy()
     parts = values / float(step)
-    if not np.isfinite(parts).all() or np.abs(parts).max(initial=0.0) >= _FEWEST_PARTS:
+    most = most_parts(domain.dtype)
+    if not np.isfinite(parts).all() or np.abs(parts).max(initial=0.0) >= most:
         raise OptionError(
             f"The grid of column {name!r} is finer than its largest numbers can tell; choose a "
             "larger step, or 'powers of 10'."

@@ -236,7 +236,7 @@ def suggest_grid(kind: Kind | None, values: pl.Series, *, whole: bool = False) -
 def _suggest_step(values: pl.Series, *, whole: bool) -> Grid:
     import polars as pl
 
-    from shoal.table.cells import on_lines
+    from shoal.table.cells import most_parts, on_lines
 
     if values.dtype.is_integer() and not whole:
         return NO_GRID
@@ -249,7 +249,7 @@ def _suggest_step(values: pl.Series, *, whole: bool) -> Grid:
         return NO_GRID
     power = Decimal(spread / _PARTS).adjusted()
     largest = float(finite.abs().max() or 0.0)  # type: ignore[arg-type]  # a float column
-    if not _FINEST <= power <= _LARGEST or largest / 10.0**power >= 2**50:
+    if not _FINEST <= power <= _LARGEST or largest / 10.0**power >= most_parts(values.dtype) / 4:
         return NO_GRID
     step = Decimal(1).scaleb(power)
     return NO_GRID if on_lines(finite, step) else Grid(step=step)
