@@ -16,6 +16,7 @@ from benchmarks.grid.__main__ import page as grid_page
 from benchmarks.init.__main__ import page as init_page
 from benchmarks.papers.__main__ import write_papers
 from benchmarks.peers.__main__ import page as peers_page
+from benchmarks.person.__main__ import page as person_page
 from benchmarks.scale import page as scale_page
 
 
@@ -39,6 +40,8 @@ def redraw(folder: Path, *, figures: bool = True) -> None:
     (folder / "init.md").write_text(init, encoding="utf-8")
     grid = grid_page(load_json(raw_results("grid") / "grid.json.gz"))
     (folder / "grid.md").write_text(grid, encoding="utf-8")
+    person = person_page(load_json(raw_results("person") / "person.json.gz"))
+    (folder / "person.md").write_text(person, encoding="utf-8")
 
 
 if __name__ == "__main__":

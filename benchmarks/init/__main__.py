@@ -115,7 +115,7 @@ def page(content: dict[str, Any]) -> str:
             ["role", "first part", "second part", "third part"],
             [
                 [
-                    "identifier or drop" if role == "removed" else role,
+                    "identifier, person or drop" if role == "removed" else role,
                     *(_rates(part[kind]["roles"][role]) for part in parts),
                 ]
                 for role in (*ROLES.values(), "removed")

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import narwhals as nw
-import numpy as np
 
-from shoal.engine.local import LocalEngine
-from shoal.errors import OptionError, ShoalWarning
-from shoal.pipeline import run_pipeline
 from shoal.privacy import parse_privacy
 from shoal.promises import grids_of, promises_of
 from shoal.publish.verify import Verification, verify_table
 from shoal.recode import Style
-from shoal.release import Release
 from shoal.scores import default_measures, score_table
-from shoal.settings.request import Request, request_style
-from shoal.table.encode import DisposableTable, encode, to_polars
-from shoal.table.frames import back_from_polars, is_frame
+from shoal.settings.make_release import labels_of, make_release
+from shoal.settings.reads import request_style
+from shoal.settings.request import Request
+from shoal.table.encode import encode, to_polars
+from shoal.table.frames import is_frame
 from shoal.table.grid import parse_grid
 from shoal.table.infer import schema_of_used
 from shoal.table.partition import Partition
@@ -29,9 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from narwhals.typing import IntoDataFrame
-    from numpy.typing import NDArray
 
-    from shoal.release import FrameT
+    from shoal.release import FrameT, Release
     from shoal.scores import Scores
     from shoal.settings.given import HierarchyLike, LabelsLike, PrivacyLike
     from shoal.table.schema import Kind
@@ -51,6 +45,9 @@ def anonymize(
     identifiers: str | Iterable[str] = (),
     insensitive: str | Iterable[str] = (),
     drop: str | Iterable[str] = (),
+    person: str | None = None,
+    rows_are_people: bool = False,
+    pseudonyms: bool = False,
     hierarchies: Mapping[str, HierarchyLike] | None = None,
     kinds: Mapping[str, Kind | str] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
@@ -85,6 +82,12 @@ def anonymize(
         identifiers: columns that name a person; removed.
         insensitive: columns that are kept as they are.
         drop: columns that are removed.
+        person: the column that says whose row it is, where a person may have several rows; k
+            then counts people, and the column is removed.
+        rows_are_people: True says that every row is a different person; otherwise a warning
+            comes where an id repeats or rows are there more than once.
+        pseudonyms: True publishes that column, as a random number for each person; rows of one
+            person can then be put together.
         hierarchies: per column a `Taxonomy`, the path of an ARX-style CSV, or nested dict/list.
         kinds: per column numeric, ordinal, categorical, flat, set, date or datetime, where the
             type of the column does not say it.
@@ -131,6 +134,9 @@ def anonymize(
         identifiers=identifiers,
         insensitive=insensitive,
         drop=drop,
+        person=person,
+        rows_are_people=rows_are_people,
+        pseudonyms=pseudonyms,
         hierarchies=hierarchies,
         kinds=kinds,
         orders=orders,
@@ -154,7 +160,7 @@ def anonymize(
         strict=strict,
         style=style,
     )
-    return _release(frame, request, progress)
+    return make_release(frame, request, progress)
 
 
 def refine(
@@ -167,6 +173,9 @@ def refine(
     identifiers: str | Iterable[str] = (),
     insensitive: str | Iterable[str] = (),
     drop: str | Iterable[str] = (),
+    person: str | None = None,
+    rows_are_people: bool = False,
+    pseudonyms: bool = False,
     hierarchies: Mapping[str, HierarchyLike] | None = None,
     kinds: Mapping[str, Kind | str] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
@@ -204,6 +213,9 @@ def refine(
         identifiers: as in `anonymize`.
         insensitive: as in `anonymize`.
         drop: as in `anonymize`.
+        person: as in `anonymize`.
+        rows_are_people: as in `anonymize`.
+        pseudonyms: as in `anonymize`.
         hierarchies: as in `anonymize`.
         kinds: as in `anonymize`.
         orders: as in `anonymize`.
@@ -237,6 +249,9 @@ def refine(
         identifiers=identifiers,
         insensitive=insensitive,
         drop=drop,
+        person=person,
+        rows_are_people=rows_are_people,
+        pseudonyms=pseudonyms,
         hierarchies=hierarchies,
         kinds=kinds,
         orders=orders,
@@ -258,57 +273,7 @@ def refine(
         strict=strict,
         style=style,
     )
-    return _release(frame, request, progress, groups=groups)
-
-
-_MADE_HERE: Any = object()
-
-
-def _release(
-    frame: FrameT,
-    request: Request,
-    progress: bool | Callable[[int, int, str], None],  # noqa: FBT001 - as users give it
-    groups: LabelsLike = _MADE_HERE,
-) -> Release[FrameT]:
-    """Run the pipeline and wrap what it makes."""
-    from shoal.progress import watching
-
-    table = frame if isinstance(frame, DisposableTable) else to_polars(frame)
-    n_rows = to_polars(frame).height
-    schema = request.schema(table.columns)
-    start, said = None, request.parameters()
-    if groups is not _MADE_HERE:
-        start = _labels(groups, n_rows)
-        said |= {"algorithm": "given groups", "algorithm_options": {}, "refine": request.effort}
-    engine = LocalEngine()
-    with watching(progress) as report:
-        request = replace(request, progress=report)
-        result = run_pipeline(table, schema, request, engine, start=start)
-    found = result.measured
-    if not isinstance(table, DisposableTable):  # what a command reads, the command shows
-        for sentence in result.warnings:
-            warnings.warn(sentence, ShoalWarning, stacklevel=3)
-    return Release(
-        frame=back_from_polars(
-            result.published, frame, [*found.schema.sensitive, *found.schema.insensitive]
-        ),
-        groups=found.groups.labels.astype(np.int64),
-        scores=found.scores,
-        verification=result.verification,
-        k=request.k,
-        n_rows=found.n_rows,
-        n_suppressed=found.n_suppressed,
-        parameters=said
-        | {"weights": {c.name: c.weight for c in found.schema.columns if c.weight != 1.0}},
-        schema=found.schema,
-        facts=found.facts,
-        warnings=result.warnings,
-        seconds=result.seconds,
-        engine=engine,
-        bound=found.bound,
-        privacy=request.privacy,
-        grids=grids_of(found.schema.grids, request.style),
-    )
+    return make_release(frame, request, progress, groups=groups)
 
 
 def verify(
@@ -320,6 +285,7 @@ def verify(
     privacy: PrivacyLike = (),
     missing_values: str | Iterable[str] = (),
     grid: Mapping[str, Any] | None = None,
+    person: str | None = None,
 ) -> Verification:
     """Check a published table against its promises, from that table alone.
 
@@ -338,6 +304,9 @@ def verify(
             (empty, NA, N/A, NaN, null, none, unknown, missing, a question mark, a dash, a
             point or a star).
         grid: per column the lines that its intervals are said to end on, as in `anonymize`.
+        person: the column that says whose row it is, if it is published (as pseudonyms): people
+            are counted then. Without it rows are, which is the same only if every row is a
+            different person.
 
     Returns:
         What was measured, never a cell; true if everything holds.
@@ -352,6 +321,7 @@ def verify(
         grids=grids_of(
             {name: parse_grid(step, column=name) for name, step in (grid or {}).items()}, Style()
         ),
+        people=person,
     )
 
 
@@ -416,20 +386,10 @@ def score(
             style=request_style(style),
         )
     encoded = encode(table, schema)
-    labels = _labels(cast("LabelsLike", groups), table.height)
+    labels = labels_of(cast("LabelsLike", groups), table.height)
     return score_table(
         encoded,
         Partition.from_labels(labels),
         default_measures(encoded) if names is None else names,
         measure_options=measure_options,
     )
-
-
-def _labels(groups: LabelsLike, n_rows: int) -> NDArray[np.integer[Any]]:
-    labels: NDArray[Any] = np.asarray(groups)
-    if labels.ndim != 1 or len(labels) != n_rows or labels.dtype.kind not in "iu":
-        raise OptionError(
-            f"groups must hold one whole number per row of the table ({n_rows} rows); "
-            "negative ones mean suppressed."
-        )
-    return labels

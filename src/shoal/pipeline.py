@@ -14,6 +14,8 @@ from shoal.search.refine import EFFORTS
 from shoal.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shoal.engine.base import Engine, Groups, Measured, Published, Work
     from shoal.publish.verify import Verification
     from shoal.settings.request import Request
@@ -36,7 +38,13 @@ class Result:
 
 
 def run_pipeline(
-    table: Any, schema: Schema, request: Request, engine: Engine, *, start: Any = None
+    table: Any,
+    schema: Schema,
+    request: Request,
+    engine: Engine,
+    *,
+    start: Any = None,
+    notes: Sequence[str] = (),
 ) -> Result:
     """Take a table to a verified release.
 
@@ -47,13 +55,15 @@ def run_pipeline(
         engine: where to do it.
         start: group of every row, negative if suppressed; refined instead of running the
             algorithm.
+        notes: what the user should know already before the run.
 
     Raises:
         ShoalError: the input or an option is wrong, or the promise cannot be kept.
     """
     check_process()
     watch = Stopwatch()
-    notes: list[str] = []
+    notes = [*notes]
+    _check_notes(notes, request)
 
     request.progress(0, 0, "encoding")
     work = engine.describe(table, schema, request, notes.append)

@@ -60,10 +60,11 @@ def _rule_of(model: PrivacyModel) -> OwnRule:
         n_codes: int,
         name: str,
         ordered: bool,
+        people: NDArray[np.int64] | None,
     ) -> tuple[NDArray[np.bool_], float]:
         counts: NDArray[Any] = np.bincount(codes, minlength=n_codes)
         model.check_column(Sensitive(name, codes.astype(np.int32), n_codes, ordered, counts))
-        verdict = judge(model, groups, n_groups, codes, n_codes)
+        verdict = judge(model, groups, n_groups, codes, n_codes, people=people)
         return verdict.holds, verdict.measured
 
     return rule

@@ -24,6 +24,7 @@ from shoal.hierarchy import canonical_label
 from shoal.publish.fresh import fresh_column
 from shoal.publish.order import RowHash
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, close
+from shoal.table.partition import Partition
 from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
@@ -31,10 +32,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.table.encode import Attribute, EncodedTable
-    from shoal.table.partition import Partition
     from shoal.table.schema import Schema
 
-__all__ = ["Style", "published_names", "recode"]
+__all__ = ["Style", "published_names", "recode", "recode_rows", "unite_equal"]
 
 Numeric = Literal["interval", "bounds", "struct", "mean", "median"]
 _INTERVALS = (Kind.NUMERIC, Kind.ORDINAL, Kind.DATE, Kind.DATETIME)
@@ -146,6 +146,20 @@ def recode(
 
     Cost: a few passes over the rows per column. Deterministic.
     """
+    return recode_rows(frame, schema, table, partition, style, shuffle=shuffle, coded=coded)[0]
+
+
+def recode_rows(
+    frame: pl.DataFrame,
+    schema: Schema,
+    table: EncodedTable,
+    partition: Partition,
+    style: Style | None = None,
+    *,
+    shuffle: bool = True,
+    coded: bool = False,
+) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Return the published table, as `recode` does, and the row of the input that each row is."""
     import polars as pl
 
     style = style or Style()
@@ -171,7 +185,27 @@ def recode(
         published += [
             fresh_column(column.alias(title)) for title, column in zip(titles, columns, strict=True)
         ]
-    return pl.DataFrame(published)
+    return pl.DataFrame(published), rows
+
+
+def unite_equal(table: EncodedTable, partition: Partition, style: Style) -> Partition:
+    """Return the groups as a reader sees them: those that publish the same cells are one."""
+    import polars as pl
+
+    if partition.recoded or partition.n_groups < 2:
+        return partition
+    cells = [
+        cell.cast(pl.String) if cell.dtype == pl.Object else cell
+        for attribute in table.attributes
+        for cell in _publish(attribute, partition, style)
+    ]
+    frame = pl.DataFrame([cell.alias(str(number)) for number, cell in enumerate(cells)])
+    columns = frame.columns
+    same = frame.with_row_index("group").group_by(columns, maintain_order=True).agg("group")
+    seen = np.full(partition.n_groups + 1, -1, np.int64)
+    members = same.get_column("group")
+    seen[members.explode().to_numpy()] = np.repeat(np.arange(len(members)), members.list.len())
+    return Partition.from_labels(seen[partition.labels])
 
 
 def _order(

@@ -55,6 +55,10 @@ class Release(Generic[FrameT]):
             asked for with ``bound=True``.
         privacy: what was promised beyond k.
         grids: which columns promise to end on lines, as verification takes it.
+        people: a number for the person of each *published* row where people were counted, else
+            None. Private: never publish it.
+        whose: where rows were counted, whether each is a different person: ``"declared"``,
+            ``"assumed"``, or ``"doubtful"`` if ids or rows repeat.
     """
 
     frame: FrameT
@@ -73,6 +77,8 @@ class Release(Generic[FrameT]):
     bound: float | None = None
     privacy: tuple[PrivacyModel, ...] = ()
     grids: tuple[GridPromise, ...] = ()
+    people: NDArray[np.int64] | None = None
+    whose: str = "assumed"
 
     @property
     def n_groups(self) -> int:

@@ -81,6 +81,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # skle
             are not sensitive unless given.
         sensitive: columns that pass through and that privacy models and class-aware measures
             look at.
+        person: the column (name, or number for arrays) that says whose row it is, where a person
+            may have several: k counts people. It does not come out.
         remainder: what happens to other columns: "drop" or "passthrough" (as they are).
         output: what a generalised number becomes: the "midpoint" of its group's interval, the
             "mean" or "median" of its group, or the "bounds" as two columns.
@@ -114,6 +116,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # skle
         *,
         quasi_identifiers: str | int | Iterable[str | int] | None = None,
         sensitive: str | int | Iterable[str | int] | None = None,
+        person: str | int | None = None,
         remainder: Literal["drop", "passthrough"] = "drop",
         output: Literal["midpoint", "mean", "median", "bounds"] = "midpoint",
         hierarchies: Mapping[str | int, HierarchyLike] | None = None,
@@ -133,6 +136,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # skle
         self.k = k
         self.quasi_identifiers = quasi_identifiers
         self.sensitive = sensitive
+        self.person = person
         self.remainder = remainder
         self.output = output
         self.hierarchies = hierarchies
@@ -162,8 +166,9 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # skle
         names = frame.columns
         sensitive = _pick(self.sensitive, names, "sensitive") or []
         qis = _pick(self.quasi_identifiers, names, "quasi_identifiers")
+        person = None if self.person is None else _name_of(self.person, names, "person")
         if qis is None:
-            qis = [name for name in names if name not in sensitive]
+            qis = [name for name in names if name not in {*sensitive, person}]
         if frame.height < self.k:
             raise UnfitError(
                 f"Found n_samples={frame.height}, fewer than k={self.k}: no grouping of them keeps "
@@ -176,7 +181,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # skle
             self.k,
             quasi_identifiers=qis,
             sensitive=sensitive,
-            drop=[name for name in names if name not in {*qis, *sensitive}],
+            person=person,
+            drop=[name for name in names if name not in {*qis, *sensitive, person}],
             hierarchies=_by_name(self.hierarchies, names),
             kinds=_by_name(self.kinds, names),
             orders=_by_name(self.orders, names),
@@ -210,7 +216,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # skle
         self._kept = {
             place: name
             for place, name in enumerate(names)
-            if name in sensitive or (name not in qis and self.remainder == "passthrough")
+            if name in sensitive or (name not in {*qis, person} and self.remainder == "passthrough")
         }
         self._quasi = {place: name for place, name in enumerate(names) if name in qis}
         self.labels_ = partition.labels.astype(np.int64)

@@ -21,7 +21,9 @@ from shoal.io.sql import stage_sql
 from shoal.io.write import stage_table
 from shoal.io.written import Written, read_written
 from shoal.promises import promises_of
-from shoal.publish.verify import columns_needed, verify_table
+from shoal.publish.named import columns_needed
+from shoal.publish.verify import verify_table
+from shoal.publish.whose import stands_as_made
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
@@ -115,7 +117,8 @@ def stage_release(
                 own=True,
             )
         columns = _same_places(release, frame, list(written.columns))
-    verification = _verify(release, frame, _with_empty_rows(written, frame), columns)
+    back = _with_empty_rows(written, frame)
+    verification = _verify(release, frame, back, columns, in_order=path is not None)
     old = release.verification.notes
     warnings = [each for each in release.warnings if each not in old]
     warnings.extend(each for each in verification.notes if each not in warnings)
@@ -160,17 +163,29 @@ def _all_null(frame: pl.DataFrame, n_rows: int) -> pl.DataFrame:
 
 
 def _verify(
-    release: Release, frame: pl.DataFrame, written: Written, columns: dict[str, str]
+    release: Release,
+    frame: pl.DataFrame,
+    written: Written,
+    columns: dict[str, str],
+    *,
+    in_order: bool,
 ) -> Verification:
+    """Verify what was written; a file has its rows in order, a database may not."""
     import polars as pl
 
+    people, memory = release.people, release.verification
     if written.frame.height != frame.height:
         raise PromiseError(
             f"What was written has {written.frame.height:,} rows and the release "
             f"{frame.height:,}, so it is not published; this format does not hold the table."
         )
+    table = written.frame.rename(columns)
+    keys = columns_needed(table.columns, release.schema.quasi_identifiers)
+    stands = people is None or in_order
+    stands = stands or stands_as_made(frame.select(keys), table.select(keys))
     verification = verify_table(
-        written.frame.rename(columns),
+        table,
+        people=people if stands else None,
         k=release.k,
         quasi_identifiers=release.schema.quasi_identifiers,
         sensitive=release.schema.sensitive if release.privacy else (),
@@ -189,4 +204,12 @@ def _verify(
             "is not published: "
             + " ".join(check.sentence for check in verification.checks if not check.holds)
         )
+    if not stands:
+        # a database gave the rows back in another order: whose they are is known in memory
+        if verification.n_groups != memory.n_groups:
+            raise PromiseError(
+                f"What was written has {verification.n_groups:,} groups and the release "
+                f"{memory.n_groups:,}, so it is not published; people cannot be counted there."
+            )
+        return replace(memory, read_from="the table in memory, and rows in what was written")
     return replace(verification, read_from="what was written")

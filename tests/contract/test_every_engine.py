@@ -41,7 +41,7 @@ def release_of(engine, frame, *, start=None, names=EVERY_COLUMN, **options):
     result = run_pipeline(frame, request.schema(frame.columns), request, engine, start=start)
     found = result.measured
     return SimpleNamespace(
-        frame=result.published,
+        frame=result.published.frame,
         groups=found.groups.labels,
         n_groups=result.verification.n_groups,
         n_suppressed=found.n_suppressed,

@@ -26,6 +26,7 @@ SHARED = {
     "group_blocks",
     "groups",
     "jit",
+    "people",
     "private",
     "scan",
     "space",

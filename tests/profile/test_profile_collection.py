@@ -14,6 +14,7 @@ PARTS = {"first": FIRST, "second": SECOND, "third": THIRD}
 LEAST = {
     "first": {
         "identifier": (0.98, 1.0),
+        "person": (1.0, 1.0),
         "quasi-identifier": (0.97, 0.98),
         "sensitive": (0.98, 0.95),
         "insensitive": (1.0, 1.0),
@@ -22,6 +23,7 @@ LEAST = {
     },
     "second": {
         "identifier": (0.95, 1.0),
+        "person": (1.0, 1.0),
         "quasi-identifier": (0.95, 0.96),
         "sensitive": (0.98, 0.95),
         "insensitive": (1.0, 1.0),
@@ -30,6 +32,7 @@ LEAST = {
     },
     "third": {
         "identifier": (0.85, 1.0),
+        "person": (1.0, 1.0),
         "quasi-identifier": (0.8, 0.85),
         "sensitive": (1.0, 0.45),
         "removed": (0.8, 1.0),

@@ -126,7 +126,9 @@ def test_verification_reaches_nothing_of_what_makes_a_release():
         "shoal.publish.cells",
         "shoal.publish.cleaning",
         "shoal.publish.lines",
+        "shoal.publish.named",
         "shoal.publish.predicates",
+        "shoal.publish.verification",
         "shoal.publish.verify",
     }
 

@@ -72,6 +72,8 @@ class Algorithm(ABC):
         citation: the paper.
         may_suppress: whether it may leave rows out on its own.
         works_in_blocks: whether a large table may be cut into blocks of similar rows.
+        counts_people: whether it looks at `EncodedTable.person` and forms groups of at least k
+            people by itself. Others are given at most one row of each person at a time.
         whole_rows: larger tables are cut into blocks unless the user says otherwise; infinite for
             algorithms that grow with little more than the number of rows.
     """
@@ -81,6 +83,7 @@ class Algorithm(ABC):
     citation: ClassVar[str]
     may_suppress: ClassVar[bool] = False
     works_in_blocks: ClassVar[bool] = True
+    counts_people: ClassVar[bool] = False
     whole_rows: ClassVar[float] = 100_000
 
     @property

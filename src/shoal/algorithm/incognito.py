@@ -13,6 +13,7 @@ from shoal.algorithm.base import Algorithm, Run
 from shoal.errors import AlgorithmError
 from shoal.kernels.incognito import roll_up
 from shoal.privacy.histograms import judge
+from shoal.search.enforce import count_people
 from shoal.table.closure import TreeClosures
 from shoal.table.partition import SUPPRESSED, Partition
 from shoal.table.schema import Kind
@@ -57,7 +58,7 @@ class Incognito(Algorithm):
     A missing value is a leaf of its own that only the highest level joins with others. Leaves
     that lie higher than a level stay as they are at that level.
 
-    Guarantee: every group has at least k rows and keeps the privacy models; all cells of a column
+    Guarantee: every group has at least k people and keeps the privacy models; all cells of a column
     are at one level; no other minimal node loses less.
     Cost: exponential in the number of columns, at most (levels + 1) multiplied over all columns;
     each node looked at costs one pass over the distinct tuples of a more specific node.
@@ -69,6 +70,7 @@ class Incognito(Algorithm):
     citation = "LeFevre, DeWitt, Ramakrishnan 2005"
     whole_rows = math.inf
     works_in_blocks = False
+    counts_people = True
     may_suppress = True
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
@@ -167,11 +169,14 @@ class Search:
 
     def __init__(self, lattice: Lattice, table: EncodedTable, run: Run) -> None:
         self.lattice = lattice
+        self.person = table.person
         self.run = run
         self.k = run.k
         self.allowed = min(run.max_suppressed or 0, table.n_rows - 1)
         self.promises = [(m, column) for m in run.privacy for column in m.columns(table)]
-        self.monotone = self.allowed == 0 and all(m.monotone for m in run.privacy)
+        # groups that share people may break together what each of them keeps
+        alone = table.person is None or not run.privacy
+        self.monotone = self.allowed == 0 and alone and all(m.monotone for m in run.privacy)
         self.everything = tuple(range(len(lattice.heights)))
         self._costs = [_node_costs(run, j, a) for j, a in enumerate(lattice.attributes)]
         self._totals = [
@@ -233,7 +238,7 @@ class Search:
             for node in map(tuple, layer[~above[tuple(layer.T)]].tolist()):
                 source = _smallest_source(node, below, root)
                 frequencies = self.lattice.from_specific(source, subset, node)
-                if self._is_anonymous(frequencies) and not (
+                if self._is_anonymous(frequencies, subset, node) and not (
                     with_promises and self.promises and self._left_out(subset, node) is None
                 ):
                     above[tuple(slice(level, None) for level in node)] = True
@@ -244,9 +249,16 @@ class Search:
                     kept[node] = Frequencies(frequencies.tuples.copy(), frequencies.counts.copy())
         return above, found
 
-    def _is_anonymous(self, frequencies: Frequencies) -> bool:
+    def _is_anonymous(self, frequencies: Frequencies, subset: Subset, node: Node) -> bool:
         counts = frequencies.counts
-        return int(counts[counts < self.k].sum()) <= self.allowed
+        if int(counts[counts < self.k].sum()) > self.allowed:
+            return False
+        if self.person is None:
+            return True
+        # rows of a person may lie in several tuples, so people cannot be added up as rows can
+        found, group = self.lattice.from_base(subset, node)
+        people = count_people(group[self.lattice.tuple_of_row], len(found.counts), self.person)
+        return int(found.counts[people < self.k].sum()) <= self.allowed
 
     def _left_out(
         self, subset: Subset, node: Node
@@ -258,17 +270,21 @@ class Search:
         """
         frequencies, group = self.lattice.from_base(subset, node)
         labels = group[self.lattice.tuple_of_row]
-        bad = frequencies.counts < self.k
-        n_groups = len(bad)
+        n_groups = len(frequencies.counts)
+        bad = count_people(labels, n_groups, self.person) < self.k
         for model, column in self.promises:
-            bad |= ~judge(model, labels, n_groups, column.codes, column.size).holds
+            bad |= ~judge(
+                model, labels, n_groups, column.codes, column.size, people=self.person
+            ).holds
         if int(frequencies.counts[bad].sum()) > self.allowed:
             return None
         if bad.any():
             rows = np.flatnonzero(~bad[labels])
             for model, column in self.promises:
                 codes = column.codes[rows]
-                if not judge(model, labels[rows], n_groups, codes, column.size).holds.all():
+                people = None if self.person is None else self.person[rows]
+                verdict = judge(model, labels[rows], n_groups, codes, column.size, people=people)
+                if not verdict.holds.all():
                     return None
         return labels, bad
 

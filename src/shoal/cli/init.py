@@ -31,6 +31,7 @@ _LETTERS = {
     "s": Role.SENSITIVE,
     "n": Role.INSENSITIVE,
     "d": Role.DROP,
+    "p": Role.PERSON,
 }
 
 

@@ -32,7 +32,7 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     facts.add_row("Rows published", f"{release.n_published:,} of {release.n_rows:,}")
     facts.add_row("Rows suppressed", f"{release.n_suppressed:,} ({share:.2%})")
     facts.add_row("Groups", f"{verification.n_groups:,}")
-    _add_risk(facts, verification)
+    _add_risk(facts, verification, release.whose)
     facts.add_row("Detail lost (ncp)", f"{release.scores['ncp']:.1%}")
     measure = release.parameters.get("measure", "ncp")
     if measure != "ncp" and measure in release.scores:
@@ -48,7 +48,8 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
             console.print(_stretched(each), markup=False, soft_wrap=True)
     console.print()
     _print_checks(console, verification)
-    console.print(f"\n{_meaning(verification, len(release.schema.quasi_identifiers))}")
+    n_columns = len(release.schema.quasi_identifiers)
+    console.print(f"\n{_meaning(verification, n_columns, release.whose)}")
     for warning in release.warnings:
         console.print(f"[yellow]Warning:[/] {escape(warning)}", soft_wrap=True)
 
@@ -125,12 +126,15 @@ def _grid() -> Table:
     return grid
 
 
-def _add_risk(facts: Table, verification: Verification) -> None:
-    facts.add_row("Smallest group", f"{verification.smallest_group:,} rows")
-    facts.add_row(
-        "Highest re-identification risk",
-        f"1 in {verification.smallest_group:,} ({verification.highest_risk:.2%})",
-    )
+def _add_risk(facts: Table, verification: Verification, whose: str = "assumed") -> None:
+    people = verification.fewest_people
+    fewest = verification.smallest_group if people is None else people
+    what = "rows" if people is None else "different people"
+    facts.add_row("Smallest group", f"{fewest:,} {what}")
+    chance = f"1 in {fewest:,} ({verification.highest_risk:.2%})"
+    if people is None and whose == "doubtful":
+        chance = "not established: people seem to have several rows"
+    facts.add_row("Highest re-identification risk", chance)
 
 
 def _stretched(column: ColumnFacts) -> str:
@@ -184,17 +188,26 @@ def _print_checks(console: Console, verification: Verification) -> None:
     console.print(table)
 
 
-def _meaning(verification: Verification, n_columns: int) -> str:
-    smallest = verification.smallest_group
+def _meaning(verification: Verification, n_columns: int, whose: str = "assumed") -> str:
+    people = verification.fewest_people
+    smallest = verification.smallest_group if people is None else people
     columns = "the quasi-identifier" if n_columns == 1 else f"the {n_columns} quasi-identifiers"
     if smallest == 1:
         return f"At least one person stands alone in {columns}: do not publish this table."
     others = "1 other" if smallest == 2 else f"{smallest - 1:,} others"
-    sentence = (
-        f"Everybody in this table looks the same as at least {others} in {columns}: "
-        f"who knows them all about a person finds that person's row with a chance of at most "
-        f"{verification.highest_risk:.2%}."
-    )
+    if people is None and whose == "doubtful":
+        sentence = (
+            f"Every row looks the same as at least {others} in {columns}. How many people that "
+            "are is not known: people seem to have several rows."
+        )
+    else:
+        condition = ", if every row is a different person"
+        sentence = (
+            f"Everybody in this table looks the same as at least {others} in {columns}: "
+            f"who knows them all about a person finds that person's row with a chance of at most "
+            f"{verification.highest_risk:.2%}"
+            f"{condition if people is None and whose == 'assumed' else ''}."
+        )
     if verification.holds:
         return sentence
     return f"{sentence} That is not what was promised: do not publish this table."

@@ -76,11 +76,13 @@ def verify(
     from shoal.io.written import read_written
     from shoal.privacy import parse_privacy
     from shoal.promises import grids_of, promises_of
-    from shoal.publish.verify import columns_needed, verify_table
+    from shoal.publish.named import columns_needed
+    from shoal.publish.verify import verify_table
     from shoal.recode import Style
     from shoal.table.grid import parse_grid
 
     quasi, sensitive = columns["quasi_identifiers"], columns["sensitive"]
+    person = next(iter(columns["person"]), None)
     source = release_of(wanted, published, reading, alone=True)
     promised = promises_of(parse_privacy(wanted.privacy))
     written = read_written(
@@ -89,9 +91,17 @@ def verify(
         delimiter=source.delimiter,
         encoding=source.encoding,
         header=source.header,
-        pick=lambda names: list(dict.fromkeys(columns_needed(names, quasi, sensitive))) or names,
+        pick=lambda names: [
+            *(list(dict.fromkeys(columns_needed(names, quasi, sensitive))) or names),
+            *([person] if person in names else []),
+        ],
     )
     _refuse_twins([*quasi, *sensitive])
+    if person is not None and person not in written.columns:
+        # the usual case: the column is not published, so that only rows can be counted
+        if "person" in asked:
+            columns_needed(list(written.columns), (), [person])
+        person = None
     checked = verify_table(
         written.frame,
         k=wanted.k,
@@ -99,6 +109,7 @@ def verify(
         sensitive=sensitive,
         promises=promised,
         missing_values=missing_texts(source),
+        people=person,
         spelled=written.spelled,
         grids=grids_of(
             {name: parse_grid(step, column=name) for name, step in columns["grid"].items()},

@@ -25,7 +25,8 @@ from shoal.measure.base import CostMeasure, CostModel, Grouped, pick_target
 from shoal.promises import grids_of, promises_of
 from shoal.publish.danger import find_dangers
 from shoal.publish.verify import Verification, verify_table
-from shoal.recode import recode
+from shoal.publish.whose import PSEUDONYMS, PublishedTable, draw_pseudonyms, number_people
+from shoal.recode import recode_rows, unite_equal
 from shoal.scores import Scores, create_measure, default_measures, score_table
 from shoal.search.bound import bound_table, check_measure
 from shoal.search.enforce import enforce, violations
@@ -118,7 +119,7 @@ class LocalEngine:
         frame = to_polars(table)
         if frame.height == 0:
             raise DataError("The table has no rows; there is nothing to anonymize.")
-        check_rows(frame.height, request.k)
+        check_people(frame.height, request.k)
         rng = np.random.default_rng(request.seed)
         schema = infer_kinds(schema, nw.from_native(frame))
         schema = settle_grids(schema, frame, by_default=request.default_grid)
@@ -127,7 +128,9 @@ class LocalEngine:
             for name in schema.quasi_identifiers:
                 frame.drop_in_place(name)
         kept = _rows_to_publish(whole, request)
-        _check_promises(whole if len(kept) == whole.n_rows else whole.take(kept), request.privacy)
+        taking_part = whole if len(kept) == whole.n_rows else whole.take(kept)
+        check_people(taking_part.n_people, request.k, "people")
+        _check_promises(taking_part, request.privacy)
         rows = rng.permutation(kept)
         searched = rescaled(whole, schema).take(rows)
         model = CostModel.bind(measure, searched, pick_target(searched, request.measure_options))
@@ -143,6 +146,8 @@ class LocalEngine:
             max_suppressed=allowed if request.max_suppression > 0 else None,
             warn=warn,
         )
+        if request.pseudonyms:
+            warn(PSEUDONYMS)
         coded = isinstance(table, DisposableTable)
         return LocalWork(frame, schema, request, algorithm, whole, rows, searched, run, coded)
 
@@ -158,12 +163,19 @@ class LocalEngine:
 
     def enforce(self, work: LocalWork, groups: Partition, parts: Blocks | None = None) -> Partition:
         """Merge groups that break a promise, against the rows of their block or of the table."""
-        run = work.run
-        if not run.privacy and parts is not None:
+        run, table = work.run, work.table
+        if not run.privacy and parts is not None and (table.person is None or parts.layers):
             return groups  # algorithms see to k themselves
-        if parts is not None and not parts.whole:
-            return enforce_blocks(work.table, run, parts, groups)
-        return enforce(work.table, groups, run.scanner, run.k, run.privacy, run.progress)
+        if parts is not None and not parts.whole and parts.layers is None:
+            groups = enforce_blocks(table, run, parts, groups)
+        groups = enforce(table, groups, run.scanner, run.k, run.privacy, run.progress)
+        while parts is None and table.person is not None and run.privacy:
+            # groups that publish the same are one to a reader, and may share people
+            seen = unite_equal(table, groups, work.request.style)
+            if seen.n_groups == groups.n_groups:
+                break
+            groups = enforce(table, seen, run.scanner, run.k, run.privacy, run.progress)
+        return groups
 
     def refine(
         self,
@@ -177,9 +189,9 @@ class LocalEngine:
         steps: tuple[Effort, ...] = ()
         if effort is not None:
             steps = (effort,)
-        elif asked is not None and (parts is None or parts.whole or len(parts.rows) > 1):
+        elif asked is not None and (parts is None or parts.whole or parts.seamed):
             steps = (EFFORTS[asked],)
-        elif parts is not None and not parts.whole and len(parts.rows) > 1:
+        elif parts is not None and parts.seamed:
             steps = work.algorithm.seams or (SEAM,)
         for step in steps:
             groups = polish(work.table, groups, work.run, step)
@@ -214,6 +226,7 @@ class LocalEngine:
             return groups
         fewer = work.without(outliers, allowed - len(outliers))
         try:
+            check_people(fewer.table.n_people, run.k, "people")
             _check_promises(fewer.table, run.privacy)
             regrouped = regroup(fewer)
         except PromiseError:
@@ -235,10 +248,13 @@ class LocalEngine:
                 f"{work.whole.n_rows} rows, as published; a max_suppression above 0 limits that."
             )
 
-    def publish(self, work: LocalWork, groups: Partition) -> pl.DataFrame:
+    def publish(self, work: LocalWork, groups: Partition) -> PublishedTable:
         """Generalise the rows of each group to what they have in common."""
-        return recode(
-            work.frame,
+        frame, whose, name = work.frame, work.whole.person, work.schema.person
+        if name is not None and work.schema.pseudonyms:
+            frame = frame.with_columns(draw_pseudonyms(frame.get_column(name), whose))
+        published, rows = recode_rows(
+            frame,
             work.schema,
             work.whole,
             _of_all_rows(work, groups),
@@ -246,15 +262,17 @@ class LocalEngine:
             shuffle=work.request.shuffle,
             coded=work.coded,
         )
+        return PublishedTable(published, number_people(work.schema, whose, rows))
 
     def find_dangers(self, work: LocalWork, groups: Partition) -> list[str]:
         """Return a sentence for each published column that can undo the release."""
         return find_dangers(work.frame, work.schema, work.whole, _of_all_rows(work, groups))
 
-    def verify(self, work: LocalWork, published: pl.DataFrame) -> Verification:
+    def verify(self, work: LocalWork, published: PublishedTable) -> Verification:
         """Check every promise again, from the published table alone."""
         return verify_table(
-            published,
+            published.frame,
+            people=published.people,
             k=int(work.request.k),
             quasi_identifiers=work.schema.quasi_identifiers,
             sensitive=work.schema.sensitive,
@@ -262,7 +280,7 @@ class LocalEngine:
             grids=grids_of(work.schema.grids, work.request.style),
         )
 
-    def measure(self, work: LocalWork, groups: Partition, published: pl.DataFrame) -> Measured:
+    def measure(self, work: LocalWork, groups: Partition, published: PublishedTable) -> Measured:
         """Score the release and gather what the report needs."""
         request, whole = work.request, work.whole
         everywhere = _of_all_rows(work, groups)
@@ -277,7 +295,9 @@ class LocalEngine:
             n_groups=everywhere.n_groups,
             n_suppressed=everywhere.n_suppressed,
             scores=_score(whole, everywhere, request),
-            facts=gather_facts(whole, everywhere, published, k=int(request.k), style=request.style),
+            facts=gather_facts(
+                whole, everywhere, published.frame, k=int(request.k), style=request.style
+            ),
             bound=bound,
         )
 
@@ -294,12 +314,12 @@ class LocalEngine:
         return stage_release(group, release, target, **options)
 
 
-def check_rows(n_rows: int, k: int) -> None:
-    """Raise a PromiseError if there are fewer rows than k."""
-    if n_rows < k:
+def check_people(number: int, k: int, what: str = "rows") -> None:
+    """Raise a PromiseError if there are fewer rows, or people, than k."""
+    if number < k:
         raise PromiseError(
-            f"The table has {n_rows} rows, fewer than k = {k}, so no k-anonymous release exists; "
-            "lower k or add rows."
+            f"The table has {'' if what == 'rows' else 'rows of '}{number} {what}, fewer than "
+            f"k = {k}, so no k-anonymous release exists; lower k or add {what}."
         )
 
 
@@ -318,7 +338,7 @@ def _rows_to_publish(table: EncodedTable, request: Request) -> NDArray[np.int64]
             "and missing='error' was asked for; fill them or use missing='category'."
         )
     rows = np.flatnonzero(~missing)
-    check_rows(len(rows), request.k)
+    check_people(len(rows), request.k)
     return rows
 
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.algorithm.blocked import similar_blocks
+from shoal.engine.layers import cut_layers, place_rest
 from shoal.engine.workers import in_threads
 from shoal.errors import OptionError
 from shoal.search.enforce import enforce, violations
-from shoal.table.partition import Partition
+from shoal.table.partition import SUPPRESSED, Partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.algorithm.base import Algorithm, Run
+    from shoal.engine.layers import Layers
     from shoal.table.encode import EncodedTable
 
 __all__ = [
@@ -42,10 +44,22 @@ BLOCK_ROWS = 8_000
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """The rows of each block; ``whole`` if the table was not to be cut."""
+    """What is clustered by itself.
+
+    Attributes:
+        rows: the rows of each block.
+        whole: whether the table was not to be cut.
+        layers: where a person has several rows, what the blocks are cut from.
+    """
 
     rows: tuple[NDArray[np.int64], ...]
     whole: bool
+    layers: Layers | None = None
+
+    @property
+    def seamed(self) -> bool:
+        """Whether groups could be better than what the blocks allow by themselves."""
+        return self.layers is not None or (not self.whole and len(self.rows) > 1)
 
 
 def cut_table(
@@ -53,9 +67,22 @@ def cut_table(
 ) -> Blocks:
     """Cut a table that is too large for the algorithm (or for ``block_rows``, if given).
 
+    Where a person has several rows, every layer of the table is cut like a table.
+
     Raises:
         OptionError: the algorithm cannot work in blocks.
     """
+    if table.person is None or algorithm.counts_people or not algorithm.works_in_blocks:
+        return _cut(table, algorithm, run, block_rows)
+    layers = cut_layers(table, run.k)
+    blocks: list[NDArray[np.int64]] = []
+    for rows in layers.rows:
+        found = _cut(table.take(rows).row_by_row, algorithm, run, block_rows)
+        blocks += [rows[block] for block in found.rows]
+    return Blocks(tuple(blocks), whole=False, layers=layers)
+
+
+def _cut(table: EncodedTable, algorithm: Algorithm, run: Run, block_rows: int | None) -> Blocks:
     if table.n_rows <= (algorithm.whole_rows if block_rows is None else block_rows):
         return Blocks((np.arange(table.n_rows),), whole=True)
     if not algorithm.works_in_blocks:
@@ -99,6 +126,8 @@ def _possible(table: EncodedTable, run: Run, rows: NDArray[np.int64]) -> bool:
 
 def run_algorithm(table: EncodedTable, algorithm: Algorithm, run: Run) -> Partition:
     """Let an algorithm group the rows of a table, and look at what it returns."""
+    if not algorithm.counts_people:
+        table = table.row_by_row
     partition = algorithm.partition(table, run)
     if partition.n_rows != table.n_rows:
         raise ValueError(
@@ -128,7 +157,12 @@ def cluster_blocks(
         )
         return run_algorithm(table.take(rows), algorithm.for_blocks, inner)
 
-    return _in_blocks(table.n_rows, run, blocks, work, "clustering blocks")
+    found = _in_blocks(table.n_rows, run, blocks, work, "clustering blocks")
+    if blocks.layers is None:
+        return found
+    if run.privacy:  # within the blocks first: there are few groups to compare with
+        found = enforce_blocks(table, run, blocks, found)
+    return place_rest(run, blocks.layers, found)
 
 
 def enforce_blocks(
@@ -164,8 +198,11 @@ def _in_blocks(
 def put_together(
     n_rows: int, members: Sequence[NDArray[np.int64]], parts: Sequence[Partition]
 ) -> Partition:
-    """Return one partition of all rows from the partitions of parts that share no row."""
-    labels = np.empty(n_rows, np.int32)
+    """Return one partition of all rows from the partitions of parts that share no row.
+
+    Rows of no part are suppressed.
+    """
+    labels = np.full(n_rows, SUPPRESSED, np.int32)
     n_groups = 0
     for rows, part in zip(members, parts, strict=True):
         labels[rows] = np.where(part.labels < 0, -1, part.labels + n_groups)

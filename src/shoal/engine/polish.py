@@ -126,7 +126,7 @@ def _refine_regions(
     def work(region: int, tick: Callable[[int, int, str], None]) -> Partition:
         rows = members[region]
         return refine_partition(
-            table.take(rows),
+            table.part(rows),
             Partition.from_labels(partition.labels[rows]),
             run.scanner.take(rows),
             run.k,

@@ -98,7 +98,7 @@ class Facts:
     Attributes:
         columns: the quasi-identifiers, in the order of the table.
         tuple_sizes: how many of the published rows shared all quasi-identifiers in the *input*,
-            as (rows, how many such tuples).
+            as (rows, how many such tuples); people instead of rows where people are counted.
         heat: per column, the mean loss in each bucket of groups; buckets hold about equally
             many rows and run from the groups that lost least to those that lost most.
         bucket_rows: published rows of each bucket.
@@ -256,6 +256,10 @@ def _tuple_sizes(table: EncodedTable) -> tuple[tuple[int, int], ...]:
             key *= _ODD
             key ^= key >> np.uint64(32)
         key += attribute.as_they_were
+    if table.person is not None:  # one row for each person with a tuple
+        order = np.lexsort((table.person, key))
+        key, person = key[order], table.person[order]
+        key = key[np.append(True, (key[1:] != key[:-1]) | (person[1:] != person[:-1]))]
     key.sort()
     first = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
     sizes, numbers = np.unique(np.diff(np.append(first, len(key))), return_counts=True)

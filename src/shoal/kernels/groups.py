@@ -14,6 +14,7 @@ import numpy as np
 
 from shoal.kernels.codes import join_codes, load_codes, store_query
 from shoal.kernels.jit import helper, kernel
+from shoal.kernels.people import PERSON, enter, leave, rows_inside
 from shoal.kernels.private import group_holds
 from shoal.kernels.scan import absorb, charge_scan, load_query, own_cost, prepare
 
@@ -28,6 +29,7 @@ __all__ = [
     "merge_groups",
     "nearest_group",
     "put_in",
+    "spares",
     "take_out",
     "union_costs",
     "widen",
@@ -50,6 +52,8 @@ class Groups(NamedTuple):
     costs: Array  # int64 [groups]: total cost
     phist: Array  # int64 [groups or 1, sensitive values]
     pillar: Array  # bool [rows]: the pillars of a group span its closure without the others
+    people: Array  # int64 [groups]: different people; ``size`` itself if every row is one
+    crowd: Any  # Crowd
 
 
 @helper
@@ -139,11 +143,26 @@ def holds_with(groups: Any, rules: Any, g: int, i: int, sign: int, hist: Any) ->
     """Return whether group g keeps the models after row i joins (+1) or leaves (−1)."""
     if rules.kinds.shape[0] == 0:
         return True
+    crowd = groups.crowd
+    several = crowd.subject.shape[0] > 0
+    # a value counts once for a person: is the row the first with it to join, the last to leave?
+    others = np.int64(0) if sign > 0 else np.int64(1)
     for v in range(hist.shape[0]):
         hist[v] = groups.phist[g, v]
     for s in range(rules.private.shape[0]):
-        hist[rules.first[s] + rules.private[s, i]] += sign
+        if not several or rows_inside(crowd, np.int64(s + 1), i, g) == others:
+            hist[rules.first[s] + rules.private[s, i]] += sign
     return group_holds(hist, rules)
+
+
+@helper
+def spares(groups: Any, g: int, i: int, k: int) -> bool:
+    """Return whether group g has k people left without its row i."""
+    if groups.people[g] > k:
+        return True
+    if groups.crowd.subject.shape[0] == 0 or groups.people[g] < k:
+        return False
+    return rows_inside(groups.crowd, PERSON, i, g) > 1
 
 
 @helper
@@ -158,8 +177,12 @@ def take_out(groups: Any, rules: Any, classes: Any, i: int) -> None:
         groups.before[groups.after[i]] = groups.before[i]
     groups.size[g] -= 1
     groups.hists[classes[i], g] -= 1
+    several = groups.crowd.subject.shape[0] > 0
+    if several and leave(groups.crowd, PERSON, i, g):
+        groups.people[g] -= 1
     for s in range(rules.private.shape[0]):
-        groups.phist[g, rules.first[s] + rules.private[s, i]] -= 1
+        if not several or leave(groups.crowd, np.int64(s + 1), i, g):
+            groups.phist[g, rules.first[s] + rules.private[s, i]] -= 1
 
 
 @helper
@@ -173,8 +196,12 @@ def put_in(groups: Any, rules: Any, classes: Any, i: int, g: int) -> None:
     groups.label[i] = g
     groups.size[g] += 1
     groups.hists[classes[i], g] += 1
+    several = groups.crowd.subject.shape[0] > 0
+    if several and enter(groups.crowd, PERSON, i, g):
+        groups.people[g] += 1
     for s in range(rules.private.shape[0]):
-        groups.phist[g, rules.first[s] + rules.private[s, i]] += 1
+        if not several or enter(groups.crowd, np.int64(s + 1), i, g):
+            groups.phist[g, rules.first[s] + rules.private[s, i]] += 1
 
 
 @helper

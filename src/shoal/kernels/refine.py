@@ -1,6 +1,6 @@
 """Local search on groups: relocate records, dissolve groups (`refine_rebuild.py` opens new ones).
 
-The state of a search is a `Groups` tuple. All moves keep every group at k rows or more and every
+The state of a search is a `Groups` tuple. All moves keep every group at k people or more and every
 privacy model; a move is made only if it lowers the total cost.
 """
 
@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.codes import load_codes, store_query
-from shoal.kernels.groups import close_group, gain_without, holds_with, put_in, take_out, widen
+from shoal.kernels.groups import (
+    close_group,
+    gain_without,
+    holds_with,
+    put_in,
+    spares,
+    take_out,
+    widen,
+)
 from shoal.kernels.jit import helper, kernel
 from shoal.kernels.scan import join_scan, load_query
 
@@ -164,7 +172,7 @@ def bring_back(
 def relocate_rows(
     records: Any, groups: Any, rules: Any, order: Any, k: int, n_groups: int, scratch: Any
 ) -> int:
-    """Move these rows, in order, out of groups larger than k where that lowers the cost.
+    """Move these rows, in order, out of groups that can spare them where that lowers the cost.
 
     Returns the total saving.
     """
@@ -172,7 +180,7 @@ def relocate_rows(
     for t in range(order.shape[0]):
         i = order[t]
         g = np.int64(groups.label[i])
-        if groups.size[g] <= k or (groups.costs[g] == 0 and groups.hists.shape[0] == 1):
+        if not spares(groups, g, i, k) or (groups.costs[g] == 0 and groups.hists.shape[0] == 1):
             continue
         if not holds_with(groups, rules, g, i, LEAVES, scratch.hist):
             continue

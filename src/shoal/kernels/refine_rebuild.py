@@ -12,6 +12,7 @@ import numpy as np
 
 from shoal.kernels.groups import close_group, put_in, take_out
 from shoal.kernels.jit import helper, kernel
+from shoal.kernels.people import PERSON, enter, leave
 from shoal.kernels.private import group_holds
 from shoal.kernels.refine import NONE, best_group, bring_back, scatter_rows, settle
 from shoal.kernels.scan import absorb, join_scan, load_query
@@ -40,7 +41,7 @@ class RebuildScratch(NamedTuple):
 @helper
 def _set_worth(groups: Any, g: int, k: int, worth: Any) -> None:
     """Note what each row of group g pays: what a new group can save (0: it cannot be spared)."""
-    pays = groups.costs[g] // groups.size[g] if groups.size[g] > k else np.int64(0)
+    pays = groups.costs[g] // groups.size[g] if groups.people[g] > k else np.int64(0)
     p = groups.head[g]
     while p >= 0:
         worth[p] = pays
@@ -108,6 +109,7 @@ def _grow(
     groups: Any,
     k: int,
     own: int,
+    free: int,
     seed: int,
     n_near: int,
     scratch: Any,
@@ -115,8 +117,9 @@ def _grow(
 ) -> tuple[int, int]:
     """Grow a group from the seed (the query): always the cheapest row, as long as it gains.
 
-    Groups other than ``own`` only give what they have above k. Returns how many of ``joined`` are
-    best and what they gain over ``worth`` together. Ties go to the row listed first.
+    Groups other than ``own`` only give what they have above k: a row takes no more than a person
+    away. ``free`` is a group without rows. Returns how many of ``joined`` are best and what they
+    gain over ``worth`` together. Ties go to the row listed first.
     """
     space, query, spare = records.space, scratch.query, scratch.spare
     worth, chosen, used, joined, quota = r.worth, r.chosen, r.used, r.joined, r.quota
@@ -126,6 +129,10 @@ def _grow(
     total = worth[seed]
     joined[0] = seed
     n_joined = 1
+    several = groups.crowd.subject.shape[0] > 0
+    n_people = 1
+    if several:
+        enter(groups.crowd, PERSON, seed, free)
     quota[groups.label[seed]] += 1
     best_net = -NONE
     best_n = 0
@@ -137,7 +144,7 @@ def _grow(
             if np.int64(spare[p]) < least and not used[p]:
                 i = chosen[p]
                 h = groups.label[i]
-                if worth[i] <= spare[p] or (h != own and groups.size[h] - quota[h] <= k):
+                if worth[i] <= spare[p] or (h != own and groups.people[h] - quota[h] <= k):
                     used[p] = True
                     continue
                 least = np.int64(spare[p])
@@ -151,13 +158,17 @@ def _grow(
         n_joined += 1
         quota[groups.label[i]] += 1
         total += worth[i]
-        if n_joined >= k:
+        if not several or enter(groups.crowd, PERSON, i, free):
+            n_people += 1
+        if n_people >= k:
             net = total - n_joined * least
             if net > best_net:
                 best_net = net
                 best_n = n_joined
     for m in range(n_joined):
         quota[groups.label[joined[m]]] = 0
+        if several:
+            leave(groups.crowd, PERSON, joined[m], free)
     return best_n, best_net
 
 
@@ -198,7 +209,7 @@ def rebuild_groups(
     for t in range(seeds.shape[0]):
         seed = seeds[t]
         g = np.int64(groups.label[seed])
-        if groups.costs[g] == 0 or (not apart and groups.size[g] <= k):
+        if groups.costs[g] == 0 or (not apart and groups.people[g] <= k):
             continue
         while free < n_groups and groups.size[free] > 0:
             free += 1
@@ -219,7 +230,7 @@ def rebuild_groups(
         net = np.int64(0)
         if n_near >= k - 1:
             own = g if apart else np.int64(-1)
-            n_new, net = _grow(records, groups, k, own, seed, n_near, scratch, r)
+            n_new, net = _grow(records, groups, k, own, free, seed, n_near, scratch, r)
         pays = n_new >= k and (elsewhere - net < groups.costs[g] if apart else net > 0)
         if not pays:
             if apart:

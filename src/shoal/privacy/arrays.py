@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.kernels import private
+from shoal.kernels.people import Crowd
 from shoal.privacy.alpha_k import AlphaK
 from shoal.privacy.l_diversity import LDiversity
 from shoal.privacy.t_closeness import TCloseness
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.privacy.base import PrivacyModel
-    from shoal.table.encode import EncodedTable
+    from shoal.table.encode import EncodedTable, Sensitive
 
 __all__ = ["PrivateArrays"]
 
+_NOTHING = np.empty(0, np.int64)
 _RULE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 _L_KINDS = {
     "frequency": private.FREQUENCY,
@@ -39,10 +41,13 @@ class PrivateArrays:
     Attributes:
         rules: what kernels read.
         held: functions whose addresses are among the rules; they live as long as this.
+        subject: person of each row, then person and value of each row, column by column, each
+            numbered; None if every row is a person of its own.
     """
 
     rules: private.Rules
     held: tuple[Any, ...] = ()
+    subject: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, table: EncodedTable, models: Sequence[PrivacyModel]) -> PrivateArrays:
@@ -73,7 +78,7 @@ class PrivateArrays:
         for i, column in enumerate(sensitive):
             codes[i] = column.codes
         first = np.cumsum([0, *(s.size for s in sensitive)]).astype(np.int64)
-        whole = [np.bincount(s.codes, minlength=s.size) for s in sensitive]
+        whole = [s.whole for s in sensitive]
         return cls(
             private.Rules(
                 codes,
@@ -84,19 +89,48 @@ class PrivateArrays:
                 np.array(addresses, np.int64),
             ),
             tuple(held),
+            _subjects(table, sensitive),
         )
+
+    def crowd(self, places: int) -> Crowd:
+        """Return room for who is in which of so many groups."""
+        if self.subject is None:
+            return Crowd(np.empty((0, 0), np.int64), _NOTHING, _NOTHING, np.array([places]))
+        # a group that is being grown is among them, so a row counts twice
+        n_entries = self.subject.size + self.subject.shape[1]
+        room = 1 << int(2 * n_entries).bit_length()
+        keys = np.full(room, -1, np.int64)
+        return Crowd(self.subject, keys, np.zeros(room, np.int64), np.array([places]))
 
     def scratch(self) -> NDArray[np.int64]:
         """Return room for the histograms of one group."""
         return np.zeros(len(self.rules.whole), np.int64)
 
     def histograms(self, labels: NDArray[np.int32], n_groups: int) -> NDArray[np.int64]:
-        """Return the histograms of each group; of a single one where no model looks at values."""
+        """Return the histograms of each group; of a single one where no model looks at values.
+
+        Zeros where a person has several rows: `kernels.people.fill_crowd` counts them.
+        """
         rules = self.rules
         found = np.zeros((n_groups if len(rules.private) else 1, len(rules.whole)), np.int64)
+        if self.subject is not None:
+            return found
         for s, codes in enumerate(rules.private):
             np.add.at(found, (labels, rules.first[s] + codes), 1)
         return found
+
+
+def _subjects(table: EncodedTable, sensitive: Sequence[Sensitive]) -> NDArray[np.int64] | None:
+    if table.person is None:
+        return None
+    subject = np.empty((1 + len(sensitive), table.n_rows), np.int64)
+    subject[0] = np.unique(table.person, return_inverse=True)[1]
+    n_before = table.n_rows
+    for s, column in enumerate(sensitive, start=1):
+        pair = subject[0] * column.size + column.codes
+        subject[s] = np.unique(pair, return_inverse=True)[1] + n_before
+        n_before += table.n_rows
+    return subject
 
 
 def _numbers(model: PrivacyModel) -> tuple[int, float, float]:

@@ -32,6 +32,7 @@ class PrivacyModel(ABC):
 
     A model is a frozen dataclass whose fields are its options; ``column`` is one of them. It
     looks at histograms: how many rows of each group have each value of one sensitive column.
+    Where a person has several rows, a histogram counts people: a value counts once for a person.
     A missing value is a value like any other. A group without rows keeps every promise.
 
     Class attributes:
@@ -123,11 +124,33 @@ class PrivacyModel(ABC):
         Raises:
             PromiseError: says which number would be possible.
         """
+        if sensitive.people is not None:
+            self._check_people(sensitive)
+            return
         whole = sensitive.counts
         if self.monotone and not self.holds(whole[np.newaxis], whole)[0]:
             raise PromiseError(
                 f"No release of all rows can keep the promise of {self.label} in column "
                 f"{sensitive.name!r}: {self.possible(whole)}."
+            )
+
+    def _check_people(self, sensitive: Sensitive) -> None:
+        """Raise if one group of everybody does not keep the promise, where it counts people.
+
+        Groups may share people, so that their union need not keep what they keep. But it is what
+        repairs end with.
+        """
+        from shoal.privacy.histograms import judge
+
+        codes, people = sensitive.codes, sensitive.people
+        together = np.zeros(len(codes), np.int64)
+        verdict = judge(self, together, 1, codes, sensitive.size, people=people)
+        if self.monotone and not verdict.holds[0]:
+            bound = round_down if self.at_least else round_up
+            raise PromiseError(
+                f"The promise of {self.label} in column {sensitive.name!r} cannot be kept, "
+                "counted in people: one group of everybody reaches "
+                f"{bound(verdict.measured)}, so ask for no more than that."
             )
 
     def possible(self, whole: NDArray[np.int64]) -> str:
@@ -160,10 +183,13 @@ class PrivacyModel(ABC):
             )
         for sensitive in chosen:
             self.check_column(sensitive)
+        # a person who has a value in two spellings counts once for it after cleaning: then
+        # neither reading need be the stricter one
+        readings: tuple[Reading, ...] = ("written", "cleaned")
         read = [
             sensitive if reading == "written" else sensitive.cleaned
             for sensitive in chosen
-            for reading in self.readings
+            for reading in (self.readings if table.person is None else readings)
         ]
         return tuple({id(each): each for each in read}.values())
 

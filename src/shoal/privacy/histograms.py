@@ -38,8 +38,13 @@ def judge(
     n_groups: int,
     codes: NDArray[np.integer[Any]],
     n_codes: int,
+    *,
+    people: NDArray[np.integer[Any]] | None = None,
+    whole: NDArray[np.int64] | None = None,
 ) -> Verdict:
     """Return what a model says about the groups of a published table.
+
+    Where a person has several rows, a value counts once for each person of a group.
 
     Args:
         model: the promise.
@@ -47,12 +52,15 @@ def judge(
         n_groups: number of groups.
         codes: code of each row's sensitive value, in the order of the values.
         n_codes: number of codes.
+        people: person of each row; None if every row is a person of its own.
+        whole: histogram to compare with; that of these rows unless given.
 
-    Cost: one sort of the rows, and one pass over the histograms.
+    Cost: one sort of the rows (two where people count), and one pass over the histograms.
     """
-    pairs, count = np.unique(groups.astype(np.int64) * n_codes + codes, return_counts=True)
+    pairs, count = _count(groups.astype(np.int64) * n_codes + codes, people)
     group, code = np.divmod(pairs, n_codes)
-    whole = np.bincount(codes, minlength=n_codes).astype(np.int64)
+    if whole is None:
+        whole = _whole(codes, n_codes, people)
     distinct = np.bincount(group, minlength=n_groups)
     starts = np.cumsum(distinct) - distinct
     if model.order_free:
@@ -74,6 +82,26 @@ def judge(
         holds[members] = model.holds(histograms, whole)
         worst.append(model.measured(histograms, whole))
     return Verdict(holds, min(worst) if model.at_least else max(worst))
+
+
+def _count(
+    pair: NDArray[np.int64], people: NDArray[np.integer[Any]] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the pairs of group and value that occur, and how many people have each."""
+    if people is None:
+        return np.unique(pair, return_counts=True)
+    pairs, place = np.unique(pair, return_inverse=True)
+    several = int(people.max(initial=0)) + 1
+    once = np.unique(place.astype(np.int64) * several + people) // several
+    return pairs, np.bincount(once, minlength=len(pairs))
+
+
+def _whole(
+    codes: NDArray[np.integer[Any]], n_codes: int, people: NDArray[np.integer[Any]] | None
+) -> NDArray[np.int64]:
+    if people is not None:
+        codes = np.unique(people.astype(np.int64) * n_codes + codes) % n_codes
+    return np.bincount(codes, minlength=n_codes).astype(np.int64)
 
 
 def _within(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

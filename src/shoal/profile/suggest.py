@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import OptionError
 from shoal.inputs import HowRead, current_watch, watching_inputs
 from shoal.profile.guess import Guess, guess_column
+from shoal.profile.repeats import propose_person
 from shoal.profile.together import compare_columns, count_singled_out, shorten
 from shoal.settings.files import Input
 from shoal.settings.job import Job, JobColumn
@@ -206,7 +207,8 @@ class Suggestion:
             "every role below. Then run:",
             f"  shoal anonymize {names[0]} -o safe.csv --job {names[1]}",
             "Roles: identifier (removed), quasi-identifier (generalised), sensitive and",
-            "insensitive (published as they are), drop (removed).",
+            "insensitive (published as they are), drop (removed), person (says whose row it is,",
+            "where people have several: k counts people; removed).",
         ]
         if self.unsure:
             lines.append(f"In doubt: {len(self.unsure)}. Look for CHECK THIS.")
@@ -319,6 +321,7 @@ def suggest_job(
         if find_markers(frame):
             notes.append("some columns hold texts such as '?' or 'NA'; make them null first.")
     guesses = compare_columns(frame, [guess_column(column) for column in frame.get_columns()])
+    guesses = propose_person(frame, guesses)
     guesses, singled_out = count_singled_out(frame, shorten(guesses))
     if not any(guess.role is Role.QUASI_IDENTIFIER for guess in guesses):
         notes.append("no column looks like a quasi-identifier; choose at least one.")

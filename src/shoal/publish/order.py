@@ -43,6 +43,16 @@ class RowHash:
             _mix(total)
             np.add(total, own if rows is None else own[rows], out=total)
 
+    def different(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return one row for each of the different things that rows show, and how many do."""
+        import polars as pl
+
+        first, second = self._hashes
+        rows = pl.DataFrame({"a": first, "b": second}).with_row_index("row")
+        same = rows.group_by("a", "b").agg(pl.col("row").first(), pl.len().alias("rows"))
+        one, count = (same.get_column(name).to_numpy() for name in ("row", "rows"))
+        return one.astype(np.int64), count.astype(np.int64)
+
     def order(self) -> NDArray[np.int64]:
         """Return the rows in the order of their hashes."""
         import polars as pl

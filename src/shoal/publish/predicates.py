@@ -20,7 +20,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SLACK", "Histograms", "Outcome", "count_values", "predicate_of"]
+__all__ = ["SLACK", "Histograms", "Outcome", "count_people", "count_values", "predicate_of"]
 
 SLACK = 1e-9
 """What a comparison with a promised number that is not whole allows."""
@@ -29,6 +29,8 @@ SLACK = 1e-9
 @dataclass(frozen=True, eq=False)
 class Histograms:
     """How many rows of each group have each value; only pairs that occur, by group, then value.
+
+    Where a person may have several rows, these are people: a value counts once for a person.
 
     Attributes:
         group: group of each pair, 0 …; every group occurs.
@@ -67,18 +69,36 @@ Predicate = Callable[[Histograms], Outcome]
 
 
 def count_values(
-    groups: NDArray[np.int64], values: NDArray[np.integer[Any]], n_values: int
+    groups: NDArray[np.int64],
+    values: NDArray[np.integer[Any]],
+    n_values: int,
+    people: NDArray[np.int64] | None = None,
 ) -> Histograms:
-    """Count the values of every group; groups and values are numbered without a gap."""
+    """Count the values of every group; groups, values and people are numbered without a gap."""
     import polars as pl
 
-    packed = pl.DataFrame({"pair": groups * n_values + values})
+    here = values
+    if people is not None:
+        rows = pl.DataFrame({"group": groups, "value": values, "person": people})
+        once = rows.unique(["group", "value", "person"])
+        groups, here = (once.get_column(name).to_numpy() for name in ("group", "value"))
+        values = rows.unique(["value", "person"]).get_column("value").to_numpy()
+    packed = pl.DataFrame({"pair": groups * n_values + here})
     counted = packed.group_by("pair").len("rows").sort("pair")
     pairs, count = (counted.get_column(name).to_numpy() for name in ("pair", "rows"))
     group, value = np.divmod(pairs, n_values)
     first = np.flatnonzero(np.diff(group, prepend=-1))
     whole = np.bincount(values, minlength=n_values)
     return Histograms(group, value, count.astype(np.int64), first, whole.astype(np.int64))
+
+
+def count_people(groups: NDArray[np.int64], people: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many different people each group has."""
+    import polars as pl
+
+    pairs = pl.DataFrame({"group": groups, "person": people}).unique()
+    counted = pairs.group_by("group").len("people").sort("group")
+    return counted.get_column("people").to_numpy().astype(np.int64)
 
 
 def predicate_of(promise: Mapping[str, Any]) -> Predicate | None:

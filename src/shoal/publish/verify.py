@@ -10,11 +10,12 @@ check says so.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, RoleError, did_you_mean
+from shoal.publish.named import check_names, columns_needed, listed
+from shoal.publish.verification import Check, OwnRule, Promise, Verification, count_of
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
@@ -28,115 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Check", "OwnRule", "Promise", "Verification", "columns_needed", "verify_table"]
 
-OwnRule = Callable[..., tuple["NDArray[np.bool_]", float]]
-"""A plug-in's rule: of group and value of each row, numbers of groups and values, and the name
-and order of the column it tells which groups hold and the worst number."""
-
-
-@dataclass(frozen=True)
-class Promise:
-    """A promise about the sensitive values of every group, as data.
-
-    Attributes:
-        table: model and options, as in a job file; ``column`` names one column, else all count.
-        promised: the promised number.
-        at_least: whether the number is a lower bound (otherwise an upper bound).
-        describe: gives the promise for a column in words.
-        own_rule: judges where verification has no predicate for the model.
-    """
-
-    table: Mapping[str, Any]
-    promised: float
-    at_least: bool
-    describe: Callable[[str], str]
-    own_rule: OwnRule | None = None
-
-
-@dataclass(frozen=True)
-class Check:
-    """One promise and what was found.
-
-    Attributes:
-        name: the promise, as ``"k-anonymity"`` or ``"l-diversity of 'diagnosis'"``.
-        promised: the promised number.
-        measured: the worst number of any group.
-        holds: whether every group keeps the promise, as written and after cleaning.
-        sentence: the same in plain words.
-        judged_by: ``"verification"``, or ``"the model's own rule"`` for a model of a plug-in,
-            for which verification has no predicate of its own.
-    """
-
-    name: str
-    promised: float
-    measured: float
-    holds: bool
-    sentence: str
-    judged_by: str = "verification"
-
-
-@dataclass(frozen=True)
-class Verification:
-    """What a published table keeps of what it promises; true if it keeps everything.
-
-    Attributes:
-        holds: whether every promise is kept.
-        k: the promised group size.
-        smallest_group: rows of the smallest group of equal quasi-identifiers.
-        n_groups: number of groups.
-        n_rows: number of published rows.
-        highest_risk: chance to pick the right row of the smallest group, 1 / its size.
-        violating_groups: groups that break at least one promise.
-        violating_rows: rows in those groups.
-        checks: each promise on its own, k-anonymity first.
-        notes: where a reader and a person would disagree about which cells are equal: of the
-            sensitive columns that promises are about, and of quasi-identifiers if k is broken.
-        read_from: what was checked: ``"the table in memory"`` or ``"what was written"``.
-    """
-
-    holds: bool
-    k: int
-    smallest_group: int
-    n_groups: int
-    n_rows: int
-    highest_risk: float
-    violating_groups: int
-    violating_rows: int
-    checks: tuple[Check, ...]
-    notes: tuple[str, ...] = ()
-    read_from: str = "the table in memory"
-
-    def __bool__(self) -> bool:
-        return self.holds
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, ready for JSON."""
-        return asdict(self) | {
-            "checks": [asdict(check) for check in self.checks],
-            "notes": list(self.notes),
-        }
-
-    def how(self) -> str:
-        """Return in a sentence or two what was checked, and by whom."""
-        own = [check.name for check in self.checks if check.judged_by != "verification"]
-        text = (
-            f"Checked on the published cells alone ({self.read_from}), by code that shares nothing "
-            "with the search that made them."
-        )
-        if not own:
-            return text
-        return f"{text} Except {', '.join(own)}: judged by the model's own rule."
-
-    def sentences(self) -> tuple[str, ...]:
-        """Return one sentence per promise, and one about the rows that break any."""
-        verdict = "Every promise holds."
-        if not self.holds:
-            rows, groups = self.violating_rows, self.violating_groups
-            verdict = (
-                f"{_count(rows, 'row')} in {_count(groups, 'group')} must not be published like "
-                "this."
-            )
-        return (*(check.sentence for check in self.checks), verdict)
-
 
 def verify_table(
     frame: Any,
@@ -149,6 +41,7 @@ def verify_table(
     orders: Mapping[str, Sequence[str]] | None = None,
     spelled: bool = False,
     grids: Sequence[GridPromise] = (),
+    people: NDArray[np.integer[Any]] | str | None = None,
 ) -> Verification:
     """Check a published table against its promises.
 
@@ -170,6 +63,8 @@ def verify_table(
         spelled: whether text is how the file spells numbers and dates, so that text columns may
             have their order.
         grids: columns whose intervals are said to end on lines.
+        people: number of each row's person, or the column that says whose row it is. Groups are
+            then counted in people, and so are sensitive values: each once for a person.
 
     Raises:
         OptionError: k is no whole number of at least 2, or a promise cannot be checked.
@@ -181,32 +76,28 @@ def verify_table(
     from shoal.publish.cells import number_groups, pack_rows, read_cells
     from shoal.publish.cleaning import clean_missing
     from shoal.publish.lines import cells_off_grid
+    from shoal.publish.predicates import count_people
 
     size = _check_k(k)
     table = to_polars(frame)
-    names = _listed(quasi_identifiers, "quasi_identifiers")
-    sensitive_names = _listed(sensitive, "sensitive")
-    if not names:
-        raise RoleError(
-            "There is no quasi-identifier; name the columns that could single a person out, "
-            "with quasi_identifiers=[...] (--qi on the command line)."
-        )
-    keys = columns_needed(table.columns, names)
-    columns_needed(table.columns, (), sensitive_names)
-    _check_names(keys, sensitive_names)
+    sensitive_names = listed(sensitive, "sensitive")
+    keys = _keys(table.columns, listed(quasi_identifiers, "quasi_identifiers"), sensitive_names)
+    if isinstance(people, str):
+        check_names(keys, [*sensitive_names, people])
     if table.height == 0:
         raise DataError("The table has no rows, so there is nothing to verify.")
+    whose = _people_of(table, people)
 
     packed = pack_rows([table.get_column(name) for name in keys])
     looked_at = [_columns_of(promise, sensitive_names) for promise in promises]
     notes: list[str] = []
-    if not promises:
+    if not promises and whose is None:
         sizes = _sizes(packed)
         violated = sizes < size
     else:
         groups, sizes = number_groups(packed)
         violated = sizes < size
-        markers = clean_missing(tuple(_listed(missing_values, "missing_values")))
+        markers = clean_missing(tuple(listed(missing_values, "missing_values")))
         needed = {name for names in looked_at for name in names}
         columns = {
             name: read_cells(
@@ -219,13 +110,19 @@ def verify_table(
             if name in needed
         }
         notes = [_note(column) for column in columns.values() if len(column.readings) > 1]
-    smallest = int(sizes.min())
-    if smallest < size:
+    smallest, fewest = int(sizes.min()), None
+    if whose is None:
+        checks = [_check_group_size(size, smallest)]
+    else:
+        in_group = count_people(groups, whose)
+        fewest = int(in_group.min())
+        violated = in_group < size
+        checks = [_check_people(size, fewest)]
+    if violated.any():
         notes += _notes_on_keys([table.get_column(name) for name in keys])
-    checks = [_check_group_size(size, smallest)]
     for promise, about in zip(promises, looked_at, strict=True):
         for name in about:
-            check, holds = _check_promise(promise, columns[name], groups, len(sizes))
+            check, holds = _check_promise(promise, columns[name], groups, len(sizes), whose)
             checks.append(check)
             violated |= ~holds
     for grid in grids:
@@ -235,7 +132,8 @@ def verify_table(
             groups, again = number_groups(packed)
             bad = np.bincount(groups, weights=off, minlength=len(again)) > 0
             # Without promises the sizes stand in no order, so what is too small is told anew.
-            violated = bad | (violated if promises else again < size)
+            ordered = promises or whose is not None
+            violated = bad | (violated if ordered else again < size)
             sizes = again
     return Verification(
         holds=all(check.holds for check in checks),
@@ -243,11 +141,59 @@ def verify_table(
         smallest_group=smallest,
         n_groups=len(sizes),
         n_rows=table.height,
-        highest_risk=1 / smallest,
+        highest_risk=1 / (fewest or smallest),
         violating_groups=int(violated.sum()),
         violating_rows=int(sizes[violated].sum()),
         checks=tuple(checks),
         notes=tuple(notes),
+        fewest_people=fewest,
+    )
+
+
+def _keys(columns: list[str], quasi_identifiers: list[str], sensitive: list[str]) -> list[str]:
+    """Return the columns that groups are told apart by, after a look at all names."""
+    if not quasi_identifiers:
+        raise RoleError(
+            "There is no quasi-identifier; name the columns that could single a person out, "
+            "with quasi_identifiers=[...] (--qi on the command line)."
+        )
+    keys = columns_needed(columns, quasi_identifiers)
+    columns_needed(columns, (), sensitive)
+    check_names(keys, sensitive)
+    return keys
+
+
+def _people_of(
+    table: pl.DataFrame, people: NDArray[np.integer[Any]] | str | None
+) -> NDArray[np.int64] | None:
+    """Return the number of each row's person, 0 … without a gap."""
+    import numpy as np
+
+    if isinstance(people, str):
+        from shoal.publish.cells import read_cells
+        from shoal.publish.cleaning import MISSING
+
+        columns_needed(table.columns, (), [people])
+        people = read_cells(table.get_column(people), missing=MISSING).cleaned.codes
+    if people is None:
+        return None
+    if len(people) != table.height:
+        raise DataError(f"There are {len(people)} numbers of people for {table.height} rows.")
+    numbers: NDArray[np.int64] = np.unique(people, return_inverse=True)[1]
+    return numbers.astype(np.int64)
+
+
+def _check_people(k: int, fewest: int) -> Check:
+    holds = fewest >= k
+    return Check(
+        name="k-anonymity",
+        promised=k,
+        measured=fewest,
+        holds=holds,
+        # how many people there are is not published, so no more is said than what was promised
+        sentence=f"Holds: every group holds at least {k:,} different people."
+        if holds
+        else f"Broken: a group has {count_of(fewest, 'person')} and not {k:,} different people.",
     )
 
 
@@ -260,22 +206,29 @@ def _check_group_size(k: int, smallest: int) -> Check:
         holds=holds,
         sentence=(
             f"{'Holds' if holds else 'Broken'}: every row shares its quasi-identifiers with at "
-            f"least {_count(k - 1, 'other')}; the smallest group has {_count(smallest, 'row')}."
+            f"least {count_of(k - 1, 'other')}; the smallest group has {count_of(smallest, 'row')}."
         ),
     )
 
 
 def _check_promise(
-    promise: Promise, column: SensitiveCells, groups: NDArray[np.int64], n_groups: int
+    promise: Promise,
+    column: SensitiveCells,
+    groups: NDArray[np.int64],
+    n_groups: int,
+    people: NDArray[np.int64] | None,
 ) -> tuple[Check, NDArray[np.bool_]]:
     """Judge a promise about one column, under both readings; the worse one counts."""
     import numpy as np
 
-    outcomes = _outcomes(promise, column, groups, n_groups)
+    outcomes = _outcomes(promise, column, groups, n_groups, people)
     holds = np.logical_and.reduce([outcome.holds for outcome in outcomes])
     worst = (min if promise.at_least else max)(outcome.worst for outcome in outcomes)
     kept = bool(holds.all())
     words = promise.describe(column.name)
+    found = f"promised {promise.promised:.4g}, measured {worst:.4g}"
+    if people is not None:  # as above
+        found = "each value counted once for a person" + ("" if kept else f"; {found}")
     own = "" if promise.own_rule is None else "; judged by the model's own rule"
     check = Check(
         name=f"{promise.table.get('model')} of {column.name!r}",
@@ -284,7 +237,7 @@ def _check_promise(
         holds=kept,
         sentence=(
             f"{'Holds' if kept else 'Broken'}: {words[0].lower()}{words[1:].rstrip('.')}; "
-            f"promised {promise.promised:.4g}, measured {worst:.4g}{own}."
+            f"{found}{own}."
         ),
         judged_by="verification" if promise.own_rule is None else "the model's own rule",
     )
@@ -292,7 +245,11 @@ def _check_promise(
 
 
 def _outcomes(
-    promise: Promise, column: SensitiveCells, groups: NDArray[np.int64], n_groups: int
+    promise: Promise,
+    column: SensitiveCells,
+    groups: NDArray[np.int64],
+    n_groups: int,
+    people: NDArray[np.int64] | None,
 ) -> list[Outcome]:
     from shoal.publish.predicates import Outcome, count_values, predicate_of
 
@@ -306,6 +263,7 @@ def _outcomes(
                     n_codes=reading.size,
                     name=column.name,
                     ordered=column.ordered,
+                    people=people,
                 )
             )
             for reading in column.readings
@@ -321,7 +279,10 @@ def _outcomes(
             f"and column {column.name!r} holds none of them; use distance='equal', or name "
             "another column with column=..."
         )
-    return [rule(count_values(groups, reading.codes, reading.size)) for reading in column.readings]
+    return [
+        rule(count_values(groups, reading.codes, reading.size, people))
+        for reading in column.readings
+    ]
 
 
 def _columns_of(promise: Promise, sensitive: list[str]) -> list[str]:
@@ -352,7 +313,7 @@ def _notes_on_keys(columns: list[pl.Series]) -> list[str]:
         cells = read_cells(column, missing=MISSING)
         if len(cells.readings) > 1:
             notes.append(
-                f"Column {column.name!r} has {_count(cells.written.size, 'different cell')} as "
+                f"Column {column.name!r} has {count_of(cells.written.size, 'different cell')} as "
                 f"written, but only {cells.cleaned.size:,} after cleaning; rows that a reader can "
                 "tell apart by them are not in one group."
             )
@@ -362,7 +323,7 @@ def _notes_on_keys(columns: list[pl.Series]) -> list[str]:
 def _note(column: SensitiveCells) -> str:
     written, cleaned = column.written.size, column.cleaned.size
     return (
-        f"Column {column.name!r} has {_count(written, 'value')} as written, but only "
+        f"Column {column.name!r} has {count_of(written, 'value')} as written, but only "
         f"{cleaned:,} after cleaning (white space, letter case, forms of one number, ways to say "
         "missing); every promise is judged for both. Clean the column to settle which is meant."
     )
@@ -377,54 +338,6 @@ def _sizes(packed: NDArray[np.int64]) -> NDArray[np.int64]:
     return counted.get_column("rows").to_numpy().astype(np.int64)
 
 
-def columns_needed(
-    columns: Sequence[str], quasi_identifiers: Iterable[str], sensitive: Iterable[str] = ()
-) -> list[str]:
-    """Return the columns of quasi-identifiers (each itself, or its two bounds) and of the others.
-
-    Raises:
-        RoleError: one of them does not exist.
-    """
-    found = []
-    for name in quasi_identifiers:
-        bounds = [f"{name}_low", f"{name}_high"]
-        if name in columns:
-            found.append(name)
-        elif all(bound in columns for bound in bounds):
-            found.extend(bounds)
-        else:
-            raise _unknown(columns, name, "quasi-identifier")
-    for name in sensitive:
-        if name not in columns:
-            raise _unknown(columns, name, "sensitive")
-        found.append(name)
-    return found
-
-
-def _check_names(keys: list[str], sensitive: list[str]) -> None:
-    for names in (keys, sensitive):
-        for number, name in enumerate(names):
-            if name in names[:number]:
-                raise RoleError(f"Column {name!r} is named twice; name it once.")
-    for name in sensitive:
-        if name in keys:
-            raise RoleError(
-                f"Column {name!r} is given two roles, quasi-identifier and sensitive; keep one."
-            )
-
-
-def _unknown(known: Sequence[str], name: str, role: str) -> RoleError:
-    hint = did_you_mean(name, known) or f" It has {', '.join(map(repr, known[:20]))}."
-    return RoleError(f"There is no column {name!r} (given as {role}) in the table.{hint}")
-
-
-def _listed(names: str | Iterable[str], option: str) -> list[str]:
-    listed = [names] if isinstance(names, str) else list(names)
-    if not all(isinstance(name, str) for name in listed):
-        raise RoleError(f"{option} must be a list of column names as text.")
-    return listed
-
-
 def _check_k(k: object) -> int:
     try:
         size = 0 if isinstance(k, bool) else operator.index(k)  # type: ignore[arg-type]  # that is the test
@@ -433,7 +346,3 @@ def _check_k(k: object) -> int:
     if size < 2:
         raise OptionError(f"k must be a whole number of at least 2, but {k!r} was given.")
     return size
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

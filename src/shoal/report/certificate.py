@@ -20,15 +20,18 @@ from typing import TYPE_CHECKING, Any
 from shoal.report.about import About
 
 if TYPE_CHECKING:
+    from shoal.publish.verify import Check
     from shoal.release import Release
     from shoal.table.grid import Grid
 
 __all__ = [
     "SCHEMA_VERSION",
     "build_certificate",
+    "counted",
     "format_certificate",
     "package_versions",
     "plain_values",
+    "told",
 ]
 
 SCHEMA_VERSION = 2
@@ -90,7 +93,7 @@ def build_certificate(
             {
                 "name": check.name,
                 "promised": check.promised,
-                "measured": check.measured,
+                "measured": told(release, check),
                 "holds": check.holds,
                 "judged_by": check.judged_by,
             }
@@ -106,10 +109,11 @@ def build_certificate(
             for grid in release.grids
         ],
         "verified": verification.read_from,
+        "counted": counted(release),
         "risk": {
             "groups": verification.n_groups,
             "smallest_group": verification.smallest_group,
-            "highest_reidentification_risk": verification.highest_risk,
+            "highest_reidentification_risk": _risk(release),
         },
         **_scores(release),
         "warnings": list(release.warnings),
@@ -128,6 +132,41 @@ def _grid(grid: Grid) -> dict[str, Any]:
 def format_certificate(certificate: Mapping[str, Any]) -> str:
     """Return a certificate as the text of its file; signatures are about exactly this text."""
     return json.dumps(certificate, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _risk(release: Release) -> float | None:
+    """Return the highest chance to find a person; None where that has not been established."""
+    if release.people is not None:
+        return 1 / release.k
+    return None if release.whose == "doubtful" else release.verification.highest_risk
+
+
+def told(release: Release, check: Check) -> float:
+    """Return what may be told of a measured number.
+
+    Whose the rows are is not published, so that a number counted in people says more than the
+    release does. That the promise is kept is all that is told of it.
+    """
+    return check.measured if release.people is None or not check.holds else check.promised
+
+
+def counted(release: Release) -> str:
+    """Return what the promises count, and what a reader can check of that."""
+    if release.people is None:
+        rows = f"Rows. Every group holds at least {release.k:,} rows; that is as many people "
+        return (
+            rows
+            + {
+                "declared": "because every row was declared to be a different person.",
+                "assumed": "only if every row is a different person.",
+                "doubtful": "only if every row is a different person; there are signs against it.",
+            }[release.whose]
+        )
+    return (
+        f"People. Every group holds at least {release.k:,} different people; this was checked "
+        "with their ids, which are not published. Who reads the release can check the number of "
+        "rows only."
+    )
 
 
 def _scores(release: Release) -> dict[str, Any]:

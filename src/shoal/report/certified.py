@@ -122,6 +122,8 @@ def _read(
 
     quasi = terms.quasi_identifiers
     sensitive = terms.sensitive if terms.privacy else ()
+    if terms.person is not None:
+        sensitive = (*sensitive, terms.person)
     return read_written(
         published,
         format=file_format,
@@ -135,18 +137,21 @@ def _verify(written: Written, terms: Terms, missing_values: Iterable[str]) -> Ve
     from shoal.privacy import parse_privacy
 
     models = parse_privacy(terms.privacy)
+    # what was counted in people says nothing about rows: without ids, only k can be looked at
+    unseen = terms.people and terms.person is None
     found = verify_table(
         written.frame,
         k=terms.k,
         quasi_identifiers=terms.quasi_identifiers,
         sensitive=terms.sensitive if terms.privacy else (),
-        promises=promises_of(models),
+        promises=() if unseen else promises_of(models),
+        people=terms.person if terms.people else None,
         missing_values=missing_values,
         spelled=written.spelled,
         grids=[GridPromise(**grid) for grid in terms.grids],
     )
     unchecked = [name for name in terms.names if name not in {each.name for each in found.checks}]
-    if unchecked:
+    if unchecked and not unseen:
         raise DataError(
             f"The certificate promises {unchecked[0]!r}, but does not say how that is checked; it "
             "is damaged or was made by another program."
@@ -168,6 +173,11 @@ def _about_promises(found: Verification, terms: Terms) -> str:
         return f"Promises: BROKEN in this table: {', '.join(broken)}."
     if not terms.holds:
         return "Promises: BROKEN by the certificate's own word, although this table keeps them."
+    if terms.people and found.fewest_people is None:
+        return (
+            f"Promises: every group of this table has {found.k:,} rows. They count people; whose "
+            "rows they are is not published, so that only who made the release can check that."
+        )
     further = len(found.checks) - 1
     more = f" and {further} more" if further else ""
     return f"Promises: hold in this table (k = {found.k:,}{more})."

@@ -17,6 +17,7 @@ from shoal.report import sections
 from shoal.report.about import About
 from shoal.report.advice import advice
 from shoal.report.by_hand import said_about, signature_block
+from shoal.report.certificate import counted, package_versions, told
 from shoal.report.glossary import GLOSSARY
 from shoal.report.risk import check_fraction, coarse_sizes, risk_of
 from shoal.report.style import STYLE
@@ -57,9 +58,23 @@ _LIMITS = (
             "promise, both together need not."
         ),
     ),
+)
+_ROWS = (
+    "Rows, not people.",
+    "If one person has several rows, a group of k rows may hold fewer than k people.",
+)
+_PEOPLE = (
+    "Several rows of one person.",
     (
-        "Rows, not people.",
-        "If one person has several rows, a group of k rows may hold fewer than k people.",
+        "Each published combination belongs to at least k people. Who knows several rows of a "
+        "person may look for somebody who fits all of them, and those may be fewer."
+    ),
+)
+_LINKED = (
+    "Pseudonyms.",
+    (
+        "Rows of one person can be put together. k holds for each of them alone; the people who "
+        "fit all of them may be fewer than k."
     ),
 )
 
@@ -112,12 +127,15 @@ def render_report(
     found = read_published_groups(frame, tuple(release.schema.quasi_identifiers))
     before, after = coarse_sizes(release.facts.tuple_sizes, release.k), found.size_counts
     values = [sensitive_facts(frame.get_column(name), found) for name in release.schema.sensitive]
+    if release.people is not None:
+        # how many people each group has is not published: that they are k is all that is told
+        after = ((release.k, len(found.sizes)),)
     risks = risk_of(before), risk_of(after)
     parts = [
         ("summary", "In plain words", in_plain_words(release, *risks, values)),
         ("promises", "What was promised and what was measured", _promises(release)),
         ("advice", "What to do next", "" if explanation is None else advice(explanation, frame)),
-        ("risk", "The risk that remains", sections.risk(before, after, fraction)),
+        ("risk", "The risk that remains", _doubt(release) + sections.risk(before, after, fraction)),
         ("groups", "How large the groups are", sections.groups(found, release.k)),
         ("loss", "What was lost", sections.loss(release)),
         ("columns", "Column by column, before and after", sections.columns(release)),
@@ -126,7 +144,7 @@ def render_report(
             "Sensitive values in the groups",
             sections.sensitive(values, len(found.sizes)) if values else "",
         ),
-        ("limits", "What this does not protect against", _limits()),
+        ("limits", "What this does not protect against", _limits(release)),
         ("details", "How it was made", _made(release, input_hmac, output_sha256)),
         ("glossary", "Words explained", _glossary()),
         ("signature", "Signature", signature_block(said, output_sha256)),
@@ -168,7 +186,7 @@ def _promises(release: Release) -> str:
         (
             f'<th scope="row">{escape(check.name)}</th>',
             _number(check.promised),
-            _number(check.measured),
+            _number(told(release, check)),
             '<td class="number holds">✓ holds</td>'
             if check.holds
             else '<td class="number broken-word">✗ broken</td>',
@@ -177,17 +195,29 @@ def _promises(release: Release) -> str:
     ]
     heads = ("promise", "promised", "measured (worst group)", "")
     how = escape(release.verification.how())
-    return _table(heads, rows) + f'<p class="note">{how}</p>'
+    what = escape(counted(release))
+    return _table(heads, rows) + f'<p class="note">{how}</p><p class="note">Counted: {what}</p>'
 
 
-def _limits() -> str:
-    items = "".join(f"<li><b>{what}</b> {why}</li>" for what, why in _LIMITS)
+def _doubt(release: Release) -> str:
+    """Return a sentence above numbers that hold only if every row is a different person."""
+    if release.people is not None or release.whose != "doubtful":
+        return ""
+    return (
+        '<p class="warning">People seem to have several rows. The numbers below are those of a '
+        "table in which every row is a different person; the true risk is higher.</p>"
+    )
+
+
+def _limits(release: Release) -> str:
+    last = _PEOPLE if release.people is not None else _ROWS
+    shown = (*_LIMITS, last, *((_LINKED,) if release.schema.pseudonyms else ()))
+    items = "".join(f"<li><b>{what}</b> {why}</li>" for what, why in shown)
     return f'<div class="card"><ul class="plain">{items}</ul></div>'
 
 
 def _made(release: Release, input_hmac: str | None, output_sha256: str | None) -> str:
     from shoal import registry
-    from shoal.report.certificate import package_versions
 
     measures = [
         (

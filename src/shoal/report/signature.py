@@ -43,6 +43,8 @@ class Terms:
         names: all promises, as the certificate calls them.
         sha256: hash of the published file; None if the certificate belongs to no file.
         holds: whether the promises held when the certificate was made.
+        people: whether the promises count people and not rows.
+        person: the column that says whose row it is, if it is published (as pseudonyms).
     """
 
     k: int
@@ -53,6 +55,8 @@ class Terms:
     names: tuple[str, ...]
     sha256: str | None
     holds: bool
+    people: bool = False
+    person: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +212,10 @@ def _terms_of(content: Mapping[str, Any]) -> Terms:
         names=tuple(_text(each["name"]) for each in content["promises"]),
         sha256=sha256,
         holds=holds and all(each["holds"] is True for each in content["promises"]),
+        people=str(content.get("counted", "")).startswith("People"),
+        person=next(
+            (name for name, role in columns if role == "person" and asked.get("pseudonyms")), None
+        ),
     )
 
 

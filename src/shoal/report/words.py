@@ -42,7 +42,7 @@ def in_plain_words(
     cards = (
         card("What was promised", _promised(release)),
         card("Does it hold?", *map(escape, _kept(release))),
-        card("What risk remains?", _remains(before, after, sensitive)),
+        card("What risk remains?", _remains(release, before, after, sensitive)),
         card("What was lost?", _lost(release)),
     )
     return f'<div class="grid">{"".join(cards)}</div>{_numbers(release, before, after)}'
@@ -59,9 +59,10 @@ def _promised(release: Release) -> str:
     shown = ", ".join(f"<b>{escape(name)}</b>" for name in names[:8])
     if len(names) > 8:
         shown += f" and {len(names) - 8} more columns"
-    text = (
-        f"Nobody stands out from fewer than {release.k:,}: in {shown}, every row looks exactly "
-        f"like at least {count(release.k - 1, 'other row')}."
+    text = f"Nobody stands out from fewer than {release.k:,}: in {shown}, " + (
+        f"every row looks exactly like at least {count(release.k - 1, 'other row')}."
+        if release.people is None
+        else f"every published combination belongs to at least {release.k:,} different people."
     )
     further = [check.name for check in release.verification.checks[1:]]
     if further:
@@ -79,11 +80,24 @@ def _kept(release: Release) -> tuple[str, ...]:
     return found.checks[0].sentence, f"Each of the {others} holds as well; they are listed below."
 
 
-def _remains(before: Risk, after: Risk, sensitive: Sequence[SensitiveFacts]) -> str:
+def _remains(
+    release: Release, before: Risk, after: Risk, sensitive: Sequence[SensitiveFacts]
+) -> str:
+    chance = f"a chance of at most <b>{one_in(after.prosecutor_highest)}</b>"
+    if release.people is None:
+        condition = {
+            "declared": ", as every row was declared to be a different person",
+            "assumed": ", if every row is a different person",
+        }
+        chance = (
+            f"{chance}, and of {per_cent(after.prosecutor_mean)} on average"
+            f"{condition[release.whose]}"
+            if release.whose in condition
+            else "a chance that has not been established: people seem to have several rows"
+        )
     text = (
-        "Somebody who knows all these columns of a person in the table picks the right row with a "
-        f"chance of at most <b>{one_in(after.prosecutor_highest)}</b>, and of "
-        f"{per_cent(after.prosecutor_mean)} on average. In the original the chance was about "
+        "Somebody who knows all these columns of a person in the table picks that person with "
+        f"{chance}. In the original the chance was about "
         f"{whole_per_cent(before.prosecutor_mean)} on average, and about "
         f"{whole_per_cent(before.uniques / max(before.rows, 1))} of the rows were like no "
         "other, so that they could be found with certainty."
@@ -130,8 +144,10 @@ def _numbers(release: Release, before: Risk, after: Risk) -> str:
         (
             f"{release.verification.smallest_group:,}",
             f"rows in the smallest group (k = {release.k:,})",
-        ),
-        (per_cent(after.prosecutor_highest), "highest chance to find a person's row"),
+        )
+        if release.people is None
+        else (f"{release.k:,}", "different people at least in every group (k)"),
+        (_highest(release, after), "highest chance to find a person"),
         (f"about {before.uniques:,} → {after.uniques:,}", "rows that are like no other"),
     )
     loss = release.public_scores["ncp"]
@@ -139,6 +155,11 @@ def _numbers(release: Release, before: Risk, after: Risk) -> str:
         facts = (*facts, (per_cent(loss), "of the detail lost (ncp)"))
     cells = "".join(f"<div><b>{value}</b><span>{what}</span></div>" for value, what in facts)
     return f'<div class="facts">{cells}</div>'
+
+
+def _highest(release: Release, after: Risk) -> str:
+    doubtful = release.people is None and release.whose == "doubtful"
+    return "not known" if doubtful else per_cent(after.prosecutor_highest)
 
 
 def one_in(chance: float) -> str:

@@ -1,12 +1,13 @@
-"""Make any partition satisfy k and any monotone privacy model, by least-cost merging.
+"""Make any partition satisfy k people and any privacy model, by least-cost merging.
 
-All models are monotone: a union of groups that hold holds too, so merging a violating group with
-others ends, at the latest with one group of all rows (which `check_possible` has tested before).
+Merging ends at the latest with one group of all rows, which `check_possible` has tested before.
+Models are monotone, a union of groups that hold holds too, where groups share no person. Where
+they do, a union is judged anew like any other group.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from shoal.kernels.groups import (
     merge_groups,
     nearest_group,
 )
+from shoal.kernels.people import fill_crowd
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
-__all__ = ["GroupState", "enforce", "open_groups", "violations"]
+__all__ = ["GroupState", "count_people", "enforce", "open_groups", "violations"]
 
 
 class GroupState:
@@ -105,7 +107,24 @@ def open_groups(
     link_members(label, head, after, before, size)
     phist = private.histograms(label, places)
     pillar = np.ones(n, np.bool_)  # any row may be one until its group is walked through
-    return Groups(label, head, after, before, size, columns, hists, costs, phist, pillar)
+    people, crowd = size, private.crowd(places)
+    if private.subject is not None:
+        people = np.zeros(places, np.int64)
+        fill_crowd(label, private.rules.first, private.rules.private, crowd, people, phist)
+    return Groups(
+        label, head, after, before, size, columns, hists, costs, phist, pillar, people, crowd
+    )
+
+
+def count_people(
+    labels: NDArray[np.integer[Any]], n_groups: int, person: NDArray[np.int32] | None
+) -> NDArray[np.int64]:
+    """Return how many different people each group has."""
+    if person is None:
+        return np.bincount(labels, minlength=n_groups).astype(np.int64)
+    several = int(person.max(initial=0)) + 1
+    inside = np.unique(labels.astype(np.int64) * several + person) // several
+    return np.bincount(inside, minlength=n_groups).astype(np.int64)
 
 
 def violations(
@@ -114,12 +133,27 @@ def violations(
     """Return which groups break k or a privacy model."""
     from shoal.privacy.histograms import judge
 
-    bad = partition.sizes < k
     kept = partition.labels >= 0
+    everybody = partition.n_suppressed == 0
     labels = partition.labels[kept]
+    if table.person is None:
+        person, bad = None, partition.sizes < k
+    else:
+        person = table.person[kept]
+        bad = count_people(labels, partition.n_groups, person) < k
     for model in privacy:
         for column in model.columns(table):
-            verdict = judge(model, labels, partition.n_groups, column.codes[kept], column.size)
+            # without the suppressed rows the whole is what is left, unless this is but a part
+            whole = column.whole if everybody or column.of is not None else None
+            verdict = judge(
+                model,
+                labels,
+                partition.n_groups,
+                column.codes[kept],
+                column.size,
+                people=person,
+                whole=whole,
+            )
             bad |= ~verdict.holds
     return bad
 

@@ -1,10 +1,10 @@
 """Refinement: lower the cost of any partition while keeping k and every privacy model.
 
 A closure costs each of its rows the same however many there are, so this is a choice of closures:
-every row wants the cheapest one that covers it, and every closure needs k rows. Sweeps of four
+every row wants the cheapest one that covers it, and every closure needs k people. Sweeps of four
 moves, each made only if it lowers the total cost:
 
-* relocate a row out of a group larger than k into the group where it costs least;
+* relocate a row out of a group that can spare it into the group where it costs least;
 * dissolve a group into the groups where its rows cost least;
 * open a new group around a row, from rows that other groups can spare;
 * take a group apart and build a better one around one of its rows (moves, swaps, splits and
@@ -199,9 +199,9 @@ class Search:
                 self._rebuild(self._seeds(self._dearest_first(0)), number, apart=True)
 
     def _dearest_first(self, more_than: int) -> NDArray[np.int64]:
-        """Return the groups of more than this many rows, the dearest per row first."""
+        """Return the groups of more than this many people, the dearest per row first."""
         size, costs = self.groups.size, self.groups.costs
-        chosen = np.flatnonzero((size > more_than) & (costs > 0))
+        chosen = np.flatnonzero((self.groups.people > more_than) & (costs > 0))
         return chosen[np.argsort(-(costs[chosen] / size[chosen]), kind="stable")]
 
     def _seeds(self, order: NDArray[np.int64]) -> NDArray[np.int64]:

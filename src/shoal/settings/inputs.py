@@ -121,17 +121,26 @@ def load_table(
         RoleError: a column has no role, two roles, or does not exist.
         DataError: the file cannot be read, or the run would not fit into memory.
     """
+    from shoal.io import is_database
+    from shoal.profile.repeats import says_whose, worth_a_look
     from shoal.table.encode import DisposableTable
 
     names: list[str] = []
+
+    def looked_at(schema: Schema) -> list[str]:
+        """Return what is read to see whether people have several rows, and then forgotten."""
+        # columns that are removed never leave a database
+        away = source.path is not None and is_database(source.path)
+        return [] if says_whose(request) or away else worth_a_look(schema)
 
     def needed(found: list[str]) -> list[str]:
         names[:] = found
         schema = request.schema(found)
         rows = _rows(source)
         if memory_check and rows is not None:
-            check_memory(need_of(schema, rows, outputs, source.format))
-        return list(schema.published)
+            looked = len(looked_at(schema))
+            check_memory(need_of(schema, rows, outputs, source.format, looked))
+        return [name for name in found if name in {*schema.used, *looked_at(schema)}]
 
     progress(0, 0, "reading")
     numeric = numeric_columns(request.kinds)
@@ -150,7 +159,9 @@ def _rows(source: Input) -> int | None:
     return None if None in counts else sum(filter(None, counts))
 
 
-def need_of(schema: Schema, n_rows: int, outputs: Outputs, file_format: str | None) -> Need:
+def need_of(
+    schema: Schema, n_rows: int, outputs: Outputs, file_format: str | None, looked_at: int = 0
+) -> Need:
     """Return what a run on so many rows of this table will need."""
     from shoal.settings.memory import estimate_need
 
@@ -158,7 +169,8 @@ def need_of(schema: Schema, n_rows: int, outputs: Outputs, file_format: str | No
     return estimate_need(
         n_rows,
         quasi_identifiers=quasi,
-        kept=len(schema.published) - quasi,
+        # whose rows they are is kept more than once while people are counted
+        kept=len(schema.used) - quasi + looked_at + (2 if schema.person else 0),
         source=_format_name(outputs.source or "-", file_format),
         target=_format_name(outputs.table, outputs.format),
     )

@@ -8,7 +8,7 @@ them together); checks, job files, flags, ``--help`` and the certificate are mad
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, did_you_mean
@@ -29,6 +29,7 @@ from shoal.settings.options import (
     truth,
     whole,
 )
+from shoal.settings.reads import read_models, read_names, read_one_name, read_style
 from shoal.table.schema import Kind, Role
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ __all__ = [
     "OPTIONS",
     "Request",
     "request_of",
-    "request_style",
 ]
 
 EFFORTS = ("fast", "balanced", "best")
@@ -53,37 +53,6 @@ MISSING_MODES = ("category", "suppress", "error")
 _BOTH = ("anonymize", "refine")
 _TABLE_COMMANDS = ("anonymize", "refine", "explain", "compare")
 _ALL_COMMANDS = (*_TABLE_COMMANDS, "score", "verify")
-
-
-def _names(name: str, value: Any) -> Any:
-    """Keep what can be read only once; what is no list of names is found with the table."""
-    del name
-    is_list = isinstance(value, Iterable) and not isinstance(value, str)
-    return tuple(value) if is_list else value
-
-
-def _models(name: str, value: Any) -> tuple[PrivacyModel, ...]:
-    del name
-    from shoal.privacy import parse_privacy
-
-    return parse_privacy(value)
-
-
-def _style(name: str, value: Any) -> Style:
-    from shoal.recode import Style
-
-    if isinstance(value, Style):
-        return value
-    return Style.from_dict(mapping(name, value))
-
-
-def request_style(value: Style | Mapping[str, Any] | None) -> Style:
-    """Return a style that is given as one, as its options, or not at all.
-
-    Raises:
-        OptionError: it is none.
-    """
-    return _style("style", value)
 
 
 def _words(words: Iterable[str]) -> str:
@@ -118,38 +87,61 @@ class Request:
     """
 
     quasi_identifiers: str | Iterable[str] = option(
-        check=_names,
+        check=read_names,
         help="Columns that could single a person out, as age or ZIP code; generalised.",
         functions=_BOTH,
         flag=_columns("--qi", "--quasi-identifier", on=_ALL_COMMANDS),
     )
     sensitive: str | Iterable[str] = option(
         default=(),
-        check=_names,
+        check=read_names,
         help="Columns to be protected, as a diagnosis; published as they are.",
         functions=_BOTH,
         flag=_columns("--sensitive", on=_ALL_COMMANDS),
     )
     identifiers: str | Iterable[str] = option(
         default=(),
-        check=_names,
+        check=read_names,
         help="Columns that name people; removed.",
         functions=_BOTH,
         flag=_columns("--identifier"),
     )
     insensitive: str | Iterable[str] = option(
         default=(),
-        check=_names,
+        check=read_names,
         help="Columns that give nobody away; published as they are.",
         functions=_BOTH,
         flag=_columns("--insensitive"),
     )
     drop: str | Iterable[str] = option(
         default=(),
-        check=_names,
+        check=read_names,
         help="Columns that are not needed; removed.",
         functions=_BOTH,
         flag=_columns("--drop"),
+    )
+    person: str | None = option(
+        default=None,
+        check=read_one_name,
+        help="The column that says whose row it is, where people have several: k counts people.",
+        functions=_BOTH,
+        flag=_columns("--person", on=(*_TABLE_COMMANDS, "verify"), metavar="COLUMN"),
+    )
+    rows_are_people: bool = option(
+        default=False,
+        check=truth,
+        help="Every row is a different person: no warning if ids or rows repeat.",
+        certificate=True,
+        functions=_BOTH,
+        flag=Flag(names=("--rows-are-people",), on=("anonymize", "refine"), panel="Columns"),
+    )
+    pseudonyms: bool = option(
+        default=False,
+        check=truth,
+        help="Publish the column of --person, as a random number for each person.",
+        certificate=True,
+        functions=_BOTH,
+        flag=Flag(names=("--pseudonyms",), on=("anonymize", "refine"), panel="Columns"),
     )
     hierarchies: Mapping[str, HierarchyLike] | None = option(
         default=None,
@@ -222,7 +214,7 @@ class Request:
     )
     privacy: tuple[PrivacyModel, ...] = option(
         default=(),
-        check=_models,
+        check=read_models,
         given="PrivacyLike",
         toml="models",
         help="Promises beyond k.",  # its flags are those of each model, in shoal.cli.flags
@@ -378,7 +370,7 @@ class Request:
     )
     style: Style = option(  # noqa: RUF009 - as every other row
         default=None,
-        check=_style,
+        check=read_style,
         given="Style | Mapping[str, Any] | None",
         toml="Mapping[str, Any]",
         help="How generalised cells are written.",
@@ -408,7 +400,18 @@ class Request:
         """
         from shoal.table.schema import build_schema
 
-        return build_schema(columns, **{name: getattr(self, name) for name in COLUMN_OPTIONS})
+        if self.pseudonyms and self.person is None:
+            raise OptionError(
+                "pseudonyms are asked for, but no column says whose row it is; name it with "
+                "person=... (--person on the command line)."
+            )
+        if self.rows_are_people and self.person is not None:
+            raise OptionError(
+                f"Column {self.person!r} says whose row it is, and rows_are_people that every row "
+                "is a different person; keep one of the two."
+            )
+        schema = build_schema(columns, **{name: getattr(self, name) for name in COLUMN_OPTIONS})
+        return replace(schema, pseudonyms=self.pseudonyms)
 
     def parameters(self) -> dict[str, Any]:
         """Return what was asked for, in plain values; never the seed."""

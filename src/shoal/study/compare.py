@@ -333,7 +333,7 @@ def _digest_of(table: pl.DataFrame, schema: Schema) -> str:
         }
         sha.update(json.dumps(told, ensure_ascii=True).encode())
         series = table.get_column(column.name)
-        if column.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
+        if column.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.PERSON):
             sha.update(f"{series.dtype} {len(series)}".encode())
             cells = (None if cell is None else str(cell) for cell in series.to_list())
             sha.update(json.dumps(list(cells), ensure_ascii=True).encode())

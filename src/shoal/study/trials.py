@@ -371,7 +371,8 @@ def group_cells(
 
 
 def _with(schema: Schema, column: Column) -> Schema:
-    return Schema(tuple(column if each.name == column.name else each for each in schema.columns))
+    columns = tuple(column if each.name == column.name else each for each in schema.columns)
+    return replace(schema, columns=columns)
 
 
 def _only(schema: Schema, name: str) -> Schema:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import decimal
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -22,6 +21,7 @@ from shoal.hierarchy import Taxonomy, canonical_label, require_cover
 from shoal.table.cells import Cells, find_cells
 from shoal.table.frames import DisposableTable, to_polars
 from shoal.table.schema import Kind
+from shoal.table.sensitive import Sensitive, split_as_written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,15 @@ if TYPE_CHECKING:
     from shoal.table.grid import Grid
     from shoal.table.schema import Column, Schema
 
-__all__ = ["Attribute", "DisposableTable", "EncodedTable", "Sensitive", "encode", "to_polars"]
+__all__ = [
+    "Attribute",
+    "DisposableTable",
+    "EncodedTable",
+    "Sensitive",
+    "encode",
+    "encode_people",
+    "to_polars",
+]
 
 _SHORT_SPAN = 1 << 22
 """Whole numbers that lie this close together are ranked by looking them up."""
@@ -91,53 +99,52 @@ class Attribute:
 
 
 @dataclass(frozen=True, eq=False)
-class Sensitive:
-    """One encoded sensitive column; a missing value is a value of its own (the last code).
-
-    Codes are those of the values as written: NaN and null are two, and so are 0.0 and -0.0.
+class EncodedTable:
+    """The quasi-identifiers and sensitive columns of a table as codes.
 
     Attributes:
-        name: column name.
-        codes: code of each row.
-        size: number of codes.
-        ordered: whether the values have an order, which the codes then follow.
-        counts: rows of the whole table with each code.
-        merging: which of the values are one after cleaning; None if all differ.
+        n_rows: number of rows.
+        attributes: the quasi-identifiers.
+        sensitive: the sensitive columns.
+        person: number of each row's person; None if every row is a person of its own.
     """
-
-    name: str
-    codes: NDArray[np.int32]
-    size: int
-    ordered: bool
-    counts: NDArray[np.int64]
-    merging: Merging | None = None
-
-    @cached_property
-    def cleaned(self) -> Sensitive:
-        """The column after cleaning (see `shoal.cleaning`); itself if that changes nothing."""
-        merged = None if self.merging is None else self.merging.merged
-        if merged is None:
-            return self
-        size = int(merged.max(initial=-1)) + 1
-        counts = np.bincount(merged, weights=self.counts, minlength=size).astype(np.int64)
-        return Sensitive(self.name, merged[self.codes], size, self.ordered, counts)
-
-
-@dataclass(frozen=True, eq=False)
-class EncodedTable:
-    """The quasi-identifiers and sensitive columns of a table as codes."""
 
     n_rows: int
     attributes: tuple[Attribute, ...]
     sensitive: tuple[Sensitive, ...]
+    person: NDArray[np.int32] | None = None
 
     def take(self, rows: NDArray[np.integer[Any]]) -> EncodedTable:
         """Return the table of these rows; domains, counts and taxonomies stay as they are."""
+        person = None if self.person is None else self.person[rows]
         return EncodedTable(
             len(rows),
             tuple(a.take(rows) for a in self.attributes),
-            tuple(replace(s, codes=s.codes[rows]) for s in self.sensitive),
+            tuple(replace(s, codes=s.codes[rows], people=person, of=None) for s in self.sensitive),
+            person,
         )
+
+    def part(self, rows: NDArray[np.integer[Any]]) -> EncodedTable:
+        """Return these rows as a part of the table: promises are judged against all of it."""
+        table = self.take(rows)
+        sensitive = tuple(
+            replace(s, of=whole if whole.of is None else whole.of)
+            for s, whole in zip(table.sensitive, self.sensitive, strict=True)
+        )
+        return replace(table, sensitive=sensitive)
+
+    @property
+    def row_by_row(self) -> EncodedTable:
+        """The table with every row as a person of its own."""
+        if self.person is None:
+            return self
+        plain = tuple(replace(s, people=None, of=None) for s in self.sensitive)
+        return replace(self, sensitive=plain, person=None)
+
+    @property
+    def n_people(self) -> int:
+        """Number of different people."""
+        return self.n_rows if self.person is None else len(np.unique(self.person))
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -155,8 +162,24 @@ def encode(frame: pl.DataFrame, schema: Schema) -> EncodedTable:
     attributes = tuple(
         _encode_attribute(frame.get_column(name), schema[name]) for name in schema.quasi_identifiers
     )
-    sensitive = tuple(_encode_sensitive(frame.get_column(name)) for name in schema.sensitive)
-    return EncodedTable(frame.height, attributes, sensitive)
+    person = None if schema.person is None else encode_people(frame.get_column(schema.person))
+    sensitive = tuple(
+        replace(_encode_sensitive(frame.get_column(name)), people=person)
+        for name in schema.sensitive
+    )
+    return EncodedTable(frame.height, attributes, sensitive, person)
+
+
+def encode_people(series: pl.Series) -> NDArray[np.int32] | None:
+    """Return the number of each row's person; None if every row is a person of its own.
+
+    Ids that one would call the same (white space, letter case, forms of a number) are one
+    person. Nobody knows whose the rows without an id are, so all of them count as one person.
+    """
+    people = _encode_sensitive(series).cleaned
+    if len(series) and int(people.counts.max()) == 1:
+        return None
+    return people.codes
 
 
 def _encode_attribute(series: pl.Series, column: Column) -> Attribute:
@@ -268,7 +291,7 @@ def _encode_sensitive(series: pl.Series) -> Sensitive:
     codes, size = narrow_codes.astype(np.int32), len(domain)
     merging: Merging | None = None
     if dtype.is_float():
-        codes, size, merging = _split_as_written(series, codes, size)
+        codes, size, merging = split_as_written(series, codes, size)
     has_missing = series.null_count() > 0
     size += has_missing
     if dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum):
@@ -276,34 +299,6 @@ def _encode_sensitive(series: pl.Series) -> Sensitive:
     counts = np.bincount(codes, minlength=size).astype(np.int64)
     ordered = dtype.is_numeric() or dtype.is_temporal() or isinstance(dtype, pl.Enum)
     return Sensitive(series.name, codes, size, ordered, counts, merging)
-
-
-def _split_as_written(
-    series: pl.Series, codes: NDArray[np.int32], size: int
-) -> tuple[NDArray[np.int32], int, Merging | None]:
-    """Give -0.0 beside 0.0, and NaN beside null, codes of their own.
-
-    Returns:
-        The codes, the number of those that are not null, and what belongs together.
-    """
-    merged = np.arange(size + 1, dtype=np.int32)
-    values = series.fill_null(1.0).to_numpy()
-    minus = (values == 0) & np.signbit(values)
-    if minus.any() and not minus[values == 0].all():
-        zero = codes[minus][0]
-        codes = codes + ((codes >= zero) & ~minus)
-        merged, size = np.insert(merged, zero, zero), size + 1
-    nan = np.isnan(values)
-    if nan.any():
-        # Until here NaN has the code of null, which moves on if it occurs.
-        if series.null_count():
-            codes = codes + series.is_null().to_numpy()
-            merged = np.append(merged, merged[-1])
-        size += 1
-    else:
-        merged = merged[: size + (series.null_count() > 0)]
-    same = len(merged) == int(merged.max(initial=-1)) + 1
-    return codes.astype(np.int32), size, None if same else Merging(merged)
 
 
 def _nan_to_null(series: pl.Series) -> pl.Series:

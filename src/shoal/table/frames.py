@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import narwhals as nw
     import polars as pl
@@ -31,6 +31,11 @@ class DisposableTable:
 
     frame: pl.DataFrame
     columns: tuple[str, ...]
+
+    def forget(self, but: Iterable[str]) -> None:
+        """Forget all columns but these."""
+        for name in set(self.frame.columns) - set(but):
+            self.frame.drop_in_place(name)
 
 
 def to_polars(frame: Any) -> pl.DataFrame:

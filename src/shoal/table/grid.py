@@ -145,13 +145,14 @@ def with_grids(schema: Schema, grid: Mapping[str, Any] | str | None) -> Schema:
                 + ("a quasi-identifier." if name in known else "in the table.")
                 + did_you_mean(str(name), keys)
             )
-    return Schema(
-        tuple(
+    return replace(
+        schema,
+        columns=tuple(
             replace(column, grid=parse_grid(grid[column.name], column=column.name))
             if column.name in grid
             else column
             for column in schema.columns
-        )
+        ),
     )
 
 
@@ -167,13 +168,14 @@ def settle_grids(schema: Schema, frame: pl.DataFrame, *, by_default: bool = True
     Raises:
         OptionError: a grid does not fit its column.
     """
-    return Schema(
-        tuple(
+    return replace(
+        schema,
+        columns=tuple(
             replace(column, grid=_settled(column, frame, by_default=by_default))
             if column.role is Role.QUASI_IDENTIFIER
             else column
             for column in schema.columns
-        )
+        ),
     )
 
 

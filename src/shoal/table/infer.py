@@ -61,14 +61,13 @@ def infer_kinds(schema: Schema, frame: nw.DataFrame[Any]) -> Schema:
         OptionError: a given kind does not fit the data, or an order is missing.
     """
     dtypes = frame.schema
-    return Schema(
-        tuple(
-            _with_kind(column, dtypes[column.name], frame)
-            if column.role is Role.QUASI_IDENTIFIER
-            else column
-            for column in schema.columns
-        )
+    columns = tuple(
+        _with_kind(column, dtypes[column.name], frame)
+        if column.role is Role.QUASI_IDENTIFIER
+        else column
+        for column in schema.columns
     )
+    return replace(schema, columns=columns)
 
 
 def _with_kind(column: Column, dtype: DType, frame: nw.DataFrame[Any]) -> Column:

@@ -10,10 +10,10 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, RoleError, did_you_mean
+from shoal.table.roles import Kind, Role, parse_kind, parse_role
 
 if TYPE_CHECKING:
     from shoal.hierarchy import Taxonomy
@@ -30,53 +30,6 @@ __all__ = [
     "parse_role",
     "roles_of",
 ]
-
-
-class Role(StrEnum):
-    """What happens to a column on the way to the release.
-
-    Attributes:
-        option: the option of ``shoal.anonymize`` that lists the columns of this role.
-    """
-
-    option: str
-
-    def __new__(cls, value: str, option: str = "") -> Self:
-        """Make a role from its name and the name of its option."""
-        role = str.__new__(cls, value)
-        role._value_ = value
-        role.option = option
-        return role
-
-    IDENTIFIER = "identifier", "identifiers"
-    """Names a person; removed from the release."""
-    QUASI_IDENTIFIER = "quasi-identifier", "quasi_identifiers"
-    """Could single a person out together with others; generalised."""
-    SENSITIVE = "sensitive", "sensitive"
-    """Kept as it is; privacy models look at it."""
-    INSENSITIVE = "insensitive", "insensitive"
-    """Kept as it is; no model looks at it."""
-    DROP = "drop", "drop"
-    """Removed from the release although it identifies nobody."""
-
-
-class Kind(StrEnum):
-    """How the values of a quasi-identifier are generalised."""
-
-    NUMERIC = "numeric"
-    """Numbers, generalised to intervals."""
-    ORDINAL = "ordinal"
-    """Values in a known order, generalised to intervals of that order."""
-    CATEGORICAL = "categorical"
-    """Values of a hierarchy, generalised to a common ancestor."""
-    FLAT = "flat"
-    """Kept or suppressed: a tree of height 1."""
-    SET = "set"
-    """Generalised to the set of the values seen."""
-    DATE = "date"
-    """Calendar days, generalised to intervals."""
-    DATETIME = "datetime"
-    """Points in time, generalised to intervals."""
 
 
 Names = str | Iterable[str]
@@ -113,9 +66,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table, in table order."""
+    """The columns of a table, in table order.
+
+    Attributes:
+        columns: what each of them is.
+        pseudonyms: whether the column of the person is published, as a random number of each.
+    """
 
     columns: tuple[Column, ...]
+    pseudonyms: bool = False
 
     def names(self, role: Role) -> tuple[str, ...]:
         """Return the names of the columns with this role, in table order."""
@@ -147,9 +106,22 @@ class Schema:
         return self.names(Role.DROP)
 
     @property
+    def person(self) -> str | None:
+        """Name of the column that says whose row it is, if there is one."""
+        found = self.names(Role.PERSON)
+        return found[0] if found else None
+
+    @property
     def published(self) -> tuple[str, ...]:
         """Names of the columns of the release: all but identifiers and dropped ones."""
-        return tuple(column.name for column in self.columns if column.role in _PUBLISHED)
+        shown = _PUBLISHED | {Role.PERSON} if self.pseudonyms else _PUBLISHED
+        return tuple(column.name for column in self.columns if column.role in shown)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Names of the columns that a run reads: the published ones, and whose row it is."""
+        read = _PUBLISHED | {Role.PERSON}
+        return tuple(column.name for column in self.columns if column.role in read)
 
     @property
     def grids(self) -> dict[str, Grid | None]:
@@ -165,35 +137,7 @@ class Schema:
         raise RoleError(f"There is no column {name!r} in the table.{did_you_mean(name, known)}")
 
 
-def parse_role(text: str, *, column: str) -> Role:
-    """Return the role called ``text``, or raise a RoleError that lists the roles."""
-    try:
-        return Role(text)
-    except ValueError:
-        known = [role.value for role in Role]
-        message = (
-            f"The role of column {column!r} must be one of {', '.join(known)}, not {text!r}."
-            f"{did_you_mean(str(text), known)}"
-        )
-        raise RoleError(message) from None
-
-
-def parse_kind(text: str, *, column: str) -> Kind | None:
-    """Return the kind called ``text`` (None for ``"infer"``), or raise an OptionError."""
-    if text == "infer":
-        return None
-    try:
-        return Kind(text)
-    except ValueError:
-        known = [*(kind.value for kind in Kind), "infer"]
-        message = (
-            f"The kind of column {column!r} must be one of {', '.join(known)}, not {text!r}."
-            f"{did_you_mean(str(text), known)}"
-        )
-        raise OptionError(message) from None
-
-
-def build_schema(  # noqa: PLR0913 - every option about columns has its name
+def build_schema(  # noqa: PLR0913 - one named argument for every role and detail
     columns: Sequence[str],
     *,
     quasi_identifiers: Names,
@@ -201,6 +145,7 @@ def build_schema(  # noqa: PLR0913 - every option about columns has its name
     identifiers: Names = (),
     insensitive: Names = (),
     drop: Names = (),
+    person: Names | None = None,
     hierarchies: Mapping[str, object] | None = None,
     kinds: Mapping[str, str | Kind] | None = None,
     orders: Mapping[str, Sequence[object]] | None = None,
@@ -217,6 +162,7 @@ def build_schema(  # noqa: PLR0913 - every option about columns has its name
         identifiers: columns that name people, removed.
         insensitive: columns kept as they are.
         drop: columns removed on request.
+        person: the column that says whose row it is, where a person may have several.
         hierarchies: a Taxonomy, the path of an ARX-style CSV, or a nested dict/list per column;
             it makes the column categorical whatever its data type.
         kinds: a kind per column; columns without one are inferred from the data later.
@@ -240,10 +186,16 @@ def build_schema(  # noqa: PLR0913 - every option about columns has its name
         Role.IDENTIFIER: identifiers,
         Role.INSENSITIVE: insensitive,
         Role.DROP: drop,
+        Role.PERSON: () if person is None else person,
     }
-    roles = _assign_roles(
-        table, {role: _as_names(names, role.option) for role, names in given.items()}
-    )
+    listed = {role: _as_names(names, role.option) for role, names in given.items()}
+    if len(listed[Role.PERSON]) > 1:
+        message = (
+            f"person must name one column, not {len(listed[Role.PERSON])}; put several ids "
+            "together into one column first."
+        )
+        raise RoleError(message)
+    roles = _assign_roles(table, listed)
     qis = [name for name in table if roles[name] is Role.QUASI_IDENTIFIER]
     for option, mapping in (
         ("hierarchies", hierarchies),

@@ -7,6 +7,7 @@ has the columns of well-known public files, and was labelled when the rules were
 How the expert decides:
 
 - identifier (i): names a person, a device, an address or a record, alone.
+- person (p): the identifier that says whose row it is, where people have several rows.
 - quasi-identifier (q): others may know it about a person. Exact sums of money in which nearly every
   row has a value of its own belong here, too: they are generalised, not published.
 - sensitive (s): private, hardly known to others, and shared by enough rows.
@@ -26,6 +27,7 @@ __all__ = ["FIRST", "ROLES", "SECOND", "THIRD", "Table"]
 
 ROLES = {
     "i": "identifier",
+    "p": "person",
     "q": "quasi-identifier",
     "s": "sensitive",
     "n": "insensitive",

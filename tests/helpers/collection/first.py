@@ -139,7 +139,7 @@ HOSPITALS = (
         "emergency",
         (
             ("visit_id", "i", code("{}", 880_000, 1, per_row=True)),
-            ("patient", "i", code("P{:04d}", 100)),
+            ("patient", "p", code("P{:04d}", 100)),
             ("age_years", "q", fixed(of(lambda p: p["age"]))),
             ("sex", "q", sex("F", "M")),
             ("hospital_no", "q", one_of("{}", 9)),
@@ -613,7 +613,7 @@ PANELS = (
     Table(
         "health_panel",
         (
-            ("id", "i", code("{}", 1)),
+            ("id", "p", code("{}", 1)),
             ("year", "q", ints(1984, 1988)),
             ("docvis", "s", counts(20)),
             ("hospvis", "s", counts(3)),
@@ -631,7 +631,7 @@ PANELS = (
     Table(
         "household_panel",
         (
-            ("hh_id", "i", code("{}", 40_000, 3)),
+            ("hh_id", "p", code("{}", 40_000, 3)),
             ("pid", "i", code("{}", 400_000, 31)),
             ("wave", "q", ints(1, 8)),
             ("interview_date", "q", day(2015, 2022)),
@@ -653,7 +653,7 @@ SENSORS = (
         "wearables",
         (
             ("device_id", "i", lambda d, p: f"{p['number'] * 7919 % 65536:04X}:{p['number']:04X}"),
-            ("user", "i", code("user_{}", 1)),
+            ("user", "p", code("user_{}", 1)),
             ("recorded_at", "q", moment(2024)),
             ("latitude", "q", lambda d, _: round(d.uniform(47, 54), 6)),
             ("longitude", "q", lambda d, _: round(d.uniform(6, 14), 6)),

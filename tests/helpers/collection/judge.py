@@ -28,7 +28,7 @@ def blinded(table):
 
 def named_and_published(rows):
     """Return the columns that name people and are guessed as published: the worst error."""
-    return [row[:4] for row in rows if row[2] == "identifier" and row[3] in PUBLISHED]
+    return [row[:4] for row in rows if row[2] in {"identifier", "person"} and row[3] in PUBLISHED]
 
 
 def confusion(rows):
@@ -40,7 +40,7 @@ def precision_and_recall(rows):
     """Return precision, recall and the number of columns for each role, and for removed ones."""
     counts = confusion(rows)
     found = {role: _rates(counts, {role}) for role in ROLES.values()}
-    return found | {"removed": _rates(counts, {"identifier", "drop"})}
+    return found | {"removed": _rates(counts, {"identifier", "person", "drop"})}
 
 
 def _rates(counts, roles):

@@ -190,7 +190,7 @@ SECOND = (
     Table(
         "trial_labs",
         (
-            ("USUBJID", "i", code("AB12-{:04d}", 1)),
+            ("USUBJID", "p", code("AB12-{:04d}", 1)),
             ("SITEID", "q", one_of("{}", 12, 101)),
             ("AGE", "q", "age"),
             ("SEX", "q", sex("F", "M")),
@@ -270,7 +270,7 @@ SECOND = (
     Table(
         "wage_panel",
         (
-            ("nr", "i", code("{}", 13, 4)),
+            ("nr", "p", code("{}", 13, 4)),
             ("year", "q", ints(1980, 1987)),
             ("educ", "q", fixed(ints(8, 16))),
             ("black", "q", fixed(flag(0.2))),

@@ -85,7 +85,7 @@ THIRD = (
     Table(
         "intensive_care",
         (
-            ("subject_id", "i", code("{}", 10_000, 3)),
+            ("subject_id", "p", code("{}", 10_000, 3)),
             ("hadm_id", "i", code("{}", 140_000, 7, per_row=True)),
             ("admittime", "q", moment(2130)),
             ("admission_type", "q", skewed("EMERGENCY ELECTIVE URGENT")),

@@ -1,0 +1,102 @@
+"""How many different people a group has, where a person may have several rows.
+
+Every row has subjects: its person, and for each sensitive column the pair of its person and its
+value. A small table of (subject, group) says how many rows of a subject a group has, so that a
+group is known to gain or lose a person, or a person's value, without a look at its other rows.
+However many rows a person has, a look costs the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.jit import helper, kernel
+
+__all__ = ["PERSON", "Crowd", "enter", "fill_crowd", "leave", "rows_inside"]
+
+FREE = np.int64(-1)
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
+PERSON = np.int64(0)
+Array = np.ndarray[Any, Any]
+
+
+class Crowd(NamedTuple):
+    """Who has rows in which group; without subjects every row is a person of its own."""
+
+    subject: Array  # int64 [1 + sensitive columns, rows], or [0, 0]: person, then (person, value)
+    keys: Array  # int64 [a power of two]: subject · places + group, −1 where nothing is
+    rows: Array  # int64 [the same]: rows of the subject in the group, at least 1
+    places: Array  # int64 [1]: how many groups there can be
+
+
+@helper
+def _find(crowd: Any, key: int) -> int:
+    """Return where a key stands, or where it would."""
+    last = np.uint64(crowd.keys.shape[0] - 1)
+    mixed = np.uint64(key) * _MIX
+    at = np.int64((mixed ^ (mixed >> _HALF)) & last)
+    while crowd.keys[at] != FREE and crowd.keys[at] != key:
+        at = (at + 1) & np.int64(last)
+    return at
+
+
+@helper
+def rows_inside(crowd: Any, s: int, i: int, g: int) -> int:
+    """Return how many rows of group g have subject s of row i."""
+    at = _find(crowd, crowd.subject[s, i] * crowd.places[0] + g)
+    return crowd.rows[at] if crowd.keys[at] != FREE else np.int64(0)
+
+
+@helper
+def enter(crowd: Any, s: int, i: int, g: int) -> bool:
+    """Let subject s of row i into group g; return whether it is the first row of it there."""
+    key = crowd.subject[s, i] * crowd.places[0] + g
+    at = _find(crowd, key)
+    if crowd.keys[at] == FREE:
+        crowd.keys[at] = key
+        crowd.rows[at] = 1
+        return True
+    crowd.rows[at] += 1
+    return False
+
+
+@helper
+def leave(crowd: Any, s: int, i: int, g: int) -> bool:
+    """Take subject s of row i out of group g; return whether it was the last row of it there."""
+    at = _find(crowd, crowd.subject[s, i] * crowd.places[0] + g)
+    crowd.rows[at] -= 1
+    if crowd.rows[at] > 0:
+        return False
+    # close the gap: what stands behind it may have been pushed there by it
+    last = np.int64(crowd.keys.shape[0] - 1)
+    crowd.keys[at] = FREE
+    gap = at
+    at = (at + 1) & last
+    while crowd.keys[at] != FREE:
+        mixed = np.uint64(crowd.keys[at]) * _MIX
+        home = np.int64((mixed ^ (mixed >> _HALF)) & np.uint64(last))
+        if ((at - home) & last) >= ((at - gap) & last):
+            crowd.keys[gap] = crowd.keys[at]
+            crowd.rows[gap] = crowd.rows[at]
+            crowd.keys[at] = FREE
+            gap = at
+        at = (at + 1) & last
+    return True
+
+
+@kernel
+def fill_crowd(label: Any, first: Any, private: Any, crowd: Any, people: Any, phist: Any) -> None:
+    """Count the people of every group, and their values: each value once for a person.
+
+    ``people`` and ``phist`` are zeros before.
+    """
+    for i in range(label.shape[0]):
+        g = np.int64(label[i])
+        if enter(crowd, PERSON, i, g):
+            people[g] += 1
+        for s in range(private.shape[0]):
+            if enter(crowd, np.int64(s + 1), i, g):
+                phist[g, first[s] + private[s, i]] += 1

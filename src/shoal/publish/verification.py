@@ -1,0 +1,131 @@
+"""What a promise is, and what verification says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Check", "OwnRule", "Promise", "Verification", "count_of"]
+
+OwnRule = Callable[..., tuple["NDArray[np.bool_]", float]]
+"""A plug-in's rule: of group, value and person of each row, numbers of groups and values, and the
+name and order of the column it tells which groups hold and the worst number."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A promise about the sensitive values of every group, as data.
+
+    Attributes:
+        table: model and options, as in a job file; ``column`` names one column, else all count.
+        promised: the promised number.
+        at_least: whether the number is a lower bound (otherwise an upper bound).
+        describe: gives the promise for a column in words.
+        own_rule: judges where verification has no predicate for the model.
+    """
+
+    table: Mapping[str, Any]
+    promised: float
+    at_least: bool
+    describe: Callable[[str], str]
+    own_rule: OwnRule | None = None
+
+
+@dataclass(frozen=True)
+class Check:
+    """One promise and what was found.
+
+    Attributes:
+        name: the promise, as ``"k-anonymity"`` or ``"l-diversity of 'diagnosis'"``.
+        promised: the promised number.
+        measured: the worst number of any group.
+        holds: whether every group keeps the promise, as written and after cleaning.
+        sentence: the same in plain words.
+        judged_by: ``"verification"``, or ``"the model's own rule"`` for a model of a plug-in,
+            for which verification has no predicate of its own.
+    """
+
+    name: str
+    promised: float
+    measured: float
+    holds: bool
+    sentence: str
+    judged_by: str = "verification"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a published table keeps of what it promises; true if it keeps everything.
+
+    Attributes:
+        holds: whether every promise is kept.
+        k: the promised group size.
+        smallest_group: rows of the smallest group of equal quasi-identifiers.
+        n_groups: number of groups.
+        n_rows: number of published rows.
+        highest_risk: chance to pick the right person of the smallest group, 1 / its people; where
+            nobody has said whose rows they are, 1 / its rows, which is right only if every row
+            is a different person.
+        violating_groups: groups that break at least one promise.
+        violating_rows: rows in those groups.
+        checks: each promise on its own, k-anonymity first.
+        notes: where a reader and a person would disagree about which cells are equal: of the
+            sensitive columns that promises are about, and of quasi-identifiers if k is broken.
+        read_from: what was checked: ``"the table in memory"`` or ``"what was written"``.
+        fewest_people: different people in the group that has fewest; None if rows were counted.
+    """
+
+    holds: bool
+    k: int
+    smallest_group: int
+    n_groups: int
+    n_rows: int
+    highest_risk: float
+    violating_groups: int
+    violating_rows: int
+    checks: tuple[Check, ...]
+    notes: tuple[str, ...] = ()
+    read_from: str = "the table in memory"
+    fewest_people: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, ready for JSON."""
+        return asdict(self) | {
+            "checks": [asdict(check) for check in self.checks],
+            "notes": list(self.notes),
+        }
+
+    def how(self) -> str:
+        """Return in a sentence or two what was checked, and by whom."""
+        own = [check.name for check in self.checks if check.judged_by != "verification"]
+        text = (
+            f"Checked on the published cells alone ({self.read_from}), by code that shares nothing "
+            "with the search that made them."
+        )
+        if not own:
+            return text
+        return f"{text} Except {', '.join(own)}: judged by the model's own rule."
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return one sentence per promise, and one about the rows that break any."""
+        verdict = "Every promise holds."
+        if not self.holds:
+            rows, groups = self.violating_rows, self.violating_groups
+            verdict = (
+                f"{count_of(rows, 'row')} in {count_of(groups, 'group')} must not be published "
+                "like this."
+            )
+        return (*(check.sentence for check in self.checks), verdict)
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
