@@ -65,6 +65,7 @@ def print_verification_json(
             "risk": {
                 "groups": verification.n_groups,
                 "smallest_group": verification.smallest_group,
+                "fewest_people": verification.fewest_people,
                 "highest_reidentification_risk": verification.highest_risk,
             },
             "violating_rows": verification.violating_rows,

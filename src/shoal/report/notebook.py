@@ -12,6 +12,7 @@ from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from shoal.report.certificate import told
 from shoal.report.svg import bars, histogram, per_cent
 
 if TYPE_CHECKING:
@@ -55,7 +56,12 @@ class Summary:
         facts = [
             ("Rows published", f"{release.n_published:,} of {release.n_rows:,}"),
             ("Groups", f"{release.n_groups:,}"),
-            ("Smallest group", f"{found.smallest_group:,} rows (k = {release.k:,})"),
+            (
+                "Smallest group",
+                f"{found.smallest_group:,} rows (k = {release.k:,})"
+                if release.people is None
+                else f"at least {release.k:,} different people (k)",
+            ),
         ]
         loss = release.public_scores["ncp"]
         if not math.isnan(loss):
@@ -66,7 +72,7 @@ class Summary:
                 (
                     check.name,
                     f"{check.promised:,.6g}",
-                    f"{check.measured:,.6g}",
+                    f"{told(release, check):,.6g}",
                     "holds" if check.holds else "BROKEN",
                 )
                 for check in found.checks
