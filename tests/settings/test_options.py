@@ -51,7 +51,7 @@ def test_a_function_describes_each_of_its_parameters(function):
 def test_every_argument_reaches_the_run_under_its_own_name(function, data, monkeypatch):
     reached = {}
     monkeypatch.setattr(api, "_ask", lambda **given: reached.update(given))
-    monkeypatch.setattr(api, "_release", lambda *_, **__: None)
+    monkeypatch.setattr(api, "make_release", lambda *_, **__: None)
     arguments = {name: object() for name in parameters(function)}
     function(*data, **arguments)
     assert reached == arguments
