@@ -119,6 +119,11 @@ def stage_release(
         columns = _same_places(release, frame, list(written.columns))
     back = _with_empty_rows(written, frame)
     verification = _verify(release, frame, back, columns, in_order=path is not None)
+    if verification.notes and release.parameters.get("strict"):
+        raise PromiseError(
+            "What was written would come with a warning, so with strict it is not published: "
+            f"{verification.notes[0]}"
+        )
     old = release.verification.notes
     warnings = [each for each in release.warnings if each not in old]
     warnings.extend(each for each in verification.notes if each not in warnings)

@@ -146,6 +146,27 @@ def test_mistakes_in_a_job_file_are_errors_that_name_the_place(tmp_path, text, m
         read_job(write(tmp_path, text))
 
 
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("SECRET = 1\nSECRET = 2\n", "at line 2"),
+        ("[SECRET]\n[SECRET]\n", "at line 2"),
+        ("a = {SECRET = 1, SECRET = 2}\n", "at line 1"),
+        ("a = SECRET\n", "at line 1, column 5;"),
+        ("a = 'SECRET\n", "at "),
+        ("name,age\nSECRET,3\n", "at line 1"),
+        ("a = [1,", "at the end of the document"),
+        ("a = " + "[" * 100_000, "nested too deeply"),
+    ],
+    ids=range(8),
+)
+def test_a_file_that_is_no_toml_is_not_shown(tmp_path, text, where):
+    with pytest.raises(JobError, match=where) as caught:
+        read_job(write(tmp_path, text))
+    assert "SECRET" not in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
 def test_a_job_file_that_cannot_be_opened_is_an_error(tmp_path):
     with pytest.raises(JobError, match="no job file"):
         read_job(tmp_path / "absent.toml")

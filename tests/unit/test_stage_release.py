@@ -203,6 +203,27 @@ def test_a_warning_about_spellings_is_that_of_the_file(release, tmp_path):
     assert made.write(tmp_path / "safe.parquet").warnings == made.warnings
 
 
+@pytest.mark.parametrize("ending", TARGETS)
+def test_with_strict_a_warning_that_only_the_file_deserves_is_an_error(
+    tmp_path, monkeypatch, ending
+):
+    def respell(frame):
+        cells = frame.get_column("illness").to_list()
+        cells[cells.index("flu")] = "Flu "
+        return frame.with_columns(illness=pl.Series(cells))
+
+    frame = pl.DataFrame({"sex": ["m", "f"] * 10, "illness": ["flu", "flu", "cold", "cold"] * 5})
+    made = shoal.anonymize(
+        frame, 5, quasi_identifiers="sex", sensitive="illness", privacy=MODELS[:1],
+        algorithm="mondrian", strict=True,
+    )  # fmt: skip
+    assert made.warnings == ()
+    spoil_writing(monkeypatch, respell)
+    with pytest.raises(PromiseError, match="with strict it is not published: Column 'illness'"):
+        made.write(target_of(tmp_path, ending))
+    assert list(tmp_path.iterdir()) == []
+
+
 # -- cells of a file as they are written --------------------------------------------------------
 
 

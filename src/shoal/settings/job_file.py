@@ -65,8 +65,16 @@ def read_job(path: str | PathLike[str]) -> Job:
         raise JobError(f"The job file {str(file)!r} cannot be read: {error.strerror}.") from None
     try:
         tables = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise JobError(f"The job file {str(file)!r} is not valid TOML: {error}.") from None
+    except tomllib.TOMLDecodeError as error:
+        # Not the message: it may show a key or a letter of a file that was named by mistake.
+        place = re.search(r"\(at (line \d+, column \d+|end of document)\)$", str(error))
+        where = "" if place is None else f" at {place[1].replace('end of', 'the end of the')}"
+        raise JobError(
+            f"The job file {str(file)!r} is not valid TOML{where}; look for a missing quotation "
+            "mark or bracket, or a key that is there twice."
+        ) from None
+    except RecursionError:
+        raise JobError(f"The job file {str(file)!r} is nested too deeply.") from None
     return _Reader(file).job(tables)
 
 

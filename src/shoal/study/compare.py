@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from shoal.errors import DataError, OptionError, ShoalError, did_you_mean
 from shoal.inputs import refuse_input
+from shoal.limits import limit
 from shoal.settings.request import Request, request_of
 from shoal.study.side_by_side import run_side_by_side
 from shoal.table.schema import Role
@@ -368,10 +369,18 @@ class _Ledger:
         """
         if self.path is None or not self.path.exists():
             return {}
+        most = limit("side")
         try:
-            lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
+            # A device may have no end, and a file that was named by mistake any size.
+            with self.path.open("rb") as file:
+                data = file.read(most + 1) if self.path.is_file() else None
         except OSError as error:
             raise DataError(f"{str(self.path)!r} cannot be read: {error.strerror}.") from None
+        if data is None or len(data) > most:
+            raise OptionError(
+                f"{str(self.path)!r} is no file of results; give another name for the results."
+            )
+        lines = data.decode(errors="replace").splitlines()
         known = {each.name for each in fields(Outcome)}
         outcomes: dict[str, Outcome] = {}
         n_foreign = 0
@@ -394,7 +403,7 @@ class _Ledger:
         if self.path is not None:
             refuse_input(self.path, "the results")
             try:
-                torn = self.path.exists() and self.path.read_bytes()[-1:] not in {b"", b"\n"}
+                torn = self._is_torn()
                 self.handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
                 if torn:
                     os.write(self.handle, b"\n")
@@ -403,6 +412,15 @@ class _Ledger:
                     f"{str(self.path)!r} cannot be written: {error.strerror}."
                 ) from None
         return self
+
+    def _is_torn(self) -> bool:
+        """Return whether the last line of the file was cut off."""
+        assert self.path is not None
+        if not self.path.exists() or not self.path.stat().st_size:
+            return False
+        with self.path.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read(1) != b"\n"
 
     def __exit__(self, *_: object) -> None:
         if self.handle >= 0:
