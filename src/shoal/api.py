@@ -60,6 +60,7 @@ def anonymize(
     grid: Mapping[str, Any] | str | None = None,
     scale: Mapping[str, str] | None = None,
     default_grid: bool = True,
+    unknown_values: str = "error",
     max_suppression: float = 0.0,
     missing: str = "category",
     seed: int | None = None,
@@ -88,7 +89,8 @@ def anonymize(
             comes where an id repeats or rows are there more than once.
         pseudonyms: True publishes that column, as a random number for each person; rows of one
             person can then be put together.
-        hierarchies: per column a `Taxonomy`, the path of an ARX-style CSV, or nested dict/list.
+        hierarchies: per column a `Taxonomy`, the path of an ARX-style CSV, nested dict/list, or a
+            rule such as ``{"rule": "prefix", "keep": [3, 1]}``.
         kinds: per column numeric, ordinal, categorical, flat, set, date or datetime, where the
             type of the column does not say it.
         orders: values of ordinal columns, from low to high.
@@ -106,6 +108,8 @@ def anonymize(
             without outliers ("trimmed").
         default_grid: False leaves the ends of floats, decimals and datetimes as they are where
             ``grid`` says nothing about them; otherwise they get a fine grid.
+        unknown_values: what happens to values that a hierarchy does not list: "error", or "root",
+            which puts them directly below its root.
         max_suppression: share of rows that may be left out as outliers.
         missing: "category" (missing is a value of its own), "suppress" (rows with a missing
             quasi-identifier are left out) or "error".
@@ -149,6 +153,7 @@ def anonymize(
         grid=grid,
         scale=scale,
         default_grid=default_grid,
+        unknown_values=unknown_values,
         max_suppression=max_suppression,
         missing=missing,
         seed=seed,
@@ -186,6 +191,7 @@ def refine(
     grid: Mapping[str, Any] | str | None = None,
     scale: Mapping[str, str] | None = None,
     default_grid: bool = True,
+    unknown_values: str = "error",
     missing: str = "category",
     seed: int | None = None,
     threads: int | None = None,
@@ -226,6 +232,7 @@ def refine(
         grid: as in `anonymize`.
         scale: as in `anonymize`.
         default_grid: as in `anonymize`.
+        unknown_values: as in `anonymize`.
         missing: as in `anonymize`.
         seed: makes the run reproducible; keep it secret.
         threads: how many threads may be used.
@@ -262,6 +269,7 @@ def refine(
         grid=grid,
         scale=scale,
         default_grid=default_grid,
+        unknown_values=unknown_values,
         missing=missing,
         seed=seed,
         threads=threads,
@@ -337,6 +345,7 @@ def score(
     weights: Mapping[str, float] | None = None,
     grid: Mapping[str, Any] | str | None = None,
     default_grid: bool = True,
+    unknown_values: str = "error",
     measures: str | Sequence[str] | None = None,
     measure_options: Mapping[str, Any] | None = None,
     style: Style | Mapping[str, Any] | None = None,
@@ -357,6 +366,7 @@ def score(
         weights: as in `anonymize`.
         grid: as in `anonymize`.
         default_grid: as in `anonymize`.
+        unknown_values: as in `anonymize`.
         measures: names of `shoal.measures()`; the usual ones if not given.
         measure_options: options of the measures.
         style: how the published table writes its cells, if not as usual.
@@ -372,6 +382,7 @@ def score(
         weights=weights,
         grid=grid,
         default_grid=default_grid,
+        unknown_values=unknown_values,
     )
     names = [measures] if isinstance(measures, str) else measures
     if is_frame(groups):

@@ -105,7 +105,7 @@ def test_text_that_is_not_utf8_is_named_by_its_line(attempt, refused, text_file)
 
 def test_a_folder_is_no_table(attempt, refused, tmp_path):
     (tmp_path / "folder.csv").mkdir()
-    refused(attempt(tmp_path / "folder.csv"), 2, "is a folder")
+    refused(attempt(tmp_path / "folder.csv"), 2, "no table in the folder")
 
 
 def test_an_unknown_ending_asks_for_the_format(attempt, refused, text_file):

@@ -191,6 +191,7 @@ def test_a_database_that_is_read_is_not_replaced_by_a_file(shoal_runs, folder, e
     outcome = shoal_runs(
         "anonymize",
         "sqlite:///clinic.db?table=people",
+        "--replace",
         "-o",
         "safe.csv",
         "--report",

@@ -44,7 +44,7 @@ def print_plan(job: Job) -> None:
     owned = load_table(job.input, request, outputs, no_progress, memory_check=False)
     frame = owned.frame
     schema = request.schema(owned.columns)
-    schema = infer_kinds(schema, nw.from_native(frame, eager_only=True))
+    schema = infer_kinds(schema, nw.from_native(frame, eager_only=True), request.unknown_values)
     schema = settle_grids(schema, frame, by_default=request.default_grid)
     promises = _check_promises(request, encode(frame, schema))
     need = need_of(schema, frame.height, outputs, job.input.format)

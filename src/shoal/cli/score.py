@@ -61,6 +61,7 @@ def score(
         schema_of_used(
             nw.from_native(before, eager_only=True),
             default_grid=wanted.default_grid is not False,
+            unknown_values=wanted.unknown_values or "error",
             **columns,
         ),
         measures=names,

@@ -36,6 +36,7 @@ from shoal.search.suppress import find_outliers
 from shoal.table.encode import encode
 from shoal.table.frames import DisposableTable, to_polars
 from shoal.table.grid import settle_grids
+from shoal.table.growing import notes_on_unknown
 from shoal.table.infer import infer_kinds
 from shoal.table.partition import SUPPRESSED, Partition
 from shoal.table.scale import rescaled
@@ -121,7 +122,9 @@ class LocalEngine:
             raise DataError("The table has no rows; there is nothing to anonymize.")
         check_people(frame.height, request.k)
         rng = np.random.default_rng(request.seed)
-        schema = infer_kinds(schema, nw.from_native(frame))
+        asked, schema = schema, infer_kinds(schema, nw.from_native(frame), request.unknown_values)
+        for note in notes_on_unknown(asked, schema):
+            warn(note)
         schema = settle_grids(schema, frame, by_default=request.default_grid)
         whole = encode(frame, schema)
         if isinstance(table, DisposableTable):

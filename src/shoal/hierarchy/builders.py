@@ -18,7 +18,13 @@ from shoal.errors import HierarchyError, OptionError, did_you_mean
 from shoal.hierarchy.labels import canonical_label
 from shoal.hierarchy.taxonomy import Taxonomy
 
-__all__ = ["date_hierarchy", "frequency_hierarchy", "interval_hierarchy", "prefix_hierarchy"]
+__all__ = [
+    "date_hierarchy",
+    "frequency_hierarchy",
+    "grow",
+    "interval_hierarchy",
+    "prefix_hierarchy",
+]
 
 _ROOT = "*"
 # Beyond the exponents of float64, exact arithmetic on a stray "1e999999" would not end.
@@ -29,6 +35,8 @@ def interval_hierarchy(
     values: Iterable[object],
     widths: Sequence[float | Decimal] = (5, 10, 20),
     origin: float | Decimal = 0,
+    *,
+    decimals: bool = False,
 ) -> Taxonomy:
     """Group numbers into nested intervals of growing width.
 
@@ -40,6 +48,7 @@ def interval_hierarchy(
         values: numbers, or texts of numbers.
         widths: interval widths from narrow to wide; each divides the next.
         origin: a number at which intervals of every width begin.
+        decimals: whether intervals are half-open even if every number is whole.
     """
     labels = _distinct(values)
     numbers = _decimals(labels)
@@ -50,10 +59,10 @@ def interval_hierarchy(
         raise OptionError(msg)
 
     every = [*numbers, *steps, start]
-    places = max(0, *(-_exponent(number) for number in every))
+    places = max(int(decimals), *(-_exponent(number) for number in every))
     scale = 10**places
     scaled = [_times(number, scale) for number in every]
-    if all(number % scale == 0 for number in scaled):
+    if not decimals and all(number % scale == 0 for number in scaled):
         scaled = [number // scale for number in scaled]
         places = 0
     zero, step_sizes = scaled.pop(), scaled[len(numbers) :]
@@ -70,7 +79,7 @@ def interval_hierarchy(
         return [*nodes, _ROOT]
 
     order = sorted(zip(scaled, labels, strict=False))
-    return _tree([path(label, number) for number, label in order])
+    return grow([path(label, number) for number, label in order])
 
 
 def prefix_hierarchy(
@@ -101,7 +110,7 @@ def prefix_hierarchy(
             raise OptionError(msg)
         # A level that keeps the whole code masks nothing and is the leaf itself.
         kept = [count for count in kept if count < width]
-    return _tree(
+    return grow(
         [[label, *(label[:count].ljust(width, mask) for count in kept), _ROOT] for label in labels],
         advice=f", which a mask other than {mask!r} avoids",
     )
@@ -151,7 +160,7 @@ def date_hierarchy(
     if "day" not in names and any(len(label) > len("2024-05-17") for label in labels):
         names = ("day", *names)
     makers = [_DATE_LEVELS[name] for name in names]
-    return _tree(
+    return grow(
         [[label, *(make(moment) for make in makers), _ROOT] for _, label, moment in sorted(moments)]
     )
 
@@ -197,7 +206,7 @@ def frequency_hierarchy(
             else:
                 name = _fresh(f"{{{labels[start]} … {labels[stop - 1]}}}", taken)
                 stack.append((start, stop, [name, *above]))
-    return _tree(paths)
+    return grow(paths)
 
 
 def _equal_cuts(total: Sequence[int], low: int, high: int, parts: int) -> list[int]:
@@ -222,8 +231,12 @@ def _fresh(name: str, taken: set[str]) -> str:
     return candidate
 
 
-def _tree(paths: list[list[str]], advice: str = "") -> Taxonomy:
-    """Build the tree after making sure that no value is also the label of a node above."""
+def grow(paths: list[list[str]], advice: str = "") -> Taxonomy:
+    """Return the tree of these paths after making sure that no value is also a label above.
+
+    Raises:
+        HierarchyError: one is.
+    """
     above = {label for path in paths for label in path[1:] if label != path[0]}
     clashes = sum(path[0] in above for path in paths)
     if clashes:

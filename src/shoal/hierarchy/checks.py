@@ -67,7 +67,8 @@ def require_cover(taxonomy: Taxonomy, column_name: str, labels: Iterable[str]) -
         are = "is" if missing == 1 else "are"
         msg = (
             f"The hierarchy of column {column_name!r} does not cover the data: {missing} of "
-            f"{len(distinct)} distinct values {are} no leaf of it; add them to the hierarchy, "
-            "or look for the difference with 'shoal hierarchy check'."
+            f"{len(distinct)} distinct values {are} no leaf of it; add them to the hierarchy "
+            "('shoal hierarchy check' finds the difference), put them directly below its root "
+            "with --unknown-values root, or use a rule instead of listed values."
         )
         raise HierarchyError(msg)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.hierarchy import Taxonomy
+    from shoal.hierarchy.rules import HierarchyRule
 
 __all__ = ["Guess", "guess_column"]
 
@@ -46,6 +47,8 @@ class Guess:
     kind: Kind | None = None
     order: tuple[str, ...] | None = None
     hierarchy: Taxonomy | None = None
+    rule: HierarchyRule | None = None
+    """How the hierarchy grows, where no value has to be listed for it."""
     why: str = ""
     how: str = ""
     sure: bool = True
@@ -73,15 +76,15 @@ def guess_column(column: pl.Series, role: Role | None = None) -> Guess:
     )
     if guessed not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE) or not facts.n_filled:
         return plain
-    kind, order, tree, how = _guess_kind(facts)
+    kind, order, (tree, rule), how = _guess_kind(facts)
     if guessed is Role.SENSITIVE and not facts.is_icd:
-        tree = None  # published as it is; only codes are worth offering one
-    return replace(plain, kind=kind, order=order, hierarchy=tree, how=how)
+        tree, rule = trees.NOTHING  # published as it is; only codes are worth offering one
+    return replace(plain, kind=kind, order=order, hierarchy=tree, rule=rule, how=how)
 
 
 def _guess_kind(
     facts: Facts,
-) -> tuple[Kind, tuple[str, ...] | None, Taxonomy | None, str]:
+) -> tuple[Kind, tuple[str, ...] | None, trees.Grown, str]:
     import polars as pl
 
     dtype = facts.column.dtype
@@ -91,24 +94,29 @@ def _guess_kind(
     if dtype.is_numeric() and facts.about("postcode") is None and not is_code(facts):
         return Kind.NUMERIC, None, trees.interval_tree(facts.distinct), "Published as intervals."
     if facts.scale is not None:
-        return Kind.ORDINAL, facts.scale, None, "An ordered scale, published as ranges of steps."
+        return (
+            Kind.ORDINAL,
+            facts.scale,
+            trees.NOTHING,
+            "An ordered scale, published as ranges of steps.",
+        )
     if isinstance(dtype, pl.Enum):
-        return Kind.ORDINAL, tuple(dtype.categories), None, "Ordered by its data type."
-    tree, how = _guess_tree(facts)
-    if tree is not None:
-        return Kind.CATEGORICAL, None, tree, how
+        return Kind.ORDINAL, tuple(dtype.categories), trees.NOTHING, "Ordered by its data type."
+    grown, how = _guess_tree(facts)
+    if grown.tree is not None:
+        return Kind.CATEGORICAL, None, grown, how
     return (
         Kind.FLAT,
         None,
-        None,
+        trees.NOTHING,
         ('Kept or suppressed as a whole; a hierarchy, or kind = "set", would keep more.'),
     )
 
 
-def _guess_tree(facts: Facts) -> tuple[Taxonomy | None, str]:
+def _guess_tree(facts: Facts) -> tuple[trees.Grown, str]:
     import polars as pl
 
-    tree, how = None, ""
+    tree, how = trees.NOTHING, ""
     if facts.column.dtype == pl.Boolean:
         pass
     elif facts.date_form is not None:

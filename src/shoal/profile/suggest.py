@@ -20,7 +20,7 @@ from shoal.profile.repeats import propose_person
 from shoal.profile.together import compare_columns, count_singled_out, shorten
 from shoal.settings.files import Input
 from shoal.settings.job import Job, JobColumn
-from shoal.settings.job_file import format_job
+from shoal.settings.job_file import format_job, toml_of
 from shoal.table.grid import suggest_grid
 from shoal.table.schema import Kind, Role
 
@@ -80,7 +80,7 @@ class Suggestion:
             options[guess.role.option].append(guess.name)
             if guess.role is Role.QUASI_IDENTIFIER:
                 if guess.uses_hierarchy:
-                    hierarchies[guess.name] = guess.hierarchy
+                    hierarchies[guess.name] = guess.rule or guess.hierarchy
                 elif guess.kind is not None:
                     kinds[guess.name] = guess.kind.value
                 if guess.order is not None:
@@ -121,8 +121,9 @@ class Suggestion:
     ) -> list[Path]:
         """Write the job file and its hierarchies, all or nothing; return what was written.
 
-        Hierarchies go to a folder beside the job file, ``job-hierarchies/`` for ``job.toml``.
-        They hold the distinct values of their columns: treat them like the data.
+        Hierarchies that grow by a rule are in the job file. Others go to a folder beside it,
+        ``job-hierarchies/`` for ``job.toml``, and hold the distinct values of their columns:
+        treat them like the data.
 
         Args:
             path: the job file.
@@ -160,7 +161,7 @@ class Suggestion:
         files: dict[str, Path] = {}
         taken: set[str] = set()
         for guess in self.columns:
-            if guess.hierarchy is None:
+            if guess.hierarchy is None or guess.rule is not None:
                 continue
             stem = re.sub(r"[^\w.-]+", "_", guess.name[:80]).strip("._") or "column"
             name, number = stem, 2
@@ -183,7 +184,7 @@ class Suggestion:
             columns[guess.name] = JobColumn(
                 role=guess.role,
                 kind=guess.kind if is_quasi else None,
-                hierarchy=file if guess.uses_hierarchy else None,
+                hierarchy=(guess.rule or file) if guess.uses_hierarchy else None,
                 order=guess.order if is_quasi else None,
                 grid=self.grids[guess.name] if self._on(guess) else None,
             )
@@ -233,8 +234,12 @@ class Suggestion:
             )
         if guess.role is Role.QUASI_IDENTIFIER and guess.how:
             lines.append(guess.how)
-        if file is not None and not guess.uses_hierarchy:
+        shown = ""
+        if guess.rule is not None:
+            shown = toml_of(guess.rule.to_dict(), "hierarchy")
+        elif file is not None:
             shown = _toml_text(f"{file.parent.name}/{file.name}")
+        if shown and not guess.uses_hierarchy:
             lines.append(
                 f"For fixed steps instead, replace the kind by: hierarchy = {shown}"
                 if guess.role is Role.QUASI_IDENTIFIER

@@ -145,7 +145,14 @@ def shorten(guesses: Sequence[Guess]) -> list[Guess]:
 
 def _left_out(guess: Guess, why: str) -> Guess:
     return replace(
-        guess, role=Role.DROP, why=f"{why}.", sure=False, kind=None, order=None, hierarchy=None
+        guess,
+        role=Role.DROP,
+        why=f"{why}.",
+        sure=False,
+        kind=None,
+        order=None,
+        hierarchy=None,
+        rule=None,
     )
 
 

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from shoal.errors import HierarchyError
-from shoal.hierarchy import (
-    Taxonomy,
-    canonical_label,
-    date_hierarchy,
-    frequency_hierarchy,
-    interval_hierarchy,
-    prefix_hierarchy,
-)
+from shoal.hierarchy import Taxonomy, canonical_label, frequency_hierarchy
+from shoal.hierarchy.rules import HierarchyRule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import polars as pl
 
 __all__ = [
+    "NOTHING",
+    "Grown",
     "date_text_tree",
     "date_tree",
     "frequency_tree",
@@ -31,6 +25,16 @@ __all__ = [
 
 MOST_LEAVES = 5_000
 """A longer file helps nobody who has to read it."""
+
+
+class Grown(NamedTuple):
+    """A hierarchy, and the rule by which it grows; None where values have to be listed."""
+
+    tree: Taxonomy | None
+    rule: HierarchyRule | None
+
+
+NOTHING = Grown(None, None)
 
 
 def nice_width(low: float, high: float, parts: int = 16) -> float:
@@ -49,48 +53,47 @@ def nice_width(low: float, high: float, parts: int = 16) -> float:
     return step * 10**exponent if exponent >= 0 else float(f"{step}e{exponent}")
 
 
-def interval_tree(values: pl.Series) -> Taxonomy | None:
+def interval_tree(values: pl.Series) -> Grown:
     """Return nested intervals of a round width; None where there is nothing to nest."""
     low, high = values.min(), values.max()
     if low is None or high is None or len(values) > MOST_LEAVES:
-        return None
+        return NOTHING
     width = nice_width(float(low), float(high))  # type: ignore[arg-type]  # of a numeric column
     if values.dtype.is_integer():
         width = max(width, 2)
     # From text: 3 * 0.1 is not 0.3 in binary, and each width must divide the next.
-    widths = [width, float(f"{2 * width:.12g}"), float(f"{4 * width:.12g}")]
-    return _built(lambda: interval_hierarchy(values.to_list(), widths=widths))
+    widths = [float(f"{times * width:.12g}") for times in (1, 2, 4)]
+    plain = [int(each) if each.is_integer() else each for each in widths]
+    return _grown(values, {"rule": "intervals", "widths": plain})
 
 
-def prefix_tree(values: pl.Series, keep: tuple[int, ...] | None = None) -> Taxonomy | None:
+def prefix_tree(values: pl.Series, keep: tuple[int, ...] | None = None) -> Grown:
     """Return codes masked from the right."""
     labels = [canonical_label(value) for value in values.to_list()]
-    if len(labels) > MOST_LEAVES:
-        return None
-    return _built(lambda: prefix_hierarchy(labels, keep=keep))
+    if not labels or len(labels) > MOST_LEAVES:
+        return NOTHING
+    length = max(map(len, labels))
+    kept = [count for count in keep or range(length - 1, 0, -1) if count < length]
+    if not kept:
+        return NOTHING
+    return _grown(values, {"rule": "prefix", "keep": kept, "length": length})
 
 
-def date_tree(values: pl.Series) -> Taxonomy | None:
+def date_tree(values: pl.Series) -> Grown:
     """Return day → month → year → decade."""
     if len(values) > MOST_LEAVES:
-        return None
-    return _built(lambda: date_hierarchy(values.to_list()))
+        return NOTHING
+    return _grown(values, {"rule": "dates", "levels": ["month", "year", "decade"]})
 
 
-def date_text_tree(values: pl.Series, form: str) -> Taxonomy | None:
+def date_text_tree(values: pl.Series, form: str) -> Grown:
     """Return day → month → year → decade for dates that are written in another form than ISO."""
     if len(values) > MOST_LEAVES:
-        return None
-    days = values.str.to_datetime(form) if "%H" in form else values.str.to_date(form)
-    order = days.arg_sort()
-    paths = [
-        (label, f"{day.year:04d}-{day.month:02d}", f"{day.year:04d}", f"{day.year // 10}0s", "*")
-        for label, day in zip(values[order].to_list(), days[order].to_list(), strict=True)
-    ]
-    return _built(lambda: Taxonomy.from_paths(paths))
+        return NOTHING
+    return _grown(values, {"rule": "dates", "levels": ["month", "year", "decade"], "form": form})
 
 
-def frequency_tree(column: pl.Series, fanout: int = 4) -> Taxonomy | None:
+def frequency_tree(column: pl.Series, fanout: int = 4) -> Grown:
     """Return parts of about equal frequency, frequent values first, ties by label."""
     import polars as pl
 
@@ -98,13 +101,17 @@ def frequency_tree(column: pl.Series, fanout: int = 4) -> Taxonomy | None:
     counts = counts.sort(["n rows", column.name], descending=[True, False])
     labels, rows = counts.get_column(column.name).to_list(), counts.get_column("n rows").to_list()
     if not 2 < len(labels) <= MOST_LEAVES:
-        return None
-    return _built(lambda: frequency_hierarchy(labels, rows, fanout=fanout))
-
-
-def _built(build: Callable[[], Taxonomy]) -> Taxonomy | None:
-    """Return the hierarchy, or None where the values do not allow one."""
+        return NOTHING
     try:
-        return build()
+        return Grown(frequency_hierarchy(labels, rows, fanout=fanout), None)
     except HierarchyError:
-        return None
+        return NOTHING
+
+
+def _grown(values: pl.Series, given: dict[str, object]) -> Grown:
+    """Return a rule and its tree, or nothing where the values do not allow one."""
+    rule = HierarchyRule.of(given)
+    try:
+        return Grown(rule.build(values.to_list(), decimals=values.dtype.is_float()), rule)
+    except HierarchyError:
+        return NOTHING

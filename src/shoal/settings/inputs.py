@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
@@ -36,7 +37,7 @@ def note_hierarchies(job: Job) -> None:
     from shoal.inputs import note_input
 
     for column in job.columns.values():
-        if column.hierarchy is not None:
+        if isinstance(column.hierarchy, Path):
             note_input(column.hierarchy, "the hierarchy file")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, did_you_mean
+from shoal.hierarchy.rules import HierarchyRule, as_rule
 from shoal.settings.files import INPUT_OPTIONS, Input, Output
 from shoal.settings.request import COLUMN_OPTIONS, OPTIONS, Request
 from shoal.table.grid import parse_grid
@@ -39,7 +40,7 @@ class JobColumn:
     Attributes:
         role: what happens to the column; a job file has to say it.
         kind: how it is generalised; None is inferred from the data.
-        hierarchy: the file of its hierarchy.
+        hierarchy: the file of its hierarchy, or the rule by which it grows.
         weight: how much a loss in it counts.
         order: its values from low to high, when it is ordinal.
         grid: the step that its intervals are widened to: a number or a word.
@@ -48,7 +49,7 @@ class JobColumn:
 
     role: Role | None = None
     kind: Kind | None = None
-    hierarchy: Path | None = None
+    hierarchy: Path | HierarchyRule | None = None
     weight: float = 1.0
     order: tuple[str, ...] | None = None
     grid: str | float | None = None
@@ -65,7 +66,7 @@ class JobColumn:
         read: dict[str, Callable[[Any], Any]] = {
             "role": lambda text: parse_role(text, column="of a job"),
             "kind": lambda text: parse_kind(text, column="of a job"),
-            "hierarchy": Path,
+            "hierarchy": lambda given: as_rule(given) or Path(given),
             "order": tuple,
         }
         for name, convert in read.items():

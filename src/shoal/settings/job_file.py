@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import date, datetime, time
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, JobError, OptionError, RoleError, did_you_mean
+from shoal.hierarchy.rules import HierarchyRule
 from shoal.inputs import refuse_input
 from shoal.limits import read_side_file
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
@@ -23,7 +24,7 @@ from shoal.table.schema import Role, parse_kind, parse_role
 if TYPE_CHECKING:
     from shoal.settings.options import Option
 
-__all__ = ["format_job", "read_job", "write_job"]
+__all__ = ["format_job", "read_job", "toml_of", "write_job"]
 
 _TYPES = {
     "bool": "a truth value",
@@ -85,7 +86,8 @@ class _Reader:
     file: Path
 
     def job(self, tables: dict[str, Any]) -> Job:
-        self.known(tables, [*JOB_OPTIONS, "missing_values", "input", "output", "columns"], "")
+        sections = ["missing_values", "input", "output", "columns", "hierarchies"]
+        self.known(tables, [*JOB_OPTIONS, *sections], "")
         files = {
             name: self.rows(self.table(tables, name), table, name)
             for name, table in (("input", INPUT_OPTIONS), ("output", OUTPUT_OPTIONS))
@@ -94,14 +96,28 @@ class _Reader:
             input=Input(**files["input"]),
             output=Output(**files["output"]),
             missing_values=self.texts(tables, "missing_values"),
-            columns={
-                name: self.column(column, f"columns.{name}")
-                for name, column in self.table(tables, "columns").items()
-            },
+            columns=self.columns(tables),
             **{
                 name: self.value(tables, row) for name, row in JOB_OPTIONS.items() if name in tables
             },
         )
+
+    def columns(self, tables: dict[str, Any]) -> dict[str, JobColumn]:
+        """Return the columns, with the hierarchies of ``[hierarchies]``, which say the same."""
+        found = {
+            name: self.column(column, f"columns.{name}")
+            for name, column in self.table(tables, "columns").items()
+        }
+        for name, value in self.table(tables, "hierarchies").items():
+            place = f"hierarchies.{name}"
+            column = found.get(name, JobColumn())
+            if column.hierarchy is not None:
+                raise JobError(
+                    f"Column {name!r} has a hierarchy in {self.at(place)} and one in "
+                    f"[columns.{name}]; keep one of them."
+                )
+            found[name] = replace(column, hierarchy=self.hierarchy(value, place))
+        return found
 
     def rows(
         self, table: dict[str, Any], options: Mapping[str, Option], place: str
@@ -155,7 +171,6 @@ class _Reader:
             )
             raise JobError(message)
         kind = self.text(table, "kind", place)
-        hierarchy = self.text(table, "hierarchy", place)
         try:
             parsed_role = parse_role(role, column=name)
             parsed_kind = None if kind is None else parse_kind(kind, column=name)
@@ -165,12 +180,26 @@ class _Reader:
         return JobColumn(
             role=parsed_role,
             kind=parsed_kind,
-            hierarchy=None if hierarchy is None else self.file.parent / hierarchy,
+            hierarchy=self.hierarchy(table.get("hierarchy"), f"{place}.hierarchy"),
             weight=1.0 if weight is None else weight,
             order=self.order(table, place),
             grid=self.grid(table, name, place),
             scale=self.scale(table, name, place),
         )
+
+    def hierarchy(self, value: object, place: str) -> Path | HierarchyRule | None:
+        if value is None:
+            return None
+        if isinstance(value, str):
+            return self.file.parent / value
+        if not isinstance(value, dict) or "rule" not in value:
+            raise self.wrong(
+                place, "the name of a file or a rule, as in {rule = 'prefix', keep = [3, 1]}", value
+            )
+        try:
+            return HierarchyRule.of(value)
+        except OptionError as error:
+            raise JobError(f"In {self.at(place)}: {error}") from None
 
     def scale(self, table: dict[str, Any], name: str, place: str) -> str | None:
         value = self.text(table, "scale", place)
@@ -326,7 +355,7 @@ def _job_lines(
         values = {
             "role": None if column.role is None else column.role.value,
             "kind": None if column.kind is None else column.kind.value,
-            "hierarchy": None if column.hierarchy is None else _relative(column.hierarchy, folder),
+            "hierarchy": _hierarchy(column.hierarchy, folder),
             "weight": None if column.weight == 1.0 else column.weight,
             "order": column.order,
             "grid": column.grid,
@@ -348,7 +377,7 @@ def _pairs(values: Mapping[str, Any], place: str, comments: dict[str, str]) -> I
     for key, value in values.items():
         if value is not None:
             yield from _comment(comments.get(_join(place, key)))
-            yield f"{_key(key)} = {_toml(value, _join(place, key))}"
+            yield f"{_key(key)} = {toml_of(value, _join(place, key))}"
 
 
 def _comment(text: str | None) -> Iterator[str]:
@@ -360,6 +389,14 @@ def _is_no_file(path: str) -> bool:
     from shoal.io import is_database
 
     return path == "-" or is_database(path)
+
+
+def _hierarchy(
+    given: Path | HierarchyRule | None, folder: str | PathLike[str] | None
+) -> str | dict[str, Any] | None:
+    if isinstance(given, HierarchyRule):
+        return given.to_dict()
+    return None if given is None else _relative(given, folder)
 
 
 def _files(path: str | tuple[str, ...], folder: str | PathLike[str] | None) -> str | list[str]:
@@ -390,7 +427,12 @@ def _string(text: str) -> str:
     return f'"{escaped}"'
 
 
-def _toml(value: object, place: str) -> str:
+def toml_of(value: object, place: str) -> str:
+    """Return a value as a job file writes it.
+
+    Raises:
+        JobError: TOML has no such values.
+    """
     match value:
         case bool():
             return "true" if value else "false"
@@ -401,9 +443,9 @@ def _toml(value: object, place: str) -> str:
         case datetime() | date() | time():
             return value.isoformat()
         case list() | tuple():
-            return "[" + ", ".join(_toml(each, place) for each in value) + "]"
+            return "[" + ", ".join(toml_of(each, place) for each in value) + "]"
         case Mapping():
-            pairs = (f"{_key(k)} = {_toml(v, _join(place, k))}" for k, v in value.items())
+            pairs = (f"{_key(k)} = {toml_of(v, _join(place, k))}" for k, v in value.items())
             return "{" + ", ".join(pairs) + "}"
         case _:
             message = f"{place} is of type {type(value).__name__}, which a job file cannot hold."

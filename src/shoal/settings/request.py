@@ -30,6 +30,7 @@ from shoal.settings.options import (
     whole,
 )
 from shoal.settings.reads import read_models, read_names, read_one_name, read_style
+from shoal.table.growing import UNKNOWN
 from shoal.table.schema import Kind, Role
 
 if TYPE_CHECKING:
@@ -186,6 +187,19 @@ class Request:
         functions=_BOTH,
         detail="scale",
         flag=_detail("scale", "SCALE", "born=rank"),
+    )
+    unknown_values: str = option(
+        default="error",
+        check=one_of(*UNKNOWN),
+        help="Values that a hierarchy does not list: error, or root, directly below its root.",
+        certificate=True,
+        functions=_BOTH,
+        flag=Flag(
+            names=("--unknown-values",),
+            on=(*_TABLE_COMMANDS, "score"),
+            panel="Columns",
+            metavar="CHOICE",
+        ),
     )
     default_grid: bool = option(
         default=True,

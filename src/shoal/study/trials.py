@@ -306,7 +306,7 @@ def _adding_tree(start: Trial, attribute: Attribute) -> Trial | None:
         return None
     texts = column.drop_nulls().cast(pl.String)
     coded = looks_like_code(texts.unique())
-    tree = prefix_tree(texts.unique().sort()) if coded else frequency_tree(texts)
+    tree, _ = prefix_tree(texts.unique().sort()) if coded else frequency_tree(texts)
     if tree is None or tree.tree_height < 2:
         return None
     how = "by its first characters" if coded else "by frequency"

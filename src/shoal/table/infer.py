@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import DataError, OptionError
 from shoal.table.frames import to_polars
 from shoal.table.grid import settle_grids
+from shoal.table.growing import grow_hierarchies
 from shoal.table.schema import Column, Kind, Names, Role, Schema, build_schema
 
 if TYPE_CHECKING:
@@ -26,12 +27,14 @@ def schema_of_used(
     quasi_identifiers: Names,
     sensitive: Names = (),
     default_grid: bool = True,
+    unknown_values: str = "error",
     **details: Any,
 ) -> Schema:
     """Return the schema of a table of which only these columns matter; the others are dropped.
 
     ``details`` are hierarchies, kinds, orders, weights and grids, as for `build_schema`;
-    ``default_grid`` is whether columns may get a grid that nobody asked for.
+    ``default_grid`` is whether columns may get a grid that nobody asked for, ``unknown_values``
+    what happens to values that a hierarchy does not list.
 
     Raises:
         RoleError: a column does not exist or has both roles.
@@ -45,16 +48,16 @@ def schema_of_used(
     schema = build_schema(
         frame.columns, quasi_identifiers=keys, sensitive=private, drop=rest, **details
     )
-    schema = infer_kinds(schema, frame)
+    schema = infer_kinds(schema, frame, unknown_values)
     return settle_grids(schema, to_polars(frame.to_native()), by_default=default_grid)
 
 
-def infer_kinds(schema: Schema, frame: nw.DataFrame[Any]) -> Schema:
+def infer_kinds(schema: Schema, frame: nw.DataFrame[Any], unknown_values: str = "error") -> Schema:
     """Return the schema with a kind for every quasi-identifier, and an order for ordinal ones.
 
     Numbers and decimals become numeric, dates ``date``, datetimes ``datetime``, values of an
     ordered data type ordinal, everything else flat. A kind the user gave stays, after a check
-    that the data can carry it.
+    that the data can carry it. Rules of hierarchies grow to trees over the data.
 
     Raises:
         DataError: a quasi-identifier is nested, binary or of mixed types.
@@ -67,7 +70,7 @@ def infer_kinds(schema: Schema, frame: nw.DataFrame[Any]) -> Schema:
         else column
         for column in schema.columns
     )
-    return replace(schema, columns=columns)
+    return grow_hierarchies(replace(schema, columns=columns), frame, unknown_values)
 
 
 def _with_kind(column: Column, dtype: DType, frame: nw.DataFrame[Any]) -> Column:

@@ -6,17 +6,18 @@ column is how a name or a diagnosis slips into a release.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, RoleError, did_you_mean
+from shoal.table.details import check_order, check_weight
 from shoal.table.roles import Kind, Role, parse_kind, parse_role
 
 if TYPE_CHECKING:
     from shoal.hierarchy import Taxonomy
+    from shoal.hierarchy.rules import HierarchyRule
     from shoal.table.grid import Grid
 
 __all__ = [
@@ -56,6 +57,8 @@ class Column:
     role: Role
     kind: Kind | None = None
     hierarchy: Taxonomy | None = None
+    rule: HierarchyRule | None = None
+    """How its hierarchy grows from the values, which are not known yet (`shoal.table.growing`)."""
     weight: float = 1.0
     order: tuple[str, ...] | None = None
     grid: Grid | None = None
@@ -163,8 +166,9 @@ def build_schema(  # noqa: PLR0913 - one named argument for every role and detai
         insensitive: columns kept as they are.
         drop: columns removed on request.
         person: the column that says whose row it is, where a person may have several.
-        hierarchies: a Taxonomy, the path of an ARX-style CSV, or a nested dict/list per column;
-            it makes the column categorical whatever its data type.
+        hierarchies: a Taxonomy, the path of an ARX-style CSV, a nested dict/list or a rule such
+            as ``{"rule": "prefix", "keep": [3, 1]}`` per column; it makes the column categorical
+            whatever its data type.
         kinds: a kind per column; columns without one are inferred from the data later.
         orders: the values of ordinal columns, from low to high.
         weights: how much a loss in a column counts; 1 unless given.
@@ -327,6 +331,7 @@ def _quasi_identifier(
 ) -> Column:
     parsed = None if kind is None else parse_kind(kind, column=name)
     taxonomy: Taxonomy | None = None
+    rule: HierarchyRule | None = None
     if hierarchy is not None:
         if order is not None:
             message = f"Column {name!r} is given both a hierarchy and an order; keep one of them."
@@ -338,8 +343,10 @@ def _quasi_identifier(
             )
             raise OptionError(message)
         from shoal.hierarchy import load_hierarchy
+        from shoal.hierarchy.rules import as_rule
 
-        parsed, taxonomy = Kind.CATEGORICAL, load_hierarchy(hierarchy)
+        parsed, rule = Kind.CATEGORICAL, as_rule(hierarchy)
+        taxonomy = load_hierarchy(hierarchy) if rule is None else None
     elif parsed is Kind.CATEGORICAL:
         message = (
             f"Column {name!r} is of kind 'categorical' but has no hierarchy; give it one with "
@@ -359,38 +366,10 @@ def _quasi_identifier(
         role=Role.QUASI_IDENTIFIER,
         kind=parsed,
         hierarchy=taxonomy,
-        weight=_check_weight(name, weight),
-        order=None if order is None else _check_order(name, order),
+        rule=rule,
+        weight=check_weight(name, weight),
+        order=None if order is None else check_order(name, order),
     )
-
-
-def _check_weight(name: str, weight: float) -> float:
-    try:
-        number = math.nan if isinstance(weight, bool) else float(weight)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not (math.isfinite(number) and number > 0):
-        message = (
-            f"The weight of column {name!r} must be a finite number above 0, not {weight!r}; "
-            "to leave the column out of the release, drop it."
-        )
-        raise OptionError(message)
-    return number
-
-
-def _check_order(name: str, order: Sequence[object]) -> tuple[str, ...]:
-    from shoal.hierarchy.labels import canonical_label
-
-    if isinstance(order, str) or not isinstance(order, Iterable):
-        message = f"The order of column {name!r} must be a list of its values from low to high."
-        raise OptionError(message)
-    labels = tuple(canonical_label(value) for value in order)
-    if not labels:
-        message = f"The order of column {name!r} is empty; list its values from low to high."
-        raise OptionError(message)
-    if len(set(labels)) < len(labels):
-        raise OptionError(f"The order of column {name!r} lists a value more than once.")
-    return labels
 
 
 def _quote(names: Sequence[str]) -> str:

@@ -1,0 +1,199 @@
+"""Hierarchies as rules: how a tree grows, without a value of the data in the rule.
+
+A rule can be written into a job file and kept under version control, and covers values that come
+next week. Labels above the leaves depend on single values and on the rule alone, never on which
+other values there are.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, cast
+
+from shoal.errors import HierarchyError, OptionError, did_you_mean
+from shoal.hierarchy.builders import date_hierarchy, grow, interval_hierarchy
+from shoal.hierarchy.labels import canonical_label
+from shoal.hierarchy.taxonomy import Taxonomy
+
+__all__ = ["RULES", "HierarchyRule", "as_rule"]
+
+_ROOT = "*"
+RULES: dict[str, dict[str, Any]] = {
+    "prefix": {"keep": None, "length": None, "mask": "*"},
+    "intervals": {"widths": (5, 10, 20), "origin": 0},
+    "dates": {"levels": ("month", "year", "decade"), "form": None},
+    "grid": {"step": None, "factor": 10, "levels": 3},
+}
+"""The rules, and the options of each with what holds unless they are given; None is nothing."""
+
+_NEEDED = {"prefix": "keep", "grid": "step"}
+
+
+@dataclass(frozen=True)
+class HierarchyRule:
+    """How the hierarchy of a column grows from its values.
+
+    Attributes:
+        name: ``prefix`` masks codes from the right, ``intervals`` nests intervals of growing
+            width, ``dates`` goes to months and years, ``grid`` nests cells that are a factor
+            wider from level to level.
+        options: what was given, by name; lists are tuples.
+    """
+
+    name: str
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check the rule, with values that no table holds.
+
+        Raises:
+            OptionError: there is no such rule or option, or a value is out of range.
+        """
+        if self.name not in RULES:
+            hint = did_you_mean(str(self.name), RULES)
+            known = ", ".join(RULES)
+            raise OptionError(
+                f"A hierarchy's rule must be one of {known}, got {self.name!r}.{hint}"
+            )
+        known_options = RULES[self.name]
+        for option, _ in self.options:
+            if option not in known_options:
+                hint = did_you_mean(option, known_options)
+                raise OptionError(
+                    f"The rule {self.name!r} takes {', '.join(known_options)}, got {option!r}."
+                    f"{hint}"
+                )
+        needed = _NEEDED.get(self.name)
+        if needed is not None and self._option(needed) is None:
+            raise OptionError(f"The rule {self.name!r} needs {needed}; see docs/hierarchies.md.")
+        self.build(
+            ["2024-05-17" if self.name == "dates" and not self._option("form") else "1"], trial=True
+        )
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> HierarchyRule:
+        """Return the rule that a table of a job file or a dictionary says."""
+        name = given.get("rule")
+        options = {
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in given.items()
+            if key != "rule"
+        }
+        return cls(cast("str", name), tuple(sorted(options.items())))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rule as a job file writes it."""
+        plain = {
+            key: list(value) if isinstance(value, tuple) else value for key, value in self.options
+        }
+        return {"rule": self.name, **plain}
+
+    def build(
+        self, values: Iterable[object], *, decimals: bool = False, trial: bool = False
+    ) -> Taxonomy:
+        """Return the tree over these values.
+
+        Args:
+            values: distinct values of a column.
+            decimals: whether the column is one of numbers with decimals, whatever these are.
+            trial: whether only the options matter.
+
+        Raises:
+            HierarchyError: the values do not fit the rule; the message shows none of them.
+            OptionError: an option is out of range.
+        """
+        match self.name:
+            case "prefix":
+                return self._prefixes(values)
+            case "dates":
+                return self._dates(values, trial=trial)
+            case "grid":
+                return interval_hierarchy(values, self._cells(), decimals=decimals)
+        return interval_hierarchy(
+            values, self._option("widths"), self._option("origin"), decimals=decimals
+        )
+
+    def _option(self, name: str) -> Any:
+        return dict(self.options).get(name, RULES[self.name][name])
+
+    def _prefixes(self, values: Iterable[object]) -> Taxonomy:
+        keep, length, mask = (self._option(name) for name in ("keep", "length", "mask"))
+        kept = (keep,) if _is_whole(keep) else keep
+        whole = isinstance(kept, tuple) and bool(kept) and all(map(_is_whole, kept))
+        if not whole or min(kept) < 1 or any(b >= a for a, b in pairwise(kept)):
+            raise OptionError(f"keep must be whole numbers that fall, as in [3, 1], got {keep!r}.")
+        if length is not None and (not _is_whole(length) or length <= max(kept)):
+            raise OptionError(f"length must be a whole number above those of keep, got {length!r}.")
+        if not isinstance(mask, str) or len(mask) != 1 or not mask.strip():
+            raise OptionError(f"mask must be one visible character such as '*', got {mask!r}.")
+
+        def masked(label: str, count: int) -> str:
+            start = label[:count]
+            return start + mask if length is None else start.ljust(length, mask)
+
+        labels = sorted(dict.fromkeys(map(canonical_label, values)))
+        paths = [[label, *(masked(label, count) for count in kept), _ROOT] for label in labels]
+        return grow(paths, advice=f", which a mask other than {mask!r} avoids")
+
+    def _dates(self, values: Iterable[object], *, trial: bool) -> Taxonomy:
+        levels, form = self._option("levels"), self._option("form")
+        if form is None:
+            return date_hierarchy(values, levels)
+        if not isinstance(form, str) or "%" not in form:
+            raise OptionError(
+                f"form must say how dates are written, as in '%d.%m.%Y', got {form!r}."
+            )
+        labels = list(dict.fromkeys(map(canonical_label, values)))
+        if trial:
+            date_hierarchy(["2024-05-17"], levels)
+            return Taxonomy.flat(["1"])
+        days = {}
+        for label in labels:
+            try:
+                days[label] = dt.datetime.strptime(label, form)  # noqa: DTZ007 - of a day
+            except ValueError:
+                continue
+        if len(days) < len(labels):
+            raise HierarchyError(
+                f"{len(labels) - len(days)} of {len(labels)} values are no dates of the form "
+                f"{form!r}; make them missing, or change the rule."
+            )
+        # Two ways to write one day are two leaves below the same month.
+        tree = date_hierarchy([day.date() for day in days.values()], levels)
+        above = {path[0]: list(path[1:]) for path in tree.to_paths()}
+        order = sorted(days, key=lambda label: (days[label], label))
+        return grow([[label, *above[days[label].date().isoformat()]] for label in order])
+
+    def _cells(self) -> list[Any]:
+        step, factor, levels = (self._option(name) for name in ("step", "factor", "levels"))
+        if not _is_whole(factor) or factor < 2:
+            raise OptionError(f"factor must be a whole number of at least 2, got {factor!r}.")
+        if not _is_whole(levels) or not 1 <= levels <= 20:
+            raise OptionError(f"levels must be a whole number from 1 to 20, got {levels!r}.")
+        from decimal import Decimal, InvalidOperation
+
+        try:
+            width = Decimal(str(step))
+        except InvalidOperation:
+            raise OptionError(f"step must be a number above 0, got {step!r}.") from None
+        return [width * factor**level for level in range(levels)]
+
+
+def as_rule(given: object) -> HierarchyRule | None:
+    """Return the rule that a user meant; None if it is a hierarchy of another form.
+
+    Raises:
+        OptionError: it is a rule, and wrong.
+    """
+    if isinstance(given, HierarchyRule):
+        return given
+    if isinstance(given, Mapping) and isinstance(given.get("rule"), str):
+        return HierarchyRule.of(given)
+    return None
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
