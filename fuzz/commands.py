@@ -37,12 +37,22 @@ if TYPE_CHECKING:
 PLANTED = [token(random.Random(f"commands {number}"), 12) for number in range(30)]
 STATUSES = {0, 1, 2, 130, 143}
 ROLES = ["--qi", "age,zip,sex", "--sensitive", "illness", "--drop", "name,note"]
-OUTPUTS = ("-o", "--output", "--certificate", "--report", "--out", "--save")
+OUTPUTS = ("-o", "--output", "--certificate", "--report", "--out", "--save", "--log")
 TEMPLATES: tuple[list[str], ...] = (
     ["anonymize", "data.csv", "-o", "safe.csv", "--k", "3", *ROLES, "--algorithm", "mondrian"],
     ["anonymize", "data.parquet", "-o", "safe.parquet", "-k", "2", *ROLES, "--algorithm", "kaca"],
     ["anonymize", "data.csv", "-o", "safe.xlsx", "--job", "job.toml", "--certificate", "c.json"],
-    ["anonymize", "data.csv", "-o", "old.csv", "--job", "job.toml", "--report", "r.html"],
+    [
+        "anonymize",
+        "data.csv",
+        "-o",
+        "old.csv",
+        "--replace",
+        "--job",
+        "job.toml",
+        "--report",
+        "r.html",
+    ],
     ["anonymize", "data.csv", "-o", "-", "--job", "job.toml", "--quiet"],
     ["anonymize", "data.csv", "--dry-run", "--k", "3", *ROLES, "--algorithm", "hilbert"],
     [
@@ -151,7 +161,8 @@ FLAGS = (
     "--t-distance", "--alpha", "--privacy-column", "--max-suppression", "--algorithm",
     "--algorithm-option", "--measure", "--measure-option", "--seed", "--threads", "--block-rows",
     "--effort", "--refine", "--bound", "--missing", "--missing-values", "--delimiter", "--format",
-    "--output-format", "--if-exists", "--numeric-output", "--certificate", "--report",
+    "--output-format", "--if-exists", "--replace", "--json", "--log", "--encoding",
+    "--no-header", "--decimal", "--unknown-values", "--numeric-output", "--certificate", "--report",
     "--explanation", "--sampling-fraction", "--no-shuffle", "--dry-run", "--no-memory-check",
     "--quiet", "-q", "--debug", "--job", "-o", "--output", "--force", "--yes", "--rows",
     "--algorithms", "--measures", "--list-missing", "--data", "--column", "--groups", "--nonsense",

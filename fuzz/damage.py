@@ -82,14 +82,24 @@ def _command(rng: random.Random, kind: str, name: str) -> list[str]:
             (
                 ["hierarchy", "check", name],
                 ["hierarchy", "check", name, "--data", "data.csv", "--column", "zip"],
-                ["anonymize", "data.csv", "-o", "x.csv", "--k", "2", *ROLES, "--algorithm",
+                ["anonymize", "data.csv", "-o", "x.csv", "--replace", "--k", "2", *ROLES, "--algorithm",
                  "mondrian", "--hierarchy", f"zip={name}"],
             )
         )  # fmt: skip
     if kind == "job.toml":
-        return ["anonymize", "data.csv", "-o", "x.csv", "--job", name, "--algorithm", "mondrian"]
+        return [
+            "anonymize",
+            "data.csv",
+            "-o",
+            "x.csv",
+            "--replace",
+            "--job",
+            name,
+            "--algorithm",
+            "mondrian",
+        ]
     if kind == "why.json":
-        return ["anonymize", "data.csv", "-o", "x.csv", "--k", "2", *ROLES, "--algorithm",
+        return ["anonymize", "data.csv", "-o", "x.csv", "--replace", "--k", "2", *ROLES, "--algorithm",
                 "mondrian", "--report", "r.html", "--explanation", name]  # fmt: skip
     if kind == "certificate.json":
         return ["verify", "data.csv", "--k", "2", "--qi", "age", "--certificate", name]
@@ -100,7 +110,18 @@ def _command(rng: random.Random, kind: str, name: str) -> list[str]:
             ["verify", source, "--k", "2", "--qi", "zip", "--sensitive", "ill", "--alpha", "0.9"],
             ["anonymize", source, "--dry-run", "--k", "2", *ROLES],
             ["init", source, "--yes", "-o", "new.toml"],
-            ["anonymize", source, "-o", "x.csv", "--k", "2", *ROLES, "--algorithm", "mondrian"],
+            [
+                "anonymize",
+                source,
+                "-o",
+                "x.csv",
+                "--replace",
+                "--k",
+                "2",
+                *ROLES,
+                "--algorithm",
+                "mondrian",
+            ],
             ["hierarchy", "build", source, "--column", "zip", "-o", "new.csv"],
         )
     )

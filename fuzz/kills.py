@@ -132,6 +132,7 @@ def _words(name: str) -> list[str]:
     return [
         *(sys.executable, "-m", "shoal", "anonymize", "data.csv", "-o", name, "--k", "4"),
         *(*ROLES, "--algorithm", "mondrian", "--seed", "3", "--certificate", "c.json", "--quiet"),
+        "--replace",
     ]
 
 

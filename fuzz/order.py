@@ -101,7 +101,8 @@ def _release(case: Case, place: Path) -> Any:
     name = f"out.{case.format}"
     address = f"sqlite:///{name}?table=safe" if case.format == "db" else name
     words = ["anonymize", "in.parquet", "-o", address, "--job", "job.toml", "--quiet"]
-    ran = run_command([*words, "--certificate", "c.json", "--report", "r.html"], place)
+    words += ["--replace", "--certificate", "c.json", "--report", "r.html"]
+    ran = run_command(words, place)
     if ran.status in (1, 2):
         return ran.err.decode()
     if ran.status:

@@ -132,6 +132,7 @@ def _from_file_to_file(case: Case, folder: Path) -> Outcome:
     address = f"sqlite:///{target.name}?table=safe" if case.format == "db" else target.name
     words = ["anonymize", name, "-o", address, "--job", "job.toml"]
     words += ["--numeric-output", case.style, "--certificate", "certificate.json"]
+    words += ["--replace"]
     if rng.random() < 0.15:
         words += ["--report", "report.html"]
     if rng.random() < 0.5:

@@ -84,7 +84,7 @@ def test_flags_and_job_keys_of_the_search_reach_the_certificate(shoal_runs, tabl
     certificate = tmp_path / "safe.json"
     arguments = (
         "anonymize", table, "-o", tmp_path / "s.csv", *ROLES, "--job", job, "--certificate",
-        certificate, "--bound",
+        certificate, "--bound", "--replace",
     )  # fmt: skip
     assert shoal_runs(*arguments).status == 0
     asked = json.loads(certificate.read_text())["parameters"]

@@ -228,7 +228,8 @@ def test_a_query_is_never_shown_and_can_be_typed_again(clinic):
     assert shown_name(url) == f"sqlite:///{clinic}?query=..."
     assert shoal.read_table(typed_name(url)).equals(shoal.read_table(url))
     url = "postgresql://ada:pa%40ss@db.example:5433/clinic?table=t&sslpassword=x&sslmode=require"
-    assert typed_name(url) == "postgresql://ada@db.example:5433/clinic?table=t&sslmode=require"
+    assert typed_name(url) == "postgresql://db.example:5433/clinic?table=t&sslmode=require"
+    assert typed_name("postgresql://ada@db/clinic?table=t") == "postgresql://ada@db/clinic?table=t"
 
 
 def test_a_table_that_a_query_reads_is_not_replaced_by_its_release(clinic, shoal_says):

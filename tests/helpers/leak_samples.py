@@ -103,7 +103,7 @@ def anonymize(folder, table, ending, *more, report=True):
     table.write_parquet(folder / "in.parquet")
     name = f"safe.{ending}"
     target = f"sqlite:///{name}?table=safe" if ending == "db" else name
-    words = ["anonymize", "in.parquet", "-o", target, "--k", str(K), *FLAGS]
+    words = ["anonymize", "in.parquet", "--replace", "-o", target, "--k", str(K), *FLAGS]
     words += ["--missing", "suppress", "--seed", str(SEED), "--certificate", "certificate.json"]
     words += ["--report", "report.html"] if report else []
     ran = run_command([*words, *more], folder)

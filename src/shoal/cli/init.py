@@ -82,7 +82,8 @@ def init(
     _say_written(console, written, typed, output)
     if typed != source and is_database(source):
         console.print(
-            "The password is left out; give it in the environment as PGPASSWORD, or in ~/.pgpass.",
+            "User and password are left out; give them in the environment as PGUSER and "
+            "PGPASSWORD, or in ~/.pgpass.",
             markup=False,
         )
 

@@ -56,7 +56,7 @@ class Location:
         options: how to connect, as libpq calls it (host, user, …). Never shown.
         query: a SELECT whose rows are the table; then the table is only what we call it.
         shown: the URL without credentials and options; of a query, only that it is one.
-        typed: the URL as it can be typed again: without a password, else as it was.
+        typed: the URL as it can be typed again: as it was, but for a user with a password.
     """
 
     scheme: str
@@ -186,7 +186,8 @@ def _without_password(parts: SplitResult, options: list[tuple[str, str]]) -> str
     """Return the URL as somebody can type it again, with a password that comes from elsewhere."""
     user, at, host = parts.netloc.rpartition("@")
     kept = [(name, text) for name, text in options if not _SECRET.search(name)]
-    netloc = f"{user.partition(':')[0]}{at}{host}"
+    # Beside a password the user is nobody else's business, either.
+    netloc = host if ":" in user else f"{user}{at}{host}"
     text = "&".join(f"{quote(name)}={quote(text, safe='*(),. ')}" for name, text in kept)
     return f"{parts.scheme}://{netloc}{parts.path}?{text}"
 
