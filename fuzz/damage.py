@@ -82,8 +82,8 @@ def _command(rng: random.Random, kind: str, name: str) -> list[str]:
             (
                 ["hierarchy", "check", name],
                 ["hierarchy", "check", name, "--data", "data.csv", "--column", "zip"],
-                ["anonymize", "data.csv", "-o", "x.csv", "--replace", "--k", "2", *ROLES, "--algorithm",
-                 "mondrian", "--hierarchy", f"zip={name}"],
+                ["anonymize", "data.csv", "-o", "x.csv", "--replace", "--k", "2", *ROLES,
+                 "--algorithm", "mondrian", "--hierarchy", f"zip={name}"],
             )
         )  # fmt: skip
     if kind == "job.toml":
@@ -99,8 +99,8 @@ def _command(rng: random.Random, kind: str, name: str) -> list[str]:
             "mondrian",
         ]
     if kind == "why.json":
-        return ["anonymize", "data.csv", "-o", "x.csv", "--replace", "--k", "2", *ROLES, "--algorithm",
-                "mondrian", "--report", "r.html", "--explanation", name]  # fmt: skip
+        return ["anonymize", "data.csv", "-o", "x.csv", "--replace", "--k", "2", *ROLES,
+                "--algorithm", "mondrian", "--report", "r.html", "--explanation", name]  # fmt: skip
     if kind == "certificate.json":
         return ["verify", "data.csv", "--k", "2", "--qi", "age", "--certificate", name]
     source = f"sqlite:///{name}?table=people" if name.endswith(".db") else name
