@@ -13,6 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, did_you_mean
 from shoal.progress import no_progress
+from shoal.settings.commands import (
+    ALL_COMMANDS,
+    BOTH,
+    TABLE_COMMANDS,
+    columns_flag,
+    detail_flag,
+    in_words,
+    search_flag,
+)
 from shoal.settings.options import (
     REQUIRED,
     Flag,
@@ -51,33 +60,6 @@ __all__ = [
 EFFORTS = ("fast", "balanced", "best")
 MISSING_MODES = ("category", "suppress", "error")
 
-_BOTH = ("anonymize", "refine")
-_TABLE_COMMANDS = ("anonymize", "refine", "explain", "compare")
-_ALL_COMMANDS = (*_TABLE_COMMANDS, "score", "verify")
-
-
-def _words(words: Iterable[str]) -> str:
-    *first, last = words
-    return f"{', '.join(first)} or {last}"
-
-
-def _columns(*names: str, on: tuple[str, ...] = _TABLE_COMMANDS, metavar: str = "COLUMNS") -> Flag:
-    return Flag(names=names, on=on, panel="Columns", metavar=metavar)
-
-
-def _detail(name: str, metavar: str, example: str, *also: str) -> Flag:
-    return Flag(
-        names=(f"--{name}",),
-        on=(*_TABLE_COMMANDS, "score", *also),
-        panel="Columns",
-        metavar=f"COLUMN={metavar}",
-        example=example,
-    )
-
-
-def _search(*names: str, on: tuple[str, ...], metavar: str | None = None, **more: str) -> Flag:
-    return Flag(names=names, on=on, panel="Search", metavar=metavar, **more)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
@@ -90,50 +72,50 @@ class Request:
     quasi_identifiers: str | Iterable[str] = option(
         check=read_names,
         help="Columns that could single a person out, as age or ZIP code; generalised.",
-        functions=_BOTH,
-        flag=_columns("--qi", "--quasi-identifier", on=_ALL_COMMANDS),
+        functions=BOTH,
+        flag=columns_flag("--qi", "--quasi-identifier", on=ALL_COMMANDS),
     )
     sensitive: str | Iterable[str] = option(
         default=(),
         check=read_names,
         help="Columns to be protected, as a diagnosis; published as they are.",
-        functions=_BOTH,
-        flag=_columns("--sensitive", on=_ALL_COMMANDS),
+        functions=BOTH,
+        flag=columns_flag("--sensitive", on=ALL_COMMANDS),
     )
     identifiers: str | Iterable[str] = option(
         default=(),
         check=read_names,
         help="Columns that name people; removed.",
-        functions=_BOTH,
-        flag=_columns("--identifier"),
+        functions=BOTH,
+        flag=columns_flag("--identifier"),
     )
     insensitive: str | Iterable[str] = option(
         default=(),
         check=read_names,
         help="Columns that give nobody away; published as they are.",
-        functions=_BOTH,
-        flag=_columns("--insensitive"),
+        functions=BOTH,
+        flag=columns_flag("--insensitive"),
     )
     drop: str | Iterable[str] = option(
         default=(),
         check=read_names,
         help="Columns that are not needed; removed.",
-        functions=_BOTH,
-        flag=_columns("--drop"),
+        functions=BOTH,
+        flag=columns_flag("--drop"),
     )
     person: str | None = option(
         default=None,
         check=read_one_name,
         help="The column that says whose row it is, where people have several: k counts people.",
-        functions=_BOTH,
-        flag=_columns("--person", on=(*_TABLE_COMMANDS, "verify"), metavar="COLUMN"),
+        functions=BOTH,
+        flag=columns_flag("--person", on=(*TABLE_COMMANDS, "verify"), metavar="COLUMN"),
     )
     rows_are_people: bool = option(
         default=False,
         check=truth,
         help="Every row is a different person: no warning if ids or rows repeat.",
         certificate=True,
-        functions=_BOTH,
+        functions=BOTH,
         flag=Flag(names=("--rows-are-people",), on=("anonymize", "refine"), panel="Columns"),
     )
     pseudonyms: bool = option(
@@ -141,62 +123,62 @@ class Request:
         check=truth,
         help="Publish the column of --person, as a random number for each person.",
         certificate=True,
-        functions=_BOTH,
+        functions=BOTH,
         flag=Flag(names=("--pseudonyms",), on=("anonymize", "refine"), panel="Columns"),
     )
     hierarchies: Mapping[str, HierarchyLike] | None = option(
         default=None,
         help="The hierarchy file of a column; may be repeated.",
-        functions=_BOTH,
+        functions=BOTH,
         detail="hierarchy",
-        flag=_detail("hierarchy", "FILE", "zip=zip.csv"),
+        flag=detail_flag("hierarchy", "FILE", "zip=zip.csv"),
     )
     kinds: Mapping[str, Kind | str] | None = option(
         default=None,
-        help=f"What a column holds: {_words(Kind)}; may be repeated.",
-        functions=_BOTH,
+        help=f"What a column holds: {in_words(Kind)}; may be repeated.",
+        functions=BOTH,
         detail="kind",
-        flag=_detail("kind", "KIND", "zip=set"),
+        flag=detail_flag("kind", "KIND", "zip=set"),
     )
     orders: Mapping[str, Sequence[Any]] | None = option(
         default=None,
         help="The values of an ordinal column, low to high; may be repeated.",
-        functions=_BOTH,
+        functions=BOTH,
         detail="order",
-        flag=_detail("order", "A,B,...", "size=small,medium,large"),
+        flag=detail_flag("order", "A,B,...", "size=small,medium,large"),
     )
     weights: Mapping[str, float] | None = option(
         default=None,
         help="How much a loss in a column counts, 1 unless given; may be repeated.",
-        functions=_BOTH,
+        functions=BOTH,
         detail="weight",
-        flag=_detail("weight", "NUMBER", "zip=2"),
+        flag=detail_flag("weight", "NUMBER", "zip=2"),
     )
     grid: Mapping[str, Any] | str | None = option(
         default=None,
         help="Widen the intervals of a column to multiples of a step, as 5 or 0.01, to a unit of "
         "the calendar, as month, or to 'powers of 10'; may be repeated.",
-        functions=_BOTH,
+        functions=BOTH,
         detail="grid",
-        flag=_detail("grid", "STEP", "age=5", "verify"),
+        flag=detail_flag("grid", "STEP", "age=5", "verify"),
     )
     scale: Mapping[str, str] | None = option(
         default=None,
         help="What the search takes a wide interval to cost: its share of the range, of the people "
         "(rank), or of the range without outliers (trimmed); may be repeated.",
-        functions=_BOTH,
+        functions=BOTH,
         detail="scale",
-        flag=_detail("scale", "SCALE", "born=rank"),
+        flag=detail_flag("scale", "SCALE", "born=rank"),
     )
     unknown_values: str = option(
         default="error",
         check=one_of(*UNKNOWN),
         help="Values that a hierarchy does not list: error, or root, directly below its root.",
         certificate=True,
-        functions=_BOTH,
+        functions=BOTH,
         flag=Flag(
             names=("--unknown-values",),
-            on=(*_TABLE_COMMANDS, "score"),
+            on=(*TABLE_COMMANDS, "score"),
             panel="Columns",
             metavar="CHOICE",
         ),
@@ -206,10 +188,10 @@ class Request:
         check=truth,
         help="Widen the intervals of floats and datetimes to a fine grid, if none is given.",
         certificate=True,
-        functions=_BOTH,
+        functions=BOTH,
         flag=Flag(
             names=("--no-grid",),
-            on=(*_TABLE_COMMANDS, "score"),
+            on=(*TABLE_COMMANDS, "score"),
             panel="Columns",
             help="No grid unless --grid gives one: intervals end on somebody's exact values.",
         ),
@@ -218,7 +200,7 @@ class Request:
         check=whole(2),
         help="Nobody stands out from fewer than k rows.",
         certificate=True,
-        functions=_BOTH,
+        functions=BOTH,
         flag=Flag(
             names=("--k", "-k"),
             on=("anonymize", "refine", "explain", "verify"),
@@ -233,7 +215,7 @@ class Request:
         toml="models",
         help="Promises beyond k.",  # its flags are those of each model, in shoal.cli.flags
         certificate=True,
-        functions=_BOTH,
+        functions=BOTH,
     )
     max_suppression: float = option(
         default=0.0,
@@ -248,10 +230,10 @@ class Request:
     missing: str = option(
         default="category",
         check=one_of(*MISSING_MODES),
-        help=f"How missing values are treated: {_words(MISSING_MODES)}.",
+        help=f"How missing values are treated: {in_words(MISSING_MODES)}.",
         certificate=True,
-        functions=_BOTH,
-        flag=_columns("--missing", on=("anonymize",), metavar="HOW"),
+        functions=BOTH,
+        flag=columns_flag("--missing", on=("anonymize",), metavar="HOW"),
     )
     algorithm: str = option(
         default="auto",
@@ -259,7 +241,7 @@ class Request:
         help="How groups are formed; 'shoal algorithms' lists the ways.",
         certificate=True,
         functions=("anonymize",),
-        flag=_search("--algorithm", on=("anonymize", "explain"), metavar="NAME"),
+        flag=search_flag("--algorithm", on=("anonymize", "explain"), metavar="NAME"),
     )
     algorithm_options: Mapping[str, Any] = option(
         default=None,
@@ -268,15 +250,15 @@ class Request:
         help="An option of the algorithm; may be repeated.",
         certificate=True,
         functions=("anonymize",),
-        flag=_search(
+        flag=search_flag(
             "--algorithm-option", on=("anonymize",), metavar="NAME=VALUE", example="name=value"
         ),
         parts={
-            "effort": _search(
+            "effort": search_flag(
                 "--effort",
                 on=("anonymize",),
                 metavar="EFFORT",
-                help=f"How hard the algorithm auto searches: {_words(EFFORTS)}.",
+                help=f"How hard the algorithm auto searches: {in_words(EFFORTS)}.",
             )
         },
     )
@@ -285,8 +267,8 @@ class Request:
         check=anything,
         help="The loss that is kept small; 'shoal measures' lists them.",
         certificate=True,
-        functions=_BOTH,
-        flag=_search("--measure", on=("anonymize", "refine", "explain"), metavar="NAME"),
+        functions=BOTH,
+        flag=search_flag("--measure", on=("anonymize", "refine", "explain"), metavar="NAME"),
     )
     measure_options: Mapping[str, Any] = option(
         default=None,
@@ -294,8 +276,8 @@ class Request:
         given="Mapping[str, Any] | None",
         help="An option of the measure; may be repeated.",
         certificate=True,
-        functions=_BOTH,
-        flag=_search(
+        functions=BOTH,
+        flag=search_flag(
             "--measure-option",
             on=("anonymize", "refine", "score"),
             metavar="NAME=VALUE",
@@ -306,15 +288,15 @@ class Request:
         default=None,
         check=or_none(whole(0)),
         help="A number that repeats a run exactly; keep it secret.",
-        functions=_BOTH,
-        flag=_search("--seed", on=_TABLE_COMMANDS, metavar="NUMBER"),
+        functions=BOTH,
+        flag=search_flag("--seed", on=TABLE_COMMANDS, metavar="NUMBER"),
     )
     threads: int | None = option(
         default=None,
         check=or_none(whole(1)),
         help="How many threads work; one per core unless given.",
-        functions=_BOTH,
-        flag=_search("--threads", on=("anonymize",), metavar="NUMBER"),
+        functions=BOTH,
+        flag=search_flag("--threads", on=("anonymize",), metavar="NUMBER"),
     )
     block_rows: int | None = option(
         default=None,
@@ -322,29 +304,29 @@ class Request:
         help="Larger tables are cut into blocks of so many rows; chosen unless given.",
         certificate=True,
         functions=("anonymize",),
-        flag=_search("--block-rows", on=("anonymize",), metavar="ROWS"),
+        flag=search_flag("--block-rows", on=("anonymize",), metavar="ROWS"),
     )
     refine: str | None = option(
         default=None,
         check=or_none(one_of(*EFFORTS)),
-        help=f"Also improve what the algorithm found: {_words(EFFORTS)}.",
+        help=f"Also improve what the algorithm found: {in_words(EFFORTS)}.",
         certificate=True,
         functions=("anonymize",),
-        flag=_search("--refine", on=("anonymize",), metavar="EFFORT"),
+        flag=search_flag("--refine", on=("anonymize",), metavar="EFFORT"),
     )
     effort: str = option(
         default="balanced",
         check=one_of(*EFFORTS),
-        help=f"How hard to search: {_words(EFFORTS)}.",
+        help=f"How hard to search: {in_words(EFFORTS)}.",
         functions=("refine",),
-        flag=_search("--effort", on=("refine",), metavar="EFFORT"),
+        flag=search_flag("--effort", on=("refine",), metavar="EFFORT"),
     )
     sweeps: int | None = option(
         default=None,
         check=or_none(whole(1)),
         help="Go over all groups so many times, not as often as it pays.",
         functions=("refine",),
-        flag=_search("--sweeps", on=("refine",), metavar="N"),
+        flag=search_flag("--sweeps", on=("refine",), metavar="N"),
     )
     seconds: float | None = option(
         default=None,
@@ -352,22 +334,22 @@ class Request:
         help="Search for this long. Ctrl-C ends the search at any time, and the best so far is "
         "published.",
         functions=("refine",),
-        flag=_search("--seconds", on=("refine",), metavar="S"),
+        flag=search_flag("--seconds", on=("refine",), metavar="S"),
     )
     bound: bool = option(
         default=False,
         check=truth,
         help="Also say how far from the best possible release this one can be at most.",
         certificate=True,
-        functions=_BOTH,
-        flag=_search("--bound", on=("anonymize", "refine")),
+        functions=BOTH,
+        flag=search_flag("--bound", on=("anonymize", "refine")),
     )
     shuffle: bool = option(
         default=True,
         check=truth,
         help="Publish the rows in a random order.",
         certificate=True,
-        functions=_BOTH,
+        functions=BOTH,
         flag=Flag(
             names=("--no-shuffle",),
             on=("anonymize",),
@@ -379,7 +361,7 @@ class Request:
         check=truth,
         help="Make no release that comes with a warning.",
         certificate=True,
-        functions=_BOTH,
+        functions=BOTH,
         flag=Flag(names=("--strict",), on=("anonymize", "refine"), panel="Promises"),
     )
     style: Style = option(  # noqa: RUF009 - as every other row
@@ -388,7 +370,7 @@ class Request:
         given="Style | Mapping[str, Any] | None",
         toml="Mapping[str, Any]",
         help="How generalised cells are written.",
-        functions=_BOTH,
+        functions=BOTH,
         parts={
             "numeric": Flag(
                 names=("--numeric-output",),

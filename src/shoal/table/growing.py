@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.hierarchy import canonical_label
 from shoal.hierarchy.builders import grow
-from shoal.table.schema import Column, Schema
 
 if TYPE_CHECKING:
     import narwhals as nw
+
+    from shoal.table.schema import Column, Schema
 
 __all__ = ["UNKNOWN", "grow_hierarchies", "notes_on_unknown"]
 

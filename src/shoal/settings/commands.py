@@ -1,0 +1,50 @@
+"""Which commands have an option of a run, and how its flag is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shoal.settings.options import Flag
+
+__all__ = [
+    "ALL_COMMANDS",
+    "BOTH",
+    "TABLE_COMMANDS",
+    "columns_flag",
+    "detail_flag",
+    "in_words",
+    "search_flag",
+]
+
+BOTH = ("anonymize", "refine")
+TABLE_COMMANDS = ("anonymize", "refine", "explain", "compare")
+ALL_COMMANDS = (*TABLE_COMMANDS, "score", "verify")
+
+
+def in_words(words: Iterable[str]) -> str:
+    """Return words as a sentence lists them."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}"
+
+
+def columns_flag(
+    *names: str, on: tuple[str, ...] = TABLE_COMMANDS, metavar: str = "COLUMNS"
+) -> Flag:
+    """Return the flag of an option that names columns."""
+    return Flag(names=names, on=on, panel="Columns", metavar=metavar)
+
+
+def detail_flag(name: str, metavar: str, example: str, *also: str) -> Flag:
+    """Return the flag of something that is said about one column."""
+    return Flag(
+        names=(f"--{name}",),
+        on=(*TABLE_COMMANDS, "score", *also),
+        panel="Columns",
+        metavar=f"COLUMN={metavar}",
+        example=example,
+    )
+
+
+def search_flag(*names: str, on: tuple[str, ...], metavar: str | None = None, **more: str) -> Flag:
+    """Return the flag of an option of the search."""
+    return Flag(names=names, on=on, panel="Search", metavar=metavar, **more)
