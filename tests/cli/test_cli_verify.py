@@ -79,7 +79,7 @@ def test_a_file_that_breaks_its_promise_never_appears(
     safe, certificate = tmp_path / f"safe.{ending}", tmp_path / "certificate.json"
     safe.write_bytes(PREVIOUS)
     outcome = shoal_runs(
-        "anonymize", table, "-o", safe, "--k", 4, *ROLES, "--certificate", certificate
+        "anonymize", table, "-o", safe, "--k", 4, *ROLES, "--certificate", certificate, "--replace"
     )
     assert outcome.status == 1
     assert "What was written has 39 rows and the release 40" in outcome.err
