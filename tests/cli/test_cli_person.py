@@ -132,3 +132,15 @@ def test_a_job_file_says_it_as_a_role(visits):
 
 def _text(said):
     return said.decode()
+
+
+def test_a_certificate_of_people_is_checked_as_far_as_a_reader_can(visits):
+    asked = ("--person", "patient", "--alpha", "0.5", "--certificate", "c.json")
+    run("anonymize", "visits.csv", "-o", "safe.csv", *FLAGS, *asked)
+    said = " ".join(_text(run("verify", "safe.csv", "--certificate", "c.json").out).split())
+    assert "whose rows they are is not published" in said
+    more = ("-o", "linked.csv", *FLAGS, "--pseudonyms", *asked[:-1], "linked.json")
+    run("anonymize", "visits.csv", *more)
+    said = " ".join(_text(run("verify", "linked.csv", "--certificate", "linked.json").out).split())
+    assert "Promises: hold in this table (k = 5 and 1 more)." in said
+    assert "different people" in said
