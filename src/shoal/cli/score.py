@@ -51,7 +51,7 @@ def score(
     from shoal.table.infer import schema_of_used
 
     # Columns that were removed or kept as they are play no part in the scores.
-    for role in ("identifiers", "insensitive", "drop"):
+    for role in ("identifiers", "insensitive", "drop", "person"):
         del columns[role]
     # The job's options belong to the measure it minimises.
     given = wanted if names is None or wanted.measure in names else job_of(None, asked)

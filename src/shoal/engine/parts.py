@@ -126,8 +126,11 @@ def _possible(table: EncodedTable, run: Run, rows: NDArray[np.int64]) -> bool:
 
 def run_algorithm(table: EncodedTable, algorithm: Algorithm, run: Run) -> Partition:
     """Let an algorithm group the rows of a table, and look at what it returns."""
-    if not algorithm.counts_people:
+    if not algorithm.counts_people and table.person is not None:
         table = table.row_by_row
+        if not _possible(table, run, np.arange(table.n_rows)):
+            # rows as people cannot keep the promises: groups are merged until people do
+            run = replace(run, privacy=())
     partition = algorithm.partition(table, run)
     if partition.n_rows != table.n_rows:
         raise ValueError(
@@ -172,9 +175,12 @@ def enforce_blocks(
 
     def work(number: int, tick: Callable[[int, int, str], None]) -> Partition:
         rows = blocks.rows[number]
+        given = Partition.from_labels(partition.labels[rows])
+        if blocks.layers is not None and not _possible(table, run, rows):
+            return given  # a layer may lack what all of them have together
         return enforce(
             table.take(rows),
-            Partition.from_labels(partition.labels[rows]),
+            given,
             run.scanner.take(rows),
             run.k,
             run.privacy,

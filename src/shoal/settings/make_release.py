@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.engine.local import LocalEngine
 from shoal.errors import OptionError, ShoalWarning
+from shoal.forked import check_process
 from shoal.pipeline import run_pipeline
 from shoal.profile.repeats import find_repeats, says_whose
 from shoal.promises import grids_of
@@ -40,6 +41,7 @@ def make_release(
     """Run the pipeline and wrap what it makes; warnings point at who called the caller."""
     from shoal.progress import watching
 
+    check_process()  # before anything is asked of the table: a forked child would wait for ever
     table = frame if isinstance(frame, DisposableTable) else to_polars(frame)
     n_rows = to_polars(frame).height
     schema = request.schema(table.columns)
