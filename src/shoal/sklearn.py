@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.measure.base import CostMeasure
-    from shoal.settings.given import HierarchyLike, PrivacyLike
+    from shoal.settings.given import HierarchyLike, PrivacyLike, TableLike
     from shoal.table.encode import Attribute
 
 __all__ = ["Anonymizer", "UnfitError", "UnknownValueError"]
@@ -153,7 +153,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # skle
         self.random_state = random_state
         self.threads = threads
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803 - scikit-learn's name
+    def fit(self, X: TableLike, y: object = None) -> Self:  # noqa: N803 - scikit-learn's name
         """Group the training rows; y is ignored.
 
         Raises:
@@ -223,14 +223,14 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # skle
         self.n_groups_ = partition.n_groups
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:  # noqa: N803
+    def fit_transform(self, X: TableLike, y: object = None, **fit_params: object) -> Any:  # noqa: N803
         """Group the training rows and return each with the values of its own group, in order."""
         if fit_params:
             raise OptionError(f"fit takes no {next(iter(fit_params))!r}.")
         self.fit(X, y)
         return self._publish(X, self._to_frame(X, reset=False), self.labels_)
 
-    def transform(self, X: Any) -> Any:  # noqa: N803 - scikit-learn's name
+    def transform(self, X: TableLike) -> Any:  # noqa: N803 - scikit-learn's name
         """Return each row with the values of the group that it is cheapest to join.
 
         Raises:

@@ -7,13 +7,13 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from narwhals.typing import IntoSeries
+    from narwhals.typing import IntoDataFrame, IntoSeries
     from numpy.typing import ArrayLike
 
     from shoal.hierarchy import Taxonomy
     from shoal.privacy import PrivacyModel
 
-__all__ = ["HierarchyLike", "LabelsLike", "PrivacyLike"]
+__all__ = ["HierarchyLike", "LabelsLike", "PrivacyLike", "TableLike"]
 
 HierarchyLike: TypeAlias = "Taxonomy | str | PathLike[str] | Mapping[str, Any] | Sequence[Any]"
 """A hierarchy, the path of its file, or nested mappings and lists of values."""
@@ -25,3 +25,6 @@ PrivacyLike: TypeAlias = (
 
 LabelsLike: TypeAlias = "ArrayLike | IntoSeries"
 """The group of each row: a list, an array or a column of whole numbers."""
+
+TableLike: TypeAlias = "IntoDataFrame | ArrayLike"
+"""Rows as scikit-learn takes them: a dataframe, or an array of numbers."""
