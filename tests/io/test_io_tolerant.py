@@ -262,3 +262,23 @@ def test_commas_that_may_be_something_else_keep_the_column_text(reading, value):
 def test_a_wrong_decimal_sign_is_one_sentence(reading):
     with pytest.raises(OptionError, match=r"must be ',' or '\.'"):
         reading("a\n1\n", decimal=";")
+
+
+@given(
+    rows=st.lists(
+        st.tuples(*[st.text(alphabet="xy \t\xa0", max_size=4)] * 2), min_size=1, max_size=6
+    ),
+    delimiter=st.sampled_from(",;|"),
+    ends=st.sampled_from(["\n", "\r\n"]),
+)
+def test_no_cell_keeps_a_blank_at_its_ends(rows, delimiter, ends):
+    lines = [f"{a}{delimiter}{b}" for a, b in [("p", "q"), *rows]]
+    frame = delimited.parse_delimited(
+        ends.join(lines).encode(),
+        name="'t'",
+        dialect=delimited.Dialect(delimiter),
+        missing_values=(),
+    )
+    assert frame.cast(pl.String).rows() == [
+        (a.strip(" \t\xa0"), b.strip(" \t\xa0")) for a, b in rows
+    ]

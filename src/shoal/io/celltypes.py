@@ -8,7 +8,7 @@ stay text. Everything runs on whole columns; no value becomes a Python object.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = [
     "BLANKS",
     "as_integer",
-    "blanks_in",
     "mark_missing",
+    "may_have_blanks",
     "trim",
     "type_column",
     "type_columns",
@@ -53,15 +53,29 @@ def mark_missing(column: pl.Series, missing_values: Collection[str]) -> pl.Serie
     return column.set(column.is_in(markers.implode()), None)
 
 
-def blanks_in(data: bytes) -> tuple[str, ...]:
-    """Return the kinds of blanks that may stand around the cells in some bytes of UTF-8."""
-    return tuple(each for each in BLANKS if each.encode() in data)
+def may_have_blanks(data: bytes, delimiter: str) -> bool:
+    """Tell whether blanks may stand around a cell of some rows; in doubt they may."""
+    import numpy as np
+
+    if "\xa0".encode() in data:
+        return True
+    piece = np.frombuffer(data, dtype=np.uint8)
+    edges = np.frombuffer(f'{delimiter}"\r\n'.encode(), dtype=np.uint8)
+    for blank in (b" ", b"\t"):
+        if blank.decode() == delimiter or blank not in data:
+            continue
+        at = np.flatnonzero(piece == blank[0])
+        if at[0] == 0 or at[-1] == piece.size - 1:
+            return True
+        if np.isin(piece[at - 1], edges).any() or np.isin(piece[at + 1], edges).any():
+            return True
+    return False
 
 
-def trim(column: pl.Series, blanks: Sequence[str] = BLANKS) -> pl.Series:
+def trim(column: pl.Series) -> pl.Series:
     """Return a text column without blanks at the ends of its cells; itself if there are none."""
     text = column.str
-    if any(bool((text.starts_with(each) | text.ends_with(each)).any()) for each in blanks):
+    if any(bool((text.starts_with(each) | text.ends_with(each)).any()) for each in BLANKS):
         return text.strip_chars("".join(BLANKS))
     return column
 

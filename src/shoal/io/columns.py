@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from shoal.coded import new_code_type, repeats_itself
@@ -36,10 +36,10 @@ class ColumnBuilder:
         self.comma = False
         self.trimmed = False
 
-    def add(self, texts: pl.Series, blanks: Sequence[str] = ()) -> None:
+    def add(self, texts: pl.Series, *, trims: bool = False) -> None:
         """Take the next piece, as text; blanks go from the ends of cells if there may be any."""
-        if blanks:
-            before, texts = texts, trim(texts, blanks)
+        if trims:
+            before, texts = texts, trim(texts)
             self.trimmed = self.trimmed or texts is not before
         # Polars gives null for an empty field; here the user says what is missing.
         if "" not in self._missing_values:

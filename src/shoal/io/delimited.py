@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from shoal.encodings import Utf8Stream
 from shoal.errors import DataError, did_you_mean
 from shoal.inputs import HowRead, note_read
-from shoal.io.celltypes import BLANKS, blanks_in
+from shoal.io.celltypes import BLANKS, may_have_blanks
 from shoal.io.columns import ColumnBuilder
 from shoal.io.header import different_names, judge_header
 from shoal.io.mend import mend
@@ -145,9 +145,9 @@ class _Table:
             check_same_columns(self._name, self._names, name, start.names)
         self._read.append((name, start.how, text))
         for body, frame in _rows(stream, start, list(self._builders), name=name):
-            blanks = blanks_in(body) if self._typed else ()
+            trims = self._typed and may_have_blanks(body, start.delimiter)
             for each, builder in self._builders.items():
-                builder.add(frame.get_column(each), blanks)
+                builder.add(frame.get_column(each), trims=trims)
             self.n_rows += frame.height
             # A code of four bytes is the least that a cell takes.
             n_bytes = 4 * self.n_rows * len(self._builders)
