@@ -186,6 +186,11 @@ def test_on_paper_nothing_is_cut_off_and_pages_are_full(browser, report):
             .map(e => e.outerHTML.slice(0, 80))
     """)
     assert cut == []
+    # A name may be broken where it is too long for its place, but not into single letters.
+    widths = page.evaluate(
+        "[...document.querySelectorAll('tbody th')].map(e => e.getBoundingClientRect().width)"
+    )
+    assert min(widths) >= 100
     height = page.evaluate("document.documentElement.scrollHeight")
     printed = page.call("Page.printToPDF", paperWidth=210 / 25.4, paperHeight=297 / 25.4)
     n_pages = len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(printed["data"])))

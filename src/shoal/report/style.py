@@ -112,6 +112,7 @@ footer { margin-top: 3rem; padding-top: 1rem; padding-bottom: 3rem; }
   .card { padding: .7rem .8rem; -webkit-box-decoration-break: clone; box-decoration-break: clone; }
   table, .note, figcaption { font-size: .86rem; } th, td { padding-top: .25rem;
   padding-bottom: .25rem; overflow-wrap: anywhere; } th.number.wrap { min-width: 3.6rem; }
+  tbody th { min-width: 10rem; }
   footer { margin-top: 1rem; padding-bottom: 0; }
   h2, h3, thead { break-after: avoid; } .scroll { overflow: visible; }
   figure, tr, li, .facts div, .verdict, .signing, dl div { break-inside: avoid; }
