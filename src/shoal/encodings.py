@@ -12,6 +12,7 @@ import re
 from typing import Protocol
 
 from shoal.errors import DataError, OptionError
+from shoal.inputs import HowRead, note_read
 
 __all__ = ["Utf8Stream", "check_encoding", "guess_encoding", "to_utf8"]
 
@@ -83,14 +84,25 @@ def guess_encoding(data: bytes) -> str | None:
     return _WESTERN if 10 * usual >= 9 * n_high else None
 
 
-def to_utf8(data: bytes, encoding: str | None, *, name: str) -> bytes:
-    """Return a whole text as UTF-8; the encoding is found out if it is not given.
+def to_utf8(data: bytes, encoding: str | None, *, name: str, table: bool = True) -> bytes:
+    """Return a whole text as UTF-8; the encoding is found out, and said, if it is not given.
+
+    Args:
+        data: the bytes.
+        encoding: of the text, if it is known.
+        name: of the file, for messages.
+        table: whether it is the table itself, rather than something about it.
 
     Raises:
         DataError: the bytes are no text in this encoding.
     """
     stream = Utf8Stream(io.BytesIO(data), name=name, encoding=encoding)
-    return b"".join(iter(lambda: stream.read(_WHOLE), b""))
+    text = b"".join(iter(lambda: stream.read(_WHOLE), b""))
+    if encoding is not None or stream.guessed:
+        how = HowRead(encoding=stream.encoding if table else UTF8)
+        how.notes.extend([stream.note()] if stream.guessed else [])
+        note_read(name, how)
+    return text
 
 
 class Utf8Stream:
@@ -136,6 +148,13 @@ class Utf8Stream:
             text = self._decode(data)
             if text or not data:
                 return text
+
+    def note(self) -> str:
+        """Return what to say about an encoding that was guessed."""
+        return (
+            f"{self._name} is not UTF-8; it was read as {self.encoding} (Western European). If "
+            "letters look wrong, say what it is in, as in --encoding cp1250."
+        )
 
     def _next(self, size: int) -> bytes:
         if self._ahead:

@@ -113,9 +113,15 @@ def test_encodings_work_for_compressed_files_json_lines_and_hierarchies(reading,
     assert frame.rows() == ROWS
     assert "cp1252" in said
     lines = '{"a":"é"}\n{"a":"ü"}\n'.encode("cp1252")
-    assert reading(lines, name="t.jsonl", encoding="cp1252")[0]["a"].to_list() == ["é", "ü"]
+    for encoding in ("cp1252", None):
+        frame, said = reading(lines, name="t.jsonl", encoding=encoding)
+        assert frame["a"].to_list() == ["é", "ü"]
+        assert ("read as cp1252" in said) is (encoding is None)
     (tmp_path / "tree.csv").write_bytes("Köln;Rhein;*\nMünchen;Isar;*\n".encode("cp1252"))
-    assert set(load_hierarchy(tmp_path / "tree.csv").leaf_labels) == {"Köln", "München"}
+    with watching_inputs() as watch:
+        assert set(load_hierarchy(tmp_path / "tree.csv").leaf_labels) == {"Köln", "München"}
+        assert "read as cp1252" in " ".join(watch.notes)
+        assert [how.encoding for how in watch.how_read.values()] == ["utf-8"]
 
 
 # Spaces

@@ -90,7 +90,7 @@ def _read_text(source: str | PathLike[str] | TextIO) -> tuple[str, str]:
         msg = f"{subject} cannot be read: {error.strerror}."
         raise HierarchyError(msg) from error
     try:
-        data = to_utf8(data, None, name=subject)
+        data = to_utf8(data, None, name=subject, table=False)
         return subject, data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1

@@ -246,10 +246,7 @@ def _note_found(
     """Remember what nobody had said about the file."""
     how.encoding = text.encoding
     if text.guessed:
-        how.notes.append(
-            f"{name} is not UTF-8; it was read as {text.encoding} (Western European). If letters "
-            "look wrong, say what it is in, as in --encoding cp1250."
-        )
+        how.notes.append(text.note())
     elif text.found:
         how.notes.append(f"{name} was read as {text.encoding}, as its first bytes say.")
     if how.decimal is not None and dialect.decimal is None:
