@@ -398,15 +398,14 @@ def test_a_table_with_time_zones_and_decimals_is_written_on_lines(tmp_path):
 
 
 def test_an_engine_that_forgets_the_grid_is_stopped(frame, monkeypatch):
-    from shoal.engine import local
+    from shoal.engine.local import LocalEngine
 
-    monkeypatch.setattr(
-        local, "recode", lambda *given, **more: _exact(given[0], given[3], more["shuffle"])
-    )
+    publish = LocalEngine.publish
+
+    def forgets(self, work, groups):
+        made = publish(self, work, groups)
+        return made._replace(frame=made.frame.with_columns(age=pl.lit("[21-24]")))
+
+    monkeypatch.setattr(LocalEngine, "publish", forgets)
     with pytest.raises(shoal.PromiseError, match="ends on lines of its grid"):
         released(frame.select("age", "ill"), quasi_identifiers=["age"], grid={"age": 5})
-
-
-def _exact(frame, partition, shuffle):
-    del shuffle
-    return frame.with_columns(age=pl.lit("[21-24]"))
