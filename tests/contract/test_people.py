@@ -219,6 +219,22 @@ def test_ids_of_every_type_are_read(tmp_path):
             assert release.verification.fewest_people >= 5
 
 
+def test_the_estimator_counts_people_and_does_not_pass_their_column_on():
+    from shoal.sklearn import Anonymizer
+
+    frame = panel()
+    step = Anonymizer(
+        k=5, person="patient", sensitive=["sick"], algorithm="mondrian", remainder="passthrough"
+    )
+    found = step.fit_transform(frame.to_pandas())
+    assert list(found.columns) == ["age", "sex", "home", "sick"]
+    whose = frame["patient"].to_list()
+    people = {label: set() for label in step.labels_}
+    for label, who in zip(step.labels_, whose, strict=True):
+        people[label].add(who)
+    assert min(map(len, people.values())) >= 5
+
+
 # -- pseudonyms ----------------------------------------------------------------------------------
 
 
