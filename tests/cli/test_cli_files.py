@@ -152,7 +152,7 @@ def test_a_full_disk_leaves_the_previous_files(shoal_process, tmp_path):
     def no_room():
         resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 
-    outcome = shoal_process(*command, preexec_fn=no_room)
+    outcome = shoal_process(*command, "--replace", preexec_fn=no_room)
     assert outcome.status == 2
     assert outcome.err.startswith("Error: Could not write")
     assert len(outcome.err.splitlines()) == 1

@@ -81,9 +81,8 @@ def test_every_promise_is_kept_on_columns_of_all_kinds(algorithm, promise, missi
     privacy = PRIVACY[promise]
     release = release_of(algorithm, frame, names, privacy=privacy, missing=missing)
     check_release(release, frame, K, names, privacy)
-    assert len(release.verification.checks) == 1 + sum(
-        2 if model.column is None else 1 for model in privacy
-    )
+    judged = [check for check in release.verification.checks if not check.name.startswith("grid")]
+    assert len(judged) == 1 + sum(2 if model.column is None else 1 for model in privacy)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -199,7 +199,7 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path):
     with pytest.raises(DataError, match=r"There is no file '.*t.csv'"):
         read_table(tmp_path / "t.csv")
     (tmp_path / "d.csv").mkdir()
-    with pytest.raises(DataError, match="is a folder"):
+    with pytest.raises(DataError, match="no table in the folder"):
         read_table(tmp_path / "d.csv")
 
 

@@ -18,7 +18,7 @@ ROW = """
         help="How long to wait.",
         certificate=True,
         functions=("anonymize",),
-        flag=_search("--patience", on=("anonymize",), metavar="N"),
+        flag=search_flag("--patience", on=("anonymize",), metavar="N"),
     )
 """
 FILE_ROW = """

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, did_you_mean
-from shoal.hierarchy.rules import HierarchyRule, as_rule
 from shoal.settings.files import INPUT_OPTIONS, Input, Output
 from shoal.settings.request import COLUMN_OPTIONS, OPTIONS, Request
 from shoal.table.grid import parse_grid
@@ -16,6 +15,7 @@ from shoal.table.scale import check_scale
 from shoal.table.schema import Kind, Role, parse_kind, parse_role
 
 if TYPE_CHECKING:
+    from shoal.hierarchy.rules import HierarchyRule
     from shoal.settings.options import Option
 
 __all__ = ["JOB_OPTIONS", "MODELS", "TABLE", "Job", "JobColumn", "is_open"]
@@ -31,6 +31,12 @@ JOB_OPTIONS: dict[str, Option] = {
 """The options of a run that a job file says by their own names."""
 
 _DETAILS = {row.name: row.detail for row in OPTIONS.values() if row.detail is not None}
+
+
+def _rule_or_path(given: Any) -> Path | HierarchyRule:
+    from shoal.hierarchy.rules import as_rule  # loads numpy
+
+    return as_rule(given) or Path(given)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +72,7 @@ class JobColumn:
         read: dict[str, Callable[[Any], Any]] = {
             "role": lambda text: parse_role(text, column="of a job"),
             "kind": lambda text: parse_kind(text, column="of a job"),
-            "hierarchy": lambda given: as_rule(given) or Path(given),
+            "hierarchy": _rule_or_path,
             "order": tuple,
         }
         for name, convert in read.items():

@@ -86,8 +86,11 @@ class Penalty(CostMeasure):
         if attribute.algebra == "tree":
             tree = attribute.taxonomy
             return TreeForm(np.append(tree.height / max(tree.tree_height, 1), 0.0))
-        place = attribute.positions - attribute.positions[0]
-        return LinearForm(place / (place[-1] or 1.0), 1.0)
+        lower, cells = attribute.positions, attribute.cells
+        upper = lower if cells is None else cells.upper_positions  # a cell of a grid has two ends
+        width = (upper[-1] - lower[0]) or 1.0
+        low, high = ((each - lower[0]) / width for each in (lower, upper))
+        return LinearForm(low, 1.0, None if cells is None else high)
 
 
 @dataclass(frozen=True, kw_only=True)
