@@ -57,6 +57,13 @@ def test_compare_refuses_wrong_options_before_it_runs(shoal_runs, table, extra, 
     assert words in outcome.err
 
 
+def test_a_report_that_is_a_folder_is_refused_before_anything_runs(shoal_runs, table, tmp_path):
+    (tmp_path / "folder").mkdir()
+    outcome = shoal_runs("compare", table, "--qi", "age", "--report", tmp_path / "folder")
+    assert (outcome.status, "is a folder" in outcome.err) == (2, True)
+    assert not (tmp_path / "folder.jsonl").exists()
+
+
 @pytest.mark.parametrize("option", ["--report", "--out"])
 def test_compare_never_writes_over_its_input(shoal_runs, table, option):
     before = table.read_bytes()

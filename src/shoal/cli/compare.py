@@ -79,6 +79,8 @@ def compare(
         results = str(Path(str(report)).with_suffix(".jsonl"))
     wanted = job_of(job, asked, source=source, reading=reading)
     check_files(source, {"the report": report, "the results": results})
+    if report is not None and Path(str(report)).is_dir():
+        raise OptionError(f"The report {name_of(report)} is a folder; name a file in it.")
     minimised = [wanted.measure or "ncp"] if measures is None else opt.parse_names([measures])
     arguments = wanted.replaced(k=sizes[0]).arguments()
     for name in ("k", "algorithm", "measure"):

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shoal.hierarchy import canonical_label
-from shoal.hierarchy.builders import grow
-
 if TYPE_CHECKING:
     import narwhals as nw
 
@@ -39,6 +36,9 @@ def grow_hierarchies(
 
 
 def _grown(column: Column, frame: nw.DataFrame[Any], unknown_values: str) -> Column:
+    from shoal.hierarchy import canonical_label  # loads numpy
+    from shoal.hierarchy.builders import grow
+
     if column.rule is None and (column.hierarchy is None or unknown_values != "root"):
         return column
     cells = frame[column.name]

@@ -13,12 +13,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from shoal.errors import OptionError, did_you_mean
 from shoal.table.schema import Kind, Schema
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from shoal.table.encode import Attribute, EncodedTable
@@ -73,6 +72,8 @@ def rescaled(table: EncodedTable, schema: Schema) -> EncodedTable:
 
 
 def _rescaled(attribute: Attribute, scale: str) -> Attribute:
+    import numpy as np
+
     if scale == RANGE:
         return attribute
     if attribute.kind not in _KINDS:
@@ -101,6 +102,8 @@ def _trimmed(
     position: NDArray[np.float64], upper: NDArray[np.float64], counts: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return positions moved to where all but a hundredth of the people on each side begin."""
+    import numpy as np
+
     share = np.cumsum(counts) / max(float(counts.sum()), 1.0)
     first = int(np.searchsorted(share, _TRIMMED))
     last = int(np.searchsorted(share, 1 - _TRIMMED))
