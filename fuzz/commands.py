@@ -13,6 +13,7 @@ import random
 import re
 import sqlite3
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -308,12 +309,18 @@ def _sentence(ran: Ran, err: str) -> list[str]:
     return []
 
 
+def _logs(words: list[str]) -> set[str]:
+    """Return the names that may be those of a log, which tells of runs that failed, too."""
+    after = {after for word, after in pairwise(words) if word == "--log"}
+    return after | {word.removeprefix("--log=") for word in words if word.startswith("--log=")}
+
+
 def _changes(
     words: list[str], ran: Ran, before: dict[str, str], after: dict[str, str]
 ) -> list[str]:
     """Say which files changed that must not have."""
     changed = [name for name, digest in before.items() if after.get(name) != digest]
-    new = sorted(after.keys() - before.keys())
+    new = sorted(after.keys() - before.keys() - _logs(words))
     stray = [name for name in new if re.search(r"\.shoal-|\.tmp$|-journal$|-wal$", name)]
     if stray:
         return [f"left behind: {stray}"]
