@@ -30,12 +30,15 @@ if TYPE_CHECKING:
         prefix_hierarchy,
     )
     from shoal.io import keyed_sha256, read_table, write_table
+    from shoal.io.keys import make_key
     from shoal.privacy import AlphaK, LDiversity, TCloseness
     from shoal.profile import Suggestion, suggest_job
     from shoal.publish.verify import Verification
     from shoal.recode import Style
     from shoal.registry import algorithms, measures, privacy_models
     from shoal.release import Release
+    from shoal.report.certified import Certified, verify_certificate
+    from shoal.report.signature import sign
     from shoal.scores import Scores
     from shoal.search.bound import lower_bound
     from shoal.settings.files import Input, Output
@@ -51,6 +54,7 @@ _ROOMS = ("datasets", "sklearn")
 _HOMES = {
     "AlgorithmError": "errors",
     "AlphaK": "privacy",
+    "Certified": "report.certified",
     "Comparison": "study.compare",
     "DataError": "errors",
     "Explanation": "study.explain",
@@ -83,6 +87,7 @@ _HOMES = {
     "interval_hierarchy": "hierarchy",
     "keyed_sha256": "io",
     "lower_bound": "search.bound",
+    "make_key": "io.keys",
     "measures": "registry",
     "prefix_hierarchy": "hierarchy",
     "privacy_models": "registry",
@@ -91,8 +96,10 @@ _HOMES = {
     "refine": "api",
     "run_job": "settings.run_job",
     "score": "api",
+    "sign": "report.signature",
     "suggest_job": "profile",
     "verify": "api",
+    "verify_certificate": "report.certified",
     "write_job": "settings.job_file",
     "write_table": "io",
 }
@@ -100,6 +107,7 @@ _HOMES = {
 __all__ = [
     "AlgorithmError",
     "AlphaK",
+    "Certified",
     "Comparison",
     "DataError",
     "Explanation",
@@ -133,6 +141,7 @@ __all__ = [
     "interval_hierarchy",
     "keyed_sha256",
     "lower_bound",
+    "make_key",
     "measures",
     "prefix_hierarchy",
     "privacy_models",
@@ -141,8 +150,10 @@ __all__ = [
     "refine",
     "run_job",
     "score",
+    "sign",
     "suggest_job",
     "verify",
+    "verify_certificate",
     "write_job",
     "write_table",
 ]

@@ -103,7 +103,8 @@ class PlainLines:
     """One line after a while and then now and then, for logs."""
 
     def __init__(self) -> None:
-        self._next = time.monotonic() + _FIRST_LINE
+        self._began = time.monotonic()
+        self._next = self._began + _FIRST_LINE
         self._noticed = False
         self._pace = Pace()
 
@@ -118,7 +119,10 @@ class PlainLines:
         pace = self._pace.text(done, total, what, now)
         if now >= self._next:
             self._next = now + _NEXT_LINE
-            _line(f"{what}: {_share(done, total)}{pace and ', '}{pace}")
+            if done:
+                _line(f"{what}: {_share(done, total)}{pace and ', '}{pace}")
+            else:  # the stage cannot say how far it is; two such lines are not the same
+                _line(f"{what} ... ({_clock(now - self._began)} since the start)")
 
 
 def _share(done: int, total: int) -> str:

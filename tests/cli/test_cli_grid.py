@@ -44,6 +44,7 @@ def test_a_grid_goes_from_the_flag_to_the_file_and_is_verified_there(shoal_runs,
     wrong = shoal_runs("verify", safe, "--k", "5", *COLUMNS, "--grid", "age=7")
     assert wrong.status == 1
     assert "grid of 'age'" in wrong.out
+    assert "100 %" in wrong.out  # what is promised
 
 
 def test_one_flag_turns_the_default_off(shoal_runs, visits, tmp_path):

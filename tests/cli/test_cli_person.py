@@ -62,6 +62,8 @@ def test_the_screen_says_people_and_a_later_check_of_the_file_says_rows(visits):
     found = run("anonymize", "visits.csv", "-o", "safe.csv", *FLAGS, "--person", "patient")
     said = _text(found.out) + _text(found.err)
     assert "different people" in said
+    assert "% of the rows" in said
+    assert "% of the people" not in said
     assert "if every row is a different person" not in said
     later = _text(run("verify", "safe.csv", *flags).out)
     assert "if every row is a different person" in later
@@ -139,6 +141,8 @@ def test_a_certificate_of_people_is_checked_as_far_as_a_reader_can(visits):
     run("anonymize", "visits.csv", "-o", "safe.csv", *FLAGS, *asked)
     said = " ".join(_text(run("verify", "safe.csv", "--certificate", "c.json").out).split())
     assert "whose rows they are is not published" in said
+    assert "1 in 5, by the certificate's word: it counts people" in said
+    assert "if every row is a different person" not in said
     more = ("-o", "linked.csv", *FLAGS, "--pseudonyms", *asked[:-1], "linked.json")
     run("anonymize", "visits.csv", *more)
     said = " ".join(_text(run("verify", "linked.csv", "--certificate", "linked.json").out).split())

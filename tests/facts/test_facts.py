@@ -1,5 +1,6 @@
 """Aggregates of a run, counted by hand or by another way."""
 
+import datetime as dt
 from collections import Counter
 
 import narwhals as nw
@@ -82,6 +83,15 @@ def test_whole_numbers_have_bars_from_published_bound_to_published_bound():
     (column,) = facts_of(frame, k=3).columns
     labels = {bar.label: (bar.before, bar.after) for bar in column.bars}
     assert labels == {"1": (0.33, 0.33), "2 to under 7": (0.33, 0.33), "7 to 9": (0.33, 0.33)}
+
+
+@pytest.mark.parametrize(("hours", "clock"), [(0, False), (7, True)], ids=["days", "moments"])
+def test_moments_at_midnight_are_shown_as_days(hours, clock):
+    start = dt.datetime(2024, 1, 1, hours)
+    seen = [start + dt.timedelta(days=number) for number in range(8)]
+    bars = facts_of(pl.DataFrame({"seen": seen}), grid="none").columns[0].bars
+    assert len(bars) > 1
+    assert all((":" in bar.label) is clock for bar in bars)
 
 
 def test_labels_of_a_hierarchy_count_what_could_have_been_told():

@@ -204,6 +204,29 @@ def test_kernels_of_an_image_that_can_only_be_read_are_used(tmp_path, monkeypatc
     assert (folder / "kernels_1" / "scan.load_query-1.nbi").read_text() == "compiled"
 
 
+def test_where_nothing_can_be_written_to_kernels_are_compiled_and_not_kept(monkeypatch):
+    def refuse(**_: object):
+        raise FileNotFoundError("No usable temporary directory found")
+
+    monkeypatch.setattr(cache, "_can_write", lambda _: False)
+    monkeypatch.setattr(cache.tempfile, "mkdtemp", refuse)
+    assert cache._find() == (None, True)
+    monkeypatch.setattr(jit, "FOLDER", None)
+
+    @jit.kernel
+    def twice(number):
+        return 2 * number
+
+    assert twice(21) == 42
+    assert not twice.stats.cache_path
+
+
+def test_a_cache_that_somebody_cleared_is_made_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "FOLDER", tmp_path / "cache" / "kernels-1")
+    with cache.one_writer():
+        assert (tmp_path / "cache" / "kernels-1" / ".lock").exists()
+
+
 def test_stale_folders_go_only_when_asked_for(tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "_parents", lambda: [tmp_path, tmp_path / "missing"])
     for name in ("kernels-1", "kernels-2", cache.FOLDER.name, "something else"):

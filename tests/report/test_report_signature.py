@@ -365,3 +365,20 @@ def test_lines_of_a_grid_are_checked_with_the_certificate(made, folder):
     low, _, high = cell.partition(" up to ")
     safe.write_text(safe.read_text().replace(cell, f"{int(low) + 1} up to {high}"))
     assert check(folder).lines[0] == "Promises: BROKEN in this table: grid of 'age'."
+
+
+def test_python_signs_and_checks_as_the_command_line_does(made, folder):
+    public = shoal.make_key(folder / "second.key")
+    assert public == folder / "second.pub"
+    certificate = folder / "certificate.json"
+    key = shoal.sign(certificate, folder / "second.key", replace=True)
+    found = shoal.verify_certificate(folder / "safe.csv", certificate, public_key=public)
+    assert isinstance(found, shoal.Certified)
+    assert found.holds
+    assert found.trusted
+    assert found.signed_by == key
+    assert not shoal.verify_certificate(
+        folder / "safe.csv", certificate, public_key=folder / "officer.pub"
+    )
+    with pytest.raises(OptionError, match="signed already"):
+        shoal.sign(certificate, folder / "officer.key")

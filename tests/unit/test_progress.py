@@ -46,6 +46,20 @@ def test_lines_are_rare_and_say_how_far_it_is(capsys, monkeypatch):
     assert len(shown) == 3
 
 
+def test_a_stage_that_cannot_say_how_far_it_is_says_for_how_long(capsys, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    lines = PlainLines()
+    for second in (3, 13, 23):
+        now[0] = float(second)
+        lines(0, 300, "clustering")
+    assert capsys.readouterr().err.splitlines() == [
+        "clustering ... (0:03 since the start)",
+        "clustering ... (0:13 since the start)",
+        "clustering ... (0:23 since the start)",
+    ]
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True

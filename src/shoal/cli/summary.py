@@ -25,6 +25,8 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     """Print the summary of a release."""
     from rich.markup import escape
 
+    from shoal.report.words import who_is_covered
+
     console = _console(stderr=stderr)
     verification = release.verification
     facts = _grid()
@@ -41,11 +43,12 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
         facts.add_row("Loss", _distance_from_best(release.gap))
     _print_title(console, title)
     console.print(facts)
-    people = {each.name: each.covered for each in release.facts.columns}
-    _print_losses(console, release.scores.by_column.get("ncp", {}), people)
+    who = who_is_covered(release)
+    covered = {each.name: each.covered for each in release.facts.columns}
+    _print_losses(console, release.scores.by_column.get("ncp", {}), covered, who)
     for each in release.facts.columns:
         if each.stretched:
-            console.print(_stretched(each), markup=False, soft_wrap=True)
+            console.print(_stretched(each, who), markup=False, soft_wrap=True)
     console.print()
     _print_checks(console, verification)
     n_columns = len(release.schema.quasi_identifiers)
@@ -63,8 +66,17 @@ def _distance_from_best(gap: float) -> str:
     return f"at most {math.ceil(gap * 100) / 100:.2f} times the best possible"
 
 
-def print_verification(verification: Verification, *, title: str, n_columns: int) -> None:
-    """Print what a published table keeps of its promises."""
+def print_verification(
+    verification: Verification, *, title: str, n_columns: int, whose: str = "assumed"
+) -> None:
+    """Print what a published table keeps of its promises.
+
+    Args:
+        verification: what was found.
+        title: the first line.
+        n_columns: how many quasi-identifiers there are.
+        whose: "hidden" if people were counted, and whose the rows are is not published.
+    """
     from rich.markup import escape
 
     console = _console()
@@ -72,7 +84,7 @@ def print_verification(verification: Verification, *, title: str, n_columns: int
     facts = _grid()
     facts.add_row("Rows", f"{verification.n_rows:,}")
     facts.add_row("Groups", f"{verification.n_groups:,}")
-    _add_risk(facts, verification)
+    _add_risk(facts, verification, whose)
     if not verification.holds:
         facts.add_row(
             "Breaking a promise",
@@ -81,7 +93,7 @@ def print_verification(verification: Verification, *, title: str, n_columns: int
     console.print(facts)
     console.print()
     _print_checks(console, verification)
-    console.print(f"\n{_meaning(verification, n_columns)}")
+    console.print(f"\n{_meaning(verification, n_columns, whose)}")
     for note in verification.notes:
         console.print(f"[yellow]Warning:[/] {escape(note)}", soft_wrap=True)
 
@@ -134,23 +146,26 @@ def _add_risk(facts: Table, verification: Verification, whose: str = "assumed") 
     chance = f"1 in {fewest:,} ({verification.highest_risk:.2%})"
     if people is None and whose == "doubtful":
         chance = "not established: people seem to have several rows"
+    elif people is None and whose == "hidden":
+        chance = f"1 in {verification.k:,}, by the certificate's word: it counts people"
     facts.add_row("Highest re-identification risk", chance)
 
 
-def _stretched(column: ColumnFacts) -> str:
+def _stretched(column: ColumnFacts, who: str) -> str:
     from shoal.spoken import safe_text
 
     return (
         f"Note: a few values far away stretch the range of {safe_text(column.name)!r}. Its "
         f"intervals are {column.loss:.1%} of the range but cover {column.covered:.1%} of the "
-        "people: count that in the search with --scale COLUMN=rank or COLUMN=trimmed."
+        f"{who}: count that in the search with --scale COLUMN=rank or COLUMN=trimmed."
     )
 
 
 def _print_losses(
     console: Console,
     columns: Mapping[str, float],
-    people: Mapping[str, float | None] | None = None,
+    shares: Mapping[str, float | None] | None = None,
+    who: str = "people",
 ) -> None:
     from rich.table import Table
     from rich.text import Text
@@ -166,8 +181,8 @@ def _print_losses(
 
     block = "█" if console.encoding.startswith("utf") else "#"
     for name, loss in columns.items():
-        covered = (people or {}).get(name)
-        beside = "" if covered is None else f"covers {covered:.1%} of the people"
+        covered = (shares or {}).get(name)
+        beside = "" if covered is None else f"covers {covered:.1%} of the {who}"
         table.add_row(Text(safe_text(name)), f"{loss:.1%}", block * round(loss * _BAR), beside)
     console.print("\nDetail lost per column (0 % is exact, 100 % is suppressed)", style="bold")
     console.print(table)
@@ -183,7 +198,10 @@ def _print_checks(console: Console, verification: Verification) -> None:
     for check in verification.checks:
         verdict = Text("holds", "green") if check.holds else Text("BROKEN", "bold red")
         table.add_row(
-            Text(safe_text(check.name)), f"{check.promised:.6g}", f"{check.measured:.6g}", verdict
+            Text(safe_text(check.name)),
+            check.shown(check.promised),
+            check.shown(check.measured),
+            verdict,
         )
     console.print(table)
 
@@ -199,6 +217,11 @@ def _meaning(verification: Verification, n_columns: int, whose: str = "assumed")
         sentence = (
             f"Every row looks the same as at least {others} in {columns}. How many people that "
             "are is not known: people seem to have several rows."
+        )
+    elif people is None and whose == "hidden":
+        sentence = (
+            f"Every row looks the same as at least {others} in {columns}. How many people that are "
+            "only who made the release can check: whose the rows are is not published."
         )
     else:
         condition = ", if every row is a different person"

@@ -184,6 +184,7 @@ def _show_with_certificate(found: Certified, name: str, *, as_json: bool, quiet:
             found.promises,
             title=f"{name}: every promise holds" if kept else f"{name}: DOES NOT HOLD",
             n_columns=found.n_columns,
+            whose="hidden" if found.people else "assumed",
         )
         say("\n" + "\n".join(found.lines))
     if not found.holds:

@@ -12,6 +12,7 @@ Suppressed rows are in no bar, and shares are rounded to whole per cents.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,9 @@ _HIDDEN = "not published"
 _MISSING = "missing"
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+_CLOCK = re.compile(r" \d{2}:\d{2}:\d{2}(?:\.\d+)?")
+_MIDNIGHT = " 00:00:00"
+
 Counted = tuple[str, float, float]
 """Label, rows before, rows after."""
 
@@ -229,10 +233,11 @@ def _bins(
             return first
         return f"{first} to {under} {edges.label(stop)}"
 
-    return [
-        (label(number), count, now)
-        for number, (count, now) in enumerate(zip(counts, after.tolist(), strict=True))
-    ]
+    labels = [label(number) for number in range(len(counts))]
+    clocks = _CLOCK.findall(" ".join(labels)) if attribute.kind is Kind.DATETIME else []
+    if set(clocks) == {_MIDNIGHT}:  # days are meant, and labels are short on paper and phones
+        labels = [each.replace(_MIDNIGHT, "") for each in labels]
+    return list(zip(labels, counts, after.tolist(), strict=True))
 
 
 def _join_small(starts: list[int], counts: list[int], k: int) -> tuple[list[int], list[int]]:

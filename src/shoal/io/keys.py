@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_library",
+    "make_key",
     "make_key_pair",
     "public_half",
     "read_private_key",
@@ -41,6 +42,23 @@ def check_library() -> None:
             "Signatures need the package cryptography, which this installation lacks: "
             "pip install cryptography."
         ) from None
+
+
+def make_key(path: str | PathLike[str], passphrase: str | PathLike[str] | None = None) -> Path:
+    """Make a private key to sign with (`shoal.sign`), and its public half beside it.
+
+    Args:
+        path: the file of the private key, which only you can read; keep it to yourself.
+        passphrase: a file whose first line protects it.
+
+    Returns:
+        The file of the public key: the same name with the ending ``.pub``; give it to everybody.
+
+    Raises:
+        OptionError: one of the files exists already; a key is never replaced.
+        DataError: a file cannot be written.
+    """
+    return make_key_pair(path, passphrase)[0]
 
 
 def make_key_pair(

@@ -340,7 +340,7 @@ def _read_excel(data: bytes, name: str, choose: Pick, *, header: bool) -> pl.Dat
         how = HowRead(header=header)
         note_read(name, how)
         given = book.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars()
-        width = len(sheet(dtypes="string").available_columns())
+        width = sheet(dtypes="string").width
         titles = given.row(0) if header and given.width == width else [None] * width
         shown = different_names(titles, how, name=name)
         if header and current_watch() is not None:

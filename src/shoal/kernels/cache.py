@@ -6,8 +6,9 @@ files. So every state of the sources has a folder of its own, named after a dige
 folders stay until somebody asks for them to be removed (`remove_stale`).
 
 The folder is the first of these that can be written to: NUMBA_CACHE_DIR if that is set, the
-installation, the user's cache. If none can be, a temporary folder is made. A new folder gets links
-to kernels that were compiled in a place that can only be read, such as a container's image.
+installation, the user's cache. If none can be, a temporary folder is made; if not even that can
+be, every run compiles for itself. A new folder gets links to kernels that were compiled in a place
+that can only be read, such as a container's image.
 """
 
 from __future__ import annotations
@@ -81,13 +82,16 @@ def _link(finished: list[Path], folder: Path) -> None:
                 target.symlink_to(file)
 
 
-def _find() -> tuple[Path, bool]:
+def _find() -> tuple[Path | None, bool]:
     name = _NAME + _digest()
     folders = [parent / name for parent in _parents()]
     writable = next(filter(_can_write, folders), None)
     folder = writable
     if folder is None:
-        folder = Path(tempfile.mkdtemp(prefix="shoal-kernels-"))
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="shoal-kernels-"))
+        except OSError:  # nothing on this machine can be written to
+            return None, True
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     if not any(folder.glob("*/*.nbi")):
         _link([other for other in folders if other != folder and other.is_dir()], folder)
@@ -95,9 +99,9 @@ def _find() -> tuple[Path, bool]:
 
 
 FOLDER, TEMPORARY = _find()
-"""Where compiled kernels are kept, and whether they are gone when this process ends."""
+"""Where compiled kernels are kept, if anywhere, and whether they end with this process."""
 
-_was_filled = any(FOLDER.glob("*/*.nbi"))
+_was_filled = FOLDER is not None and any(FOLDER.glob("*/*.nbi"))
 
 
 def is_filled() -> bool:
@@ -113,6 +117,8 @@ def one_writer() -> Iterator[None]:
     except ImportError:  # Windows has no such lock; there a race is rare, not impossible
         yield
         return
+    assert FOLDER is not None  # otherwise nothing is kept
+    FOLDER.mkdir(parents=True, exist_ok=True)  # somebody may have cleared the cache meanwhile
     with (FOLDER / ".lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -127,7 +133,7 @@ def remove_stale() -> int:
         folder
         for parent in _parents()
         for folder in parent.glob(_NAME + "*")
-        if folder.is_dir() and folder.name != FOLDER.name
+        if folder.is_dir() and (FOLDER is None or folder.name != FOLDER.name)
     ]
     for folder in stale:
         shutil.rmtree(folder, ignore_errors=True)

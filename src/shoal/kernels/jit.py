@@ -69,6 +69,8 @@ def _compiled(function: Any, **options: Any) -> Any:
 
 def _cached(function: Any, **options: Any) -> Any:
     """Compile a function that is kept in our folder, whatever others use."""
+    if FOLDER is None:
+        return _compiled(function, **options)
     with _LOCK:
         theirs = NUMBA.CACHE_DIR
         NUMBA.CACHE_DIR = str(FOLDER)  # numba reads it while it decorates

@@ -48,6 +48,7 @@ class Check:
         sentence: the same in plain words.
         judged_by: ``"verification"``, or ``"the model's own rule"`` for a model of a plug-in,
             for which verification has no predicate of its own.
+        is_share: whether the numbers are a share of the rows, to be shown as per cent.
     """
 
     name: str
@@ -56,6 +57,14 @@ class Check:
     holds: bool
     sentence: str
     judged_by: str = "verification"
+    is_share: bool = False
+
+    def shown(self, number: float) -> str:
+        """Return the promised or the measured number as people read it."""
+        if not self.is_share:
+            return f"{number:,.6g}"
+        # never rounded up to a promise that is not kept
+        return "100 %" if number >= 1.0 else f"{min(number, 0.9999):.2%}"
 
 
 @dataclass(frozen=True)

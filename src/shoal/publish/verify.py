@@ -127,7 +127,7 @@ def verify_table(
             violated |= ~holds
     for grid in grids:
         off = cells_off_grid(grid, table.select(columns_needed(table.columns, [grid.name])))
-        checks.append(Check(f"grid of {grid.name!r}", 1.0, *grid.verdict(off)))
+        checks.append(Check(f"grid of {grid.name!r}", 1.0, *grid.verdict(off), is_share=True))
         if off.any():
             groups, again = number_groups(packed)
             bad = np.bincount(groups, weights=off, minlength=len(again)) > 0

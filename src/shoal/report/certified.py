@@ -33,6 +33,7 @@ class Certified:
         holds: whether all of them hold.
         n_columns: how many quasi-identifiers there are.
         columns: the columns that the promises are about.
+        people: whether the promises count people, not rows.
     """
 
     promises: Verification
@@ -43,6 +44,7 @@ class Certified:
     holds: bool
     n_columns: int
     columns: tuple[str, ...]
+    people: bool = False
 
     def __bool__(self) -> bool:
         return self.holds
@@ -108,6 +110,7 @@ def verify_certificate(
         ),
         n_columns=len(terms.quasi_identifiers),
         columns=(*terms.quasi_identifiers, *terms.sensitive),
+        people=terms.people,
     )
 
 

@@ -185,8 +185,8 @@ def _promises(release: Release) -> str:
     rows = [
         (
             f'<th scope="row">{escape(check.name)}</th>',
-            _number(check.promised),
-            _number(told(release, check)),
+            f'<td class="number">{check.shown(check.promised)}</td>',
+            f'<td class="number">{check.shown(told(release, check))}</td>',
             '<td class="number holds">✓ holds</td>'
             if check.holds
             else '<td class="number broken-word">✗ broken</td>',

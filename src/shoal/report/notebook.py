@@ -7,13 +7,15 @@ can be handed on. The styles are bound to one class: they change nothing else on
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING
 
 from shoal.report.certificate import told
 from shoal.report.svg import bars, histogram, per_cent
+from shoal.report.words import who_is_covered
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -42,12 +44,16 @@ class Summary:
         promises: promise, promised, measured, and whether it holds.
         losses: loss of each quasi-identifier, 0 (exact) to 1 (all hidden).
         warnings: what the reader should know.
+        covered: of numbers and dates, the mean share of the people that an interval covers.
+        who: what that share counts, "people" or "rows".
     """
 
     facts: tuple[tuple[str, str], ...]
     promises: tuple[tuple[str, str, str, str], ...]
     losses: tuple[tuple[str, float], ...]
     warnings: tuple[str, ...]
+    covered: Mapping[str, float] = field(default_factory=dict)
+    who: str = "people"
 
     @classmethod
     def of(cls, release: Release) -> Summary:
@@ -71,14 +77,20 @@ class Summary:
             promises=tuple(
                 (
                     check.name,
-                    f"{check.promised:,.6g}",
-                    f"{told(release, check):,.6g}",
+                    check.shown(check.promised),
+                    check.shown(told(release, check)),
                     "holds" if check.holds else "BROKEN",
                 )
                 for check in found.checks
             ),
             losses=tuple((column.name, column.loss) for column in release.facts.columns),
             warnings=release.warnings,
+            covered={
+                each.name: each.covered
+                for each in release.facts.columns
+                if each.covered is not None
+            },
+            who=who_is_covered(release),
         )
 
     def __str__(self) -> str:
@@ -89,7 +101,10 @@ class Summary:
             for name, wanted, found, verdict in self.promises
         ]
         lines += ["", "Detail lost per column"]
-        lines += [f"  {name}: {per_cent(loss)}" for name, loss in self.losses]
+        for name, loss in self.losses:
+            covered = self.covered.get(name)
+            beside = "" if covered is None else f", covers {per_cent(covered)} of the {self.who}"
+            lines.append(f"  {name}: {per_cent(loss)}{beside}")
         lines += [f"Warning: {text}" for text in self.warnings]
         # Blanks that keep numbers together are for pages; in text they only surprise.
         return "\n".join(lines).replace("\u00a0", " ").replace("\u202f", " ")

@@ -17,7 +17,7 @@ from shoal.report.svg import (
     stacked,
     whole_per_cent,
 )
-from shoal.report.words import count, one_in
+from shoal.report.words import count, one_in, who_is_covered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -181,7 +181,8 @@ def loss(release: Release) -> str:
             "Loss per column",
             of_columns,
             "0 % is an exact value in every row, 100 % tells nothing any more. Of numbers and "
-            "dates it is the share of the range; the share of the people is on their cards below.",
+            "dates it is the share of the range; the share of the "
+            f"{who_is_covered(release)} is on their cards below.",
         )
         + figure(
             "Which columns pay in which groups",
@@ -216,22 +217,25 @@ def columns(release: Release) -> str:
         "whole per cents, and rows that were left out are in no bar.</p>"
     )
     grids = release.schema.grids
-    cards = "".join(_column(column, grids[column.name]) for column in release.facts.columns)
+    cards = "".join(
+        _column(column, grids[column.name], who_is_covered(release))
+        for column in release.facts.columns
+    )
     return f'{rule}{legend}<div class="grid ragged">{cards}</div>'
 
 
-def _people(column: ColumnFacts) -> str:
+def _covered(column: ColumnFacts, who: str) -> str:
     """Return which share of the people an interval covers, beside its share of the range."""
     if column.covered is None:
         return ""
     text = (
         f"An interval is {per_cent(column.loss)} of the range and covers "
-        f"{per_cent(column.covered)} of the people, on average."
+        f"{per_cent(column.covered)} of the {who}, on average."
     )
     if column.stretched:
         text += (
-            " <b>The range is stretched by a few values far away</b>, so the share of the people "
-            "says more. The scale <i>rank</i> or <i>trimmed</i> makes the search count it."
+            " <b>The range is stretched by a few values far away</b>, so the share of the "
+            f"{who} says more. The scale <i>rank</i> or <i>trimmed</i> makes the search count it."
         )
     return f'<p class="note" style="margin:.5rem 0 0">{text}</p>'
 
@@ -243,7 +247,7 @@ def _on_grid(grid: Grid | None) -> str:
     return f" Ends are lines of a grid: {escape(str(grid))}, {chosen}."
 
 
-def _column(column: ColumnFacts, grid: Grid | None) -> str:
+def _column(column: ColumnFacts, grid: Grid | None, who: str) -> str:
     strip = stacked(
         (
             ("bar", "as it was", column.kept),
@@ -262,7 +266,7 @@ def _column(column: ColumnFacts, grid: Grid | None) -> str:
     return (
         f'<figure class="card"><h3>{escape(column.name)} <span class="soft">({column.kind}, '
         f"{per_cent(column.loss)} lost)</span></h3>{strip}"
-        f"{_people(column)}"
+        f"{_covered(column, who)}"
         f'<p class="note" style="margin:.5rem 0 .9rem">{spread}.{_on_grid(grid)}</p>'
         f"{picture}</figure>"
     )

@@ -24,7 +24,7 @@ from shoal.report.certificate import SCHEMA_VERSION, format_certificate
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-__all__ = ["CertificateFile", "Terms", "read_certificate", "sign_certificate"]
+__all__ = ["CertificateFile", "Terms", "read_certificate", "sign", "sign_certificate"]
 
 _ALGORITHM = "Ed25519"
 _KEYS = ["algorithm", "signed", "public_key", "value"]
@@ -136,6 +136,39 @@ def read_certificate(path: str | PathLike[str]) -> CertificateFile:
         return CertificateFile(content, _terms_of(content), data)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise DataError(f"{shown!r} is no certificate of Shoal.") from None
+
+
+def sign(
+    certificate: str | PathLike[str],
+    key: str | PathLike[str],
+    *,
+    passphrase: str | PathLike[str] | None = None,
+    replace: bool = False,
+) -> str:
+    """Sign the certificate of a release, so that others can see who vouches for it.
+
+    The signature is put into the file. `shoal.make_key` makes a key, `shoal.verify_certificate`
+    checks a release against its signed certificate.
+
+    Args:
+        certificate: the file of the certificate.
+        key: the file of your private key (Ed25519, PEM).
+        passphrase: a file whose first line protects that key.
+        replace: whether a signature that is there already may be replaced.
+
+    Returns:
+        The public key, in hexadecimal digits, as the certificate names it.
+
+    Raises:
+        DataError: a file cannot be read or written, or is not what it should be.
+        OptionError: the certificate is signed already, or belongs to no file.
+        PromiseError: it says itself that a promise does not hold.
+    """
+    from shoal.io.keys import public_half, read_private_key
+
+    private = read_private_key(key, passphrase)
+    sign_certificate(certificate, private, replace=replace)
+    return public_half(private).hex()
 
 
 def sign_certificate(

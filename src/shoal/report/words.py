@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shoal.report.risk import Risk
     from shoal.report.sensitive import SensitiveFacts
 
-__all__ = ["card", "count", "in_plain_words", "one_in", "verdict"]
+__all__ = ["card", "count", "in_plain_words", "one_in", "verdict", "who_is_covered"]
 
 _MOST_NAMES = 4
 
@@ -26,6 +26,14 @@ def verdict(release: Release) -> str:
         return _banner("", "✓", "Every promise holds.", escape(found.how()))
     broken = [escape(check.sentence) for check in found.checks if not check.holds]
     return _banner(" broken", "!", "A promise does not hold.", " ".join(broken))
+
+
+def who_is_covered(release: Release) -> str:
+    """Return whom the share that an interval covers counts, as far as the published table tells.
+
+    Whose the rows are is not published; a share of people would tell more than the release does.
+    """
+    return "people" if release.people is None else "rows"
 
 
 def _banner(look: str, mark: str, strong: str, text: str) -> str:

@@ -74,6 +74,7 @@ def warm_up(tasks: Sequence[Task], processes: int | None = None) -> Path:
     """
     from shoal.kernels.cache import FOLDER
 
+    assert FOLDER is not None  # whoever asks has a place to keep them
     started = [
         subprocess.Popen(  # noqa: S603 - ourselves
             [sys.executable, "-m", __name__, *(":".join(task) for task in share)],

@@ -131,7 +131,8 @@ def find_stretched(before: Measured, name: str, after: Measured | None, cost: fl
     loss, covered = before.losses[name], before.covered[name]
     text = (
         f"A few values far away stretch the range of {name!r}: its intervals are {loss:.0%} of "
-        f"the range but cover {covered:.0%} of the people."
+        f"the range but cover {covered:.0%} of the "
+        f"{'people' if before.schema.person is None else 'rows'}."
     )
     then = None if after is None else after.covered.get(name)
     if then is not None:
