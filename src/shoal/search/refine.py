@@ -1,10 +1,11 @@
 """Refinement: lower the cost of any partition while keeping k and every privacy model.
 
 A closure costs each of its rows the same however many there are, so this is a choice of closures:
-every row wants the cheapest one that covers it, and every closure needs k people. Sweeps of four
+every row wants the cheapest one that covers it, and every closure needs k people. Sweeps of five
 moves, each made only if it lowers the total cost:
 
 * relocate a row out of a group that can spare it into the group where it costs least;
+* move an edge slice, all rows at one end of a group, to one group or each to its cheapest;
 * dissolve a group into the groups where its rows cost least;
 * open a new group around a row, from rows that other groups can spare;
 * take a group apart and build a better one around one of its rows (moves, swaps, splits and
@@ -23,6 +24,7 @@ import numpy as np
 
 from shoal.kernels.refine import Undo, dissolve_groups, relocate_rows
 from shoal.kernels.refine_rebuild import N_BUCKETS, RebuildScratch, rebuild_groups
+from shoal.kernels.refine_slices import SliceScratch, move_slices
 from shoal.privacy.arrays import PrivateArrays
 from shoal.search.enforce import open_groups
 from shoal.table.partition import Partition
@@ -151,6 +153,9 @@ class Search:
             np.empty(n + 1, np.int64),
             np.zeros(self.capacity, np.int64),
         )
+        self.slice_scratch = SliceScratch(
+            np.empty(n, np.int64), np.zeros(_most_codes(scanner), np.int64)
+        )
 
     def run(self) -> Partition:
         """Sweep until nothing much is gained."""
@@ -182,6 +187,7 @@ class Search:
     def _sweep(self, number: int) -> None:
         self.limit = max(self.limit, self._places(int(np.count_nonzero(self.groups.size))))
         self.move("relocate", number)
+        self.move("slices", number)
         self.move("dissolve", number)
         # costs per sensitive value are not "per row of a closure": only the first two moves apply
         if self.scanner.n_classes == 1:
@@ -191,6 +197,8 @@ class Search:
         """Make all moves of a kind that lower the cost; this is sweep ``number``."""
         if what == "relocate":
             self._relocate(number)
+        elif what == "slices":
+            self._slice(number)
         elif what == "dissolve":
             self._dissolve(number)
         else:
@@ -224,6 +232,14 @@ class Search:
             self.progress(start, self.n, f"refining, sweep {number + 1}")
             relocate_rows(*self._base(), order[start:stop], self.k, self.limit, self.scratch)
 
+    def _slice(self, number: int) -> None:
+        order = self._dearest_first(self.k if self.private.subject is None else 0)
+        base, undo = self._base(), self.undo
+        for start, stop in self._slices(len(order), self.limit * self.k):
+            self.progress(start, len(order), f"refining, sweep {number + 1}")
+            chosen, limit, scratch = order[start:stop], self.limit, self.scratch
+            move_slices(*base, chosen, self.k, limit, scratch, undo, self.slice_scratch)
+
     def _dissolve(self, number: int) -> None:
         order = self._dearest_first(0)
         for start, stop in self._slices(len(order), self.limit * self.k):
@@ -248,3 +264,10 @@ class Search:
 
     def _base(self) -> tuple[object, ...]:
         return self.scanner.records, self.groups, self.rules
+
+
+def _most_codes(scanner: Scanner) -> int:
+    """Return how many codes a level of a tree, or values a set, has at most."""
+    space = scanner.space
+    levels = np.diff(np.append(space.cost_start, space.level_cost.shape[1]))
+    return int(max(levels.max(initial=0), space.set_size.max(initial=0) + 1))

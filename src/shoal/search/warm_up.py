@@ -49,7 +49,7 @@ NARROW, WIDE = "ncp", "mi"
 _SECONDS = {"kaca": 10, "agglomerative": 9, "relocate": 8, "sequential": 8, "rebuild": 8}
 """About what takes longer to compile than other tasks do: five seconds."""
 
-_MOVES = ("relocate", "dissolve", "rebuild")
+_MOVES = ("relocate", "slices", "dissolve", "rebuild")
 _USUAL = (*_MOVES, "kaca", "agglomerative", "sequential", "mondrian", "enforce", "suppress")
 _OTHERS = ("k-member", "oka", "loukides-shao", "chiu-tsai", "hilbert", "incognito")
 

@@ -1,0 +1,320 @@
+"""Local search on groups, continued: move whole edge slices of a group.
+
+Where groups are large, many rows hold each end of an interval, so no single row that leaves makes
+the closure smaller. A slice is all of them: the rows at the lowest or highest value of a numeric
+column, of the rarest value of a set, or, in a tree, all rows outside its most frequent branch.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.groups import close_group, put_in, take_out, union_costs, widen
+from shoal.kernels.jit import helper, kernel
+from shoal.kernels.private import group_holds
+from shoal.kernels.refine import bring_back, scatter_rows, settle
+from shoal.kernels.scan import load_query
+from shoal.kernels.space import MIXED8, MIXED16, MIXED32
+
+__all__ = ["SliceScratch", "move_slices"]
+
+Array = np.ndarray[Any, Any]
+
+
+class SliceScratch(NamedTuple):
+    """Where a slice is listed."""
+
+    rows: Array  # int64 [rows]: the rows of the slice
+    counts: Array  # int64 [codes of a level, values of a set]: zeros between two looks
+
+
+@helper
+def _level_code(columns: Any, width: int, r: int, i: int) -> int:
+    """Return the code of row or group i at a level of a tree."""
+    if width == 0:
+        return np.int64(columns.lev8[r, i])
+    if width == 1:
+        return np.int64(columns.lev16[r, i])
+    return np.int64(columns.lev32[r, i])
+
+
+@helper
+def _mixed_level(space: Any, columns: Any, t: int, g: int) -> int:
+    """Return the first level of tree t at which the rows of group g differ, −1 if none."""
+    for level in range(space.tree_first[t], space.tree_first[t + 1]):
+        width = np.int64(space.width[level])
+        mixed = np.int64(MIXED32)
+        if width == 0:
+            mixed = np.int64(MIXED8)
+        elif width == 1:
+            mixed = np.int64(MIXED16)
+        if _level_code(columns, width, np.int64(space.row[level]), g) == mixed:
+            return np.int64(level)
+    return np.int64(-1)
+
+
+@helper
+def _set_value(space: Any, columns: Any, e: int, i: int) -> int:
+    """Return the value of row i in set e."""
+    first = np.int64(space.set_first[e])
+    for w in range(first, np.int64(space.set_first[e + 1])):
+        word = columns.bits[w, i]
+        value = (w - first) << 6
+        while word:
+            if word & np.uint64(1):
+                return np.int64(value)
+            word >>= np.uint64(1)
+            value += 1
+    return np.int64(space.set_size[e])
+
+
+@helper
+def _list_end(groups: Any, g: int, values: Any, end: int, rows: Any) -> int:
+    """List the rows of group g that have this value; return how many."""
+    n = 0
+    p = groups.head[g]
+    while p >= 0:
+        if np.int64(values[p]) == end:
+            rows[n] = p
+            n += 1
+        p = groups.after[p]
+    return n
+
+
+@helper
+def _list_branches(records: Any, groups: Any, g: int, t: int, s: Any) -> int:
+    """List the rows outside the most frequent branch of tree t (of equals, the lowest code)."""
+    space, columns, counts = records.space, records.columns, s.counts
+    level = _mixed_level(space, groups.columns, t, g)
+    if level < 0:
+        return 0
+    width, r = np.int64(space.width[level]), np.int64(space.row[level])
+    p = groups.head[g]
+    while p >= 0:
+        counts[_level_code(columns, width, r, p)] += 1
+        p = groups.after[p]
+    most, least_code = np.int64(0), np.int64(-1)
+    p = groups.head[g]
+    while p >= 0:
+        code = _level_code(columns, width, r, p)
+        if counts[code] > most or (counts[code] == most and code < least_code):
+            most, least_code = counts[code], code
+        p = groups.after[p]
+    n = 0
+    p = groups.head[g]
+    while p >= 0:
+        code = _level_code(columns, width, r, p)
+        counts[code] = 0
+        if code != least_code:
+            s.rows[n] = p
+            n += 1
+        p = groups.after[p]
+    return n
+
+
+@helper
+def _list_rarest(records: Any, groups: Any, g: int, e: int, s: Any) -> int:
+    """List the rows of the rarest value of set e (of equals, the lowest value)."""
+    space, columns, counts = records.space, records.columns, s.counts
+    p = groups.head[g]
+    while p >= 0:
+        counts[_set_value(space, columns, e, p)] += 1
+        p = groups.after[p]
+    few, rarest = groups.size[g] + 1, np.int64(-1)
+    p = groups.head[g]
+    while p >= 0:
+        value = _set_value(space, columns, e, p)
+        if counts[value] < few or (counts[value] == few and value < rarest):
+            few, rarest = counts[value], value
+        p = groups.after[p]
+    n = 0
+    p = groups.head[g]
+    while p >= 0:
+        value = _set_value(space, columns, e, p)
+        counts[value] = 0
+        if value == rarest:
+            s.rows[n] = p
+            n += 1
+        p = groups.after[p]
+    return n
+
+
+@helper
+def _list_slice(records: Any, groups: Any, g: int, edge: int, s: Any) -> int:
+    """List the rows of slice ``edge`` of group g: two of each interval, one of each tree and set.
+
+    Returns how many there are: 0 or all rows if there is nothing to cut off.
+    """
+    rows, columns = records.columns, groups.columns
+    n_linear, n_log = rows.low.shape[0], rows.clow.shape[0]
+    n_trees = records.space.root_cost.shape[1]
+    if edge < 2 * n_linear:
+        j = edge >> 1
+        if edge & 1:
+            return _list_end(groups, g, rows.high[j], np.int64(columns.high[j, g]), s.rows)
+        return _list_end(groups, g, rows.low[j], np.int64(columns.low[j, g]), s.rows)
+    edge -= 2 * n_linear
+    if edge < 2 * n_log:
+        j = edge >> 1
+        if edge & 1:
+            return _list_end(groups, g, rows.chigh[j], np.int64(columns.chigh[j, g]), s.rows)
+        return _list_end(groups, g, rows.clow[j], np.int64(columns.clow[j, g]), s.rows)
+    edge -= 2 * n_log
+    if edge < n_trees:
+        return _list_branches(records, groups, g, edge, s)
+    return _list_rarest(records, groups, g, edge - n_trees, s)
+
+
+@helper
+def _holds(groups: Any, rules: Any, g: int) -> bool:
+    return rules.kinds.shape[0] == 0 or group_holds(groups.phist[g], rules)
+
+
+@helper
+def _hold_together(groups: Any, rules: Any, g: int, h: int, hist: Any) -> bool:
+    """Return whether the union of two groups keeps the models, if they share no person."""
+    if rules.kinds.shape[0] == 0:
+        return True
+    for v in range(hist.shape[0]):
+        hist[v] = groups.phist[g, v] + groups.phist[h, v]
+    return group_holds(hist, rules)
+
+
+@helper
+def _one_place(
+    space: Any,
+    groups: Any,
+    rules: Any,
+    g: int,
+    free: int,
+    below: int,
+    n_groups: int,
+    scratch: Any,
+) -> tuple[int, int]:
+    """Return the group other than g that takes all rows of ``free`` for least, if below that."""
+    load_query(space, groups.columns, free, scratch.query)
+    union_costs(space, groups, free, n_groups, scratch)
+    best, least = np.int64(-1), np.int64(below)
+    for h in range(n_groups):
+        rise = scratch.out[h] + groups.costs[free]
+        if (
+            rise < least
+            and groups.size[h] > 0
+            and h != g
+            and h != free
+            and _hold_together(groups, rules, free, h, scratch.hist)
+        ):
+            best, least = np.int64(h), np.int64(rise)
+    return best, least
+
+
+@helper
+def _hand_over(records: Any, groups: Any, rules: Any, n: int, h: int, s: Any) -> None:
+    """Put the rows of the slice into group h; its closure is left as it is."""
+    for m in range(n):
+        take_out(groups, rules, records.classes, s.rows[m])
+        put_in(groups, rules, records.classes, s.rows[m], h)
+
+
+@helper
+def _move_slice(
+    records: Any,
+    groups: Any,
+    rules: Any,
+    g: int,
+    free: int,
+    n: int,
+    k: int,
+    n_groups: int,
+    scratch: Any,
+    undo: Any,
+    s: Any,
+) -> int:
+    """Move the n rows of the slice out of group g if that pays; return what it saves.
+
+    They stay together as a group of their own, join one group, or go each where it costs least.
+    """
+    query = scratch.query
+    before = groups.costs[g]
+    _hand_over(records, groups, rules, n, free, s)
+    close_group(records, groups, g, query)
+    close_group(records, groups, free, query)
+    gain = before - groups.costs[g]
+    target = np.int64(-1)
+    rise = gain
+    if gain > 0 and groups.people[g] >= k and _holds(groups, rules, g):
+        alone = groups.people[free] >= k and _holds(groups, rules, free)
+        if alone and groups.costs[free] < rise:
+            target, rise = np.int64(free), groups.costs[free]
+        place, asked = _one_place(
+            records.space, groups, rules, g, free, rise, n_groups, scratch
+        )
+        if place >= 0:
+            target, rise = place, asked
+        moved, left = scatter_rows(records, groups, rules, free, rise, n_groups, scratch, undo)
+        if groups.size[free] == 0:
+            for m in range(moved):
+                settle(groups, undo.members[m], undo)
+            groups.costs[free] = 0
+            return gain - rise + left
+        for m in range(moved):
+            bring_back(groups, rules, records.classes, undo.members[m], free, query, undo)
+    if target == free:
+        return gain - rise
+    if target >= 0:
+        _hand_over(records, groups, rules, n, target, s)
+        if _holds(groups, rules, target):  # people in both count once, so it is known only now
+            for m in range(n):
+                i = s.rows[m]
+                groups.pillar[i] = widen(records.columns, groups, target, i, query)
+            groups.costs[target] += rise
+            groups.costs[free] = 0
+            return gain - rise
+    _hand_over(records, groups, rules, n, g, s)
+    close_group(records, groups, g, query)
+    groups.costs[free] = 0
+    return np.int64(0)
+
+
+@kernel
+def move_slices(
+    records: Any,
+    groups: Any,
+    rules: Any,
+    order: Any,
+    k: int,
+    n_groups: int,
+    scratch: Any,
+    undo: Any,
+    s: Any,
+) -> int:
+    """Move slices out of these groups, in order, as long as that lowers the cost.
+
+    Every edge is cut as often as it pays before the next one. Returns the total saving.
+    """
+    rows, space = records.columns, records.space
+    n_edges = 2 * (rows.low.shape[0] + rows.clow.shape[0])
+    n_edges += space.root_cost.shape[1] + space.set_size.shape[0]
+    several = groups.crowd.subject.shape[0] > 0
+    saved = np.int64(0)
+    free = np.int64(0)
+    for t in range(order.shape[0]):
+        g = order[t]
+        for edge in range(n_edges):
+            while groups.size[g] > 0 and (several or groups.people[g] > k):
+                while free < n_groups and groups.size[free] > 0:
+                    free += 1
+                if free >= n_groups:
+                    return saved
+                n = np.int64(_list_slice(records, groups, g, np.int64(edge), s))
+                if n == 0 or n >= groups.size[g] or not (several or groups.people[g] - n >= k):
+                    break
+                gain = _move_slice(
+                    records, groups, rules, g, free, n, k, n_groups, scratch, undo, s
+                )
+                if gain <= 0:
+                    break
+                saved += gain
+    return saved
