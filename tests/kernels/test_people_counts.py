@@ -133,7 +133,7 @@ def test_every_move_keeps_k_people_and_the_counts_of_all_groups(table, measure, 
     check(search, table, holding=True)
     before = search._cost()
     for sweep in range(2):
-        for move in ("relocate", "dissolve", "rebuild"):
+        for move in ("relocate", "slices", "dissolve", "rebuild"):
             if move == "rebuild" and scanner.n_classes > 1:
                 continue
             search.move(move, sweep)
@@ -151,7 +151,7 @@ def test_a_search_from_groups_of_too_few_people_counts_right_and_makes_no_new_on
     assert few
     rng = np.random.default_rng(1)
     search = Search(table, start, scanner, K, (), EFFORTS["best"], rng, no_progress)
-    for move in ("relocate", "dissolve", "rebuild"):
+    for move in ("relocate", "slices", "dissolve", "rebuild"):
         search.move(move, 0)
         check(search, table, holding=False)
         used = search.groups.size > 0

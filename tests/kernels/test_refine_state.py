@@ -98,10 +98,9 @@ def test_closures_costs_and_pillars_equal_those_computed_anew_after_every_move(
     search = search_of(table, measure, size, privacy)
     check(search)
     for sweep in range(3):
-        search._relocate(sweep)
-        check(search)
-        search._dissolve(sweep)
-        check(search)
+        for move in ("relocate", "slices", "dissolve"):
+            search.move(move, sweep)
+            check(search)
         if search.scanner.n_classes > 1:
             continue
         for apart in (False, True):
@@ -124,6 +123,24 @@ def test_a_dissolution_that_does_not_pay_leaves_everything_as_it_was(table, meas
     assert np.array_equal(groups.pillar, pillar)
     assert np.array_equal(groups.costs, costs)
     check(search)
+
+
+@MODELS
+@pytest.mark.parametrize("measure", MEASURES)
+def test_slices_that_do_not_pay_leave_groups_costs_and_closures_as_they_were(
+    table, measure, privacy
+):
+    search = search_of(table, measure, 40, privacy)
+    groups, costs = search.groups, [search._cost()]
+    while len(costs) < 3 or costs[-1] < costs[-2]:
+        label, each = groups.label.copy(), groups.costs.copy()
+        search.move("slices", 0)
+        costs.append(search._cost())
+        check(search)
+    assert costs[-1] < costs[0], "no slice was moved"
+    assert (groups.people > K).any(), "no slice was left to be tried"
+    assert np.array_equal(groups.label, label)
+    assert np.array_equal(groups.costs, each)
 
 
 # a tight model, so that a group which took one row of the rest cannot take the next

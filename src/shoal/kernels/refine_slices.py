@@ -14,7 +14,7 @@ import numpy as np
 from shoal.kernels.groups import close_group, put_in, take_out, union_costs, widen
 from shoal.kernels.jit import helper, kernel
 from shoal.kernels.private import group_holds
-from shoal.kernels.refine import bring_back, scatter_rows, settle
+from shoal.kernels.refine import NONE, bring_back, scatter_rows, settle
 from shoal.kernels.scan import load_query
 from shoal.kernels.space import MIXED8, MIXED16, MIXED32
 
@@ -71,12 +71,28 @@ def _set_value(space: Any, columns: Any, e: int, i: int) -> int:
 
 
 @helper
-def _list_end(groups: Any, g: int, values: Any, end: int, rows: Any) -> int:
-    """List the rows of group g that have this value; return how many."""
+def _list_end(groups: Any, g: int, values: Any, depth: int, highest: bool, rows: Any) -> int:
+    """List the rows of group g that have one of its ``depth`` lowest (or highest) values.
+
+    Returns how many there are; 0 if it has fewer values than that.
+    """
     n = 0
+    sign = np.int64(-1) if highest else np.int64(1)
+    last = -NONE
+    for _ in range(depth):
+        following = NONE
+        p = groups.head[g]
+        while p >= 0:
+            value = sign * np.int64(values[p])
+            if last < value < following:
+                following = value
+            p = groups.after[p]
+        if following == NONE:
+            return 0
+        last = following
     p = groups.head[g]
     while p >= 0:
-        if np.int64(values[p]) == end:
+        if sign * np.int64(values[p]) <= last:
             rows[n] = p
             n += 1
         p = groups.after[p]
@@ -142,26 +158,26 @@ def _list_rarest(records: Any, groups: Any, g: int, e: int, s: Any) -> int:
 
 
 @helper
-def _list_slice(records: Any, groups: Any, g: int, edge: int, s: Any) -> int:
+def _list_slice(records: Any, groups: Any, g: int, edge: int, depth: int, s: Any) -> int:
     """List the rows of slice ``edge`` of group g: two of each interval, one of each tree and set.
 
-    Returns how many there are: 0 or all rows if there is nothing to cut off.
+    A slice of an interval has ``depth`` values, others are the same for any depth. Returns how
+    many rows there are: 0 or all if there is nothing to cut off.
     """
-    rows, columns = records.columns, groups.columns
+    rows = records.columns
     n_linear, n_log = rows.low.shape[0], rows.clow.shape[0]
     n_trees = records.space.root_cost.shape[1]
+    highest = (edge & 1) == 1
     if edge < 2 * n_linear:
-        j = edge >> 1
-        if edge & 1:
-            return _list_end(groups, g, rows.high[j], np.int64(columns.high[j, g]), s.rows)
-        return _list_end(groups, g, rows.low[j], np.int64(columns.low[j, g]), s.rows)
+        values = rows.high[edge >> 1] if highest else rows.low[edge >> 1]
+        return _list_end(groups, g, values, depth, highest, s.rows)
     edge -= 2 * n_linear
     if edge < 2 * n_log:
-        j = edge >> 1
-        if edge & 1:
-            return _list_end(groups, g, rows.chigh[j], np.int64(columns.chigh[j, g]), s.rows)
-        return _list_end(groups, g, rows.clow[j], np.int64(columns.clow[j, g]), s.rows)
+        codes = rows.chigh[edge >> 1] if highest else rows.clow[edge >> 1]
+        return _list_end(groups, g, codes, depth, highest, s.rows)
     edge -= 2 * n_log
+    if depth > 1:
+        return 0
     if edge < n_trees:
         return _list_branches(records, groups, g, edge, s)
     return _list_rarest(records, groups, g, edge - n_trees, s)
@@ -199,13 +215,9 @@ def _one_place(
     best, least = np.int64(-1), np.int64(below)
     for h in range(n_groups):
         rise = scratch.out[h] + groups.costs[free]
-        if (
-            rise < least
-            and groups.size[h] > 0
-            and h != g
-            and h != free
-            and _hold_together(groups, rules, free, h, scratch.hist)
-        ):
+        if h in (g, free) or groups.size[h] == 0:
+            continue
+        if rise < least and _hold_together(groups, rules, free, h, scratch.hist):
             best, least = np.int64(h), np.int64(rise)
     return best, least
 
@@ -248,9 +260,7 @@ def _move_slice(
         alone = groups.people[free] >= k and _holds(groups, rules, free)
         if alone and groups.costs[free] < rise:
             target, rise = np.int64(free), groups.costs[free]
-        place, asked = _one_place(
-            records.space, groups, rules, g, free, rise, n_groups, scratch
-        )
+        place, asked = _one_place(records.space, groups, rules, g, free, rise, n_groups, scratch)
         if place >= 0:
             target, rise = place, asked
         moved, left = scatter_rows(records, groups, rules, free, rise, n_groups, scratch, undo)
@@ -284,6 +294,7 @@ def move_slices(
     groups: Any,
     rules: Any,
     order: Any,
+    deepest: int,
     k: int,
     n_groups: int,
     scratch: Any,
@@ -292,7 +303,8 @@ def move_slices(
 ) -> int:
     """Move slices out of these groups, in order, as long as that lowers the cost.
 
-    Every edge is cut as often as it pays before the next one. Returns the total saving.
+    Every edge is cut as often as it pays before the next one; where one value does not, the two
+    at the end are tried together, and so on up to ``deepest``. Returns the total saving.
     """
     rows, space = records.columns, records.space
     n_edges = 2 * (rows.low.shape[0] + rows.clow.shape[0])
@@ -303,18 +315,18 @@ def move_slices(
     for t in range(order.shape[0]):
         g = order[t]
         for edge in range(n_edges):
-            while groups.size[g] > 0 and (several or groups.people[g] > k):
+            depth = np.int64(1)
+            while depth <= deepest and (several or groups.people[g] > k):
                 while free < n_groups and groups.size[free] > 0:
                     free += 1
                 if free >= n_groups:
                     return saved
-                n = np.int64(_list_slice(records, groups, g, np.int64(edge), s))
+                n = np.int64(_list_slice(records, groups, g, np.int64(edge), depth, s))
                 if n == 0 or n >= groups.size[g] or not (several or groups.people[g] - n >= k):
                     break
                 gain = _move_slice(
                     records, groups, rules, g, free, n, k, n_groups, scratch, undo, s
                 )
-                if gain <= 0:
-                    break
                 saved += gain
+                depth = np.int64(1) if gain > 0 else 2 * depth
     return saved

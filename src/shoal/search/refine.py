@@ -53,6 +53,7 @@ class Effort:
         rounds: how often a large table is refined in regions before it is refined as a whole.
         rebuild: whether groups are taken apart (the dearest move).
         reach: rows looked at around a seed, as a multiple of k.
+        depth: how many values an edge slice has at most.
         seconds: stop after this many seconds (then the result depends on the machine's speed).
         min_gain: stop when a sweep lowers the cost by less than this share.
         keep_on_interrupt: return the best so far on Ctrl-C instead of giving up.
@@ -62,6 +63,7 @@ class Effort:
     rounds: int = 3
     rebuild: bool = True
     reach: int = 8
+    depth: int = 4
     seconds: float | None = None
     min_gain: float = MIN_GAIN
     keep_on_interrupt: bool = False
@@ -70,7 +72,7 @@ class Effort:
 EFFORTS = {
     "fast": Effort(sweeps=2, rebuild=False, min_gain=0.01),
     "balanced": Effort(sweeps=8, min_gain=0.003),
-    "best": Effort(sweeps=40, reach=16, min_gain=1e-4),
+    "best": Effort(sweeps=40, reach=16, depth=8, min_gain=1e-4),
 }
 
 
@@ -192,6 +194,7 @@ class Search:
         # costs per sensitive value are not "per row of a closure": only the first two moves apply
         if self.scanner.n_classes == 1:
             self.move("rebuild", number)
+            self.move("slices", number)  # measured: what is built anew has edges of its own
 
     def move(self, what: str, number: int) -> None:
         """Make all moves of a kind that lower the cost; this is sweep ``number``."""
@@ -234,11 +237,11 @@ class Search:
 
     def _slice(self, number: int) -> None:
         order = self._dearest_first(self.k if self.private.subject is None else 0)
-        base, undo = self._base(), self.undo
+        base, limit, deepest = self._base(), self.limit, self.effort.depth
         for start, stop in self._slices(len(order), self.limit * self.k):
             self.progress(start, len(order), f"refining, sweep {number + 1}")
-            chosen, limit, scratch = order[start:stop], self.limit, self.scratch
-            move_slices(*base, chosen, self.k, limit, scratch, undo, self.slice_scratch)
+            chosen, scratch, slices = order[start:stop], self.scratch, self.slice_scratch
+            move_slices(*base, chosen, deepest, self.k, limit, scratch, self.undo, slices)
 
     def _dissolve(self, number: int) -> None:
         order = self._dearest_first(0)
