@@ -120,3 +120,14 @@ def test_the_first_ctrl_c_ends_the_search_and_the_release_is_written(environment
     assert process.returncode == 0, err
     assert "Refined release" in out
     assert shoal.verify(read_table(safe), 10, quasi_identifiers=rows.columns)
+
+
+def test_a_warning_about_the_release_is_said_once_and_stops_nothing(
+    shoal_process, table, groups, tmp_path
+):
+    told = read_table(table).with_columns(region=pl.col("zip"))  # goes together with the ZIP code
+    told.write_csv(tmp_path / "told.csv")
+    asked = ("refine", tmp_path / "told.csv", "--groups", groups, "--k", 5, *ROLES)
+    done = shoal_process(*asked, "--insensitive", "region", "-o", tmp_path / "safe.csv")
+    assert done.status == 0, done.err
+    assert (done.out + done.err).count("Column 'region'") == 1

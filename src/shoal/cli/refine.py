@@ -106,11 +106,13 @@ def _refine(
 ) -> Release:
     import shoal
     from shoal.cli.run import note_written
+    from shoal.cli.screen import told_in_summary
     from shoal.progress import showing_progress, tell_if_compiling
 
     with showing_progress(quiet=quiet) as progress:
         tell_if_compiling(progress)
-        release = shoal.refine(frame, labels, progress=_ending_early(progress), **arguments)
+        with told_in_summary():
+            release = shoal.refine(frame, labels, progress=_ending_early(progress), **arguments)
         release = replace(release, parameters={**release.parameters, **said})
         progress(0, release.n_published, "writing")
         release = outputs.write(release, input_hmac=outputs.input_hmac(lambda: frame))

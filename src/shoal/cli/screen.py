@@ -7,22 +7,34 @@ of direction or an endless text of theirs reach the screen.
 from __future__ import annotations
 
 import functools
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from shoal.errors import ShoalWarning
 from shoal.inputs import current_watch
 from shoal.spoken import safe_lines, safe_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["column_on_screen", "open_console", "say"]
+__all__ = ["column_on_screen", "open_console", "say", "told_in_summary"]
 
 
 def say(text: str, *, stderr: bool = False) -> None:
     """Print lines for people."""
     typer.echo(safe_lines(text), err=stderr)
+
+
+@contextmanager
+def told_in_summary() -> Iterator[None]:
+    """Keep warnings about a release out of the block: its summary tells them, once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ShoalWarning)
+        yield
 
 
 def column_on_screen(name: str) -> str:
