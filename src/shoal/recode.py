@@ -23,6 +23,7 @@ from shoal.errors import OptionError, RoleError, did_you_mean
 from shoal.hierarchy import canonical_label
 from shoal.publish.fresh import fresh_column
 from shoal.publish.order import RowHash
+from shoal.table.centres import group_centres
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, close
 from shoal.table.partition import Partition
 from shoal.table.schema import Kind
@@ -251,6 +252,8 @@ def published_names(schema: Schema, style: Style) -> dict[str, tuple[str, ...]]:
 
 def _publish(attribute: Attribute, partition: Partition, style: Style) -> list[pl.Series]:
     """Return the cell of each group: one column, or two for bounds."""
+    import polars as pl
+
     closures = close(attribute, partition)
     n_groups = partition.n_groups
     if isinstance(closures, TreeClosures):
@@ -266,7 +269,9 @@ def _publish(attribute: Attribute, partition: Partition, style: Style) -> list[p
     if style.numeric in ("bounds", "struct"):
         return _typed_bounds(attribute, intervals, style)
     if style.numeric in ("mean", "median") and attribute.kind is Kind.NUMERIC:
-        return [_centre(attribute, intervals, partition, style)]
+        how: Literal["mean", "median"] = "mean" if style.numeric == "mean" else "median"
+        centre = pl.Series(group_centres(attribute, intervals, partition, how))
+        return [centre.fill_nan(None)]
     return [_interval_text(attribute, intervals, style)]
 
 
@@ -340,39 +345,6 @@ def _typed_bounds(
         )
     ]
     return bounds if style.numeric == "bounds" else [pl.DataFrame(bounds).to_struct()]
-
-
-def _centre(
-    attribute: Attribute, closures: IntervalClosures, partition: Partition, style: Style
-) -> pl.Series:
-    """Return the mean or median of each group; in numpy, so that the sum has one order.
-
-    On a grid it is that of the middles of the cells: no value inside a cell plays a part.
-    """
-    import polars as pl
-
-    assert attribute.positions is not None
-    missing = closures.everything | (closures.low == attribute.size)
-    cells, middle = attribute.cells, attribute.positions
-    if cells is not None:
-        middle = middle + (cells.upper_positions - middle) / 2
-    places = np.append(middle, np.nan)
-    first, sizes = partition.starts[:-1], partition.sizes
-    if style.numeric == "mean":
-        values = places[attribute.codes[partition.order]]
-        total = np.add.reduceat(values, first) if partition.n_groups else np.empty(0)
-        centre = total / sizes
-        # Dividing a sum of equal numbers may miss them by a rounding.
-        same = closures.low == closures.high
-        centre[same] = places[closures.low[same]]
-    else:
-        order = np.lexsort((attribute.codes, partition.labels))[partition.n_suppressed :]
-        codes = attribute.codes[order]
-        lower, upper = codes[first + (sizes - 1) // 2], codes[first + sizes // 2]
-        centre = (places[lower] + places[upper]) / 2
-    if cells is not None and cells.digits is not None:
-        centre = np.round(centre, cells.digits)
-    return pl.Series(centre).set(pl.Series(missing), None)
 
 
 def _set_text(

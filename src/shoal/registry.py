@@ -30,6 +30,8 @@ _BUILT_IN: dict[Family, dict[str, str]] = {
         "kaca": "shoal.algorithm.kaca:KACA",
         "loukides-shao": "shoal.algorithm.loukides_shao:LoukidesShao",
         "chiu-tsai": "shoal.algorithm.chiu_tsai:ChiuTsai",
+        "mdav": "shoal.algorithm.mdav:MDAV",
+        "v-mdav": "shoal.algorithm.v_mdav:VMDAV",
     },
     "measures": {
         "ncp": "shoal.measure.ncp:NCP",
@@ -39,6 +41,7 @@ _BUILT_IN: dict[Family, dict[str, str]] = {
         "whd": "shoal.measure.whd:WHD",
         "whd-height": "shoal.measure.whd:WHDHeight",
         "suppression": "shoal.measure.suppression:Suppression",
+        "sse": "shoal.measure.sse:SquaredError",
         "mi": "shoal.measure.mi:MI",
         "pmi": "shoal.measure.mi:PMI",
         "pmi-l2": "shoal.measure.pmi_norms:PMIL2",

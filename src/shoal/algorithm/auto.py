@@ -12,6 +12,7 @@ from shoal.algorithm.base import Algorithm, Run, no_warning
 from shoal.algorithm.checks import check_choice
 from shoal.algorithm.k_member import KMember
 from shoal.algorithm.kaca import KACA
+from shoal.algorithm.mdav import MDAV
 from shoal.algorithm.mondrian import Mondrian
 from shoal.algorithm.sequential import Sequential
 from shoal.search.enforce import GroupState, enforce
@@ -41,6 +42,7 @@ class Auto(Algorithm):
     cuts are tried too. Then `refine`: records relocated, groups
     dissolved, opened and rebuilt, as long as it pays. Tables above ``whole_rows`` are cut into
     blocks of similar rows, each of them treated so, and then refined across the blocks.
+    A measure of means (``sse``) starts from MDAV and is refined by means.
     "best" first does what "balanced" does and goes on from there, so it never loses more; small
     tables are started from k-member, KACA and sequential clustering too, and the best counts.
 
@@ -77,6 +79,8 @@ class Auto(Algorithm):
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
+        if run.scanner.points is not None:
+            return self._by_means(table, run)
         first, *others = self.seams
         found = self._refine(table, run, self._start(table, run), first)
         if self.effort != "fast" and table.n_rows <= FEW_GROUPS * run.k and not run.privacy:
@@ -97,6 +101,13 @@ class Auto(Algorithm):
         return refine_partition(
             table, start, run.scanner, run.k, run.privacy, effort, run.rng, run.progress
         )
+
+    def _by_means(self, table: EncodedTable, run: Run) -> Partition:
+        """Microaggregate, then refine: for measures of means."""
+        found = _held(MDAV(), table, run)
+        for effort in self.seams:
+            found = self._refine(table, run, found, effort)
+        return found
 
     def _start(self, table: EncodedTable, run: Run) -> Partition:
         """Return what is refined."""

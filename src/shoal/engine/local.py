@@ -22,6 +22,7 @@ from shoal.engine.polish import polish
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.facts import gather_facts
 from shoal.measure.base import CostMeasure, CostModel, Grouped, pick_target
+from shoal.measure.sse import is_number
 from shoal.promises import grids_of, promises_of
 from shoal.publish.danger import find_dangers
 from shoal.publish.verify import Verification, verify_table
@@ -362,5 +363,8 @@ def _of_all_rows(work: LocalWork, groups: Partition) -> Partition:
 
 
 def _score(table: EncodedTable, partition: Partition, request: Request) -> Scores:
-    names = dict.fromkeys((request.measure, *default_measures(table)))
-    return score_table(table, partition, tuple(names), measure_options=request.measure_options)
+    means = request.style.numeric == "mean" and any(is_number(a) for a in table.attributes)
+    names = (request.measure, *default_measures(table), *(["sse"] if means else []))
+    return score_table(
+        table, partition, tuple(dict.fromkeys(names)), measure_options=request.measure_options
+    )

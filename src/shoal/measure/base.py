@@ -114,6 +114,9 @@ class CostMeasure(Measure):
     can_minimise = True
     per_cell: ClassVar[bool] = True
     """Whether the score is the weighted mean per cell (otherwise the sum over all cells)."""
+    of_means: ClassVar[bool] = False
+    """Whether groups are judged by their means; then refinement moves rows by these, and the cost
+    tables only say which groups are close to each other."""
 
     @abstractmethod
     def form(self, attribute: Attribute, target: Sensitive | None, table: EncodedTable) -> Form:

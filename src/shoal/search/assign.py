@@ -64,7 +64,10 @@ class FittedGroups:
         model = CostModel.bind(measure, table, table.sensitive[0] if table.sensitive else None)
         state = GroupState(Scanner.build(table, model), partition)
         return cls(
-            tuple(replace(a, codes=_NONE, original=None) for a in table.attributes),
+            tuple(
+                replace(a, codes=_NONE, original=None, original_positions=None)
+                for a in table.attributes
+            ),
             _without_rows(model, 0),
             state.groups,
             state.hists,

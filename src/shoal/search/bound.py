@@ -168,13 +168,18 @@ def check_measure(measure: object) -> CostMeasure:
     """Return the measure if it never falls when a closure grows.
 
     Raises:
-        OptionError: it is a score without a cost, or looks at the sensitive column.
+        OptionError: it is a score without a cost, of means, or looks at the sensitive column.
     """
     if not isinstance(measure, CostMeasure):
         name = getattr(measure, "name", "")
         raise OptionError(
             f"Measure {name!r} is a score and has no lower bound; choose one such as 'ncp', 'lm' "
             "or 'mi'."
+        )
+    if measure.of_means:
+        raise OptionError(
+            f"Measure {measure.name!r} is of means and not of intervals, so no lower bound is known "
+            "for it; choose one such as 'ncp', 'lm' or 'mi'."
         )
     if measure.needs_sensitive:
         raise OptionError(

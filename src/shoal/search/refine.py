@@ -27,6 +27,7 @@ from shoal.kernels.refine_rebuild import N_BUCKETS, RebuildScratch, rebuild_grou
 from shoal.kernels.refine_slices import SliceScratch, move_slices
 from shoal.privacy.arrays import PrivateArrays
 from shoal.search.enforce import open_groups
+from shoal.search.refine_means import MeansSearch
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -108,6 +109,9 @@ def refine_partition(
         labels = partition.labels.copy()
         labels[kept] = inner.labels
         return Partition(labels, inner.n_groups)
+    if scanner.points is not None:
+        by_means = MeansSearch(table, partition, scanner, k, privacy, effort, rng, progress)
+        return by_means.run()
     return Search(table, partition, scanner, k, privacy, effort, rng, progress).run()
 
 

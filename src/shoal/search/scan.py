@@ -34,12 +34,14 @@ from shoal.measure.forms import (
     TreeForm,
     log_cost,
 )
+from shoal.search.points import points_of, take_points
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from shoal.kernels.mdav import Points
     from shoal.measure.base import CostModel
     from shoal.measure.forms import Form
     from shoal.table.encode import Attribute, EncodedTable
@@ -63,6 +65,7 @@ class Scanner:
         scale: integer cost of one unit of weighted measure.
         n_classes: number of sensitive values the costs depend on (1 if they do not).
         classes: sensitive value of each row (zeros if costs do not depend on it).
+        points: rows as points, for measures of means only.
     """
 
     space: Space
@@ -71,6 +74,7 @@ class Scanner:
     scale: float
     n_classes: int
     classes: NDArray[np.int32]
+    points: Points | None = None
 
     @classmethod
     def build(cls, table: EncodedTable, model: CostModel) -> Scanner:
@@ -153,6 +157,7 @@ class Scanner:
             self.scale,
             self.n_classes,
             self.classes[rows],
+            None if self.points is None else take_points(self.points, rows),
         )
 
     def costs(self) -> NDArray[Any]:
@@ -357,7 +362,8 @@ class _Builder:
             self._log_table(self.beta),
         )
         codes = np.zeros(n, np.int32) if classes is None else classes.codes.astype(np.int32)
-        return Scanner(space, rows, n, self.scale, self.n_classes, codes)
+        points = points_of(self.table) if self.model.measure.of_means else None
+        return Scanner(space, rows, n, self.scale, self.n_classes, codes, points)
 
     def _log_rows(self, weights: Sequence[float | None]) -> NDArray[np.int32]:
         """Return the row of each weight in the tables of logarithms (one row per weight)."""

@@ -71,6 +71,7 @@ class Attribute:
         cells: of a column on a grid: its values are the lower ends of cells, and the cells know
             the rest.
         original: of a column on a grid: code of each row among the values as they were.
+        original_positions: of a column on a grid: where these values lie on the number line.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Attribute:
     weight: float = 1.0
     cells: Cells | None = None
     original: Codes | None = None
+    original_positions: NDArray[np.float64] | None = None
 
     def take(self, rows: NDArray[np.integer[Any]]) -> Attribute:
         """Return the column of these rows; domain, counts and taxonomy stay as they are."""
@@ -260,6 +262,7 @@ def _on_grid(attribute: Attribute, grid: Grid) -> Attribute:
         counts=rows.astype(np.int64),
         cells=cells,
         original=attribute.codes,
+        original_positions=attribute.positions,
     )
 
 
