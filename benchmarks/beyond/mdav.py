@@ -1,8 +1,8 @@
 """MDAV (Domingo-Ferrer and Mateo-Sanz) on standardised codes, to see how others count LM.
 
 Categories become the ranks of their names and all columns are standardised, as is usual before
-microaggregation. It is here only to be scored; Shoal does not offer it, since the average of the
-codes of two countries is no country.
+microaggregation elsewhere. Shoal's own `mdav` does not average the codes of two countries, which is
+no country: values that have no order are equal or not.
 """
 
 from __future__ import annotations

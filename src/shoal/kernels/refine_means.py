@@ -45,6 +45,7 @@ class MeansScratch(NamedTuple):
     best: Array  # int64 [the same]
     away: Array  # float64 [the same]
     sums: Array  # float64 [groups of a neighbourhood, coordinates]
+    mean: Array  # float64 [the same]: sums by size
     sizes: Array  # int64 [groups of a neighbourhood]
     places: Array  # int64 [groups of a neighbourhood]
 
@@ -161,11 +162,14 @@ def _swap(means: Any, groups: Any, rules: Any, i: int, k: int, scratch: Any) -> 
         share = 1.0 / groups.size[g] + 1.0 / groups.size[h]
         j = groups.head[h]
         while j >= 0:
-            change = gap[h] - gap[g] + _from_centre(means, j, g) - _from_centre(means, j, h)
-            change -= share * _between(means.points, i, j)
-            if change < best:
-                best = change
-                partner = np.int64(j)
+            across = _from_centre(means, j, g)
+            change = gap[h] - gap[g] + across - _from_centre(means, j, h)
+            # a square is at most twice the squares of its two parts: most pairs end here
+            if change - 2.0 * share * (gap[g] + across) < best:
+                change -= share * _between(means.points, i, j)
+                if change < best:
+                    best = change
+                    partner = np.int64(j)
             j = groups.after[j]
     if partner < 0:
         return False
@@ -205,15 +209,23 @@ def _start_sums(means: Any, n: int, n_groups: int, scratch: Any) -> None:
         scratch.sizes[q] += 1
         for c in range(means.points.shape[1]):
             scratch.sums[q, c] += means.points[scratch.rows[p], c]
+    for q in range(n_groups):
+        _divide(scratch, q)
+
+
+@helper
+def _divide(scratch: Any, q: int) -> None:
+    for c in range(scratch.sums.shape[1]):
+        scratch.mean[q, c] = scratch.sums[q, c] / scratch.sizes[q]
 
 
 @helper
 def _from_mean(means: Any, scratch: Any, p: int, q: int) -> float:
     """Return the squared distance of a row of the neighbourhood to the mean of a group of it."""
     total = 0.0
-    size = scratch.sizes[q]
+    row = scratch.rows[p]
     for c in range(means.points.shape[1]):
-        d = means.points[scratch.rows[p], c] - scratch.sums[q, c] / size
+        d = means.points[row, c] - scratch.mean[q, c]
         total += d * d
     return total
 
@@ -247,6 +259,7 @@ def _lay_out(means: Any, n: int, n_groups: int, k: int, first: int, scratch: Any
                     for c in range(points.shape[1]):
                         scratch.sums[0, c] += points[scratch.rows[p], c]
             scratch.sizes[0] = left
+            _divide(scratch, np.int64(0))
             seed = np.int64(-1)
             most = -1.0
             for p in range(n):
@@ -278,6 +291,8 @@ def _give(means: Any, scratch: Any, p: int, q: int) -> None:
         at = means.points[scratch.rows[p], c]
         scratch.sums[old, c] -= at
         scratch.sums[q, c] += at
+    _divide(scratch, old)
+    _divide(scratch, q)
 
 
 @helper
@@ -312,13 +327,12 @@ def _settle(means: Any, n: int, n_groups: int, k: int, scratch: Any) -> None:
                 for s in range(n):
                     if own[s] != r:
                         continue
-                    change = (
-                        theirs
-                        - mine
-                        + _from_mean(means, scratch, s, q)
-                        - _from_mean(means, scratch, s, r)
-                        - share * _between(means.points, scratch.rows[p], scratch.rows[s])
-                    )
+                    across = _from_mean(means, scratch, s, q)
+                    change = theirs - mine + across - _from_mean(means, scratch, s, r)
+                    # a square is at most twice the squares of its two parts: most pairs end here
+                    if change - 2.0 * share * (mine + across) >= best:
+                        continue
+                    change -= share * _between(means.points, scratch.rows[p], scratch.rows[s])
                     if change < best:
                         best = change
                         partner = np.int64(s)

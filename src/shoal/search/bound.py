@@ -178,7 +178,7 @@ def check_measure(measure: object) -> CostMeasure:
         )
     if measure.of_means:
         raise OptionError(
-            f"Measure {measure.name!r} is of means and not of intervals, so no lower bound is known "
+            f"Measure {measure.name!r} is of means, not of intervals, so no lower bound is known "
             "for it; choose one such as 'ncp', 'lm' or 'mi'."
         )
     if measure.needs_sensitive:

@@ -90,16 +90,21 @@ class MeansSearch:
             np.zeros(self.n, np.int32),
             LEAST * float(np.sum((points - middle) ** 2)) / max(self.n, 1),
         )
-        # hierarchies of sensitive values do not matter here, so costs have one class
-        self.groups = self.groups._replace(hists=np.zeros((1, capacity), np.int64))
+        # closures play no part, so these kernels are compiled once whatever their types
+        hists = np.zeros((1, capacity), np.int64)
+        self.groups = self.groups._replace(columns=np.empty(0), hists=hists)
         most = min(self.n, max(10 * k, 64, 2 * int(partition.sizes.max(initial=1))))
         inside = most // k + 8
         self.scratch = MeansScratch(
             np.empty(capacity),
             np.empty(NEAR, np.int64),
             self.private.scratch(),
-            *(np.empty(most, np.int64) for _ in range(4)),
+            np.empty(most, np.int64),
+            np.empty(most, np.int64),
+            np.empty(most, np.int64),
+            np.empty(most, np.int64),
             np.empty(most),
+            np.empty((inside, points.shape[1])),
             np.empty((inside, points.shape[1])),
             np.empty(inside, np.int64),
             np.empty(inside, np.int64),

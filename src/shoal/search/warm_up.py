@@ -22,6 +22,7 @@ from shoal.measure.base import CostMeasure, CostModel
 from shoal.scores import create_measure
 from shoal.search.enforce import enforce
 from shoal.search.refine import EFFORTS, Search
+from shoal.search.refine_means import MeansSearch
 from shoal.search.scan import Scanner
 from shoal.search.suppress import find_outliers
 from shoal.table.partition import Partition
@@ -51,7 +52,16 @@ _SECONDS = {"kaca": 10, "agglomerative": 9, "relocate": 8, "sequential": 8, "reb
 
 _MOVES = ("relocate", "slices", "dissolve", "rebuild")
 _USUAL = (*_MOVES, "kaca", "agglomerative", "sequential", "mondrian", "enforce", "suppress")
-_OTHERS = ("k-member", "oka", "loukides-shao", "chiu-tsai", "hilbert", "incognito")
+_OTHERS = (
+    "k-member",
+    "oka",
+    "loukides-shao",
+    "chiu-tsai",
+    "hilbert",
+    "incognito",
+    "mdav",
+    "v-mdav",
+)
 
 DEMO: tuple[Task, ...] = tuple((name, NARROW) for name in (*_MOVES, "kaca"))
 """What the demo needs."""
@@ -62,6 +72,7 @@ DEFAULT: tuple[Task, ...] = tuple((name, width) for name in _USUAL for width in 
 EVERYTHING: tuple[Task, ...] = (
     *DEFAULT,
     *((name, width) for name in _OTHERS for width in (NARROW, WIDE)),
+    ("means", NARROW),
 )
 """What every algorithm needs."""
 
@@ -137,6 +148,8 @@ def compile_here(tasks: Sequence[Task]) -> None:
                 table, sixes, run.scanner, run.k, (), EFFORTS["fast"], run.rng, run.progress
             )
             search.move(name, 0)
+        elif name == "means":
+            _refine_means()
         elif name == "enforce":
             pairs = Partition.from_labels(np.arange(table.n_rows) // 2)
             enforce(table, pairs, run.scanner, run.k, (), run.progress)
@@ -144,6 +157,21 @@ def compile_here(tasks: Sequence[Task]) -> None:
             find_outliers(run.scanner, Partition(np.zeros(table.n_rows, np.int32), 1), 1)
         else:
             create_algorithm(name).partition(table, run)
+
+
+def _refine_means() -> None:
+    """Refine by means; costs are of one type there."""
+    import polars as pl
+
+    from shoal.table.encode import encode
+    from shoal.table.schema import Column, Kind, Role, Schema
+
+    column = Column(name="x", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC)
+    table = encode(pl.DataFrame({"x": [i * i % 17 for i in range(48)]}), Schema((column,)))
+    run = _run(table, "sse")
+    sixes = Partition.from_labels(np.arange(48) // 6)
+    effort = EFFORTS["balanced"]
+    MeansSearch(table, sixes, run.scanner, run.k, (), effort, run.rng, run.progress).sweep(0)
 
 
 def _few_rows() -> EncodedTable:
