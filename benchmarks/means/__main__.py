@@ -121,9 +121,7 @@ def _verdict(runs: list[dict[str, Any]]) -> list[str]:
         w: [1 - error(*c, w) / error(*c, "`mdav`") for c in cases]
         for w in ("`auto`", "`auto`, best")
     }
-    sentences = [
-        f"`mdav` and the plain version differ by at most {100 * off:.1f} %, where ties fall."
-    ]
+    sentences = [f"`mdav` and the plain version differ by at most {100 * off:.1f} %."]
     sentences += [
         f"{way} is {100 * min(gains):.0f} to {100 * max(gains):.0f} % below `mdav`."
         for way, gains in less.items()

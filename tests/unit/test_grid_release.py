@@ -200,7 +200,18 @@ def of_kl(frame, made):
     return total
 
 
+def of_sse(frame, made):
+    """The error of the means that the same groups publish, as means."""
+    means = released(frame, shuffle=False, style={"numeric": "mean"}).frame
+    lost = []
+    for name in ("age", "lon", "income"):
+        value, cell = (each[name].cast(pl.Float64).to_numpy() for each in (frame, means))
+        lost.append(np.sum((value - cell) ** 2) / np.sum((value - value.mean()) ** 2))
+    return float(np.mean(lost))
+
+
 EXPECTED = {
+    "sse": of_sse,
     "ncp": of_ncp,
     "il": lambda f, m: of_ncp(f, m) * f.height * len(QI),
     "lm": of_lm,
@@ -262,8 +273,8 @@ def test_the_search_minimises_what_is_scored_also_where_cells_differ_in_width(fr
     groups = Partition.from_labels(release.groups)
     for name in shoal.measures():
         measure = create_measure(name)
-        if not isinstance(measure, CostMeasure):
-            continue
+        if not isinstance(measure, CostMeasure) or measure.of_means:
+            continue  # means are searched by their error itself, not by a cost of closures
         model = CostModel.bind(measure, table, table.sensitive[0])
         scanner = Scanner.build(table, model)
         total = GroupState(scanner, groups).costs.sum() / scanner.scale

@@ -19,6 +19,7 @@ API_MEASURES = [
     "whd",
     "whd-height",
     "suppression",
+    "sse",
     "mi",
     "pmi",
     "pmi-l2",
