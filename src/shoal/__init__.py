@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from shoal.io import keyed_sha256, read_table, write_table
     from shoal.io.keys import make_key
+    from shoal.opened.analysts import read_release
     from shoal.privacy import AlphaK, LDiversity, TCloseness
     from shoal.profile import Suggestion, suggest_job
     from shoal.publish.verify import Verification
@@ -92,6 +93,7 @@ _HOMES = {
     "prefix_hierarchy": "hierarchy",
     "privacy_models": "registry",
     "read_job": "settings.job_file",
+    "read_release": "opened.analysts",
     "read_table": "io",
     "refine": "api",
     "run_job": "settings.run_job",
@@ -146,6 +148,7 @@ __all__ = [
     "prefix_hierarchy",
     "privacy_models",
     "read_job",
+    "read_release",
     "read_table",
     "refine",
     "run_job",

@@ -1,0 +1,306 @@
+"""A published column, opened: what each of its distinct cells stands for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from shoal.errors import DataError, OptionError, did_you_mean
+from shoal.hierarchy import canonical_label
+from shoal.opened.ends import EndReader, Interval, as_date, as_datetime, as_number
+from shoal.recode import Style
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from shoal.hierarchy import Taxonomy
+
+__all__ = ["KINDS", "OpenColumn", "open_column", "source_names"]
+
+Line = Literal["number", "date", "datetime", "ordinal", "label"]
+KINDS = ("numeric", "ordinal", "date", "datetime", "flat", "set", "categorical")
+_LINES: dict[str, Line] = {
+    "numeric": "number",
+    "ordinal": "ordinal",
+    "date": "date",
+    "datetime": "datetime",
+}
+_PLACES: dict[str, Callable[[object], float | None]] = {
+    "number": as_number,
+    "date": as_date,
+    "datetime": as_datetime,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class OpenColumn:
+    """The distinct cells of a published column, and what each stands for.
+
+    Attributes:
+        name: the column.
+        line: what kind of line its values lie on; ``label`` if on none.
+        codes: which of the distinct cells each row holds.
+        cells: the distinct cells as they are published.
+        missing: which of them are empty.
+        everything: which of them stand for anything.
+        low: of a line: lower end of each cell, NaN where it has none.
+        high: of a line: upper end.
+        open_low: of a line: whether the lower end is just outside.
+        open_high: of a line: whether the upper end is just outside.
+        members: of labels: the values that each cell stands for; empty for anything.
+        order: of an ordinal column: its values from low to high.
+        whole: whether all ends are whole numbers, so that both belong to the cell.
+        zone: time zone of a datetime column, if it has one.
+    """
+
+    name: str
+    line: Line
+    codes: NDArray[np.int64]
+    cells: list[object]
+    missing: NDArray[np.bool_]
+    everything: NDArray[np.bool_]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    open_low: NDArray[np.bool_]
+    open_high: NDArray[np.bool_]
+    members: tuple[tuple[str, ...], ...] = ()
+    order: tuple[str, ...] = ()
+    whole: bool = False
+    zone: str | None = None
+
+    @property
+    def generalised(self) -> bool:
+        """Whether any cell stands for more than one value."""
+        if self.everything.any():
+            return True
+        if self.line == "label":
+            return any(len(each) > 1 for each in self.members)
+        return bool((self.low < self.high).any())
+
+
+def source_names(name: str, columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the published columns that hold a column: itself, or its two bounds.
+
+    Raises:
+        OptionError: there are none.
+    """
+    if name in columns:
+        return (name,)
+    pair = (f"{name}_low", f"{name}_high")
+    if all(each in columns for each in pair):
+        return pair
+    raise OptionError(f"The release has no column {name!r}.{did_you_mean(name, columns)}")
+
+
+def open_column(
+    name: str,
+    columns: Sequence[pl.Series],
+    *,
+    style: Style | None = None,
+    kind: str | None = None,
+    order: Sequence[object] | None = None,
+    taxonomy: Taxonomy | None = None,
+    half_open: bool = False,
+) -> OpenColumn:
+    """Say what the cells of a published column stand for.
+
+    Args:
+        name: the column.
+        columns: its cells: one column, or the two of its bounds.
+        style: how the release writes generalised cells.
+        kind: how it was generalised; found from its cells unless given.
+        order: values of an ordinal column from low to high.
+        taxonomy: the hierarchy of a categorical column.
+        half_open: whether intervals end just before their upper end, as on a grid of numbers
+            that are not whole.
+
+    Raises:
+        DataError: a cell stands for nothing that could be said; cells are counted, never shown.
+    """
+    style = style or Style()
+    cells, codes = _distinct(columns)
+    cells = [_plain(cell) for cell in cells]
+    missing = np.array([cell is None for cell in cells], np.bool_)
+    found = _by_line(cells, missing, style, kind, order, taxonomy)
+    zone = next((getattr(c.dtype, "time_zone", None) for c in columns), None)
+    if found is None:
+        members, everything = _labels(cells, style, taxonomy, kind)
+        nothing = np.full(len(cells), np.nan)
+        never = np.zeros(len(cells), np.bool_)
+        return OpenColumn(
+            name,
+            "label",
+            codes,
+            cells,
+            missing,
+            everything,
+            nothing,
+            nothing,
+            never,
+            never,
+            members,
+        )
+    line, ends, everything = found
+    blank = Interval(np.nan, np.nan)
+    low, high, open_low, open_high = (
+        np.array(each) for each in zip(*[end or blank for end in ends], strict=True)
+    )
+    finite = np.concatenate([low[np.isfinite(low)], high[np.isfinite(high)]])
+    whole = line in ("date", "ordinal") or bool((finite == np.round(finite)).all())
+    if line == "datetime":
+        whole = False
+    if half_open and not whole:
+        open_high = open_high | (low < high)
+    return OpenColumn(
+        name,
+        line,
+        codes,
+        cells,
+        missing,
+        everything,
+        low.astype(np.float64),
+        high.astype(np.float64),
+        open_low.astype(np.bool_),
+        open_high.astype(np.bool_),
+        order=tuple(canonical_label(each) for each in order or ()),
+        whole=whole,
+        zone=zone,
+    )
+
+
+Found = tuple[Line, list[Interval | None], "NDArray[np.bool_]"]
+
+
+def _by_line(
+    cells: list[object],
+    missing: NDArray[np.bool_],
+    style: Style,
+    kind: str | None,
+    order: Sequence[object] | None,
+    taxonomy: Taxonomy | None,
+) -> Found | None:
+    """Return the ends of all cells if they lie on one line."""
+    if taxonomy is not None or kind in ("flat", "set", "categorical"):
+        return None
+    if kind == "ordinal" or order:
+        rank = {canonical_label(each): float(n) for n, each in enumerate(order or ())}
+        found = _ends(cells, missing, style, lambda v: None if v is None else rank.get(_text(v)))
+        if found is None:
+            raise DataError(
+                "A column with an order has cells that are neither values of it nor intervals of "
+                "them; give the order that was used."
+            )
+        return ("ordinal", *found)
+    for line in ("number", "date", "datetime"):
+        if kind is not None and _LINES.get(kind) != line:
+            continue
+        found = _ends(cells, missing, style, _PLACES[line])
+        if found is None:
+            continue
+        texts = [c for c, e in zip(cells, found[0], strict=True) if isinstance(c, str) and e]
+        spans = any(end is not None and end.low < end.high for end in found[0])
+        if kind is None and texts and not spans and line == "number":
+            continue  # texts such as ZIP codes, none of them an interval
+        if any(found[0]):
+            return (line, *found)
+    return None
+
+
+def _ends(
+    cells: list[object],
+    missing: NDArray[np.bool_],
+    style: Style,
+    place: Callable[[object], float | None],
+) -> tuple[list[Interval | None], NDArray[np.bool_]] | None:
+    """Return the ends of each cell and which stand for anything; None if one is neither."""
+    reader = EndReader(style, place)
+    ends = [reader.read(cell) for cell in cells]
+    everything = np.array(
+        [
+            end is None and (cell in (style.suppressed, "*") or cell == (None, None))
+            for cell, end in zip(cells, ends, strict=True)
+        ],
+        np.bool_,
+    )
+    known = np.array([end is not None for end in ends], np.bool_) | everything | missing
+    return (ends, everything) if known.all() else None
+
+
+def _labels(
+    cells: list[object], style: Style, taxonomy: Taxonomy | None, kind: str | None
+) -> tuple[tuple[tuple[str, ...], ...], NDArray[np.bool_]]:
+    """Return the values that each label stands for, and which labels stand for anything."""
+    place = {} if taxonomy is None else {label: n for n, label in enumerate(taxonomy.labels)}
+    before, after = style.set_format.split("{values}")
+    members: list[tuple[str, ...]] = []
+    everything = np.zeros(len(cells), np.bool_)
+    for number, cell in enumerate(cells):
+        text = "" if cell is None else _text(cell)
+        node = place.get(text)
+        if cell is None:
+            members.append(())
+        elif node is not None and taxonomy is not None:
+            first, last = int(taxonomy.first_leaf[node]), int(taxonomy.last_leaf[node])
+            members.append(taxonomy.labels[first : last + 1])
+            everything[number] = node == taxonomy.root
+        elif text in (style.suppressed, "*"):
+            members.append(())
+            everything[number] = True
+        elif kind != "flat" and style.set_separator in text and _wrapped(text, before, after):
+            inner = text[len(before) : len(text) - len(after)]
+            members.append(tuple(inner.split(style.set_separator)))
+        else:
+            members.append((text,))
+    return tuple(members), everything
+
+
+def _wrapped(text: str, before: str, after: str) -> bool:
+    long_enough = len(text) > len(before) + len(after)
+    return long_enough and text.startswith(before) and text.endswith(after)
+
+
+def _plain(cell: object) -> object:
+    """Return a cell as one value, or as the two ends that it holds."""
+    if isinstance(cell, Mapping):
+        return _pair(cell)
+    if isinstance(cell, str) and cell.startswith('{"low":'):
+        try:
+            return _pair(json.loads(cell))
+        except (ValueError, AttributeError):
+            return cell
+    if cell is None or cell == "" or (isinstance(cell, float) and cell != cell):  # noqa: PLR0124
+        return None
+    return cell
+
+
+def _pair(ends: Mapping[str, Any]) -> tuple[object, object]:
+    return ends.get("low"), ends.get("high")
+
+
+def _text(value: object) -> str:
+    return canonical_label(value)
+
+
+def _distinct(columns: Sequence[pl.Series]) -> tuple[list[object], NDArray[np.int64]]:
+    """Return the distinct cells, and which of them each row holds."""
+    import polars as pl
+
+    if len(columns) == 1:
+        column = columns[0]
+        if isinstance(column.dtype, pl.Categorical | pl.Enum):
+            column = column.cast(pl.String)
+        frame = column.to_frame("cell")
+    else:
+        frame = pl.DataFrame([c.alias(f"end{n}") for n, c in enumerate(columns)])
+    distinct = frame.unique(maintain_order=True)
+    numbered = distinct.with_row_index("code")
+    codes = frame.join(
+        numbered, on=frame.columns, how="left", nulls_equal=True, maintain_order="left"
+    )
+    cells = distinct.rows() if len(columns) > 1 else distinct.to_series().to_list()
+    return list(cells), codes.get_column("code").to_numpy().astype(np.int64)
