@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from shoal.settings.job import Job, JobColumn
     from shoal.settings.job_file import read_job, write_job
     from shoal.settings.run_job import JobResult, run_job
+    from shoal.study.audit.findings import Audit, Finding
+    from shoal.study.audit.run import audit
     from shoal.study.compare import Comparison, compare
     from shoal.study.explain import Explanation, explain
 
@@ -56,9 +58,11 @@ _HOMES = {
     "AlgorithmError": "errors",
     "AlphaK": "privacy",
     "Certified": "report.certified",
+    "Audit": "study.audit.findings",
     "Comparison": "study.compare",
     "DataError": "errors",
     "Explanation": "study.explain",
+    "Finding": "study.audit.findings",
     "HierarchyError": "errors",
     "Input": "settings.files",
     "Job": "settings.job",
@@ -81,6 +85,7 @@ _HOMES = {
     "Verification": "publish.verify",
     "algorithms": "registry",
     "anonymize": "api",
+    "audit": "study.audit.run",
     "compare": "study.compare",
     "date_hierarchy": "hierarchy",
     "explain": "study.explain",
@@ -109,10 +114,12 @@ _HOMES = {
 __all__ = [
     "AlgorithmError",
     "AlphaK",
+    "Audit",
     "Certified",
     "Comparison",
     "DataError",
     "Explanation",
+    "Finding",
     "HierarchyError",
     "Input",
     "Job",
@@ -135,6 +142,7 @@ __all__ = [
     "Verification",
     "algorithms",
     "anonymize",
+    "audit",
     "compare",
     "datasets",
     "date_hierarchy",

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from shoal.privacy import PrivacyModel
     from shoal.publish.lines import GridPromise
     from shoal.publish.verify import Verification
+    from shoal.recode import Style
     from shoal.report.advice import Explained
     from shoal.report.notebook import Plot, Summary
     from shoal.scores import Scores
+    from shoal.study.audit.findings import Audit
     from shoal.table.schema import Schema
 
     FrameT = TypeVar("FrameT", default=Any)
@@ -59,6 +61,7 @@ class Release(Generic[FrameT]):
             None. Private: never publish it.
         whose: where rows were counted, whether each is a different person: ``"declared"``,
             ``"assumed"``, or ``"doubtful"`` if ids or rows repeat.
+        style: how generalised cells are written.
     """
 
     frame: FrameT
@@ -79,6 +82,7 @@ class Release(Generic[FrameT]):
     grids: tuple[GridPromise, ...] = ()
     people: NDArray[np.int64] | None = None
     whose: str = "assumed"
+    style: Style | None = None
 
     @property
     def n_groups(self) -> int:
@@ -200,11 +204,54 @@ class Release(Generic[FrameT]):
         about = About(title=title, owner=owner, purpose=purpose)
         return build_certificate(self, input_hmac, output_sha256, about)
 
+    def audit(
+        self,
+        original: Any,
+        *,
+        population: Any = None,
+        control: Any = None,
+        second: Any = None,
+        targets: int = 1000,
+        seed: int = 0,
+    ) -> Audit:
+        """Attack this release with the original in hand, and say how far each attacker gets.
+
+        A release keeps no row of the table it was made from, so the table is handed in.
+
+        Args:
+            original: the table that the release was made from.
+            population: a table of everybody who could be in it; for the journalist.
+            control: a table of people who are not in it, with the same columns.
+            second: another release of these people, or its table.
+            targets: how many people are attacked; all if there are no more.
+            seed: makes the choice of people and guesses repeatable.
+
+        Raises:
+            DataError: the release cannot have been made from this table.
+            OptionError: an option is wrong, or a table lacks a column.
+        """
+        from shoal.recode import Style
+        from shoal.study.audit.run import audit_of_release
+
+        other = second.frame if isinstance(second, Release) else second
+        return audit_of_release(
+            original,
+            self.frame,
+            self.schema,
+            self.style or Style(),
+            population=population,
+            control=control,
+            second=other,
+            targets=targets,
+            seed=seed,
+        )
+
     def report(
         self,
         path: str | os.PathLike[str],
         *,
         explanation: Explained | None = None,
+        audit: Audit | None = None,
         sampling_fraction: float | None = None,
         title: str | None = None,
         owner: str | None = None,
@@ -215,6 +262,8 @@ class Release(Generic[FrameT]):
         Args:
             path: the file; it appears whole or not at all.
             explanation: measured advice (of `shoal.explain`), which becomes a section.
+            audit: attacks on the release (of `audit`), which become a section; it is for those
+                who make the release.
             sampling_fraction: share of the population that is in the table, if known; some of
                 the risks depend on it.
             title: what the release is called.
@@ -231,6 +280,7 @@ class Release(Generic[FrameT]):
             self,
             path,
             explanation=explanation,
+            audit=audit,
             sampling_fraction=sampling_fraction,
             about=About(title=title, owner=owner, purpose=purpose),
         )

@@ -27,6 +27,7 @@ from shoal.table.schema import Role
 if TYPE_CHECKING:
     from shoal.release import Release
     from shoal.report.advice import Explained
+    from shoal.study.audit.findings import Audit
 
 __all__ = ["render_report", "write_report"]
 
@@ -84,6 +85,7 @@ def write_report(
     path: str | PathLike[str],
     *,
     explanation: Explained | None = None,
+    audit: Audit | None = None,
     sampling_fraction: float | None = None,
     about: About | None = None,
 ) -> None:
@@ -91,7 +93,11 @@ def write_report(
     from shoal.io import atomic_write_text
 
     page = render_report(
-        release, explanation=explanation, sampling_fraction=sampling_fraction, about=about
+        release,
+        explanation=explanation,
+        audit=audit,
+        sampling_fraction=sampling_fraction,
+        about=about,
     )
     atomic_write_text(path, page)
 
@@ -100,6 +106,7 @@ def render_report(
     release: Release,
     *,
     explanation: Explained | None = None,
+    audit: Audit | None = None,
     sampling_fraction: float | None = None,
     input_hmac: str | None = None,
     output_sha256: str | None = None,
@@ -110,6 +117,7 @@ def render_report(
     Args:
         release: a finished release.
         explanation: measured advice, which becomes a section of its own.
+        audit: attacks on the release, which become a section, too.
         sampling_fraction: share of the population that is in the table, if known; the risks of
             journalist and marketer and the estimate of population uniques depend on it.
         input_hmac: keyed hash of the input file, if there is one.
@@ -119,6 +127,7 @@ def render_report(
     Raises:
         OptionError: the fraction is not above 0 and at most 1.
     """
+    from shoal.report.attacked import attacked
     from shoal.report.sensitive import read_published_groups, sensitive_facts
     from shoal.table.encode import to_polars
 
@@ -136,6 +145,7 @@ def render_report(
         ("promises", "What was promised and what was measured", _promises(release)),
         ("advice", "What to do next", "" if explanation is None else advice(explanation, frame)),
         ("risk", "The risk that remains", _doubt(release) + sections.risk(before, after, fraction)),
+        ("attacks", "What attackers reach", "" if audit is None else attacked(audit)),
         ("groups", "How large the groups are", sections.groups(found, release.k)),
         ("loss", "What was lost", sections.loss(release)),
         ("columns", "Column by column, before and after", sections.columns(release)),

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from shoal.settings.options import Flag
 
 __all__ = [
+    "AFTERWARDS",
     "ALL_COMMANDS",
     "BOTH",
     "TABLE_COMMANDS",
@@ -18,7 +19,9 @@ __all__ = [
 
 BOTH = ("anonymize", "refine")
 TABLE_COMMANDS = ("anonymize", "refine", "explain", "compare")
-ALL_COMMANDS = (*TABLE_COMMANDS, "score", "verify")
+AFTERWARDS = ("score", "audit")
+"""Commands that compare a table with its release."""
+ALL_COMMANDS = (*TABLE_COMMANDS, *AFTERWARDS, "verify")
 
 
 def in_words(words: Iterable[str]) -> str:
@@ -38,7 +41,7 @@ def detail_flag(name: str, metavar: str, example: str, *also: str) -> Flag:
     """Return the flag of something that is said about one column."""
     return Flag(
         names=(f"--{name}",),
-        on=(*TABLE_COMMANDS, "score", *also),
+        on=(*TABLE_COMMANDS, *AFTERWARDS, *also),
         panel="Columns",
         metavar=f"COLUMN={metavar}",
         example=example,

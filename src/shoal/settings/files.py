@@ -26,6 +26,7 @@ _READERS = (
     "explain",
     "compare",
     "score",
+    "audit",
     "verify",
     "init",
     "build",

@@ -82,6 +82,7 @@ def make_release(
         grids=grids_of(found.schema.grids, request.style),
         people=result.published.people,
         whose="doubtful" if doubts else "declared" if request.rows_are_people else "assumed",
+        style=request.style,
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import OptionError, did_you_mean
 from shoal.progress import no_progress
 from shoal.settings.commands import (
+    AFTERWARDS,
     ALL_COMMANDS,
     BOTH,
     TABLE_COMMANDS,
@@ -178,7 +179,7 @@ class Request:
         functions=BOTH,
         flag=Flag(
             names=("--unknown-values",),
-            on=(*TABLE_COMMANDS, "score"),
+            on=(*TABLE_COMMANDS, *AFTERWARDS),
             panel="Columns",
             metavar="CHOICE",
         ),
@@ -191,7 +192,7 @@ class Request:
         functions=BOTH,
         flag=Flag(
             names=("--no-grid",),
-            on=(*TABLE_COMMANDS, "score"),
+            on=(*TABLE_COMMANDS, *AFTERWARDS),
             panel="Columns",
             help="No grid unless --grid gives one: intervals end on somebody's exact values.",
         ),

@@ -1,0 +1,135 @@
+"""``shoal audit``: a release attacked before others do it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli import options as opt
+from shoal.cli.flags import Asked, Reading, takes_flags
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.settings.job import Job
+    from shoal.study.audit.findings import Audit
+
+__all__ = ["audit"]
+
+
+@takes_flags()
+def audit(
+    original: Annotated[str, typer.Argument(metavar="DATA", help="The original table.")],
+    published: Annotated[str, typer.Argument(metavar="RELEASE", help="The published table.")],
+    *,
+    job: opt.JobFile = None,
+    asked: Asked,
+    population: Annotated[
+        str | None,
+        opt.in_files(
+            "--population",
+            help="A table of everybody who could be in DATA; for the journalist.",
+            metavar="FILE",
+        ),
+    ] = None,
+    control: Annotated[
+        str | None,
+        opt.in_files(
+            "--control",
+            help="A table of people who are not in DATA, with the same columns.",
+            metavar="FILE",
+        ),
+    ] = None,
+    second: Annotated[
+        str | None,
+        opt.in_files("--second", help="Another release of these people.", metavar="FILE"),
+    ] = None,
+    targets: Annotated[
+        int, typer.Option("--targets", help="How many people are attacked.", metavar="N")
+    ] = 1000,
+    reading: Reading,
+    as_json: opt.Json = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Attack a published table with the original in hand, and say how far each attacker gets.
+
+    Also for releases of other software. Prints counts and shares, never a cell.
+    """
+    del debug
+    from shoal.cli.settings import job_of, release_of
+    from shoal.settings.inputs import numeric_columns, read_input
+    from shoal.study.audit.run import audit as run_audit
+
+    wanted = job_of(job, asked, source=original, reading=reading)
+    columns = wanted.schema_options()
+    numeric = numeric_columns(columns["kinds"])
+    before = read_input(wanted.input, numeric=numeric)
+    after = read_input(release_of(wanted, published, reading), numeric=numeric)
+    found = run_audit(
+        before,
+        after,
+        quasi_identifiers=columns["quasi_identifiers"],
+        sensitive=columns["sensitive"],
+        hierarchies=columns["hierarchies"],
+        kinds=columns["kinds"],
+        orders=columns["orders"],
+        grid=columns["grid"],
+        default_grid=wanted.default_grid is not False,
+        unknown_values=wanted.unknown_values or "error",
+        style=wanted.style,
+        population=_table(wanted, population, numeric),
+        control=_table(wanted, control, numeric),
+        second=None
+        if second is None
+        else read_input(release_of(wanted, second, reading), numeric=numeric),
+        targets=targets,
+    )
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=True, allow_nan=False))
+        return
+    from shoal.io import shown_name
+
+    _print(found, f"{shown_name(published)}, attacked with {shown_name(original)}")
+
+
+def _table(job: Job, path: str | None, numeric: list[str]) -> pl.DataFrame | None:
+    """Read a further table as the original is read."""
+    from dataclasses import replace
+
+    from shoal.settings.inputs import read_input
+
+    if path is None:
+        return None
+    return read_input(replace(job.input, path=path, more=()), numeric=numeric)
+
+
+def _print(found: Audit, title: str) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from shoal.cli.screen import open_console
+    from shoal.spoken import safe_text
+
+    console = open_console()
+    console.print(title, style="bold", markup=False, soft_wrap=True)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("attacker", overflow="fold")
+    for name in ("right", "95 % interval", "without", "outside", "worst"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for each in found.findings:
+        numbers = (each.baseline, each.control, each.worst)
+        table.add_row(
+            Text(safe_text(each.name)),
+            f"{each.rate:.2%}",
+            f"{each.low:.2%} to {each.high:.2%}",
+            *("" if number is None else f"{number:.2%}" for number in numbers),
+        )
+    console.print(table)
+    console.print()
+    for each in found.findings:
+        console.print(f"- {each.sentence}", markup=False, soft_wrap=True)
+    for note in found.notes:
+        console.print(f"Note: {note}", markup=False, soft_wrap=True)

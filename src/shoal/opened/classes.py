@@ -1,0 +1,262 @@
+"""The classes of a published table, and whom each of them fits.
+
+Rows with the same cells in the quasi-identifiers are one class: nobody can tell them apart by
+those. A class fits a person if each of its cells covers the person's value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shoal.errors import DataError, OptionError, did_you_mean
+from shoal.hierarchy import canonical_label
+from shoal.opened.columns import open_column, source_names
+from shoal.opened.ends import as_date, as_datetime, as_number
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from shoal.opened.columns import OpenColumn
+    from shoal.recode import Style
+    from shoal.table.schema import Schema
+
+__all__ = ["Classes", "People", "open_classes", "values_of"]
+
+_PLACES: dict[str, Callable[[object], float | None]] = {
+    "number": as_number,
+    "date": as_date,
+    "datetime": as_datetime,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The values of people in one column, as the cells of a release are compared with them.
+
+    Attributes:
+        places: where each lies on the column's line; NaN if missing.
+        codes: number of each among the distinct labels; -1 if missing.
+        covered: of labels: which of the distinct labels each distinct cell covers.
+    """
+
+    places: NDArray[np.float64]
+    codes: NDArray[np.int64]
+    covered: NDArray[np.bool_] | None = None
+
+    def take(self, rows: NDArray[np.int64]) -> Values:
+        """Return the values of these people."""
+        return Values(self.places[rows], self.codes[rows], self.covered)
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """What is known about people: their values in each quasi-identifier."""
+
+    n: int
+    values: tuple[Values, ...]
+
+    def take(self, rows: NDArray[np.int64]) -> People:
+        """Return these people."""
+        return People(len(rows), tuple(each.take(rows) for each in self.values))
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The classes of a release.
+
+    Attributes:
+        columns: the quasi-identifiers.
+        cells: which distinct cell of each column (second axis) each class (first axis) shows.
+        of_row: class of each published row.
+        sizes: rows of each class.
+    """
+
+    columns: tuple[OpenColumn, ...]
+    cells: NDArray[np.int64]
+    of_row: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    def fitting(self, people: People, who: int, slack: Mapping[int, float]) -> NDArray[np.bool_]:
+        """Return for one person which classes (second axis) fit in which column (first axis).
+
+        ``slack`` is how far off what is known of a column may be; infinite if nothing is known.
+        """
+        result = np.empty((len(self.columns), len(self.sizes)), np.bool_)
+        for number, (column, values) in enumerate(zip(self.columns, people.values, strict=True)):
+            wide = slack.get(number, 0.0)
+            if np.isinf(wide) or (wide and column.line == "label"):
+                result[number] = True
+                continue
+            if column.line == "label":
+                assert values.covered is not None
+                code = values.codes[who]
+                fits = column.missing if code < 0 else values.covered[:, code]
+            else:
+                fits = _on_line(column, values.places[who], wide)
+            result[number] = (fits | column.everything)[self.cells[:, number]]
+        return result
+
+    def fitted(self, people: People, which: int) -> NDArray[np.bool_]:
+        """Return which people one class fits."""
+        result = np.ones(people.n, np.bool_)
+        for number, (column, values) in enumerate(zip(self.columns, people.values, strict=True)):
+            cell = int(self.cells[which, number])
+            if column.everything[cell]:
+                continue
+            if column.line == "label":
+                assert values.covered is not None
+                row = np.append(values.covered[cell], column.missing[cell])
+                result &= row[values.codes]
+            elif column.missing[cell]:
+                result &= np.isnan(values.places)
+            else:
+                result &= _in_cell(column, cell, values.places)
+        return result
+
+
+def _on_line(column: OpenColumn, place: float, wide: float) -> NDArray[np.bool_]:
+    if np.isnan(place):
+        return column.missing
+    low, high = column.low, column.high
+    with np.errstate(invalid="ignore"):
+        above = np.where(column.open_low, low < place + wide, low <= place + wide)
+        below = np.where(column.open_high, place - wide < high, place - wide <= high)
+    fits: NDArray[np.bool_] = above & below
+    return fits
+
+
+def _in_cell(column: OpenColumn, cell: int, places: NDArray[np.float64]) -> NDArray[np.bool_]:
+    low, high = column.low[cell], column.high[cell]
+    with np.errstate(invalid="ignore"):
+        above = places > low if column.open_low[cell] else places >= low
+        below = places < high if column.open_high[cell] else places <= high
+    inside: NDArray[np.bool_] = above & below
+    return inside
+
+
+def open_classes(published: pl.DataFrame, schema: Schema, style: Style) -> Classes:
+    """Return the classes of a published table, with what their cells stand for.
+
+    Raises:
+        OptionError: the release lacks a quasi-identifier.
+        DataError: a cell cannot be read.
+    """
+    import polars as pl
+
+    columns = []
+    for name in schema.quasi_identifiers:
+        said = schema[name]
+        sources = [published.get_column(each) for each in source_names(name, published.columns)]
+        columns.append(
+            open_column(
+                name,
+                sources,
+                style=style,
+                kind=None if said.kind is None or said.hierarchy else said.kind.value,
+                order=said.order,
+                taxonomy=said.hierarchy,
+                half_open=bool(said.grid),
+            )
+        )
+    codes = pl.DataFrame({str(n): column.codes for n, column in enumerate(columns)})
+    names = codes.columns
+    distinct = codes.group_by(names, maintain_order=True).len("rows").with_row_index("class")
+    joined = codes.join(distinct, on=names, how="left", maintain_order="left")
+    return Classes(
+        tuple(columns),
+        distinct.select(names).to_numpy().astype(np.int64),
+        joined.get_column("class").to_numpy().astype(np.int64),
+        distinct.get_column("rows").to_numpy().astype(np.int64),
+    )
+
+
+def values_of(frame: pl.DataFrame, classes: Classes, *, known: bool = True) -> People:
+    """Return what a table says about people, in the terms of a release.
+
+    Args:
+        frame: the table.
+        classes: the release.
+        known: whether every label of the release has to stand for a value of the table.
+
+    Raises:
+        OptionError: the table lacks a column.
+        DataError: cells and values have nothing to do with each other.
+    """
+    found = []
+    for column in classes.columns:
+        if column.name not in frame.columns:
+            hint = did_you_mean(column.name, frame.columns)
+            raise OptionError(f"The table has no column {column.name!r}.{hint}")
+        cells = frame.get_column(column.name)
+        found.append(
+            _labels_of(column, cells, known=known)
+            if column.line == "label"
+            else _places_of(column, cells)
+        )
+    return People(frame.height, tuple(found))
+
+
+def _ranks(order: tuple[str, ...]) -> Callable[[object], float | None]:
+    rank = {label: float(number) for number, label in enumerate(order)}
+    return lambda value: rank.get(canonical_label(value))
+
+
+def _places_of(column: OpenColumn, cells: pl.Series) -> Values:
+    import polars as pl
+
+    if column.line == "number" and cells.dtype.is_numeric():
+        places = cells.cast(pl.Float64).to_numpy().astype(np.float64)
+    elif column.line == "date" and cells.dtype == pl.Date:
+        places = cells.cast(pl.Int32).cast(pl.Float64).to_numpy().astype(np.float64)
+    else:
+        place = _PLACES.get(column.line) or _ranks(column.order)
+        texts = (
+            cells.cast(pl.String) if isinstance(cells.dtype, pl.Categorical | pl.Enum) else cells
+        )
+        distinct = texts.drop_nulls().unique()
+        table = {value: place(value) for value in distinct.to_list()}
+        if any(each is None for each in table.values()):
+            raise DataError(
+                f"The release publishes intervals in column {column.name!r}, but the table holds "
+                "values there that lie on no line; say its kind, or give its order."
+            )
+        places = np.array([np.nan if v is None else table[v] for v in texts.to_list()], np.float64)
+    return Values(places, np.zeros(len(places), np.int64))
+
+
+def _labels_of(column: OpenColumn, cells: pl.Series, *, known: bool) -> Values:
+    distinct: dict[str, int] = {}
+    codes = np.empty(len(cells), np.int64)
+    for number, value in enumerate(cells.to_list()):
+        missing = value is None or value != value  # noqa: PLR0124 - NaN is missing
+        codes[number] = (
+            -1 if missing else distinct.setdefault(canonical_label(value), len(distinct))
+        )
+    covered = np.zeros((len(column.cells), max(len(distinct), 1)), np.bool_)
+    unknown = 0
+    for cell, members in enumerate(column.members):
+        places = [distinct[label] for label in members if label in distinct]
+        if not places and len(members) == 1 and members[0].endswith("*"):
+            places = _masked(members[0], distinct)
+        covered[cell, places] = True
+        unknown += not (places or column.missing[cell] or column.everything[cell])
+    if unknown and known:
+        raise DataError(
+            f"{unknown:,} of the {len(column.cells):,} distinct cells that the release publishes "
+            f"in column {column.name!r} stand for no value of the original; are the two files from "
+            "the same data, and is the hierarchy given that was used?"
+        )
+    return Values(np.full(len(codes), np.nan), codes, covered)
+
+
+def _masked(text: str, distinct: Mapping[str, int]) -> list[int]:
+    """Return the values that a mask such as ``479**`` stands for."""
+    start = text.rstrip("*")
+    found = [(label, code) for label, code in distinct.items() if label.startswith(start)]
+    alike = [code for label, code in found if len(label) == len(text)]
+    return alike or [code for _, code in found]

@@ -1,0 +1,1 @@
+"""Attacks on a release, so that its holder learns first what others could."""

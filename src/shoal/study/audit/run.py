@@ -1,0 +1,200 @@
+"""`audit`: every attacker on one release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+
+from shoal.errors import DataError, OptionError
+from shoal.opened.classes import open_classes, values_of
+from shoal.recode import Style
+from shoal.study.audit.findings import Audit
+from shoal.study.audit.linkage import link, link_population
+from shoal.study.audit.regulators import ask
+from shoal.study.audit.scene import Scene, read_secrets
+from shoal.study.audit.secrets import disclose
+from shoal.study.audit.tight import pin_down
+from shoal.study.audit.two import intersect
+from shoal.table.frames import to_polars
+from shoal.table.infer import schema_of_used
+from shoal.table.schema import Kind
+
+if TYPE_CHECKING:
+    from shoal.settings.given import HierarchyLike
+    from shoal.table.schema import Schema
+
+__all__ = ["audit", "audit_of_release"]
+
+TARGETS = 1000
+"""How many people are attacked unless said otherwise."""
+
+
+def audit(  # noqa: PLR0913 - one named argument for everything that may be said
+    original: Any,
+    published: Any,
+    *,
+    quasi_identifiers: str | Iterable[str],
+    sensitive: str | Iterable[str] = (),
+    hierarchies: Mapping[str, HierarchyLike] | None = None,
+    kinds: Mapping[str, Kind | str] | None = None,
+    orders: Mapping[str, Sequence[Any]] | None = None,
+    grid: Mapping[str, Any] | str | None = None,
+    default_grid: bool = True,
+    unknown_values: str = "error",
+    style: Style | Mapping[str, Any] | None = None,
+    population: Any = None,
+    control: Any = None,
+    second: Any = None,
+    targets: int = TARGETS,
+    seed: int = 0,
+) -> Audit:
+    """Attack a release, and say how far each attacker gets.
+
+    Works for releases of any software that publishes exact values, intervals, sets, masks such
+    as ``479**``, or labels of hierarchies that are given. The result holds counts and shares only.
+
+    Args:
+        original: the table before (pandas, polars or pyarrow).
+        published: the release.
+        quasi_identifiers: the columns that attackers know.
+        sensitive: the columns that they want to know.
+        hierarchies: what labels stand for, as for `shoal.anonymize`.
+        kinds: how a column was generalised, where its type does not say it.
+        orders: values of ordinal columns, from low to high.
+        grid: lines that intervals end on, as for `shoal.anonymize`.
+        default_grid: whether columns may have a grid that nobody asked for.
+        unknown_values: what happened to values that a hierarchy does not list.
+        style: how generalised cells are written; the usual way unless given.
+        population: a table of everybody who could be in the original; for the journalist.
+        control: a table of people who are not in the original, with the same columns.
+        second: another release of these people.
+        targets: how many people of the original are attacked; all if there are no more.
+        seed: makes the choice of people and guesses repeatable.
+
+    Raises:
+        OptionError: an option is wrong, or a table lacks a column.
+        DataError: the release cannot have been made from the original.
+    """
+    frame = to_polars(original)
+    schema = schema_of_used(
+        nw.from_native(frame, eager_only=True),
+        quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive,
+        hierarchies=hierarchies,
+        kinds=kinds,
+        orders=orders,
+        grid=grid,
+        default_grid=default_grid,
+        unknown_values=unknown_values,
+    )
+    return audit_of_release(
+        frame,
+        published,
+        schema,
+        style if isinstance(style, Style) else Style.from_dict(style or {}),
+        population=population,
+        control=control,
+        second=second,
+        targets=targets,
+        seed=seed,
+    )
+
+
+def audit_of_release(
+    original_table: Any,
+    published_table: Any,
+    schema: Schema,
+    style: Style,
+    *,
+    population: Any = None,
+    control: Any = None,
+    second: Any = None,
+    targets: int = TARGETS,
+    seed: int = 0,
+) -> Audit:
+    """Attack a release whose schema is known; the arguments are those of `audit`."""
+    for name, value, least in (("targets", targets, 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise OptionError(
+                f"{name} must be a whole number of at least {least}, but {value!r} was given."
+            )
+    original, published = to_polars(original_table), to_polars(published_table)
+    population, control, second = (
+        None if table is None else to_polars(table) for table in (population, control, second)
+    )
+    if not published.height or not original.height:
+        raise DataError("A table has no rows, so there is nobody to attack.")
+    _check_style(schema, style)
+    chance = np.random.default_rng([seed, 0])
+    chosen = np.arange(original.height)
+    if targets < len(chosen):
+        chosen = np.sort(chance.choice(chosen, targets, replace=False))
+    releases = [published, *([] if second is None else [second])]
+    opened = [open_classes(each, schema, style) for each in releases]
+    numbered = [(each.of_row, frame) for each, frame in zip(opened, releases, strict=True)]
+    secrets = [read_secrets(name, numbered, original, control) for name in schema.sensitive]
+    scenes = [
+        Scene(
+            classes,
+            values_of(original, classes),
+            original,
+            frame,
+            schema,
+            tuple(each[number] for each in secrets),
+            chosen,
+            None if control is None else values_of(control, classes, known=False),
+            control,
+            seed,
+        )
+        for number, (classes, frame) in enumerate(zip(opened, releases, strict=True))
+    ]
+    scene = scenes[0]
+    nobody = sum(not each.rows for each in scene.seen)
+    if nobody == len(scene.seen):
+        raise DataError(
+            "No published row fits any person of the original; are the two files from the same "
+            "data, and are style, kinds and hierarchies those that were used?"
+        )
+    findings = link(scene)
+    if population is not None:
+        findings.append(link_population(scene, values_of(population, scene.classes, known=False)))
+    findings += [*ask(scene), *disclose(scene), *pin_down(scene)]
+    if second is not None:
+        findings += intersect(*scenes)
+    return Audit(
+        findings, _notes(scene, nobody, population, second), original.height, published.height
+    )
+
+
+def _check_style(schema: Schema, style: Style) -> None:
+    kinds = {schema[name].kind for name in schema.quasi_identifiers}
+    if style.numeric in ("mean", "median") and Kind.NUMERIC in kinds:
+        raise DataError(
+            f"Numbers published as {style.numeric} do not tell whom they cover, so that such a "
+            "release cannot be audited; publish intervals or bounds."
+        )
+
+
+def _notes(scene: Scene, nobody: int, population: object, second: object) -> list[str]:
+    """Return what was not tried, and what that means."""
+    notes = []
+    if nobody:
+        notes.append(
+            f"{nobody:,} of the {len(scene.seen):,} people who were attacked fit no published row: "
+            "their rows were left out, or changed."
+        )
+    if population is None:
+        notes.append("No population table was given, so the journalist did not come.")
+    if scene.control is None:
+        notes.append(
+            "No control table was given: linkability and inference were compared with the same "
+            "people without their own row, singling out with blind guesses only."
+        )
+    if not scene.secrets:
+        notes.append("No sensitive column was named, so nobody asked for secrets.")
+    elif second is None:
+        notes.append("No second release was given, so none was intersected.")
+    return notes
