@@ -22,7 +22,7 @@ DOCS_READY := $(VENV)/.docs-ready-$(call key,pyproject.toml requirements/ci.txt 
 LOWEST := .venv-lowest
 LOWEST_READY := $(LOWEST)/.ready-$(call key,pyproject.toml requirements/lowest.txt)
 
-.PHONY: help demo test test-bounds test-lowest services lint format fuzz fuzz-guided bench papers docs dist lock clean
+.PHONY: help demo test test-as-shipped test-lowest services lint format fuzz fuzz-guided bench papers docs dist lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-23s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,15 +30,17 @@ help: ## List the targets
 demo: $(READY) ## Anonymize the embedded census table; results in build/demo
 	@$(PY) -m shoal demo --out build/demo
 
-test: services lint ## Linters, types and all tests
+# Kernels are compiled without bounds checks: there a wrong index reads somebody else's memory. So
+# the suite runs with every index checked (that code has a cache of its own); before it run the tests
+# that call every algorithm, with the code that users get.
+AS_SHIPPED := tests/kernels tests/search tests/contract/test_every_algorithm.py
+
+test: services lint ## Linters, types and all tests, every index of the kernels checked
+	$(PY) -m pytest -n $(WORKERS) $(AS_SHIPPED)
+	NUMBA_BOUNDSCHECK=1 $(PY) -m pytest -n $(WORKERS)
+
+test-as-shipped: services $(READY) ## All tests with the code that users get
 	$(PY) -m pytest -n $(WORKERS)
-
-# Kernels are compiled without bounds checks, so a wrong index reads somebody else's memory. Here
-# every index is checked; the code has a cache of its own. Left out is what never calls a kernel.
-WITHOUT_KERNELS := tests/hierarchy tests/datasets tests/unit/test_layers.py tests/unit/test_imports.py
-
-test-bounds: services $(READY) ## All tests that call kernels, every index checked
-	NUMBA_BOUNDSCHECK=1 $(PY) -m pytest -n $(WORKERS) $(WITHOUT_KERNELS:%=--ignore=%)
 
 # Where other packages do the work: reading, writing, frames, the command line. The default search
 # is compiled and run; the other algorithms are our own arithmetic, the same whatever the version.

@@ -1,4 +1,4 @@
-"""`make test-bounds` finds a wrong index in any kernel, although kernels are compiled unchecked."""
+"""`make test` finds a wrong index in any kernel, although kernels are compiled unchecked."""
 
 import os
 import subprocess
