@@ -37,6 +37,7 @@ AS_SHIPPED := tests/kernels tests/search tests/contract/test_every_algorithm.py
 
 test: services lint ## Linters, types and all tests, every index of the kernels checked
 	$(PY) -m pytest -n $(WORKERS) $(AS_SHIPPED)
+	NUMBA_BOUNDSCHECK=1 $(PY) -m shoal warm-up --all
 	NUMBA_BOUNDSCHECK=1 $(PY) -m pytest -n $(WORKERS)
 
 test-as-shipped: services $(READY) ## All tests with the code that users get

@@ -68,7 +68,9 @@ def stop(process, number):
 def test_a_stopped_run_says_one_line_and_writes_nothing(reading, previous, number, status, word):
     process = reading()
     assert stop(process, number) == status
-    assert process.stderr.read().decode() == f"{word}; nothing was written.\n"
+    said = process.stderr.read().decode().splitlines()
+    on_the_way = [line for line in said if line.endswith("since the start)")]  # a slow machine
+    assert [line for line in said if line not in on_the_way] == [f"{word}; nothing was written."]
     assert process.stdout.read() == b""
     assert previous.read_bytes() == PREVIOUS
     assert [path.name for path in previous.parent.iterdir()] == ["safe.csv"]

@@ -86,8 +86,10 @@ def compare(
     for name in ("k", "algorithm", "measure"):
         arguments.pop(name, None)
     frame = read_input(wanted.input, numeric=numeric_columns(arguments["kinds"]))
+    from shoal.settings.request import Request
     from shoal.study.compare import compare as run_all
 
+    Request(k=sizes[0], **arguments).schema(frame.columns)  # a wrong column is said first
     if results is not None:
         note_kept(f"runs that were finished are in {results!r}; run it again to go on.")
     with showing_progress(quiet=quiet) as progress:

@@ -49,8 +49,10 @@ def explain(
     arguments = wanted.arguments()
     check_files(source, {"the explanation": out})
     frame = read_input(wanted.input, numeric=numeric_columns(arguments["kinds"]))
+    from shoal.settings.request import Request
     from shoal.study.explain import explain as measure_changes
 
+    Request(**arguments).schema(frame.columns)  # a wrong column is said before anything else
     with showing_progress(quiet=quiet) as progress:
         tell_if_compiling(progress)
         found = measure_changes(frame, max_rows=rows, progress=progress, **arguments)
