@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from shoal.study.audit.run import audit
     from shoal.study.compare import Comparison, compare
     from shoal.study.explain import Explanation, explain
+    from shoal.study.use.run import Utility, utility
 
 __version__ = "0.1.0"
 
@@ -82,6 +83,7 @@ _HOMES = {
     "Suggestion": "profile",
     "TCloseness": "privacy",
     "Taxonomy": "hierarchy",
+    "Utility": "study.use.run",
     "Verification": "publish.verify",
     "algorithms": "registry",
     "anonymize": "api",
@@ -105,6 +107,7 @@ _HOMES = {
     "score": "api",
     "sign": "report.signature",
     "suggest_job": "profile",
+    "utility": "study.use.run",
     "verify": "api",
     "verify_certificate": "report.certified",
     "write_job": "settings.job_file",
@@ -139,6 +142,7 @@ __all__ = [
     "Suggestion",
     "TCloseness",
     "Taxonomy",
+    "Utility",
     "Verification",
     "algorithms",
     "anonymize",
@@ -163,6 +167,7 @@ __all__ = [
     "score",
     "sign",
     "suggest_job",
+    "utility",
     "verify",
     "verify_certificate",
     "write_job",

@@ -198,3 +198,19 @@ def test_a_page_without_any_release_says_so(tmp_path):
     path = tmp_path / "frontier.html"
     Comparison((outcome,), 3).report(path)
     assert "It is too small." in path.read_text(encoding="utf-8")
+
+
+def test_use_adds_the_error_of_counts_and_draws_it(table, tmp_path):
+    small = {"k": [2, 20], "algorithms": ["mondrian"], "out": tmp_path / "runs.jsonl"}
+    plain = shoal.compare(table, **small, **ROLES)
+    plain.report(tmp_path / "plain.html")
+    assert "error of counts" not in (tmp_path / "plain.html").read_text(encoding="utf-8")
+    asked = shoal.compare(table, **small, **ROLES, use=True)
+    assert asked.n_resumed == 0  # what was not asked is asked now
+    errors = [outcome.scores["count-error"] for outcome in asked.outcomes]
+    assert 0 <= errors[0] < errors[1]
+    assert [o.loss for o in asked.outcomes] == [o.loss for o in plain.outcomes]
+    asked.report(tmp_path / "asked.html")
+    assert "error of counts" in (tmp_path / "asked.html").read_text(encoding="utf-8").lower()
+    assert shoal.compare(table, **small, **ROLES, use=True).n_resumed == 2
+    assert "count-error" in asked.to_polars().columns

@@ -18,6 +18,7 @@ from shoal.cli.refine import refine
 from shoal.cli.score import score
 from shoal.cli.secret import fingerprint, secret
 from shoal.cli.sign import sign
+from shoal.cli.use import utility
 from shoal.cli.verify import verify
 from shoal.cli.warm_up import warm_up
 
@@ -63,6 +64,7 @@ app.command()(refine)
 app.command()(verify)
 app.command()(score)
 app.command()(audit)
+app.command()(utility)
 app.command()(secret)
 app.command()(fingerprint)
 app.command()(sign)

@@ -56,6 +56,10 @@ def compare(
     workers: Annotated[
         int | None, typer.Option(help="Runs at a time; all cores unless given.")
     ] = None,
+    use: Annotated[
+        bool,
+        typer.Option("--use", help="Also ask every release for random counts, and draw the error."),
+    ] = False,
     reading: Reading,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
@@ -101,6 +105,7 @@ def compare(
             measures=minimised,
             out=results,
             workers=workers,
+            use=use,
             progress=progress,
             **arguments,
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,18 +36,48 @@ _PLACES: dict[str, Callable[[object], float | None]] = {
 
 
 @dataclass(frozen=True, eq=False)
+class Covers:
+    """Which of the distinct labels each distinct cell covers; only pairs that occur.
+
+    Attributes:
+        n_labels: how many distinct labels there are.
+        cell: cell of each pair, rising.
+        label: label of each pair.
+    """
+
+    n_labels: int
+    cell: NDArray[np.int64]
+    label: NDArray[np.int64]
+
+    @cached_property
+    def _by_label(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        order = np.argsort(self.label, kind="stable")
+        return self.label[order], self.cell[order]
+
+    def cells_of(self, label: int) -> NDArray[np.int64]:
+        """Return the cells that cover a label."""
+        labels, cells = self._by_label
+        return cells[np.searchsorted(labels, label) : np.searchsorted(labels, label, side="right")]
+
+    def labels_of(self, cell: int) -> NDArray[np.int64]:
+        """Return the labels that a cell covers."""
+        start, stop = (int(np.searchsorted(self.cell, cell, side=s)) for s in ("left", "right"))
+        return self.label[start:stop]
+
+
+@dataclass(frozen=True, eq=False)
 class Values:
     """The values of people in one column, as the cells of a release are compared with them.
 
     Attributes:
         places: where each lies on the column's line; NaN if missing.
         codes: number of each among the distinct labels; -1 if missing.
-        covered: of labels: which of the distinct labels each distinct cell covers.
+        covered: of labels: which of the distinct ones each distinct cell covers.
     """
 
     places: NDArray[np.float64]
     codes: NDArray[np.int64]
-    covered: NDArray[np.bool_] | None = None
+    covered: Covers | None = None
 
     def take(self, rows: NDArray[np.int64]) -> Values:
         """Return the values of these people."""
@@ -95,7 +126,10 @@ class Classes:
             if column.line == "label":
                 assert values.covered is not None
                 code = values.codes[who]
-                fits = column.missing if code < 0 else values.covered[:, code]
+                fits = column.missing
+                if code >= 0:
+                    fits = np.zeros(len(column.cells), np.bool_)
+                    fits[values.covered.cells_of(int(code))] = True
             else:
                 fits = _on_line(column, values.places[who], wide)
             result[number] = (fits | column.everything)[self.cells[:, number]]
@@ -110,8 +144,10 @@ class Classes:
                 continue
             if column.line == "label":
                 assert values.covered is not None
-                row = np.append(values.covered[cell], column.missing[cell])
-                result &= row[values.codes]
+                fits = np.zeros(values.covered.n_labels + 1, np.bool_)
+                fits[values.covered.labels_of(cell)] = True
+                fits[-1] = column.missing[cell]
+                result &= fits[values.codes]
             elif column.missing[cell]:
                 result &= np.isnan(values.places)
             else:
@@ -237,13 +273,13 @@ def _labels_of(column: OpenColumn, cells: pl.Series, *, known: bool) -> Values:
         codes[number] = (
             -1 if missing else distinct.setdefault(canonical_label(value), len(distinct))
         )
-    covered = np.zeros((len(column.cells), max(len(distinct), 1)), np.bool_)
+    pairs: list[tuple[int, int]] = []
     unknown = 0
     for cell, members in enumerate(column.members):
         places = [distinct[label] for label in members if label in distinct]
         if not places and len(members) == 1 and members[0].endswith("*"):
             places = _masked(members[0], distinct)
-        covered[cell, places] = True
+        pairs += [(cell, place) for place in sorted(set(places))]
         unknown += not (places or column.missing[cell] or column.everything[cell])
     if unknown and known:
         raise DataError(
@@ -251,6 +287,8 @@ def _labels_of(column: OpenColumn, cells: pl.Series, *, known: bool) -> Values:
             f"in column {column.name!r} stand for no value of the original; are the two files from "
             "the same data, and is the hierarchy given that was used?"
         )
+    both = np.array(pairs, np.int64).reshape(-1, 2)
+    covered = Covers(len(distinct), both[:, 0].copy(), both[:, 1].copy())
     return Values(np.full(len(codes), np.nan), codes, covered)
 
 

@@ -19,7 +19,7 @@ __all__ = [
 
 BOTH = ("anonymize", "refine")
 TABLE_COMMANDS = ("anonymize", "refine", "explain", "compare")
-AFTERWARDS = ("score", "audit")
+AFTERWARDS = ("score", "audit", "utility")
 """Commands that compare a table with its release."""
 ALL_COMMANDS = (*TABLE_COMMANDS, *AFTERWARDS, "verify")
 

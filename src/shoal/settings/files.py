@@ -27,6 +27,7 @@ _READERS = (
     "compare",
     "score",
     "audit",
+    "utility",
     "verify",
     "init",
     "build",

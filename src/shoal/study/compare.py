@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from shoal.progress import Report
     from shoal.table.schema import Schema
 
-__all__ = ["Comparison", "Outcome", "compare", "distances", "find_knee"]
+__all__ = ["COUNT_ERROR", "Comparison", "Outcome", "compare", "distances", "find_knee"]
 
+COUNT_ERROR = "count-error"
+"""The score that says how far random counts are off."""
 _FORMAT = 1
 """Of the lines of the results file; part of every key."""
 
@@ -147,6 +149,7 @@ def compare(
     measures: str | Iterable[str] = ("ncp",),
     out: str | PathLike[str] | None = None,
     workers: int | None = None,
+    use: bool = False,
     progress: bool | Callable[[int, int, str], None] = False,
     **options: Any,
 ) -> Comparison:
@@ -160,6 +163,8 @@ def compare(
         out: a file of results, one JSON line per run, appended as runs finish. Runs that it
             already holds (same table, roles and options) are not run again.
         workers: how many runs at a time; all cores by default.
+        use: True also asks every release for random counts (`shoal.utility`); the median error
+            becomes the score ``count-error``, and the report draws it over k.
         progress: True for a bar, or a function of (done, total, what).
         options: the other options of ``shoal.anonymize``; the same seed is used for every run,
             0 unless given. Options of an algorithm or measure go to the runs that have them.
@@ -188,10 +193,12 @@ def compare(
     keys = [_key(digest, each) for each in requests]
     ledger = _Ledger(out)
     known = ledger.read()
+    if use:  # runs that were not asked for counts are run again
+        known = {key: each for key, each in known.items() if COUNT_ERROR in each.scores}
     todo = [number for number, key in enumerate(keys) if key not in known]
     found = {number: known[key] for number, key in enumerate(keys) if key in known}
     n_resumed = len(found)
-    tasks = [_task(table, schema, requests[number], keys[number]) for number in todo]
+    tasks = [_task(table, schema, requests[number], keys[number], use=use) for number in todo]
     n_rows = table.height  # progress is counted in rows, like that of a run
     with watching(progress) as report, ledger:
         report(n_resumed * n_rows, len(requests) * n_rows, "comparing")
@@ -288,7 +295,7 @@ def _request(asked: Request, algorithm: str, k: int, measure: str) -> Request:
 
 
 def _task(
-    table: pl.DataFrame, schema: Schema, request: Request, key: str
+    table: pl.DataFrame, schema: Schema, request: Request, key: str, *, use: bool
 ) -> Callable[[Report], Outcome]:
     def run(progress: Report) -> Outcome:
         from shoal.engine.local import LocalEngine
@@ -302,10 +309,17 @@ def _task(
             result = run_pipeline(table, schema, asked, LocalEngine())
         except ShoalError as error:
             return replace(outcome, error=str(error))
+        scores = dict(result.measured.scores)
+        if use:
+            from shoal.study.use.run import count_error
+
+            published = result.published.frame
+            known = result.measured.schema
+            scores[COUNT_ERROR] = count_error(table, published, known, request.style)
         return replace(
             outcome,
             loss=result.measured.scores[request.measure],
-            scores=dict(result.measured.scores),
+            scores=scores,
             n_groups=result.measured.n_groups,
             n_suppressed=result.measured.n_suppressed,
             smallest_group=result.verification.smallest_group,

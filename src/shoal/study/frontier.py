@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -83,7 +84,22 @@ def _section(comparison: Comparison, measure: str) -> str:
     return (
         f"<section><h2>Minimising {escape(measure)}: {escape(title)}</h2>\n"
         f"<figure>{_short_legend(comparison)}{frontier_svg(comparison, measure)}</figure>\n"
-        f"<p>{_words(comparison, measure)}</p>\n{_table(comparison, measure)}</section>"
+        f"<p>{_words(comparison, measure)}</p>\n{_use(comparison, measure)}"
+        f"{_table(comparison, measure)}</section>"
+    )
+
+
+def _use(comparison: Comparison, measure: str) -> str:
+    """Return the error of random counts over k, where releases were asked for them."""
+    from shoal.study.compare import COUNT_ERROR
+
+    outcomes = tuple(replace(o, loss=o.scores.get(COUNT_ERROR)) for o in comparison.outcomes)
+    if all(each.loss is None for each in outcomes):
+        return ""
+    picture = frontier_svg(replace(comparison, outcomes=outcomes), measure, "error of counts")
+    return (
+        f"<figure>{picture}</figure>\n<p>How far an analyst's counts are off: the median relative "
+        "error of random questions about 1 to 4 columns.</p>\n"
     )
 
 
@@ -110,17 +126,18 @@ def _words(comparison: Comparison, measure: str) -> str:
     return f"{words} Up to it privacy is cheap, beyond it each step costs more."
 
 
-def frontier_svg(comparison: Comparison, measure: str) -> str:
+def frontier_svg(comparison: Comparison, measure: str, what: str = "loss") -> str:
     """Return loss over k (logarithmic), a line per algorithm, frontier and knee marked."""
     done = [o for o in comparison.outcomes if o.measure == measure and o.loss is not None]
-    label = escape(f"Loss ({measure}) over k, by algorithm")
+    named = f"{what} ({measure})" if what == "loss" else what
+    label = escape(f"{named.capitalize()} over k, by algorithm")
     head = f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{label}">'
     if not done:
         return f'{head}<text x="20" y="40">No run kept its promise.</text></svg>'
     sizes = sorted({o.k for o in done})
     top = _round_up(max(o.loss or 0.0 for o in done))
     axes = _Axes(sizes[0], sizes[-1], top)
-    parts = [head, f"<title>{label}</title>", axes.draw(sizes, measure)]
+    parts = [head, f"<title>{label}</title>", axes.draw(sizes, named)]
     frontier = comparison.frontier(measure)
     if len(frontier) > 1:
         parts.append(f'<polyline class="frontier" points="{axes.points(frontier)}"/>')
@@ -158,7 +175,7 @@ class _Axes:
     def points(self, runs: Sequence[Outcome]) -> str:
         return " ".join(f"{self.x(o.k):.1f},{self.y(o.loss or 0.0):.1f}" for o in runs)
 
-    def draw(self, sizes: Sequence[int], measure: str) -> str:
+    def draw(self, sizes: Sequence[int], named: str) -> str:
         base, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
         parts = []
         for step in range(6):
@@ -184,7 +201,7 @@ class _Axes:
             f'<line class="axis" x1="{_LEFT}" x2="{right}" y1="{base}" y2="{base}"/>'
             f'<text x="{middle:.1f}" y="{base + 42}" text-anchor="middle">'
             "k (more privacy →)</text>"
-            f'<text x="{_LEFT - 58}" y="14">loss ({escape(measure)})</text>'
+            f'<text x="{_LEFT - 58}" y="14">{escape(named)}</text>'
         )
         return "".join(parts)
 

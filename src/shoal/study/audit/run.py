@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["audit", "audit_of_release"]
 
+_ROOM = 400_000_000
 TARGETS = 1000
 """How many people are attacked unless said otherwise."""
 
@@ -129,11 +130,14 @@ def audit_of_release(
         raise DataError("A table has no rows, so there is nobody to attack.")
     _check_style(schema, style)
     chance = np.random.default_rng([seed, 0])
-    chosen = np.arange(original.height)
-    if targets < len(chosen):
-        chosen = np.sort(chance.choice(chosen, targets, replace=False))
     releases = [published, *([] if second is None else [second])]
     opened = [open_classes(each, schema, style) for each in releases]
+    # what is known of everybody who is attacked is kept: fewer, where groups are very many
+    size = max(len(each.sizes) for each in opened) * len(schema.quasi_identifiers)
+    most = min(targets, max(_ROOM // size, 50))
+    chosen = np.arange(original.height)
+    if most < len(chosen):
+        chosen = np.sort(chance.choice(chosen, most, replace=False))
     numbered = [(each.of_row, frame) for each, frame in zip(opened, releases, strict=True)]
     secrets = [read_secrets(name, numbered, original, control) for name in schema.sensitive]
     scenes = [
@@ -193,6 +197,8 @@ def _notes(scene: Scene, nobody: int, population: object, second: object) -> lis
             "No control table was given: linkability and inference were compared with the same "
             "people without their own row, singling out with blind guesses only."
         )
+    if scene.schema.person is not None:
+        notes.append("People have several rows here; attackers were counted by rows.")
     if not scene.secrets:
         notes.append("No sensitive column was named, so nobody asked for secrets.")
     elif second is None:

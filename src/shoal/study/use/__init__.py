@@ -1,0 +1,1 @@
+"""What analysts lose: counts, distributions and models from a release beside the original."""
