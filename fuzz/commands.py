@@ -91,6 +91,8 @@ TEMPLATES: tuple[list[str], ...] = (
         "0.9",
     ],
     ["score", "data.csv", "good.csv", "--qi", "age,zip,sex", "--sensitive", "illness"],
+    ["audit", "data.csv", "good.csv", "--qi", "age,zip,sex", "--sensitive", "illness"],
+    ["utility", "data.csv", "good.csv", "--qi", "age,zip,sex", "--sensitive", "illness"],
     [
         "refine",
         "data.csv",

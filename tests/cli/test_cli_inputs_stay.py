@@ -281,6 +281,8 @@ READING = [
     ["hierarchy", "check", "sex.csv", "--data", "data.csv", "-c", "sex"],
     ["verify", "data.csv", "--k", "2", "--qi", "sex"],
     ["score", "data.csv", "data.csv", "--qi", "sex"],
+    ["audit", "data.csv", "data.csv", "--qi", "sex", "--control", "data.csv"],
+    ["utility", "data.csv", "data.csv", "--qi", "sex"],
 ]
 
 
