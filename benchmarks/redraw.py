@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.algorithms.__main__ import report
+from benchmarks.audit.__main__ import page as audit_page
 from benchmarks.beyond.page import write_page
 from benchmarks.common import RESULTS, load_json, raw_results
 from benchmarks.grid.__main__ import page as grid_page
@@ -39,6 +40,8 @@ def redraw(folder: Path, *, figures: bool = True) -> None:
     (folder / "peers.md").write_text(peers, encoding="utf-8")
     init = init_page(load_json(raw_results("init") / "init.json.gz"))
     (folder / "init.md").write_text(init, encoding="utf-8")
+    audit = audit_page(load_json(raw_results("audit") / "audit.json.gz"))
+    (folder / "audit.md").write_text(audit, encoding="utf-8")
     grid = grid_page(load_json(raw_results("grid") / "grid.json.gz"))
     (folder / "grid.md").write_text(grid, encoding="utf-8")
     means = means_page(load_json(raw_results("means") / "means.json.gz"))
