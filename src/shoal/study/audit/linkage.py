@@ -66,8 +66,9 @@ def _chance(scene: Scene, who: str, known: int, chances: NDArray[np.float64]) ->
     rate = float(chances.mean()) if len(chances) else 0.0
     worst = float(chances.max(initial=0.0))
     low, high = interval_of(float(chances.sum()), len(chances), everybody=scene.everybody)
-    all_of = known == scene.n_columns
-    what = f"all {known} quasi-identifiers" if all_of else f"{known} of the quasi-identifiers"
+    what = f"{known} of the quasi-identifiers"
+    if known == scene.n_columns:
+        what = "the quasi-identifier" if known == 1 else f"all {known} quasi-identifiers"
     return Finding(
         name=f"linkage: {who}, {known} of {scene.n_columns} columns",
         attack="linkage",
