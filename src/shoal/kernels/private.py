@@ -26,11 +26,14 @@ __all__ = [
     "FREQUENCY",
     "OTHER",
     "RECURSIVE",
+    "TOLERANCE",
     "T_EQUAL",
     "T_ORDERED",
     "Rules",
     "count_rows",
+    "distance_of",
     "group_holds",
+    "recursive_gap",
 ]
 
 Array = np.ndarray[Any, Any]
@@ -85,8 +88,8 @@ def count_rows(rules: Any, order: Any, low: int, high: int, hist: Any) -> None:
 
 
 @helper
-def _recursive_holds(hist: Any, a: int, b: int, l: float, c: float) -> bool:
-    """r_1 < c · (r_l + … + r_m), with the counts r in falling order."""
+def recursive_gap(hist: Any, a: int, b: int, l: float, c: float) -> float:
+    """Return r_1 − c · (r_l + … + r_m), with the counts r in falling order; it must be below 0."""
     top = np.int64(0)
     tail = np.int64(0)
     for v in range(a, b):
@@ -103,11 +106,11 @@ def _recursive_holds(hist: Any, a: int, b: int, l: float, c: float) -> bool:
             elif hist[v] < count:
                 following = max(following, hist[v])
         count = following
-    return top * (1.0 + TOLERANCE) < c * tail
+    return top * (1.0 + TOLERANCE) - c * tail
 
 
 @helper
-def _distance(hist: Any, whole: Any, a: int, b: int, size: int, ordered: bool) -> float:
+def distance_of(hist: Any, whole: Any, a: int, b: int, size: int, ordered: bool) -> float:
     """Earth mover's distance from the whole, over the values that occur in the whole."""
     n = 0
     present = 0
@@ -158,11 +161,11 @@ def group_holds(hist: Any, rules: Any) -> bool:
                     entropy -= p * math.log(p)
             holds = entropy + TOLERANCE >= math.log(value)
         elif kind == RECURSIVE:
-            holds = _recursive_holds(hist, a, b, value, rules.numbers[m, 1])
+            holds = recursive_gap(hist, a, b, value, rules.numbers[m, 1]) < 0.0
         elif kind == OTHER:
             holds = _other_holds(rules.addresses[m], hist, rules.whole, a, b)
         else:
-            distance = _distance(hist, rules.whole, a, b, size, kind == T_ORDERED)
+            distance = distance_of(hist, rules.whole, a, b, size, kind == T_ORDERED)
             holds = distance <= value + TOLERANCE
         if not holds:
             return False

@@ -1,0 +1,74 @@
+"""Groups that are grown under promises, instead of merged until they hold.
+
+Merging is the wrong way round where a promise is tight: groups of similar rows have similar
+sensitive values, and only huge unions of them come near the whole table. Here the next row of a
+group is the cheapest one among those that bring it nearer to the promise (after t-closeness first,
+Soria-Comas et al. 2015, and SABRE, Cao et al. 2011, for any model that kernels know).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shoal.algorithm.blocked import BlockedRows
+from shoal.kernels.grow import Growth, grow_groups, place_rows
+from shoal.kernels.private import OTHER
+from shoal.privacy.arrays import PrivateArrays
+from shoal.search.enforce import enforce, open_groups
+from shoal.table.partition import Partition
+
+if TYPE_CHECKING:
+    from shoal.algorithm.base import Run
+    from shoal.table.encode import EncodedTable
+
+__all__ = ["grow_partition"]
+
+SLICE_WORK = 20_000_000
+SLICE_ROWS = 512
+
+
+def grow_partition(table: EncodedTable, run: Run, *, eager: bool) -> Partition | None:
+    """Return groups of at least k rows that keep every promise, or None if none can be grown.
+
+    With ``eager`` every row of a group has to bring it nearer to the promises, otherwise only
+    those that it needs beyond k. Rows that are left over join where the promises still hold; if
+    there is no such place, groups are merged. Deterministic; n scans of the rows that are left.
+    """
+    private = PrivateArrays.of(table, run.privacy)
+    rules, scanner, n = private.rules, run.scanner, table.n_rows
+    if scanner.n_classes > 1 or (rules.kinds == OTHER).any() or n < 2 * run.k:
+        return None
+    n_values = len(rules.whole)
+    growth = Growth(
+        BlockedRows.cut(table, scanner, n).blocks,
+        np.zeros(n, np.bool_),
+        scanner.costs(),
+        np.empty(n, np.int64),
+        private.scratch(),
+        np.empty(n_values),
+        np.full(n_values, -1, np.int64),
+        np.zeros(4, np.int64),
+    )
+    label, query = np.full(n, -1, np.int32), scanner.query()
+    records, more = scanner.records, True
+    while more:
+        run.progress(int(np.count_nonzero(label >= 0)), n, "growing groups")
+        more = grow_groups(records, rules, run.k, eager, SLICE_WORK, query, label, growth)
+    n_groups = int(growth.state[0])
+    if not n_groups:
+        return None
+    left = np.flatnonzero(label < 0)
+    label[left] = n_groups
+    if len(left):
+        start = Partition(label, n_groups + 1)
+        groups = open_groups(scanner, start, private, n_groups + 1)
+        scratch = scanner.scratch(n_groups + 1, n_values)
+        for at in range(0, len(left), SLICE_ROWS):
+            run.progress(at, len(left), "growing groups")
+            chosen = left[at : at + SLICE_ROWS]
+            place_rows(records, groups, rules, chosen, n_groups, scratch)
+        label = groups.label
+    found = Partition.from_labels(label)
+    return enforce(table, found, scanner, run.k, run.privacy, run.progress)
