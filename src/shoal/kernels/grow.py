@@ -141,16 +141,28 @@ def _cheapest(rules: Any, lack: float, left: int, anyone: bool, growth: Any) -> 
     return best
 
 
+@helper
+def _nearest(rules: Any, left: int, growth: Any) -> int:
+    """Return the place of the row that brings the group least away; ties: cheapest, lowest."""
+    best, least = np.int64(-1), np.inf
+    for p in range(left):
+        if not growth.used[p]:
+            after = _lack_with(rules, np.int64(growth.rows.ids[p]), growth)
+            if after < least or (after == least and growth.cost[p] < growth.cost[best]):
+                best, least = np.int64(p), after
+    return best
+
+
 @kernel
 def grow_groups(
-    records: Any, rules: Any, k: int, eager: bool, budget: int, query: Any, label: Any, growth: Any
+    records: Any, rules: Any, k: int, free: int, budget: int, query: Any, label: Any, growth: Any
 ) -> bool:
     """Grow groups one after the other; return whether there may be more.
 
     A group begins with the row that is farthest from the last group. The next row is always the
-    cheapest one that brings the group nearer to its promises, or keeps them; with ``eager`` from
-    the first row on, otherwise any row will do until there are k. A group is done when it has k
-    rows and holds. ``budget`` is how many comparisons to make in this call, or a few more.
+    cheapest one that brings the group nearer to its promises, or keeps them; the first ``free``
+    rows may be any. Up to k times, where no row helps, the one that harms least joins. A group is
+    done when it has k rows and holds. ``budget`` is how many comparisons to make in this call, or a few more.
     """
     space, rows, state = records.space, growth.rows, growth.state
     work = np.int64(0)
@@ -162,13 +174,17 @@ def grow_groups(
         size = np.int64(1)
         lack = _join(space, rules, min(state[1], left - 1), ZERO, query, growth)
         holds = False
+        strays = np.int64(0)
         while True:
             holds = size >= k and group_holds(growth.hist, rules)
             join_scan(space, rows.columns, query, ZERO, ZERO, left, growth.cost)
             work += left
             if holds:
                 break
-            p = _cheapest(rules, lack, left, not eager and size < k, growth)
+            p = _cheapest(rules, lack, left, size < free, growth)
+            if p < 0 and strays < k:
+                strays += 1
+                p = _nearest(rules, left, growth)
             if p < 0:
                 break
             lack = _join(space, rules, p, size, query, growth)

@@ -29,7 +29,7 @@ SLICE_WORK = 20_000_000
 SLICE_ROWS = 512
 
 
-def grow_partition(table: EncodedTable, run: Run, *, eager: bool) -> Partition | None:
+def grow_partition(table: EncodedTable, run: Run, *, free: int) -> Partition | None:
     """Return groups of at least k rows that keep every promise, or None if none can be grown.
 
     With ``eager`` every row of a group has to bring it nearer to the promises, otherwise only
@@ -55,7 +55,7 @@ def grow_partition(table: EncodedTable, run: Run, *, eager: bool) -> Partition |
     records, more = scanner.records, True
     while more:
         run.progress(int(np.count_nonzero(label >= 0)), n, "growing groups")
-        more = grow_groups(records, rules, run.k, eager, SLICE_WORK, query, label, growth)
+        more = grow_groups(records, rules, run.k, free, SLICE_WORK, query, label, growth)
     n_groups = int(growth.state[0])
     if not n_groups:
         return None
