@@ -71,7 +71,7 @@ def ratios(n_rows: int) -> list[dict[str, Any]]:
 
 def quality(n_rows: int) -> list[dict[str, Any]]:
     """Score blocks of the default size against the whole table."""
-    from shoal.engine.parts import BLOCK_ROWS
+    from shoal.algorithm.base import BLOCK_ROWS
 
     frame = load_adult().sample(fraction=1.0, shuffle=True, seed=1).head(n_rows)
     roles = eight(frame)

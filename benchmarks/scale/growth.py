@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.engine.parts import BLOCK_ROWS
+from shoal.algorithm.base import BLOCK_ROWS
 
 if TYPE_CHECKING:
     from benchmarks.kept import Keep

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.algorithm import base
 from shoal.algorithm.base import Algorithm
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
 from shoal.engine import parts
@@ -57,7 +58,7 @@ def test_a_table_no_larger_than_a_block_is_clustered_as_a_whole():
 
 def test_large_tables_are_cut_by_themselves_unless_the_algorithm_grows_slowly(monkeypatch):
     monkeypatch.setattr(Algorithm, "whole_rows", 500)
-    monkeypatch.setattr(parts, "BLOCK_ROWS", 100)
+    monkeypatch.setattr(base, "BLOCK_ROWS", 100)
     for algorithm, in_blocks in (("k-member", True), ("mondrian", False)):
         told = []
         anonymize(adult(600), algorithm=algorithm, progress=lambda *step, to=told: to.append(step))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from shoal.algorithm.agglomerative import Agglomerative
-from shoal.algorithm.base import Algorithm, Run, no_warning
+from shoal.algorithm.base import BLOCK_ROWS, Algorithm, Run, no_warning
 from shoal.algorithm.checks import check_choice
 from shoal.algorithm.k_member import KMember
 from shoal.algorithm.kaca import KACA
@@ -16,6 +16,7 @@ from shoal.algorithm.mdav import MDAV
 from shoal.algorithm.mondrian import Mondrian
 from shoal.algorithm.sequential import Sequential
 from shoal.search.enforce import GroupState, enforce
+from shoal.search.grow import grow_partition
 from shoal.search.refine import EFFORTS, refine_partition
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ __all__ = ["Auto"]
 SEVERAL_STARTS_ROWS = 3_000
 """Up to this many rows it costs little to refine several starts and keep the best."""
 
+PROMISED_ROWS = 40_000
+"""Under promises, larger tables are cut into blocks."""
+
 FEW_GROUPS = 100
 """Where there are no more groups than this, cutting often ends better than merging."""
 
@@ -37,8 +41,9 @@ class Auto(Algorithm):
     """A good start for the table at hand, then refinement.
 
     Start: agglomerative clustering; KACA's classes of equal records for ``effort="fast"``;
-    sequential clustering where the cost looks at the sensitive column; with privacy models the
-    cheapest of KACA, Mondrian and sequential clustering; where groups are few, Mondrian's cheapest
+    sequential clustering where the cost looks at the sensitive column; with privacy models groups
+    that are grown under them, or those of KACA or Mondrian, merged until they hold, whichever
+    ends better; where groups are few, Mondrian's cheapest
     cuts are tried too. Then `refine`: records relocated, groups
     dissolved, opened and rebuilt, as long as it pays. Tables above ``whole_rows`` are cut into
     blocks of similar rows, each of them treated so, and then refined across the blocks.
@@ -72,6 +77,15 @@ class Auto(Algorithm):
             return EFFORTS["balanced"], EFFORTS["best"]
         return (EFFORTS[self.effort],)
 
+    def block_sizes(self, run: Run) -> tuple[float, int]:
+        """Return when a table is cut, and the rows of a block.
+
+        Starts under promises are not quadratic in what they merge, and promises need room.
+        """
+        if run.privacy and run.scanner.n_classes == 1 and run.scanner.points is None:
+            return PROMISED_ROWS, PROMISED_ROWS // 2
+        return self.whole_rows, BLOCK_ROWS
+
     @property
     def for_blocks(self) -> Algorithm:
         """What runs on a block: "best" begins as "balanced" does, its own step comes later."""
@@ -82,7 +96,10 @@ class Auto(Algorithm):
         if run.scanner.points is not None:
             return self._by_means(table, run)
         first, *others = self.seams
-        found = self._refine(table, run, self._start(table, run), first)
+        if run.privacy:
+            found = self._promised(table, run)
+        else:
+            found = self._refine(table, run, self._start(table, run), first)
         if self.effort != "fast" and table.n_rows <= FEW_GROUPS * run.k and not run.privacy:
             start = Mondrian(cuts="cheapest").partition(table, run)
             found = _cheapest([found, self._refine(table, run, start, first)], run)
@@ -109,15 +126,29 @@ class Auto(Algorithm):
             found = self._refine(table, run, found, effort)
         return found
 
+    def _promised(self, table: EncodedTable, run: Run) -> Partition:
+        """Return refined groups that keep the promises: grown under them, or merged.
+
+        "balanced" goes on from what "fast" finds, so it never loses more.
+        """
+        # one group of all rows is only a start here, and never the cheapest
+        silent = replace(run, warn=no_warning)
+        starts = [_cheapest([_held(each, table, silent) for each in (KACA(), Mondrian())], run)]
+        tried = (grow_partition(table, run, free=free) for free in (run.k // 2, run.k))
+        grown = [found for found in tried if found is not None]
+        if grown:
+            starts.append(_cheapest(grown, run))
+        quick = EFFORTS["fast"]
+        found = _cheapest([self._refine(table, run, start, quick) for start in starts], run)
+        if self.effort == "fast":
+            return found
+        starts = [found] if grown else [found, _held(Sequential(), table, silent)]
+        first = EFFORTS["balanced"]
+        return _cheapest([self._refine(table, run, start, first) for start in starts], run)
+
     def _start(self, table: EncodedTable, run: Run) -> Partition:
         """Return what is refined."""
         fast = self.effort == "fast"
-        if run.privacy:
-            starts: tuple[Algorithm, ...] = (KACA(), Mondrian())
-            every = starts if fast else (*starts, Sequential())
-            # one group of all rows is only a start here, and never the cheapest
-            silent = replace(run, warn=no_warning)
-            return _cheapest([_held(algorithm, table, silent) for algorithm in every], run)
         if run.scanner.n_classes > 1:
             return Sequential().partition(table, run)
         return (KACA() if fast else Agglomerative()).partition(table, run)

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from shoal.table.encode import EncodedTable
     from shoal.table.partition import Partition
 
-__all__ = ["Algorithm", "Run", "create_algorithm", "no_warning"]
+__all__ = ["BLOCK_ROWS", "Algorithm", "Run", "create_algorithm", "no_warning"]
+
+BLOCK_ROWS = 8_000
+"""Rows of a block: large enough for good groups, small enough for quadratic algorithms."""
 
 Progress = "Callable[[int, int, str], None]"
 
@@ -90,6 +93,11 @@ class Algorithm(ABC):
     def seams(self) -> tuple[Effort, ...]:
         """How groups are refined across blocks; empty for the engine's own way."""
         return ()
+
+    def block_sizes(self, run: Run) -> tuple[float, int]:
+        """Return above how many rows a table is cut into blocks, and the rows of a block."""
+        del run
+        return self.whole_rows, BLOCK_ROWS
 
     @property
     def for_blocks(self) -> Algorithm:

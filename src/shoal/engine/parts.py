@@ -16,6 +16,7 @@ from shoal.algorithm.blocked import similar_blocks
 from shoal.engine.layers import cut_layers, place_rest
 from shoal.engine.workers import in_threads
 from shoal.errors import OptionError
+from shoal.privacy.histograms import judge
 from shoal.search.enforce import enforce, violations
 from shoal.table.partition import SUPPRESSED, Partition
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from shoal.table.encode import EncodedTable
 
 __all__ = [
-    "BLOCK_ROWS",
     "Blocks",
     "cluster_blocks",
     "cut_table",
@@ -38,8 +38,9 @@ __all__ = [
     "run_algorithm",
 ]
 
-BLOCK_ROWS = 8_000
-"""Rows of a block: large enough for good groups, small enough for quadratic algorithms."""
+UNITED = 2
+"""Blocks united until they can keep the promises may be so many times too large."""
+GOLDEN = (5**0.5 - 1) / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,32 +84,43 @@ def cut_table(
 
 
 def _cut(table: EncodedTable, algorithm: Algorithm, run: Run, block_rows: int | None) -> Blocks:
-    if table.n_rows <= (algorithm.whole_rows if block_rows is None else block_rows):
+    most_rows, rows = algorithm.block_sizes(run)
+    if block_rows is not None:
+        most_rows = rows = block_rows
+    if table.n_rows <= most_rows:
         return Blocks((np.arange(table.n_rows),), whole=True)
     if not algorithm.works_in_blocks:
         raise OptionError(
             f"Algorithm {algorithm.name!r} generalises whole columns and cannot work in blocks; "
             "leave block_rows out."
         )
-    order, starts = similar_blocks(table, max(block_rows or BLOCK_ROWS, 4 * run.k))
-    return Blocks(tuple(_possible_blocks(table, run, order, starts)), whole=False)
+    rows = max(rows, 4 * run.k)
+    order, starts = similar_blocks(table, rows)
+    blocks = _unite(order, starts, 2 * run.k, _Room(table, run).has_room)
+    if run.privacy and max(map(len, blocks)) > UNITED * rows:
+        order, starts = _deal(table, run, order, -(-table.n_rows // rows))
+        blocks = _unite(order, starts, 2 * run.k, lambda part: _possible(table, run, part))
+    return Blocks(tuple(blocks), whole=False)
 
 
-def _possible_blocks(
-    table: EncodedTable, run: Run, order: NDArray[np.int64], starts: NDArray[np.int64]
+def _unite(
+    order: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    fewest: int,
+    fine: Callable[[NDArray[np.int64]], bool],
 ) -> list[NDArray[np.int64]]:
-    """Join neighbouring blocks until each has 2k rows and can satisfy every privacy model."""
+    """Join neighbouring blocks until each has enough rows and is fine."""
     blocks: list[NDArray[np.int64]] = []
     pending = np.empty(0, np.int64)
     for low, high in itertools.pairwise(starts):
         pending = np.concatenate((pending, order[low:high]))
-        if len(pending) >= 2 * run.k and _possible(table, run, pending):
+        if len(pending) >= fewest and fine(pending):
             blocks.append(pending)
             pending = np.empty(0, np.int64)
     if len(pending):
         if blocks:
             last = np.concatenate((blocks.pop(), pending))
-            while blocks and not _possible(table, run, last):
+            while blocks and not fine(last):
                 last = np.concatenate((blocks.pop(), last))
             blocks.append(last)
         else:
@@ -116,10 +128,66 @@ def _possible_blocks(
     return blocks
 
 
+class _Room:
+    """Whether a block leaves the search room: it must be halfway to what the table reaches.
+
+    A block that only just keeps a promise is one huge group.
+    """
+
+    def __init__(self, table: EncodedTable, run: Run) -> None:
+        self.table, self.run = table, run
+        self.reached = self._measure(table)
+
+    def _measure(self, part: EncodedTable) -> list[float]:
+        labels = np.zeros(part.n_rows, np.int64)
+        return [
+            judge(
+                model, labels, 1, column.codes, column.size, people=part.person, whole=column.whole
+            ).measured
+            for model in self.run.privacy
+            for column in model.columns(part)
+        ]
+
+    def has_room(self, rows: NDArray[np.int64]) -> bool:
+        if not _possible(self.table, self.run, rows):
+            return False
+        part = self.table.part(rows)
+        models = [model for model in self.run.privacy for _ in model.columns(part)]
+        for model, here, whole in zip(models, self._measure(part), self.reached, strict=True):
+            halfway = (model.promised + whole) / 2
+            if not (here >= halfway if model.at_least else here <= halfway):
+                return False
+        return True
+
+
+def _deal(
+    table: EncodedTable, run: Run, order: NDArray[np.int64], n_blocks: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cut the rows of each sensitive value into as many pieces, and make a block of one of each.
+
+    Blocks then have the distribution of the table, and similar rows still stand together: the
+    rows of a value are cut in the order of ``order``.
+    """
+    columns = {id(c): c for model in run.privacy for c in model.columns(table)}
+    values = Partition.of_equal_rows([c.codes for c in columns.values()])
+    place = np.empty(table.n_rows, np.int64)
+    place[order] = np.arange(table.n_rows)
+    by_value = np.lexsort((place, values.labels))
+    rank = np.empty(table.n_rows, np.int64)
+    rank[by_value] = np.arange(table.n_rows) - np.repeat(values.starts[:-1], values.sizes)
+    # rare values begin somewhere else each, or one block would get all of them
+    shift = (np.arange(values.n_groups) * GOLDEN) % 1.0
+    block = ((rank + shift[values.labels]) * n_blocks / values.sizes[values.labels]).astype(int)
+    dealt = np.lexsort((place, np.minimum(block, n_blocks - 1)))
+    sizes = np.bincount(np.minimum(block, n_blocks - 1), minlength=n_blocks)
+    starts = np.concatenate(([0], np.cumsum(sizes[sizes > 0])))
+    return dealt.astype(np.int64), starts.astype(np.int64)
+
+
 def _possible(table: EncodedTable, run: Run, rows: NDArray[np.int64]) -> bool:
     if not run.privacy:
         return True
-    part = table.take(rows)
+    part = table.part(rows)
     together = Partition(np.zeros(len(rows), np.int32), 1)
     return not violations(part, together, run.k, run.privacy).any()
 
@@ -158,7 +226,7 @@ def cluster_blocks(
             progress=tick,
             max_suppressed=None if allowed is None else allowed * len(rows) // share,
         )
-        return run_algorithm(table.take(rows), algorithm.for_blocks, inner)
+        return run_algorithm(table.part(rows), algorithm.for_blocks, inner)
 
     found = _in_blocks(table.n_rows, run, blocks, work, "clustering blocks")
     if blocks.layers is None:
@@ -171,7 +239,7 @@ def cluster_blocks(
 def enforce_blocks(
     table: EncodedTable, run: Run, blocks: Blocks, partition: Partition
 ) -> Partition:
-    """Merge the groups of each block that break a promise, against the rows of the block."""
+    """Merge the groups of each block that break a promise, with others of the block."""
 
     def work(number: int, tick: Callable[[int, int, str], None]) -> Partition:
         rows = blocks.rows[number]
@@ -179,7 +247,7 @@ def enforce_blocks(
         if blocks.layers is not None and not _possible(table, run, rows):
             return given  # a layer may lack what all of them have together
         return enforce(
-            table.take(rows),
+            table.part(rows),
             given,
             run.scanner.take(rows),
             run.k,

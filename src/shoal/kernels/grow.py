@@ -162,7 +162,8 @@ def grow_groups(
     A group begins with the row that is farthest from the last group. The next row is always the
     cheapest one that brings the group nearer to its promises, or keeps them; the first ``free``
     rows may be any. Up to k times, where no row helps, the one that harms least joins. A group is
-    done when it has k rows and holds. ``budget`` is how many comparisons to make in this call, or a few more.
+    done when it has k rows and holds. ``budget`` is how many comparisons to make in this call, or
+    a few more.
     """
     space, rows, state = records.space, growth.rows, growth.state
     work = np.int64(0)
@@ -219,9 +220,7 @@ def grow_groups(
 
 
 @kernel
-def place_rows(
-    records: Any, groups: Any, rules: Any, order: Any, rest: int, scratch: Any
-) -> int:
+def place_rows(records: Any, groups: Any, rules: Any, order: Any, rest: int, scratch: Any) -> int:
     """Put these rows of the last group, ``rest``, where they cost least and all promises hold.
 
     Returns how many found a place.

@@ -20,10 +20,12 @@ from shoal.search.enforce import enforce, open_groups
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from shoal.algorithm.base import Run
     from shoal.table.encode import EncodedTable
 
-__all__ = ["grow_partition"]
+__all__ = ["grow_labels", "grow_partition"]
 
 SLICE_WORK = 20_000_000
 SLICE_ROWS = 512
@@ -32,31 +34,19 @@ SLICE_ROWS = 512
 def grow_partition(table: EncodedTable, run: Run, *, free: int) -> Partition | None:
     """Return groups of at least k rows that keep every promise, or None if none can be grown.
 
-    With ``eager`` every row of a group has to bring it nearer to the promises, otherwise only
-    those that it needs beyond k. Rows that are left over join where the promises still hold; if
-    there is no such place, groups are merged. Deterministic; n scans of the rows that are left.
+    The first ``free`` rows of a group may be any, the others have to bring it nearer to the
+    promises. Rows that are left over join where the promises still hold; if there is no such
+    place, groups are merged. None also where costs look at the sensitive values, where people
+    have several rows, and for models that kernels do not know.
+    Deterministic; n scans of the rows that are left.
     """
     private = PrivateArrays.of(table, run.privacy)
     rules, scanner, n = private.rules, run.scanner, table.n_rows
-    if scanner.n_classes > 1 or (rules.kinds == OTHER).any() or n < 2 * run.k:
+    unknown = table.person is not None or (rules.kinds == OTHER).any()
+    if unknown or scanner.n_classes > 1 or n < 2 * run.k:
         return None
-    n_values = len(rules.whole)
-    growth = Growth(
-        BlockedRows.cut(table, scanner, n).blocks,
-        np.zeros(n, np.bool_),
-        scanner.costs(),
-        np.empty(n, np.int64),
-        private.scratch(),
-        np.empty(n_values),
-        np.full(n_values, -1, np.int64),
-        np.zeros(4, np.int64),
-    )
-    label, query = np.full(n, -1, np.int32), scanner.query()
-    records, more = scanner.records, True
-    while more:
-        run.progress(int(np.count_nonzero(label >= 0)), n, "growing groups")
-        more = grow_groups(records, rules, run.k, free, SLICE_WORK, query, label, growth)
-    n_groups = int(growth.state[0])
+    label = grow_labels(table, run, private, free)
+    n_groups, n_values, records = int(label.max()) + 1, len(rules.whole), scanner.records
     if not n_groups:
         return None
     left = np.flatnonzero(label < 0)
@@ -72,3 +62,26 @@ def grow_partition(table: EncodedTable, run: Run, *, free: int) -> Partition | N
         label = groups.label
     found = Partition.from_labels(label)
     return enforce(table, found, scanner, run.k, run.privacy, run.progress)
+
+
+def grow_labels(
+    table: EncodedTable, run: Run, private: PrivateArrays, free: int
+) -> NDArray[np.int32]:
+    """Return the group of every row, −1 if it is left over."""
+    scanner, rules, n = run.scanner, private.rules, table.n_rows
+    growth = Growth(
+        BlockedRows.cut(table, scanner, n).blocks,
+        np.zeros(n, np.bool_),
+        scanner.costs(),
+        np.empty(n, np.int64),
+        private.scratch(),
+        np.empty(len(rules.whole)),
+        np.full(len(rules.whole), -1, np.int64),
+        np.zeros(4, np.int64),
+    )
+    label, query = np.full(n, -1, np.int32), scanner.query()
+    more = True
+    while more:
+        run.progress(int(np.count_nonzero(label >= 0)), n, "growing groups")
+        more = grow_groups(scanner.records, rules, run.k, free, SLICE_WORK, query, label, growth)
+    return label

@@ -13,14 +13,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.algorithm.base import Run, create_algorithm
 from shoal.measure.base import CostMeasure, CostModel
+from shoal.privacy import LDiversity
 from shoal.scores import create_measure
 from shoal.search.enforce import enforce
+from shoal.search.grow import grow_partition
 from shoal.search.refine import EFFORTS, Search
 from shoal.search.refine_means import MeansSearch
 from shoal.search.scan import Scanner
@@ -51,7 +54,7 @@ _SECONDS = {"kaca": 10, "agglomerative": 9, "relocate": 8, "sequential": 8, "reb
 """About what takes longer to compile than other tasks do: five seconds."""
 
 _MOVES = ("relocate", "slices", "dissolve", "rebuild")
-_USUAL = (*_MOVES, "kaca", "agglomerative", "sequential", "mondrian", "enforce", "suppress")
+_USUAL = (*_MOVES, "kaca", "agglomerative", "sequential", "mondrian", "enforce", "grow", "suppress")
 _OTHERS = (
     "k-member",
     "oka",
@@ -153,6 +156,9 @@ def compile_here(tasks: Sequence[Task]) -> None:
         elif name == "enforce":
             pairs = Partition.from_labels(np.arange(table.n_rows) // 2)
             enforce(table, pairs, run.scanner, run.k, (), run.progress)
+        elif name == "grow":
+            diverse = (LDiversity(2, kind="distinct"),)
+            grow_partition(table, replace(run, k=5, privacy=diverse), free=5)
         elif name == "suppress":
             find_outliers(run.scanner, Partition(np.zeros(table.n_rows, np.int32), 1), 1)
         else:
