@@ -43,7 +43,7 @@ def people(n, seed=3):
             "age": rng.integers(20, 70, n),
             "city": [f"c{c}" for c in city],
             "pay": pay,
-            "job": [f"j{j}" for j in job],
+            "job": job,
         }
     )
 

@@ -96,10 +96,13 @@ def _cut(table: EncodedTable, algorithm: Algorithm, run: Run, block_rows: int | 
         )
     rows = max(rows, 4 * run.k)
     order, starts = similar_blocks(table, rows)
-    blocks = _unite(order, starts, 2 * run.k, _Room(table, run).has_room)
-    if run.privacy and max(map(len, blocks)) > UNITED * rows:
+    most = UNITED * rows if run.privacy else table.n_rows
+    blocks = _unite(order, starts, 2 * run.k, most, _Room(table, run).has_room)
+    if blocks is None:
         order, starts = _deal(table, run, order, -(-table.n_rows // rows))
-        blocks = _unite(order, starts, 2 * run.k, lambda part: _possible(table, run, part))
+        every, possible = table.n_rows, lambda part: _possible(table, run, part)
+        blocks = _unite(order, starts, 2 * run.k, every, possible)
+        assert blocks is not None
     return Blocks(tuple(blocks), whole=False)
 
 
@@ -107,9 +110,10 @@ def _unite(
     order: NDArray[np.int64],
     starts: NDArray[np.int64],
     fewest: int,
+    most: int,
     fine: Callable[[NDArray[np.int64]], bool],
-) -> list[NDArray[np.int64]]:
-    """Join neighbouring blocks until each has enough rows and is fine."""
+) -> list[NDArray[np.int64]] | None:
+    """Join neighbouring blocks until each has enough rows and is fine; None if one is too large."""
     blocks: list[NDArray[np.int64]] = []
     pending = np.empty(0, np.int64)
     for low, high in itertools.pairwise(starts):
@@ -117,6 +121,8 @@ def _unite(
         if len(pending) >= fewest and fine(pending):
             blocks.append(pending)
             pending = np.empty(0, np.int64)
+        elif len(pending) > most:
+            return None
     if len(pending):
         if blocks:
             last = np.concatenate((blocks.pop(), pending))
