@@ -1,6 +1,7 @@
 """`auto`, refinement and the bound beside other software, the papers and other shapes of data.
 
-Run: python -m benchmarks.beyond [software table_2 shapes curves papers best] [--quick] [--fresh]
+Run: python -m benchmarks.beyond [PART ...] [--quick] [--fresh], with parts software, every_k,
+promises, table_2, shapes, curves, papers, best.
 Writes benchmarks/beyond/results/ run by run (a stopped benchmark goes on where it was), then
 docs/results/beyond.md and its figures. Quick runs use small samples, in build/beyond-quick.
 """
@@ -14,6 +15,7 @@ from typing import Any
 
 import shoal
 from benchmarks.beyond import mdav
+from benchmarks.beyond.asked import EVERY_K, PROMISES, promised_roles
 from benchmarks.beyond.curves import STARTS, trace
 from benchmarks.beyond.page import write_page
 from benchmarks.beyond.shapes import SHAPES
@@ -34,6 +36,8 @@ def main() -> None:
     """Measure the parts asked for and write the page after each."""
     parts: dict[str, Callable[[Bench], None]] = {
         "software": software,
+        "every_k": every_k,
+        "promises": promises,
         "table_2": table_2,
         "shapes": shapes,
         "curves": curves,
@@ -116,6 +120,23 @@ def software(bench: Bench) -> None:
     bench.keep("software mdav", lambda: mdav.scores(train, 10, flat, sets))
     for k in (5, 10, 50):
         bench.bound(f"software ncp flat {k} bound", train, k, flat, "ncp")
+
+
+def every_k(bench: Bench) -> None:
+    """30,162 rows of adult.data, eight columns, k from 2 to 1,000."""
+    for k in EVERY_K:
+        for effort in EFFORTS if k <= bench.train.height else ():
+            key = f"every k | {k} | {effort}"
+            bench.auto(key, bench.train, k, eight(bench.train), "ncp", effort)
+
+
+def promises(bench: Bench) -> None:
+    """30,162 rows of adult.data, k = 10, a promise on a sensitive column."""
+    for name, model in PROMISES.items():
+        roles = promised_roles(bench.train, name)
+        for effort in EFFORTS:
+            options = {"algorithm_options": {"effort": effort}, "privacy": [model]}
+            bench.run(f"promises | {name} | {effort}", bench.train, 10, roles, "ncp", **options)
 
 
 def table_2(bench: Bench) -> None:

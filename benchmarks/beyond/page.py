@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from benchmarks.beyond.asked import tables_of
 from benchmarks.draw.figures import lines
 from benchmarks.draw.tables import table
 from benchmarks.papers.published_numbers import TABLE_2
@@ -38,7 +39,7 @@ def _lines(content: dict[str, Any], folder: Path) -> Iterator[str]:
     )
     if content["quick"]:
         yield "\n**Quick run on small samples: these numbers mean nothing.**"
-    for part in (_goals, _software, _papers, _table_2, _shapes):
+    for part in (_goals, _software, tables_of, _papers, _table_2, _shapes):
         yield from part(runs)
     yield from _curves(runs, folder)
 
