@@ -16,7 +16,7 @@ from shoal.algorithm.mdav import MDAV
 from shoal.algorithm.mondrian import Mondrian
 from shoal.algorithm.sequential import Sequential
 from shoal.search.enforce import GroupState, enforce
-from shoal.search.grow import grow_partition
+from shoal.search.grow import can_grow, grow_partition
 from shoal.search.refine import EFFORTS, refine_partition
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Auto(Algorithm):
 
         Starts under promises are not quadratic in what they merge, and promises need room.
         """
-        if run.privacy and run.scanner.n_classes == 1 and run.scanner.points is None:
+        if run.privacy and run.scanner.points is None and can_grow(run):
             return PROMISED_ROWS, PROMISED_ROWS // 2
         return self.whole_rows, BLOCK_ROWS
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from shoal.algorithm.blocked import BlockedRows
 from shoal.kernels.grow import Growth, grow_groups, place_rows
-from shoal.kernels.private import OTHER
+from shoal.privacy import AlphaK, LDiversity, TCloseness
 from shoal.privacy.arrays import PrivateArrays
 from shoal.search.enforce import enforce, open_groups
 from shoal.table.partition import Partition
@@ -25,10 +25,24 @@ if TYPE_CHECKING:
     from shoal.algorithm.base import Run
     from shoal.table.encode import EncodedTable
 
-__all__ = ["grow_labels", "grow_partition"]
+__all__ = ["can_grow", "grow_labels", "grow_partition"]
 
 SLICE_WORK = 20_000_000
 SLICE_ROWS = 512
+
+
+def can_grow(run: Run) -> bool:
+    """Return whether groups can be grown under the promises of a run.
+
+    Not where costs look at the sensitive values. And not under a promise of which kernels know
+    only whether it is kept: that of a plug-in, and distinct values, whose groups have to be
+    those of a plug-in that promises the same.
+    """
+    return run.scanner.n_classes == 1 and all(
+        isinstance(model, TCloseness | AlphaK)
+        or (isinstance(model, LDiversity) and model.kind != "distinct")
+        for model in run.privacy
+    )
 
 
 def grow_partition(table: EncodedTable, run: Run, *, free: int) -> Partition | None:
@@ -36,14 +50,13 @@ def grow_partition(table: EncodedTable, run: Run, *, free: int) -> Partition | N
 
     The first ``free`` rows of a group may be any, the others have to bring it nearer to the
     promises. Rows that are left over join where the promises still hold; if there is no such
-    place, groups are merged. None also where costs look at the sensitive values, where people
-    have several rows, and for models that kernels do not know.
+    place, groups are merged. None also where people have several rows, and where `can_grow`
+    says so.
     Deterministic; n scans of the rows that are left.
     """
     private = PrivateArrays.of(table, run.privacy)
     rules, scanner, n = private.rules, run.scanner, table.n_rows
-    unknown = table.person is not None or (rules.kinds == OTHER).any()
-    if unknown or scanner.n_classes > 1 or n < 2 * run.k:
+    if not can_grow(run) or table.person is not None or n < 2 * run.k:
         return None
     label = grow_labels(table, run, private, free)
     n_groups, n_values, records = int(label.max()) + 1, len(rules.whole), scanner.records

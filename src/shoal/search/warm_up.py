@@ -157,7 +157,7 @@ def compile_here(tasks: Sequence[Task]) -> None:
             pairs = Partition.from_labels(np.arange(table.n_rows) // 2)
             enforce(table, pairs, run.scanner, run.k, (), run.progress)
         elif name == "grow":
-            diverse = (LDiversity(2, kind="distinct"),)
+            diverse = (LDiversity(1.5, kind="entropy"),)
             grow_partition(table, replace(run, k=5, privacy=diverse), free=5)
         elif name == "suppress":
             find_outliers(run.scanner, Partition(np.zeros(table.n_rows, np.int32), 1), 1)
