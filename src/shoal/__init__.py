@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from shoal.io import keyed_sha256, read_table, write_table
     from shoal.io.keys import make_key
     from shoal.opened.analysts import read_release
-    from shoal.privacy import AlphaK, LDiversity, TCloseness
+    from shoal.privacy import AlphaK, BetaLikeness, DeltaDisclosure, LDiversity, TCloseness
     from shoal.profile import Suggestion, suggest_job
     from shoal.publish.verify import Verification
     from shoal.recode import Style
@@ -60,8 +60,10 @@ _HOMES = {
     "AlphaK": "privacy",
     "Certified": "report.certified",
     "Audit": "study.audit.findings",
+    "BetaLikeness": "privacy",
     "Comparison": "study.compare",
     "DataError": "errors",
+    "DeltaDisclosure": "privacy",
     "Explanation": "study.explain",
     "Finding": "study.audit.findings",
     "HierarchyError": "errors",
@@ -118,9 +120,11 @@ __all__ = [
     "AlgorithmError",
     "AlphaK",
     "Audit",
+    "BetaLikeness",
     "Certified",
     "Comparison",
     "DataError",
+    "DeltaDisclosure",
     "Explanation",
     "Finding",
     "HierarchyError",

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.privacy import AlphaK, LDiversity, TCloseness, judge
+from shoal.privacy import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    LDiversity,
+    TCloseness,
+    judge,
+)
 from shoal.publish.lines import GridPromise
 from shoal.publish.verify import Promise
 from shoal.table.encode import Sensitive
@@ -22,6 +29,9 @@ if TYPE_CHECKING:
     from shoal.table.grid import Grid
 
 __all__ = ["grids_of", "promises_of"]
+
+_OURS = (LDiversity, TCloseness, AlphaK, BetaLikeness, DeltaDisclosure)
+"""Models for which verification has predicates of its own."""
 
 
 def grids_of(grids: Mapping[str, Grid | None], style: Style) -> tuple[GridPromise, ...]:
@@ -45,7 +55,7 @@ def promises_of(models: Sequence[PrivacyModel]) -> tuple[Promise, ...]:
             promised=model.promised,
             at_least=model.at_least,
             describe=model.describe,
-            own_rule=None if type(model) in (LDiversity, TCloseness, AlphaK) else _rule_of(model),
+            own_rule=None if type(model) in _OURS else _rule_of(model),
         )
         for model in models
     )

@@ -60,6 +60,8 @@ _BUILT_IN: dict[Family, dict[str, str]] = {
         "l-diversity": "shoal.privacy.l_diversity:LDiversity",
         "t-closeness": "shoal.privacy.t_closeness:TCloseness",
         "alpha-k": "shoal.privacy.alpha_k:AlphaK",
+        "beta-likeness": "shoal.privacy.beta_likeness:BetaLikeness",
+        "delta-disclosure": "shoal.privacy.delta_disclosure:DeltaDisclosure",
     },
 }
 _SINGULAR = {"algorithms": "algorithm", "measures": "measure", "privacy": "privacy model"}

@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import OptionError, PromiseError
-from shoal.privacy import AlphaK, LDiversity, PrivacyModel, TCloseness, judge, parse_privacy
+from shoal.privacy import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    LDiversity,
+    PrivacyModel,
+    TCloseness,
+    judge,
+    parse_privacy,
+)
 from shoal.registry import load, privacy_models
 from shoal.table.encode import EncodedTable, Sensitive
 
@@ -27,6 +36,11 @@ MODELS = [
     TCloseness(0.25, distance="ordered"),
     AlphaK(0.5),
     AlphaK(1 / 3),
+    BetaLikeness(1),
+    BetaLikeness(0.4, kind="basic"),
+    BetaLikeness(3, kind="basic"),
+    DeltaDisclosure(0.7),
+    DeltaDisclosure(1.4),
 ]
 IDS = [f"{model.label}" for model in MODELS]
 
@@ -89,6 +103,19 @@ def test_the_ordered_distance_reproduces_the_salary_example_of_the_t_closeness_p
     assert distances == pytest.approx([0.375, 1 / 6])
 
 
+def test_likeness_and_disclosure_are_the_numbers_computed_by_hand():
+    # whole (8, 2): p = 0.8 and 0.2; a group (2, 2) has q = 0.5 each
+    whole, group = counts(8, 2), counts([2, 2])
+    assert BetaLikeness(2, kind="basic").per_group(group, whole) == pytest.approx([1.5])
+    # -ln 0.2 = 1.609 allows 1.5; -ln 0.8 = 0.223 does not allow 0.25 for the frequent value
+    assert BetaLikeness(2).per_group(group, whole) == pytest.approx([1.5])
+    assert BetaLikeness(2).per_group(counts([4, 0]), whole) == pytest.approx([math.inf])
+    assert BetaLikeness(2, kind="basic").holds(counts([4, 0]), whole).all()
+    assert DeltaDisclosure(1).per_group(group, whole) == pytest.approx([math.log(2.5)])
+    assert DeltaDisclosure(99).per_group(counts([4, 0]), whole) == pytest.approx([math.inf])
+    assert not DeltaDisclosure(99).holds(counts([4, 0]), whole).any()
+
+
 def test_values_that_are_not_published_do_not_stretch_the_ordered_distance():
     model = TCloseness(0.2, distance="ordered")
     assert model.per_group(counts([2, 0, 0]), counts(4, 0, 4)) == pytest.approx([0.5])
@@ -136,6 +163,22 @@ def test_a_huge_l_or_c_does_not_overflow():
 
 
 def plain_holds(model, row, whole):
+    if not isinstance(model, BetaLikeness | DeltaDisclosure):
+        return plain_counts(model, row, whole)
+    shares = [
+        (Fraction(here, sum(row)), Fraction(there, sum(whole)))
+        for here, there in zip(row, whole, strict=True)
+        if there
+    ]
+    if isinstance(model, DeltaDisclosure):
+        return all(q and abs(math.log(q / p)) < model.delta for q, p in shares)
+    holds = all((q - p) / p <= Fraction(model.beta).limit_denominator(1000) for q, p in shares)
+    if model.kind == "enhanced":
+        holds &= all(float((q - p) / p) <= -math.log(p) + 1e-9 for q, p in shares)
+    return holds
+
+
+def plain_counts(model, row, whole):
     """The definitions, with exact fractions where there are any."""
     n, ranked = sum(row), sorted((r for r in row if r), reverse=True)
     if isinstance(model, AlphaK):
@@ -305,6 +348,11 @@ def test_a_plug_in_needs_no_more_than_a_number_per_group():
         (lambda: AlphaK(0), "alpha must be a number above 0 and below 1, but 0 was given"),
         (lambda: AlphaK(1.0), "but 1.0 was given"),
         (lambda: AlphaK(0.5, column=""), "column must be the name"),
+        (lambda: BetaLikeness(0), "beta must be a number above 0, but 0 was given"),
+        (lambda: BetaLikeness("1"), "but '1' was given"),
+        (lambda: BetaLikeness(1, kind="bsic"), "Did you mean 'basic'"),
+        (lambda: DeltaDisclosure(-1), "delta must be a number above 0, but -1 was given"),
+        (lambda: DeltaDisclosure(math.inf), "but inf was given"),
     ],
 )
 def test_a_wrong_option_is_named_with_what_was_given(build, message):
@@ -397,7 +445,9 @@ def test_what_is_no_model_is_refused(wrong):
         parse_privacy(wrong)
 
 
-@pytest.mark.parametrize("name", ["l-diversity", "t-closeness", "alpha-k"])
+@pytest.mark.parametrize(
+    "name", ["l-diversity", "t-closeness", "alpha-k", "beta-likeness", "delta-disclosure"]
+)
 def test_a_built_in_model_is_registered_under_its_own_name(name):
     assert name in privacy_models()
     assert load("privacy", name).name == name

@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.privacy import AlphaK, LDiversity, PrivacyModel, TCloseness, judge
+from shoal.privacy import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    LDiversity,
+    PrivacyModel,
+    TCloseness,
+    judge,
+)
 from shoal.promises import promises_of
 from shoal.publish.predicates import SLACK, count_values, predicate_of
 
@@ -37,11 +45,28 @@ MODELS = st.one_of(
     ),
     st.builds(TCloseness, SHARES, distance=st.sampled_from(["equal", "ordered"])),
     st.builds(AlphaK, SHARES),
+    st.builds(BetaLikeness, st.floats(0.05, 5), kind=st.sampled_from(["basic", "enhanced"])),
+    st.builds(DeltaDisclosure, st.floats(0.05, 3)),
 )
 
 
 def reaches(model, values, whole):
-    """What a group reaches by the definition, and whether that is enough; in fractions."""
+    """What a group reaches by the definition, and whether that is enough."""
+    if not isinstance(model, BetaLikeness | DeltaDisclosure):
+        return counted(model, values, whole)
+    pairs = [(values.count(v) / len(values), whole.count(v) / len(whole)) for v in set(whole)]
+    if isinstance(model, DeltaDisclosure):
+        furthest = max(abs(math.log(q / p)) if q else math.inf for q, p in pairs)
+        return furthest, furthest < model.delta - SLACK
+    enhanced = model.kind == "enhanced"
+    most = max(
+        math.inf if enhanced and q / p - 1 > -math.log(p) + SLACK else q / p - 1 for q, p in pairs
+    )
+    return max(most, 0.0), most <= model.beta + SLACK
+
+
+def counted(model, values, whole):
+    """The same for models that count values; in fractions."""
     n, ranked = len(values), sorted(Counter(values).values(), reverse=True)
     if isinstance(model, AlphaK):
         return Fraction(ranked[0], n), Fraction(ranked[0], n) <= Fraction(model.alpha) + SLACK
@@ -132,5 +157,6 @@ def test_a_model_of_a_plug_in_is_judged_by_its_own_rule_and_the_check_says_so():
 
 
 def test_no_rule_of_a_known_model_is_handed_to_verification():
-    models = [LDiversity(2, kind="entropy"), TCloseness(0.2), AlphaK(0.5), Even()]
-    assert [promise.own_rule is None for promise in promises_of(models)] == [True] * 3 + [False]
+    models = [LDiversity(2, kind="entropy"), TCloseness(0.2), AlphaK(0.5)]
+    models += [BetaLikeness(1), DeltaDisclosure(1), Even()]
+    assert [promise.own_rule is None for promise in promises_of(models)] == [True] * 5 + [False]

@@ -70,6 +70,24 @@ class PrivacyFlags:
         float | None,
         opt.in_promises(help="No sensitive value has a larger share of a group.", metavar="ALPHA"),
     ] = None
+    beta_likeness: Annotated[
+        float | None,
+        opt.in_promises(
+            help="No sensitive value gains more than BETA times its share in a group.",
+            metavar="BETA",
+        ),
+    ] = None
+    beta_kind: Annotated[
+        str | None, opt.in_promises(help="Which form: basic or enhanced.", metavar="KIND")
+    ] = None
+    delta_disclosure: Annotated[
+        float | None,
+        opt.in_promises(
+            help="Every sensitive value is about as frequent in a group as in the table; DELTA "
+            "bounds the logarithm.",
+            metavar="DELTA",
+        ),
+    ] = None
     privacy_column: Annotated[
         str | None,
         opt.in_promises(

@@ -190,6 +190,7 @@ def _given_models(flags: PrivacyFlags) -> list[dict[str, Any]]:
         (flags.l_kind, "--l-kind", "--l-diversity"),
         (flags.l_c, "--l-c", "--l-diversity"),
         (flags.t_distance, "--t-distance", "--t-closeness"),
+        (flags.beta_kind, "--beta-kind", "--beta-likeness"),
     ):
         if value is not None and getattr(flags, needed[2:].replace("-", "_")) is None:
             raise OptionError(f"{option} refines {needed}, which is not given.")
@@ -204,8 +205,17 @@ def _given_models(flags: PrivacyFlags) -> list[dict[str, Any]]:
         )
     if flags.alpha is not None:
         models.append({"model": "alpha-k", "alpha": flags.alpha})
+    if flags.beta_likeness is not None:
+        models.append(
+            {"model": "beta-likeness", "beta": flags.beta_likeness, "kind": flags.beta_kind}
+        )
+    if flags.delta_disclosure is not None:
+        models.append({"model": "delta-disclosure", "delta": flags.delta_disclosure})
     if flags.privacy_column is not None and not models:
-        message = "--privacy-column names the column of --l-diversity, --t-closeness or --alpha."
+        message = (
+            "--privacy-column names the column of --l-diversity, --t-closeness, --alpha, "
+            "--beta-likeness or --delta-disclosure."
+        )
         raise OptionError(f"{message} Give one of them.")
     return [
         {

@@ -101,7 +101,7 @@ def count_people(groups: NDArray[np.int64], people: NDArray[np.int64]) -> NDArra
     return counted.get_column("people").to_numpy().astype(np.int64)
 
 
-def predicate_of(promise: Mapping[str, Any]) -> Predicate | None:
+def predicate_of(promise: Mapping[str, Any]) -> Predicate | None:  # noqa: PLR0911 - one per model
     """Return the rule for the table of a promise (as in a job file); None if there is none."""
     name = promise.get("model")
     if name == "alpha-k":
@@ -110,6 +110,11 @@ def predicate_of(promise: Mapping[str, Any]) -> Predicate | None:
         by_order = promise.get("distance", "equal") == "ordered"
         rule = ordered_distance if by_order else equal_distance
         return lambda counted: _close(rule(counted), promise["t"])
+    if name == "beta-likeness":
+        enhanced = promise.get("kind", "enhanced") == "enhanced"
+        return lambda counted: likeness(counted, promise["beta"], enhanced=enhanced)
+    if name == "delta-disclosure":
+        return lambda counted: disclosure(counted, promise["delta"])
     if name == "l-diversity":
         l = promise["l"]
         kind = promise.get("kind", "frequency")
@@ -207,6 +212,38 @@ def ordered_distance(counted: Histograms) -> NDArray[np.float64]:
     before = sums[counted.value[counted.starts]] / n_rows
     moved = before + np.add.reduceat(below + above, counted.starts)
     return moved / max(n_values - 1, 1)
+
+
+def _frequencies(counted: Histograms) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return of each pair the share of its value in the whole table, and how many times that."""
+    n_rows = int(counted.whole.sum())
+    whole, size = counted.whole[counted.value], counted.sizes[counted.group]
+    return whole / n_rows, counted.count * n_rows / (whole * size)
+
+
+def likeness(counted: Histograms, beta: float, *, enhanced: bool) -> Outcome:
+    """No value gains more than beta times its share; enhanced: nor more than -ln of its share.
+
+    A value that a group lacks has lost, and gains nothing. A gain that no beta allows is infinite.
+    """
+    share, times = _frequencies(counted)
+    gain = times - 1.0
+    if enhanced:
+        gain = np.where(gain > -np.log(share) + SLACK, np.inf, gain)
+    largest = np.maximum.reduceat(gain, counted.starts)
+    return Outcome(largest <= beta + SLACK, max(float(largest.max()), 0.0))
+
+
+def disclosure(counted: Histograms, delta: float) -> Outcome:
+    """The logarithm of how many times a value's share changes is below delta; for all values.
+
+    Strict: a tie does not keep the promise. A value that a group lacks is infinitely far off.
+    """
+    _, times = _frequencies(counted)
+    furthest = np.maximum.reduceat(np.abs(np.log(times)), counted.starts)
+    different = np.diff(counted.starts, append=len(counted.group))
+    furthest = np.where(different < np.count_nonzero(counted.whole), np.inf, furthest)
+    return Outcome(furthest < delta - SLACK, float(furthest.max()))
 
 
 def _close(distance: NDArray[np.float64], t: float) -> Outcome:

@@ -1,0 +1,101 @@
+"""β-likeness: no sensitive value is much more frequent in a group than in the whole table."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from shoal.errors import OptionError
+from shoal.privacy.base import (
+    TOLERANCE,
+    PrivacyModel,
+    as_number,
+    check_choice,
+    check_column_name,
+    n_rows,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["BetaLikeness"]
+
+
+@dataclass(frozen=True)
+class BetaLikeness(PrivacyModel):
+    """Who knows a person's group believes in no sensitive value much more than before.
+
+    Guarantee: with the share q of a value in a group and its share p in the whole published
+    table, the relative gain (q - p) / p of every value is at most
+
+    - ``basic``: β;
+    - ``enhanced``: the smaller of β and -ln p, which also keeps frequent values from becoming
+      certain.
+
+    Rare values are protected as much as frequent ones, unlike with a distance between whole
+    distributions. A value that becomes rarer is no gain. Compared with a tolerance of 1e-9.
+    Monotone under union of groups: the share of a value in a union lies between its shares in the
+    parts. One group of all rows gains nothing, so every β is possible.
+
+    Attributes:
+        beta: largest relative gain; above 0.
+        kind: ``basic`` or ``enhanced``.
+        column: the sensitive column; all of them if not given.
+
+    References:
+        Cao and Karras, *Publishing Microdata with a Robust Privacy Guarantee*, definitions 2 and 3.
+    """
+
+    name: ClassVar[str] = "beta-likeness"
+    title: ClassVar[str] = "a limited relative gain for every sensitive value"
+    citation: ClassVar[str] = "Cao & Karras 2012"
+
+    beta: float
+    _: KW_ONLY
+    kind: Literal["basic", "enhanced"] = "enhanced"
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        number = as_number(self.beta)
+        if number is None or number <= 0:
+            raise OptionError(f"beta must be a number above 0, but {self.beta!r} was given.")
+        object.__setattr__(self, "beta", number)
+        check_choice("kind", self.kind, ("basic", "enhanced"))
+        check_column_name(self.column)
+
+    @property
+    def promised(self) -> float:
+        """The β that is promised."""
+        return self.beta
+
+    @property
+    def label(self) -> str:
+        """The model with its numbers."""
+        return f"{self.kind} beta-likeness with beta = {self.beta:g}"
+
+    def describe(self, column: str | None = None) -> str:
+        """Return the promise as a sentence in plain words."""
+        column = column or self.column
+        of = "" if column is None else f" of {column!r}"
+        more = " (less for frequent ones)" if self.kind == "enhanced" else ""
+        return (
+            f"In every group, each sensitive value{of} is at most {1 + self.beta:g} times as "
+            f"frequent as in the whole table{more}."
+        )
+
+    def per_group(
+        self, histograms: NDArray[np.int64], whole: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the largest relative gain of any value in each group.
+
+        Infinite if a gain is above what the enhanced form allows whatever β is.
+        """
+        there = whole > 0
+        share = whole[there] / whole.sum()
+        gains = histograms[:, there] / n_rows(histograms)[:, np.newaxis] / share - 1.0
+        if self.kind == "enhanced":
+            gains = np.where(gains > -np.log(share) + TOLERANCE, np.inf, gains)
+        largest: NDArray[np.float64] = np.maximum(gains.max(axis=1), 0.0)
+        return largest

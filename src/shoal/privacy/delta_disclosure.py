@@ -1,0 +1,86 @@
+"""δ-disclosure privacy: every sensitive value is about as frequent in a group as in the table."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from shoal.errors import OptionError
+from shoal.privacy.base import TOLERANCE, PrivacyModel, as_number, check_column_name, n_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["DeltaDisclosure"]
+
+
+@dataclass(frozen=True)
+class DeltaDisclosure(PrivacyModel):
+    """Being in a group makes no sensitive value much more and none much less likely.
+
+    Guarantee: with the share q of a value in a group and its share p in the whole published
+    table, the size of ln(q / p) is below δ for every value of the table. So every value occurs in
+    every group, which is a strong demand: rare values force large groups. Strict, with a tolerance
+    of 1e-9 taken off: a tie does not keep the promise. Monotone under union of groups: the share
+    of a value in a union lies between its shares in the parts. One group of all rows reaches 0,
+    so every δ is possible.
+
+    Attributes:
+        delta: the bound; above 0. 0.7 is about twice or half as likely, 1.1 three times.
+        column: the sensitive column; all of them if not given.
+
+    References:
+        Brickell and Shmatikov, *The Cost of Privacy: Destruction of Data-Mining Utility in
+        Anonymized Data Publishing*, definition 1.
+    """
+
+    name: ClassVar[str] = "delta-disclosure"
+    title: ClassVar[str] = "every sensitive value about as frequent in a group as in the table"
+    citation: ClassVar[str] = "Brickell & Shmatikov 2008"
+
+    delta: float
+    _: KW_ONLY
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        number = as_number(self.delta)
+        if number is None or number <= 0:
+            raise OptionError(f"delta must be a number above 0, but {self.delta!r} was given.")
+        object.__setattr__(self, "delta", number)
+        check_column_name(self.column)
+
+    @property
+    def promised(self) -> float:
+        """The δ that is promised."""
+        return self.delta
+
+    @property
+    def label(self) -> str:
+        """The model with its numbers."""
+        return f"delta-disclosure with delta = {self.delta:g}"
+
+    def describe(self, column: str | None = None) -> str:
+        """Return the promise as a sentence in plain words."""
+        column = column or self.column
+        of = "" if column is None else f" of {column!r}"
+        times = f"{np.exp(self.delta):.3g}"
+        return (
+            f"In every group, each sensitive value{of} occurs, less than {times} times as often as "
+            f"in the whole table and more than one part in {times} of that."
+        )
+
+    def per_group(
+        self, histograms: NDArray[np.int64], whole: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the largest size of ln(q / p) in each group; infinite if it lacks a value."""
+        there = whole > 0
+        shares = histograms[:, there] / n_rows(histograms)[:, np.newaxis]
+        with np.errstate(divide="ignore"):
+            ratios = np.abs(np.log(shares / (whole[there] / whole.sum())))
+        furthest: NDArray[np.float64] = ratios.max(axis=1)
+        return furthest
+
+    def _holds(self, histograms: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return self.per_group(histograms, whole) < self.delta - TOLERANCE
