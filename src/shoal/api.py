@@ -62,6 +62,7 @@ def anonymize(
     default_grid: bool = True,
     unknown_values: str = "error",
     max_suppression: float = 0.0,
+    suppress_for: str = "all",
     missing: str = "category",
     seed: int | None = None,
     threads: int | None = None,
@@ -111,6 +112,8 @@ def anonymize(
         unknown_values: what happens to values that a hierarchy does not list: "error", or "root",
             which puts them directly below its root.
         max_suppression: share of rows that may be left out as outliers.
+        suppress_for: "all" leaves a row out where that lowers the loss of all rows, itself
+            counting as lost; "kept" uses the whole allowance so that the kept rows lose least.
         missing: "category" (missing is a value of its own), "suppress" (rows with a missing
             quasi-identifier are left out) or "error".
         seed: makes the run reproducible; keep it secret, with it and the input a run is repeated.
@@ -155,6 +158,7 @@ def anonymize(
         default_grid=default_grid,
         unknown_values=unknown_values,
         max_suppression=max_suppression,
+        suppress_for=suppress_for,
         missing=missing,
         seed=seed,
         threads=threads,

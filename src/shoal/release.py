@@ -111,6 +111,12 @@ class Release(Generic[FrameT]):
         return gap_of(self.scores[str(self.parameters["measure"])], self.bound)
 
     @property
+    def kept_loss(self) -> float:
+        """What the published rows lose, as ``ncp``; rows that were left out do not count."""
+        lost = self.scores["ncp"] * self.n_rows - self.n_suppressed
+        return max(lost / max(self.n_published, 1), 0.0)
+
+    @property
     def public_scores(self) -> Scores:
         """What was lost, as far as the published table tells it; this may be handed on.
 

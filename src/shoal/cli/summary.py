@@ -36,6 +36,8 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     facts.add_row("Groups", f"{verification.n_groups:,}")
     _add_risk(facts, verification, release.whose)
     facts.add_row("Detail lost (ncp)", f"{release.scores['ncp']:.1%}")
+    if release.n_suppressed:
+        facts.add_row("by the rows kept", f"{release.kept_loss:.1%}")
     measure = release.parameters.get("measure", "ncp")
     if measure != "ncp" and measure in release.scores:
         facts.add_row(f"Minimised ({measure})", f"{release.scores[measure]:.6g}")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shoal.algorithm.base import Run
     from shoal.table.encode import EncodedTable
 
-__all__ = ["Layers", "cut_layers", "place_rest"]
+__all__ = ["Layers", "cheapest_groups", "cut_layers", "place_rest"]
 
 THIN = 4
 """Layers of fewer than so many times k rows are not grouped by themselves."""
@@ -77,15 +77,15 @@ def place_rest(run: Run, layers: Layers, partition: Partition) -> Partition:
     labels = partition.labels.copy()
     if not partition.n_groups:
         return partition
-    labels[layers.rest] = _cheapest(run, partition, layers.rest)
+    labels[layers.rest] = cheapest_groups(run, partition, layers.rest)
     labels[layers.followers] = labels[layers.leaders]
     # whose leader is left out stays: only so many rows may be left out
     left = layers.followers[labels[layers.followers] == SUPPRESSED]
-    labels[left] = _cheapest(run, partition, left)
+    labels[left] = cheapest_groups(run, partition, left)
     return Partition(labels, partition.n_groups)
 
 
-def _cheapest(run: Run, partition: Partition, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def cheapest_groups(run: Run, partition: Partition, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the group that each of these rows is cheapest to join."""
     labels = np.empty(len(rows), np.int64)
     if not len(rows):

@@ -19,6 +19,7 @@ from shoal.algorithm.base import Algorithm, Run, create_algorithm
 from shoal.engine.base import Measured
 from shoal.engine.parts import Blocks, cluster_blocks, cut_table, enforce_blocks, run_algorithm
 from shoal.engine.polish import polish
+from shoal.engine.thin import thin_for_kept
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.facts import gather_facts
 from shoal.measure.base import CostMeasure, CostModel, Grouped, pick_target
@@ -101,6 +102,11 @@ class LocalWork:
         )
         return replace(self, rows=self.rows[left], table=self.table.take(left), run=run)
 
+    def check_possible(self) -> None:
+        """Raise a PromiseError if not even one group of all rows keeps the promises."""
+        check_people(self.table.n_people, self.run.k, "people")
+        _check_promises(self.table, self.run.privacy)
+
 
 class LocalEngine:
     """One machine, in memory; see `shoal.engine.base.Engine` for the stages."""
@@ -118,6 +124,7 @@ class LocalEngine:
         if request.bound:
             check_measure(measure)
         algorithm = create_algorithm(request.algorithm, request.algorithm_options)
+        _check_whose(request, algorithm)
         frame = to_polars(table)
         if frame.height == 0:
             raise DataError("The table has no rows; there is nothing to anonymize.")
@@ -225,13 +232,14 @@ class LocalEngine:
             self._warn_of_suppressed(work, groups)
             return groups
         room = min(allowed - groups.n_suppressed, n_rows - run.k)
+        if work.request.suppress_for == "kept":
+            return thin_for_kept(self, work, groups, regroup, max(room, 0))
         outliers = find_outliers(run.scanner, groups, room) if room > 0 else np.empty(0, np.int64)
         if not len(outliers):
             return groups
         fewer = work.without(outliers, allowed - len(outliers))
         try:
-            check_people(fewer.table.n_people, run.k, "people")
-            _check_promises(fewer.table, run.privacy)
+            fewer.check_possible()
             regrouped = regroup(fewer)
         except PromiseError:
             return groups  # without these rows the promise is out of reach
@@ -316,6 +324,22 @@ class LocalEngine:
         from shoal.stage import stage_release
 
         return stage_release(group, release, target, **options)
+
+
+def _check_whose(request: Request, algorithm: Algorithm) -> None:
+    """Raise if rows are to be left out for the others' sake and none would be."""
+    if request.suppress_for == "all":
+        return
+    if not request.max_suppression > 0:
+        raise OptionError(
+            f"suppress_for={request.suppress_for!r} says what rows are left out for, but none may "
+            "be; give a max_suppression above 0."
+        )
+    if algorithm.may_suppress:
+        raise OptionError(
+            f"Algorithm {algorithm.name!r} chooses by itself which rows it leaves out, so "
+            f"suppress_for={request.suppress_for!r} cannot be kept; choose another algorithm."
+        )
 
 
 def check_people(number: int, k: int, what: str = "rows") -> None:

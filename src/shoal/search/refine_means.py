@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
-__all__ = ["MeansSearch", "squared_error"]
+__all__ = ["MeansSearch", "group_errors", "squared_error"]
 
 SLICE_WORK = 20_000_000
 NEAR = 6
@@ -42,21 +42,28 @@ THOROUGH = 10_000
 
 
 def squared_error(points: Points, partition: Partition) -> float:
-    """Return Σ |x − mean of its group|² over all rows, which all have a group.
+    """Return Σ |x − mean of its group|² over the rows that have a group."""
+    return float(group_errors(points, partition).sum())
+
+
+def group_errors(points: Points, partition: Partition) -> NDArray[np.float64]:
+    """Return Σ |x − mean|² of each group.
 
     A group that mixes missing values with others publishes no mean: the mean of all, which is 0,
     stands in. Missing values themselves lose nothing.
     """
-    labels, sizes, total = partition.labels, partition.sizes, 0.0
-    for j, line in enumerate(points.numbers):
+    rows, sizes = partition.order, partition.sizes
+    labels, total = partition.labels[rows], np.zeros(partition.n_groups)
+    for j, whole in enumerate(points.numbers):
+        line = whole[rows]
         if points.absent[j]:
             continue
         centre = np.bincount(labels, line, partition.n_groups) / sizes
         if j + 1 < len(points.absent) and points.absent[j + 1]:
-            gone = points.numbers[j + 1] > 0
+            gone = points.numbers[j + 1][rows] > 0
             n_gone = np.bincount(labels, gone, partition.n_groups)
             centre[(n_gone > 0) & (n_gone < sizes)] = 0.0
-        total += float(np.sum((line - centre[labels]) ** 2))
+        total += np.bincount(labels, (line - centre[labels]) ** 2, partition.n_groups)
     return total
 
 

@@ -14,6 +14,7 @@ __all__ = [
     "columns_flag",
     "detail_flag",
     "in_words",
+    "promise_flag",
     "search_flag",
 ]
 
@@ -46,6 +47,11 @@ def detail_flag(name: str, metavar: str, example: str, *also: str) -> Flag:
         metavar=f"COLUMN={metavar}",
         example=example,
     )
+
+
+def promise_flag(*names: str, on: tuple[str, ...], metavar: str | None = None) -> Flag:
+    """Return the flag of an option about what is promised."""
+    return Flag(names=names, on=on, panel="Promises", metavar=metavar)
 
 
 def search_flag(*names: str, on: tuple[str, ...], metavar: str | None = None, **more: str) -> Flag:

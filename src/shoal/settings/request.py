@@ -21,6 +21,7 @@ from shoal.settings.commands import (
     columns_flag,
     detail_flag,
     in_words,
+    promise_flag,
     search_flag,
 )
 from shoal.settings.options import (
@@ -202,11 +203,8 @@ class Request:
         help="Nobody stands out from fewer than k rows.",
         certificate=True,
         functions=BOTH,
-        flag=Flag(
-            names=("--k", "-k"),
-            on=("anonymize", "refine", "explain", "verify"),
-            panel="Promises",
-            metavar="K",
+        flag=promise_flag(
+            "--k", "-k", on=("anonymize", "refine", "explain", "verify"), metavar="K"
         ),
     )
     privacy: tuple[PrivacyModel, ...] = option(
@@ -224,9 +222,15 @@ class Request:
         help="The share of rows that may be left out, 0 to 1.",
         certificate=True,
         functions=("anonymize",),
-        flag=Flag(
-            names=("--max-suppression",), on=("anonymize",), panel="Promises", metavar="SHARE"
-        ),
+        flag=promise_flag("--max-suppression", on=("anonymize",), metavar="SHARE"),
+    )
+    suppress_for: str = option(
+        default="all",
+        check=one_of("all", "kept"),
+        help="Whose loss leaving rows out lowers: all rows', or the kept rows'.",
+        certificate=True,
+        functions=("anonymize",),
+        flag=promise_flag("--suppress-for", on=("anonymize",), metavar="WHOSE"),
     )
     missing: str = option(
         default="category",
@@ -363,7 +367,7 @@ class Request:
         help="Make no release that comes with a warning.",
         certificate=True,
         functions=BOTH,
-        flag=Flag(names=("--strict",), on=("anonymize", "refine"), panel="Promises"),
+        flag=promise_flag("--strict", on=("anonymize", "refine")),
     )
     style: Style = option(  # noqa: RUF009 - as every other row
         default=None,
