@@ -398,6 +398,8 @@ def _options(
         made["measure"] = rng.choice(measures)
     if rng.random() < 0.45:
         made["max_suppression"] = rng.choice((0.02, 0.1, 0.2, 0.5))
+        if made["seed"] % 3 == 0 and algorithm not in ("incognito", "loukides-shao"):
+            made["suppress_for"] = "kept"
     if rng.random() < 0.4:
         made["missing"] = rng.choice(("suppress", "suppress", "category", "error"))
     if rng.random() < 0.15:
