@@ -132,7 +132,7 @@ def test_a_seed_gives_one_release_with_any_number_of_threads(census):
     [
         ({"max_suppression": 0.0}, r"^suppress_for='kept' .* none may be; .*above 0\.$"),
         ({"algorithm": "loukides-shao"}, r"^Algorithm 'loukides-shao' chooses by itself .*\.$"),
-        ({"suppress_for": "others"}, "'all'"),
+        ({"suppress_for": "others"}, r"^suppress_for must be one of all, kept, got 'others'\.$"),
     ],
 )
 def test_an_option_that_would_have_no_effect_is_refused(census, options, sentence):
