@@ -6,6 +6,7 @@ Nothing of the package is imported here.
 from __future__ import annotations
 
 import math
+import re
 import struct
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,14 @@ if TYPE_CHECKING:
     from fuzz.tables import Case
 
 SHORTEST = 8  # letters of a text that is looked for
+_EXPONENT = re.compile(r"(?<=\d)[eE]([+-]?)(\d{1,3})\b")
 LARGE = 10**9  # a whole number above this does not occur by chance
 
 
 def secrets_of(case: Case, published: Published) -> tuple[list[bytes], list[bytes]]:
     """Return the texts and the packed numbers of the input that no published cell shows."""
     shown = "\n".join(_shown(cell) for row in published.rows for cell in row)
+    shown += "\n" + _EXPONENT.sub(_as_python_writes, shown)  # 1e-7 and 1e-07 are one number
     texts: set[str] = set()
     numbers: set[Any] = set()
     for column in case.columns:
@@ -42,6 +45,10 @@ def secrets_of(case: Case, published: Published) -> tuple[list[bytes], list[byte
         packed.append(struct.pack("<q" if isinstance(number, int) else "<d", number))
         hidden.append(text)
     return [text.encode() for text in hidden], packed
+
+
+def _as_python_writes(found: re.Match[str]) -> str:
+    return f"e{found[1] or '+'}{int(found[2]):02d}"
 
 
 def _shown(cell: Any) -> str:

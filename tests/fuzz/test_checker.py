@@ -219,6 +219,16 @@ def test_a_leak_is_found_in_every_kind_of_bytes(kind):
     assert leaks(case, published(), files.layers(data), kind)
 
 
+@pytest.mark.parametrize(
+    ("cell", "shown"), [("1.0000000116860974e-7", True), ("1.0000000116860975e-7", False)]
+)
+def test_a_published_number_may_be_spelled_as_python_does_and_no_other(cell, shown):
+    case = table()
+    case.columns[0].cells[0] = 1.0000000116860974e-07
+    page = [b"<text>under 1.0000000116860974e-07</text>"]
+    assert bool(leaks(case, changed(0, 0, cell), page, "a report")) is not shown
+
+
 def test_memory_behind_a_published_column_is_a_leak():
     assert leaks(table(), published(), files.layers_of_frame(hidden_in_views()), "the frame")
 
