@@ -20,6 +20,8 @@ from benchmarks.papers.__main__ import write_papers
 from benchmarks.peers.__main__ import page as peers_page
 from benchmarks.person.__main__ import page as person_page
 from benchmarks.scale import page as scale_page
+from fuzz.page import page as hunt_page
+from fuzz.page import stored as stored_hunts
 
 
 def redraw(folder: Path, *, figures: bool = True) -> None:
@@ -48,6 +50,7 @@ def redraw(folder: Path, *, figures: bool = True) -> None:
     (folder / "means.md").write_text(means, encoding="utf-8")
     person = person_page(load_json(raw_results("person") / "person.json.gz"))
     (folder / "person.md").write_text(person, encoding="utf-8")
+    (folder / "fuzz.md").write_text(hunt_page(stored_hunts()), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,13 +5,22 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import subprocess
 import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from fuzz.campaign import PARTS, Tally, as_table, limit_memory, run_campaign, run_one, save, serve
+from fuzz.campaign import (
+    PARTS,
+    Tally,
+    as_table,
+    commit,
+    limit_memory,
+    run_campaign,
+    run_one,
+    save,
+    serve,
+)
 from fuzz.parts import FAILURES
 
 
@@ -38,7 +47,7 @@ def main() -> int:
         "workers": options.workers,
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
-        "commit": _commit(),
+        "commit": commit(),
     }
 
     def tell(tally: Tally) -> None:
@@ -61,18 +70,6 @@ def main() -> int:
         print("  " + "\n  ".join(text[:600] for text in failure["detail"][:3]))
     print(f"\nCounts and failing inputs are in {options.out}.")
     return 1 if tally.failures else 0
-
-
-def _commit() -> str:
-    """Return the commit that is hunted, empty outside a repository."""
-    here = Path(__file__).parent
-    words = ["git", "rev-parse", "--short", "HEAD"]
-    try:
-        return subprocess.run(
-            words, cwd=here, capture_output=True, text=True, check=False
-        ).stdout.strip()
-    except OSError:
-        return ""
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -198,6 +198,18 @@ class Helper:
         return f"the process is gone ({how}): {said}"
 
 
+def commit() -> str:
+    """Return the commit that is hunted, empty outside a repository."""
+    here = Path(__file__).parent
+    words = ["git", "rev-parse", "--short", "HEAD"]
+    try:
+        return subprocess.run(
+            words, cwd=here, capture_output=True, text=True, check=False
+        ).stdout.strip()
+    except OSError:
+        return ""
+
+
 def limit_memory() -> None:
     """See to it that an input that takes all memory is a failure, not the machine's end."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES))

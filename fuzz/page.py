@@ -1,21 +1,23 @@
 """The page about long hunts, `docs/results/fuzz.md`, from the counts that are stored.
 
 `python -m fuzz.page RUN/summary.json ...` stores the counts of runs in `fuzz/results` and writes
-the page; `python -m benchmarks.redraw` writes it again.
+the page; `python -m benchmarks.redraw` writes it again. Inputs that failed are run again first,
+with the code as it is now; the page says which, and `--why` what was wrong.
 """
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
-import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from benchmarks.draw.tables import table
 
-from fuzz.campaign import PARTS
+from fuzz.campaign import PARTS, commit, limit_memory, run_one
 from fuzz.parts import FAILURES, HELD, REFUSED
 
 ROOT = Path(__file__).parents[1]
@@ -52,6 +54,7 @@ def page(runs: list[dict[str, Any]]) -> str:
         "",
         *table(["date", "commit", "command", "inputs", "seconds", "failed"], map(_run, runs)),
         "",
+        *_again(runs),
         REFUSALS,
         "",
         "## Parts",
@@ -69,6 +72,43 @@ def page(runs: list[dict[str, Any]]) -> str:
         *_stops(runs),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _again(runs: list[dict[str, Any]]) -> list[str]:
+    """Tell of inputs that failed in a run and were run again later."""
+    lines = []
+    for run in runs:
+        again = run.get("again", [])
+        which = [f"`{each['seed']}` ({each['was']}, then {each['now']})" for each in again]
+        text = (
+            f"In the run of {run['date']} {len(again)} failed at first: {', '.join(which)}. "
+            f"{run.get('why', '')} They were run again at commit {run.get('again_at', '')}, and "
+            "count as they ended then."
+        )
+        lines += [text, ""] if again else []
+    return lines
+
+
+def run_again(run: dict[str, Any], failures: Path, why: str) -> dict[str, Any]:
+    """Run the inputs of a hunt that failed once more; return its counts as they are then."""
+    if not failures.exists():
+        return run
+    again = []
+    parts = {name: Counter(counts) for name, counts in run["parts"].items()}
+    for line in failures.read_text(encoding="utf-8").splitlines():
+        failure = json.loads(line)
+        with tempfile.TemporaryDirectory() as folder:
+            now = run_one(failure["seed"], Path(folder)).verdict
+        again.append({"seed": failure["seed"], "was": failure["verdict"], "now": now})
+        counts = parts[failure["seed"].partition(":")[0]]
+        counts[failure["verdict"]] -= 1
+        counts[now] += 1
+    if not again:
+        return run
+    failed = sum(each["now"] in FAILURES for each in again)
+    kept = {name: {v: n for v, n in counts.items() if n} for name, counts in parts.items()}
+    more = {"again": again, "why": why, "again_at": commit()}
+    return {**run, "parts": kept, "failures": failed, **more}
 
 
 def _run(run: dict[str, Any]) -> list[object]:
@@ -127,10 +167,22 @@ def stored() -> list[dict[str, Any]]:
     return found
 
 
-def main(paths: list[str]) -> None:
+def main(words: list[str] | None = None) -> None:
     """Store the counts of runs, if any are given, and write the page."""
-    if paths:
-        runs = [json.loads(Path(path).read_text(encoding="utf-8")) for path in paths]
+    parser = argparse.ArgumentParser(prog="python -m fuzz.page", description=__doc__)
+    parser.add_argument("summaries", nargs="*", type=Path, help="RUN/summary.json")
+    parser.add_argument("--why", default="", help="what was wrong with inputs that failed")
+    said = parser.parse_args(words)
+    if said.summaries:
+        limit_memory()
+        runs = [
+            run_again(
+                json.loads(path.read_text(encoding="utf-8")),
+                path.with_name("failures.jsonl"),
+                said.why,
+            )
+            for path in said.summaries
+        ]
         STORED.parent.mkdir(exist_ok=True)
         STORED.write_bytes(gzip.compress(json.dumps(runs, indent=1).encode(), mtime=0))
     target = ROOT / "docs" / "results" / "fuzz.md"
@@ -138,4 +190,4 @@ def main(paths: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
