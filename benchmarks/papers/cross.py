@@ -13,7 +13,7 @@ import numpy as np
 import shoal
 from benchmarks.draw import figures, tables
 from benchmarks.papers.cross_guide import guide, ignoring, runs_of
-from benchmarks.papers.cross_run import PASSES, can_be_minimised, own_process
+from benchmarks.papers.cross_run import PASSES, can_be_minimised, of_the_papers, own_process
 
 if TYPE_CHECKING:
     from benchmarks.kept import Keep
@@ -48,7 +48,7 @@ def measure(keep: Keep, *, quick: bool) -> dict[str, Any]:
     for key in jobs:
         algorithm, name = key.split()[:2]
         cells.setdefault(algorithm, {})[name] = done[key]
-    return {"rows": rows, "ks": list(ks), "cells": cells, "measures": list(shoal.measures())}
+    return {"rows": rows, "ks": list(ks), "cells": cells, "measures": list(of_the_papers())}
 
 
 def draw(results: dict[str, Any], folder: Path) -> list[str]:

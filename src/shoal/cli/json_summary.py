@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shoal.publish.verify import Verification
     from shoal.release import Release
 
-__all__ = ["check_json", "print_release_json", "print_verification_json"]
+__all__ = ["check_json", "print_json", "print_release_json", "print_verification_json"]
 
 
 def check_json(wanted: bool, table: str | None) -> None:
@@ -41,14 +41,14 @@ def print_release_json(release: Release, files: Mapping[str, str], notes: list[s
         "suppressed_rows": release.n_suppressed,
     }
     where = {name: shown_name(path) for name, path in files.items()}
-    _print({**found, **rows, "files": where, "notes": notes})
+    print_json({**found, **rows, "files": where, "notes": notes})
 
 
 def print_verification_json(
     verification: Verification, name: str, more: Mapping[str, Any] | None = None
 ) -> None:
     """Print what a published table keeps of its promises, and what else was found."""
-    _print(
+    print_json(
         {
             "table": name,
             "holds": verification.holds,
@@ -76,7 +76,8 @@ def print_verification_json(
     )
 
 
-def _print(found: dict[str, Any]) -> None:
+def print_json(found: Mapping[str, Any]) -> None:
+    """Print JSON in ASCII, which escapes whatever could steer a terminal."""
     from shoal.report.certificate import plain_values
 
     typer.echo(json.dumps(plain_values(found), indent=2, ensure_ascii=True, allow_nan=False))

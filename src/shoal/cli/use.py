@@ -9,6 +9,7 @@ import typer
 
 from shoal.cli import options as opt
 from shoal.cli.flags import Asked, Reading, takes_flags
+from shoal.cli.json_summary import print_json
 
 if TYPE_CHECKING:
     from shoal.study.use.run import Utility
@@ -70,9 +71,7 @@ def utility(
         style=wanted.style,
     )
     if as_json:
-        import json
-
-        typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=True, allow_nan=False))
+        print_json(found.to_dict())
         return
     from shoal.io import shown_name
 
