@@ -236,6 +236,13 @@ def test_files_longer_than_a_chunk_are_checked_to_the_end(monkeypatch):
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)
 
 
+@pytest.mark.parametrize("delimiter", [" ", "\t"])
+def test_a_delimiter_between_quotation_marks_is_a_blank_of_the_cell(delimiter):
+    text = f'"a"{delimiter}"b"\n"x"{delimiter}"{delimiter}"\n"y{delimiter}"{delimiter}"z"\n'
+    back = parse(text.encode(), delimiter=delimiter, missing_values=())
+    assert back.rows() == [("x", ""), ("y", "z")]
+
+
 @given(
     rows=st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=8),
     chunk=st.sampled_from([1, 7, 1 << 24]),

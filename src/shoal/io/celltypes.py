@@ -62,7 +62,11 @@ def may_have_blanks(data: bytes, delimiter: str) -> bool:
     piece = np.frombuffer(data, dtype=np.uint8)
     edges = np.frombuffer(f'{delimiter}"\r\n'.encode(), dtype=np.uint8)
     for blank in (b" ", b"\t"):
-        if blank.decode() == delimiter or blank not in data:
+        if blank not in data:
+            continue
+        if blank.decode() == delimiter:  # a blank only between quotation marks
+            if b'"' + blank in data or blank + b'"' in data:
+                return True
             continue
         at = np.flatnonzero(piece == blank[0])
         if at[0] == 0 or at[-1] == piece.size - 1:
