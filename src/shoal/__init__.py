@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     )
     from shoal.io import keyed_sha256, read_table, write_table
     from shoal.io.keys import make_key
+    from shoal.life.file import load_release
+    from shoal.life.kept import KeptRelease
     from shoal.opened.analysts import read_release
     from shoal.privacy import AlphaK, BetaLikeness, DeltaDisclosure, LDiversity, TCloseness
     from shoal.profile import Suggestion, suggest_job
@@ -72,6 +74,7 @@ _HOMES = {
     "JobColumn": "settings.job",
     "JobError": "errors",
     "JobResult": "settings.run_job",
+    "KeptRelease": "life.kept",
     "LDiversity": "privacy",
     "OptionError": "errors",
     "Output": "settings.files",
@@ -96,6 +99,7 @@ _HOMES = {
     "frequency_hierarchy": "hierarchy",
     "interval_hierarchy": "hierarchy",
     "keyed_sha256": "io",
+    "load_release": "life.file",
     "lower_bound": "search.bound",
     "make_key": "io.keys",
     "measures": "registry",
@@ -133,6 +137,7 @@ __all__ = [
     "JobColumn",
     "JobError",
     "JobResult",
+    "KeptRelease",
     "LDiversity",
     "OptionError",
     "Output",
@@ -158,6 +163,7 @@ __all__ = [
     "frequency_hierarchy",
     "interval_hierarchy",
     "keyed_sha256",
+    "load_release",
     "lower_bound",
     "make_key",
     "measures",

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import os
 
     import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
     from typing_extensions import TypeVar
 
@@ -62,6 +63,8 @@ class Release(Generic[FrameT]):
         whose: where rows were counted, whether each is a different person: ``"declared"``,
             ``"assumed"``, or ``"doubtful"`` if ids or rows repeat.
         style: how generalised cells are written.
+        asked: roles and kinds as they were said, without what grew from the rows.
+        ids: whose each published row is, where `person` says it. Private: never publish it.
     """
 
     frame: FrameT
@@ -83,6 +86,8 @@ class Release(Generic[FrameT]):
     people: NDArray[np.int64] | None = None
     whose: str = "assumed"
     style: Style | None = None
+    asked: Schema | None = None
+    ids: pl.Series | None = None
 
     @property
     def n_groups(self) -> int:
@@ -185,6 +190,25 @@ class Release(Generic[FrameT]):
             if_exists=if_exists,
             escape_formulas=escape_formulas,
         )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Keep what further rows and later releases need, in a file; `shoal.load_release` reads it.
+
+        The file holds the schema, the hierarchies as you gave them, the published cells with
+        their counts, the promises and the options; no row of the input, no seed, no order. Where
+        `person` says whose rows they are, a second file ``PATH.people`` is written with it: who
+        is in which group, under a key. That one is private and stays with the holder of the data.
+
+        Args:
+            path: the file; it appears whole or not at all, and replaces one that is there.
+
+        Raises:
+            DataError: it cannot be written, or a column is of a type that it does not hold.
+        """
+        from shoal.life.file import write_kept
+        from shoal.life.kept import keep
+
+        write_kept(keep(self), path)
 
     def certificate(
         self,

@@ -262,7 +262,10 @@ class LocalEngine:
 
     def publish(self, work: LocalWork, groups: Partition) -> PublishedTable:
         """Generalise the rows of each group to what they have in common."""
+        import polars as pl
+
         frame, whose, name = work.frame, work.whole.person, work.schema.person
+        ids = None if name is None else frame.get_column(name)
         if name is not None and work.schema.pseudonyms:
             frame = frame.with_columns(draw_pseudonyms(frame.get_column(name), whose))
         published, rows = recode_rows(
@@ -274,7 +277,9 @@ class LocalEngine:
             shuffle=work.request.shuffle,
             coded=work.coded,
         )
-        return PublishedTable(published, number_people(work.schema, whose, rows))
+        if ids is not None:
+            ids = ids.gather(pl.Series(rows, dtype=pl.UInt32))
+        return PublishedTable(published, number_people(work.schema, whose, rows), ids)
 
     def find_dangers(self, work: LocalWork, groups: Partition) -> list[str]:
         """Return a sentence for each published column that can undo the release."""

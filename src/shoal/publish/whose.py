@@ -32,10 +32,17 @@ _DIGITS = 12
 
 
 class PublishedTable(NamedTuple):
-    """A published table, and the person of each of its rows where people are counted."""
+    """A published table, and whose its rows are where people are counted.
+
+    Attributes:
+        frame: the table.
+        people: number of each row's person.
+        ids: id of each row's person, as the input has it; private.
+    """
 
     frame: pl.DataFrame
     people: NDArray[np.int64] | None
+    ids: pl.Series | None = None
 
 
 def number_people(

@@ -215,6 +215,14 @@ class Output:
         path=True,
         flag=_file("--secret", on=("anonymize", "refine")),
     )
+    save: str | None = option(
+        default=None,
+        check=_text,
+        help="Also keep what further rows and later releases need, in a .shoal file; with "
+        "--person also who is in which group, in a private file beside it (.people).",
+        path=True,
+        flag=_file("--save", on=("anonymize", "refine")),
+    )
     report: str | None = option(
         default=None,
         check=_text,

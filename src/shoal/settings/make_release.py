@@ -83,6 +83,8 @@ def make_release(
         people=result.published.people,
         whose="doubtful" if doubts else "declared" if request.rows_are_people else "assumed",
         style=request.style,
+        asked=schema,
+        ids=result.published.ids,
     )
 
 

@@ -61,7 +61,12 @@ class Outputs(Output):
     @property
     def files(self) -> dict[str, str]:
         """What is written, by name: the table, and the certificate and report if wanted."""
-        named = {"table": self.table, "certificate": self.certificate, "report": self.report}
+        named = {
+            "table": self.table,
+            "certificate": self.certificate,
+            "report": self.report,
+            "kept": self.save,
+        }
         return {name: path for name, path in named.items() if path is not None}
 
     @property
@@ -91,12 +96,15 @@ class Outputs(Output):
             detect_format(self.table, self.format)
         self._check_report()
         self._check_secret()
+        self._check_save()
         check_files(
             None if self.source is None else (self.source, *self.more),
             {
                 "the table": None if is_database(self.table) else self.table,
                 "the certificate": self.certificate,
                 "the report": self.report,
+                "the release file": self.save,
+                "its private half": self._private_half,
                 "the log": self.log,
             },
         )
@@ -110,13 +118,28 @@ class Outputs(Output):
         """
         from shoal.io import is_database
 
-        for path in () if self.replaces else self.files.values():
+        private = self._private_half
+        wanted = [*self.files.values(), *([] if private is None else [private])]
+        for path in () if self.replaces else wanted:
             # A pipe or a device is written to, not replaced.
             if path != STREAM and not is_database(path) and Path(path).is_file():
                 raise OptionError(
                     f"{path!r} exists; give another name, or --replace (replace = true under "
                     "[output] of the job file) to replace it."
                 )
+
+    @property
+    def _private_half(self) -> str | None:
+        """Where it is kept who is in which group, if that is asked for."""
+        if self.save is None:
+            return None
+        from shoal.life.file import people_path
+
+        return people_path(self.save)
+
+    def _check_save(self) -> None:
+        if self.save == STREAM:
+            raise OptionError("--save keeps the release in a file; name one, as in release.shoal.")
 
     def _check_database(self) -> None:
         from shoal.io import is_database, shown_name
@@ -141,6 +164,8 @@ class Outputs(Output):
         """
         from shoal.coded import decode_text
         from shoal.io import AtomicGroup
+        from shoal.life.file import stage_kept
+        from shoal.life.kept import keep
         from shoal.report.certificate import build_certificate, format_certificate
         from shoal.report.html import render_report
 
@@ -162,6 +187,8 @@ class Outputs(Output):
                     about=self.about,
                 )
                 group.add(self.report, page)
+            if self.save is not None:
+                stage_kept(group, keep(release), self.save)
         return release
 
     @property

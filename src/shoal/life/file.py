@@ -1,0 +1,327 @@
+"""A kept release as a file: one line that says what follows, then JSON; docs/release-file.md."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from shoal.errors import DataError, ShoalError
+from shoal.life.codec import (
+    Damaged,
+    column_from_json,
+    column_to_json,
+    numbers_from_json,
+    numbers_to_json,
+    take,
+)
+from shoal.life.kept import OPTIONS, KeptRelease, ValueCounts
+from shoal.limits import limit, read_side_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shoal.io.atomic import AtomicGroup
+    from shoal.life.people import KeptPeople
+    from shoal.table.schema import Column, Schema
+
+__all__ = [
+    "PEOPLE_ENDING",
+    "VERSION",
+    "load_release",
+    "people_path",
+    "stage_kept",
+    "to_bytes",
+    "write_kept",
+]
+
+VERSION = 1
+"""Grows when an older version of the program could not read the file rightly."""
+PEOPLE_ENDING = ".people"
+_FORMAT = "shoal release"
+_MOST_ROWS = 1 << 40
+_Found = TypeVar("_Found")
+
+
+def people_path(path: str | os.PathLike[str]) -> str:
+    """Return where the private half of a release file is: who the people are."""
+    return os.fspath(path) + PEOPLE_ENDING
+
+
+def write_kept(kept: KeptRelease, path: str | os.PathLike[str]) -> None:
+    """Write a kept release, with its private half if there is one; both or none appear."""
+    from shoal.io.atomic import AtomicGroup
+
+    with AtomicGroup() as group:
+        stage_kept(group, kept, path)
+
+
+def stage_kept(group: AtomicGroup, kept: KeptRelease, path: str | os.PathLike[str]) -> None:
+    """Add a kept release to files that appear together.
+
+    Raises:
+        DataError: it cannot be written.
+    """
+    content = to_bytes(kept)
+    group.add(path, content)
+    if kept.people is not None:
+        from shoal.life.people import people_to_json
+
+        said = people_to_json(kept.people, digest_of(content))
+        # nobody but the holder reads who they are
+        group.add(people_path(path), _packed(said, "shoal people")).chmod(0o600)
+
+
+def to_bytes(kept: KeptRelease) -> bytes:
+    """Return the file: a function of what is published and asked, with no time and no chance."""
+    return _packed(_to_json(kept), _FORMAT)
+
+
+def digest_of(content: bytes) -> str:
+    """Return what ties the private half to a file."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def load_release(path: str | os.PathLike[str]) -> KeptRelease:
+    """Return what was kept of a release by ``release.save`` or ``--save``.
+
+    If the private half (the same name with ``.people`` behind it) lies beside the file, it is
+    read, too.
+
+    Args:
+        path: the file.
+
+    Raises:
+        DataError: the file cannot be read, is damaged, is none of ours, or is of a later version.
+    """
+    from shoal.life.people import people_from_json
+
+    content = _read(path, "the release file")
+    kept = _parsed(path, content, _FORMAT, _from_json)
+    beside = people_path(path)
+    if not Path(beside).exists():
+        return kept
+    from dataclasses import replace
+
+    def read(said: dict[str, Any]) -> KeptPeople:
+        return people_from_json(said, kept, digest_of(content))
+
+    people = _parsed(beside, _read(beside, "the file of people"), "shoal people", read)
+    return replace(kept, people=people)
+
+
+def _read(path: str | os.PathLike[str], what: str) -> bytes:
+    shown = os.fspath(path)
+    try:
+        return read_side_file(Path(path), what)
+    except FileNotFoundError:
+        raise DataError(f"There is no file {shown!r}; make one with --save.") from None
+    except OSError as error:
+        raise DataError(f"Could not read {shown!r}: {error.strerror}.") from None
+
+
+def _packed(said: dict[str, Any], name: str) -> bytes:
+    body = json.dumps(said, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    data = body.encode("ascii")
+    head = {"format": name, "version": VERSION, "bytes": len(data), "sha256": digest_of(data)}
+    return json.dumps(head, separators=(",", ":")).encode("ascii") + b"\n" + data + b"\n"
+
+
+def _parsed(
+    path: str | os.PathLike[str], content: bytes, name: str, read: Callable[[Any], _Found]
+) -> _Found:
+    shown = os.fspath(path)
+    head, _, body = content.partition(b"\n")
+    try:
+        said = json.loads(head) if len(head) < 1000 else None
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict) or said.get("format") != name:
+        raise DataError(f"{shown!r} is no {name} file, as --save writes it; give another one.")
+    version = said.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise DataError(f"{shown!r} does not say of which version it is; make it again.")
+    if version > VERSION:
+        raise DataError(
+            f"{shown!r} is of version {version} and this program reads up to {VERSION}; use a "
+            "later version of Shoal."
+        )
+    body = body.removesuffix(b"\n")
+    if said.get("bytes") != len(body) or said.get("sha256") != digest_of(body):
+        raise DataError(
+            f"{shown!r} is damaged: it is not as it was written; take it from a backup, or make "
+            "it again."
+        )
+    try:
+        return read(json.loads(body, parse_constant=_no_constant))
+    except Damaged as error:
+        problem = str(error)
+    except ShoalError:
+        problem = "an option or a column in it is wrong"
+    except (ValueError, RecursionError, OverflowError):
+        problem = "it is no JSON that could be read"
+    raise DataError(f"{shown!r} cannot be used: {problem}; make it again.")
+
+
+def _no_constant(text: str) -> float:
+    raise Damaged(f"{text} is no number")
+
+
+def _to_json(kept: KeptRelease) -> dict[str, Any]:
+    from shoal.report.certificate import plain_values
+
+    return {
+        "columns": [_column_to_json(column) for column in kept.schema.columns],
+        "pseudonyms": kept.schema.pseudonyms,
+        "style": asdict(kept.style),
+        "options": plain_values(kept.options),
+        "k": kept.k,
+        "privacy": [plain_values(model.to_dict()) for model in kept.privacy],
+        "cells": [
+            {"name": name, **column_to_json(kept.cells.get_column(name))}
+            for name in kept.cells.columns
+        ],
+        "rows": numbers_to_json(kept.sizes),
+        "sensitive": [
+            {
+                "name": name,
+                **column_to_json(counts.values),
+                "order": None if counts.order is None else list(counts.order),
+                "group": numbers_to_json(counts.group),
+                "value": numbers_to_json(counts.value),
+                "count": numbers_to_json(counts.count),
+            }
+            for name, counts in kept.sensitive.items()
+        ],
+    }
+
+
+def _column_to_json(column: Column) -> dict[str, Any]:
+    hierarchy: Any = None
+    if column.rule is not None:
+        hierarchy = column.rule.to_dict()
+    elif column.hierarchy is not None:
+        hierarchy = [list(path) for path in column.hierarchy.to_paths()]
+    return {
+        "name": column.name,
+        "role": column.role.value,
+        "kind": None if column.kind is None else column.kind.value,
+        "hierarchy": hierarchy,
+        "order": None if column.order is None else list(column.order),
+        "weight": column.weight,
+        "grid": None if column.grid is None else str(column.grid),
+        "scale": None if column.scale == "range" else column.scale,
+    }
+
+
+def _from_json(said: object) -> KeptRelease:
+    import polars as pl
+
+    from shoal.privacy import parse_privacy
+    from shoal.publish.named import columns_needed
+    from shoal.recode import Style
+
+    schema = _schema_from_json(said)
+    k = take(said, "k", int)
+    style = Style.from_dict(take(said, "style", dict))
+    privacy = parse_privacy(take(said, "privacy", list))
+    given = take(said, "options", dict)
+    cells = pl.DataFrame(
+        [column_from_json(take(each, "name", str), each) for each in take(said, "cells", list)]
+    )
+    assert isinstance(said, dict)
+    sizes = numbers_from_json(said, "rows", below=_MOST_ROWS)
+    if not len(sizes) or len(sizes) != cells.height:
+        raise Damaged("groups and their sizes do not belong together")
+    if k < 2 or int(sizes.min()) < k:
+        raise Damaged("a group is smaller than promised")
+    if cells.columns != columns_needed(cells.columns, schema.quasi_identifiers):
+        raise Damaged("the cells are not those of the quasi-identifiers")
+    if cells.is_duplicated().any():
+        raise Damaged("two groups have the same cells")
+    n_rows = int(sizes.sum())
+    width = 8 * (cells.width + len(schema.sensitive) + 1)
+    if n_rows * width > limit("bytes"):
+        raise Damaged(f"it claims {n_rows:,} rows, which do not fit into memory")
+    sensitive = {}
+    for each in take(said, "sensitive", list):
+        counts = _counts_from_json(each, sizes)
+        sensitive[counts.values.name] = counts
+    if tuple(sensitive) != schema.sensitive:
+        raise Damaged("the sensitive columns are not those of the schema")
+    return KeptRelease(
+        k=k,
+        privacy=privacy,
+        schema=schema,
+        style=style,
+        options={name: given[name] for name in OPTIONS if name in given},
+        cells=cells,
+        sizes=sizes,
+        sensitive=sensitive,
+    )
+
+
+def _schema_from_json(said: object) -> Schema:
+    from dataclasses import replace
+
+    from shoal.hierarchy import Taxonomy
+    from shoal.table.roles import Role, parse_role
+    from shoal.table.schema import build_schema
+
+    columns = take(said, "columns", list)
+    options: dict[str, Any] = {role.option: [] for role in Role}
+    details = ("kind", "hierarchy", "order", "grid", "scale")
+    found: dict[str, dict[str, Any]] = {name: {} for name in (*details, "weight")}
+    for each in columns:
+        name = take(each, "name", str)
+        role = parse_role(take(each, "role", str), column=name)
+        options[role.option].append(name)
+        if role is not Role.QUASI_IDENTIFIER:
+            continue
+        weight = take(each, "weight", (int, float))
+        if not math.isfinite(weight):
+            raise Damaged("a weight is no number")
+        found["weight"][name] = weight
+        for detail in details:
+            value = take(each, detail, (str, list, dict, type(None)))
+            if value is not None:
+                found[detail][name] = value
+    trees = {
+        name: Taxonomy.from_paths(value) if isinstance(value, list) else value
+        for name, value in found["hierarchy"].items()
+    }
+    schema = build_schema(
+        [take(each, "name", str) for each in columns],
+        **options,
+        hierarchies=trees,
+        kinds=found["kind"],
+        orders=found["order"],
+        weights=found["weight"],
+        grid=found["grid"],
+        scale=found["scale"],
+    )
+    return replace(schema, pseudonyms=take(said, "pseudonyms", bool))
+
+
+def _counts_from_json(said: object, sizes: np.ndarray[Any, Any]) -> ValueCounts:
+    values = column_from_json(take(said, "name", str), said)
+    assert isinstance(said, dict)
+    order = take(said, "order", (list, type(None)))
+    if order is not None and not all(isinstance(each, str) for each in order):
+        raise Damaged("an order holds something that is no text")
+    group = numbers_from_json(said, "group", below=len(sizes))
+    value = numbers_from_json(said, "value", below=len(values))
+    count = numbers_from_json(said, "count", below=_MOST_ROWS)
+    if not len(group) == len(value) == len(count):
+        raise Damaged("counts of a sensitive column do not belong together")
+    total = np.zeros(len(sizes), np.int64)
+    np.add.at(total, group, count)
+    if (count < 1).any() or (total != sizes).any():
+        raise Damaged("counts of a sensitive column are not those of its groups")
+    return ValueCounts(values, group, value, count, None if order is None else tuple(order))
