@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from shoal.io import keyed_sha256, read_table, write_table
     from shoal.io.keys import make_key
+    from shoal.life.apply import Applied, apply
     from shoal.life.file import load_release
     from shoal.life.kept import KeptRelease
     from shoal.opened.analysts import read_release
@@ -60,6 +61,7 @@ _ROOMS = ("datasets", "sklearn")
 _HOMES = {
     "AlgorithmError": "errors",
     "AlphaK": "privacy",
+    "Applied": "life.apply",
     "Certified": "report.certified",
     "Audit": "study.audit.findings",
     "BetaLikeness": "privacy",
@@ -92,6 +94,7 @@ _HOMES = {
     "Verification": "publish.verify",
     "algorithms": "registry",
     "anonymize": "api",
+    "apply": "life.apply",
     "audit": "study.audit.run",
     "compare": "study.compare",
     "date_hierarchy": "hierarchy",
@@ -123,6 +126,7 @@ _HOMES = {
 __all__ = [
     "AlgorithmError",
     "AlphaK",
+    "Applied",
     "Audit",
     "BetaLikeness",
     "Certified",
@@ -155,6 +159,7 @@ __all__ = [
     "Verification",
     "algorithms",
     "anonymize",
+    "apply",
     "audit",
     "compare",
     "datasets",

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from shoal.publish.verify import Verification
     from shoal.release import Release
 
-__all__ = ["Staged", "stage_release", "write_release"]
+__all__ = ["Staged", "stage_release", "stage_waiting", "write_release"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +128,17 @@ def stage_release(
     warnings = [each for each in release.warnings if each not in old]
     warnings.extend(each for each in verification.notes if each not in warnings)
     return Staged(replace(release, verification=verification, warnings=tuple(warnings)), path)
+
+
+def stage_waiting(
+    group: AtomicGroup, rows: pl.DataFrame, target: str | os.PathLike[str], form: str | None
+) -> None:
+    """Add rows that are not published to a group of files; they stay with the holder of the data.
+
+    Raises:
+        DataError: the table cannot be written.
+    """
+    stage_table(group, rows, target, format=form).chmod(0o600)
 
 
 def _same_places(release: Release, frame: pl.DataFrame, names: list[str]) -> dict[str, str]:

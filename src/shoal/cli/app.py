@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli.anonymize import anonymize
+from shoal.cli.apply import apply
 from shoal.cli.audit import audit
 from shoal.cli.compare import compare
 from shoal.cli.demo import demo
@@ -61,6 +62,7 @@ app.command()(demo)
 app.command()(init)
 app.command()(anonymize)
 app.command()(refine)
+app.command()(apply)
 app.command()(verify)
 app.command()(score)
 app.command()(audit)

@@ -22,6 +22,7 @@ __all__ = ["INPUT_OPTIONS", "OUTPUT_OPTIONS", "Input", "Output"]
 
 _READERS = (
     "anonymize",
+    "apply",
     "refine",
     "explain",
     "compare",
@@ -166,26 +167,26 @@ class Output:
         check=_text,
         help="Where the release goes; - is standard output.",
         path=True,
-        flag=_file("--output", "-o", on=("anonymize", "refine")),
+        flag=_file("--output", "-o", on=("anonymize", "refine", "apply")),
     )
     format: str | None = option(
         default=None,
         check=_text,
         help="The format of the release, if the name of its file does not say it.",
-        flag=_file("--output-format", on=("anonymize",), metavar="FORMAT"),
+        flag=_file("--output-format", on=("anonymize", "apply"), metavar="FORMAT"),
     )
     if_exists: str | None = option(
         default=None,
         check=or_none(one_of("fail", "replace")),
         help="If a file or the table of a database is already there: fail (the default) or "
         "replace.",
-        flag=_file("--if-exists", on=("anonymize", "refine"), metavar="CHOICE"),
+        flag=_file("--if-exists", on=("anonymize", "refine", "apply"), metavar="CHOICE"),
     )
     replace: bool = option(
         default=False,
         check=truth,
         help="Replace what is already there; the same as --if-exists replace.",
-        flag=_file("--replace", on=("anonymize", "refine"), metavar=None),
+        flag=_file("--replace", on=("anonymize", "refine", "apply"), metavar=None),
     )
     log: str | None = option(
         default=None,
@@ -198,14 +199,14 @@ class Output:
         default=False,
         check=truth,
         help="In a CSV, put an apostrophe before texts that a spreadsheet would run.",
-        flag=_file("--escape-formulas", on=("anonymize", "refine"), metavar=None),
+        flag=_file("--escape-formulas", on=("anonymize", "refine", "apply"), metavar=None),
     )
     certificate: str | None = option(
         default=None,
         check=_text,
         help="Also write a certificate (JSON).",
         path=True,
-        flag=_file("--certificate", on=("anonymize", "refine")),
+        flag=_file("--certificate", on=("anonymize", "refine", "apply")),
     )
     secret: str | None = option(
         default=None,
@@ -221,7 +222,7 @@ class Output:
         help="Also keep what further rows and later releases need, in a .shoal file; with "
         "--person also who is in which group, in a private file beside it (.people).",
         path=True,
-        flag=_file("--save", on=("anonymize", "refine")),
+        flag=_file("--save", on=("anonymize", "refine", "apply")),
     )
     report: str | None = option(
         default=None,

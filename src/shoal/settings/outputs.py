@@ -108,9 +108,9 @@ class Outputs(Output):
                 "the log": self.log,
             },
         )
-        self._refuse_existing()
+        self.refuse_existing()
 
-    def _refuse_existing(self) -> None:
+    def refuse_existing(self) -> None:
         """Keep files that exist, unless they are to be replaced.
 
         Raises:
@@ -170,7 +170,7 @@ class Outputs(Output):
         from shoal.report.html import render_report
 
         with AtomicGroup() as group:
-            self._refuse_existing()  # nobody may have put one there meanwhile
+            self.refuse_existing()  # nobody may have put one there meanwhile
             release, output_sha256 = self._stage(group, release)
             if self.certificate is not None:
                 certificate = build_certificate(

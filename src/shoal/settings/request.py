@@ -294,14 +294,14 @@ class Request:
         check=or_none(whole(0)),
         help="A number that repeats a run exactly; keep it secret.",
         functions=BOTH,
-        flag=search_flag("--seed", on=TABLE_COMMANDS, metavar="NUMBER"),
+        flag=search_flag("--seed", on=(*TABLE_COMMANDS, "apply"), metavar="NUMBER"),
     )
     threads: int | None = option(
         default=None,
         check=or_none(whole(1)),
         help="How many threads work; one per core unless given.",
         functions=BOTH,
-        flag=search_flag("--threads", on=("anonymize",), metavar="NUMBER"),
+        flag=search_flag("--threads", on=("anonymize", "apply"), metavar="NUMBER"),
     )
     block_rows: int | None = option(
         default=None,

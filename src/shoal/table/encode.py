@@ -39,6 +39,7 @@ __all__ = [
     "Sensitive",
     "encode",
     "encode_people",
+    "encode_sensitive",
     "to_polars",
 ]
 
@@ -166,7 +167,7 @@ def encode(frame: pl.DataFrame, schema: Schema) -> EncodedTable:
     )
     person = None if schema.person is None else encode_people(frame.get_column(schema.person))
     sensitive = tuple(
-        replace(_encode_sensitive(frame.get_column(name)), people=person)
+        replace(encode_sensitive(frame.get_column(name)), people=person)
         for name in schema.sensitive
     )
     return EncodedTable(frame.height, attributes, sensitive, person)
@@ -178,7 +179,7 @@ def encode_people(series: pl.Series) -> NDArray[np.int32] | None:
     Ids that one would call the same (white space, letter case, forms of a number) are one
     person. Nobody knows whose the rows without an id are, so all of them count as one person.
     """
-    people = _encode_sensitive(series).cleaned
+    people = encode_sensitive(series).cleaned
     if len(series) and int(people.counts.max()) == 1:
         return None
     return people.codes
@@ -281,7 +282,12 @@ def _flat_tree(domain: pl.Series) -> Taxonomy:
     return Taxonomy.flat(labels, root=SUPPRESSED_MARK)
 
 
-def _encode_sensitive(series: pl.Series) -> Sensitive:
+def encode_sensitive(series: pl.Series) -> Sensitive:
+    """Return a sensitive column as codes.
+
+    Raises:
+        DataError: it holds values of mixed types.
+    """
     import polars as pl
 
     if isinstance(series.dtype, pl.Object):

@@ -1,0 +1,118 @@
+"""``shoal apply``: further rows in the cells of a release."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli import options as opt
+from shoal.cli.flags import Asked, Reading, Writing, takes_flags
+from shoal.cli.json_summary import check_json, print_json
+
+if TYPE_CHECKING:
+    from shoal.life.apply import Applied
+
+__all__ = ["apply"]
+
+
+@takes_flags()
+def apply(
+    source: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA...",
+            help="The further rows: files, a folder, a pattern or a database URL.",
+        ),
+    ],
+    *,
+    release: Annotated[
+        str,
+        opt.in_files("--release", help="The release file, as --save wrote it.", metavar="FILE"),
+    ],
+    waiting: Annotated[
+        str | None,
+        opt.in_files(
+            "--waiting",
+            help="Where rows go that cannot be published yet; private, to be given again with the "
+            "next ones.",
+            metavar="FILE",
+        ),
+    ] = None,
+    writing: Writing,
+    asked: Asked,
+    reading: Reading,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Publish further rows in the cells of a release.
+
+    Each row gets the cheapest published cell that covers it; others form groups of their own or
+    wait. All promises of the release hold for the new table alone and for both together.
+    """
+    del debug
+    from shoal.cli.run import note_written
+    from shoal.cli.screen import told_in_summary
+    from shoal.cli.settings import job_of
+    from shoal.life.apply import apply as run_apply
+    from shoal.life.file import load_release
+    from shoal.life.write import check_places, write_applied
+    from shoal.progress import showing_progress, tell_if_compiling
+    from shoal.settings.inputs import read_input
+    from shoal.settings.outputs import Outputs
+
+    wanted = job_of(None, {}, source=source, reading=reading, writing=writing)
+    check_json(as_json, wanted.output.table)
+    kept = load_release(release)
+    outputs = Outputs.of(wanted.input, wanted.output)
+    check_places(outputs, waiting)
+    numeric = [
+        name for name in kept.schema.quasi_identifiers if kept.schema[name].kind == "numeric"
+    ]
+    frame = read_input(wanted.input, numeric=numeric)
+    with showing_progress(quiet=quiet) as progress, told_in_summary():
+        tell_if_compiling(progress)
+        made = run_apply(
+            frame,
+            kept,
+            seed=asked.get("seed"),
+            threads=asked.get("threads"),
+            progress=progress,
+        )
+        made = write_applied(made, outputs, waiting)
+        note_written()
+    if as_json:
+        _print_json(made, outputs.files, waiting)
+    elif not quiet:
+        _print(made, name=source[0], stderr=outputs.to_stream)
+
+
+def _print_json(made: Applied, files: dict[str, str], waiting: str | None) -> None:
+    from shoal.io import shown_name
+
+    found = made.certificate()
+    for key in ("input", "output"):
+        del found[key]
+    where = {name: shown_name(path) for name, path in files.items()}
+    if waiting is not None:
+        where["waiting"] = shown_name(waiting)
+    rows = {
+        "rows": made.release.n_rows,
+        "published_rows": made.release.n_published,
+        "waiting_rows": made.n_waiting,
+    }
+    print_json({**found, **rows, "files": where})
+
+
+def _print(made: Applied, *, name: str, stderr: bool) -> None:
+    from shoal.cli.screen import open_console
+    from shoal.cli.summary import print_release
+    from shoal.settings.outputs import name_of
+
+    title = f"Further rows of {name_of(name)}"
+    print_release(made.release, title=title, stderr=stderr)
+    console = open_console(stderr=stderr)
+    console.print("\nTogether with what is out:", soft_wrap=True)
+    for check in made.together.checks:
+        console.print(f"- {check.sentence}", markup=False, soft_wrap=True)

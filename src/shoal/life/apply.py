@@ -1,0 +1,505 @@
+"""Further rows in the cells of a release.
+
+Each new row gets the cheapest published cell that covers it, as long as at least k new rows have
+that cell and the promises hold for them. The other rows are grouped among themselves; who cannot
+be grouped waits. Promises are verified twice: for the new table alone, and for it together with
+what is out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic
+
+import numpy as np
+
+from shoal.errors import DataError, OptionError, PromiseError
+from shoal.facts import Facts
+from shoal.forked import check_process
+from shoal.life.cover import Coverage
+from shoal.life.kept import KeptRelease, keep, number_classes, with_counts
+from shoal.promises import grids_of, promises_of
+from shoal.publish.fresh import fresh_column
+from shoal.publish.order import RowHash
+from shoal.publish.verify import Verification, verify_table
+from shoal.recode import published_names
+from shoal.release import FrameT, Release
+from shoal.scores import Scores
+from shoal.search.enforce import violations
+from shoal.stopwatch import Stopwatch
+from shoal.table.encode import EncodedTable, encode
+from shoal.table.frames import back_from_polars, to_polars
+from shoal.table.partition import Partition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from shoal.publish.whose import PublishedTable
+    from shoal.settings.request import Request
+    from shoal.table.schema import Schema
+
+__all__ = ["Applied", "apply", "request_of_kept"]
+
+_ROUNDS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Applied(Generic[FrameT]):
+    """Further rows of a release.
+
+    Attributes:
+        release: the new rows as a release of their own, verified alone.
+        together: the promises, verified on the new rows and those of the release together.
+        waiting: rows of the input that could not be published yet. Private: never publish them.
+        kept: what is kept of both together, for rows that come later.
+    """
+
+    release: Release[FrameT]
+    together: Verification
+    waiting: FrameT
+    kept: KeptRelease
+
+    @property
+    def frame(self) -> FrameT:
+        """The published table of the new rows."""
+        return self.release.frame
+
+    @property
+    def n_waiting(self) -> int:
+        """Rows of the input that wait."""
+        return self.release.n_suppressed
+
+    def certificate(self, **said: str | None) -> dict[str, Any]:
+        """Return the certificate of the new rows, and what holds for both tables together.
+
+        Args:
+            said: as in `shoal.Release.certificate`.
+        """
+        from shoal.report.certificate import plain_values, told
+
+        found = self.release.certificate(**said)
+        found["together"] = {
+            "holds": self.together.holds,
+            "rows": self.together.n_rows,
+            "groups": self.together.n_groups,
+            "promises": [
+                {
+                    "name": check.name,
+                    "promised": check.promised,
+                    "measured": plain_values(told(self.release, check)),
+                    "holds": check.holds,
+                }
+                for check in self.together.checks
+            ],
+        }
+        return found
+
+    def __repr__(self) -> str:
+        """Return one line without any cell."""
+        return f"<Applied {self.release!r}, {self.n_waiting} rows wait>"
+
+
+def apply(
+    frame: FrameT,
+    release: Release | KeptRelease,
+    *,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: bool | Callable[[int, int, str], None] = False,
+) -> Applied[FrameT]:
+    """Publish further rows as those of a release were.
+
+    Each row gets the cheapest published cell that covers it and that at least k of the new rows
+    can share; rows that are left form groups of their own, or wait. All promises of the release
+    hold for the new table alone and for both tables together. Where `person` says whose rows
+    they are, the new people are taken to be others than those of the release; people who may be
+    in both are for ``anonymize(previous=...)``.
+
+    Args:
+        frame: the further rows, with the columns of the first table (pandas, polars or pyarrow).
+        release: a release, or what `shoal.load_release` returns.
+        seed: makes the run reproducible; keep it secret.
+        threads: how many threads may be used.
+        progress: True for a bar, or a function of (done, total, what).
+
+    Raises:
+        PromiseError: none of the rows can be published yet.
+        ShoalError: with one sentence on what is wrong and what to do.
+    """
+    from shoal.progress import watching
+
+    check_process()
+    watch = Stopwatch()
+    kept = keep(release)
+    table = to_polars(frame)
+    if table.height == 0:
+        raise DataError("The table has no rows; there is nothing to apply the release to.")
+    request = request_of_kept(kept, table.columns, seed=seed, threads=threads)
+    with watching(progress) as report:
+        work = _Work(kept, table, replace(request, progress=report))
+        made = work.settle()
+    names = [*work.schema.sensitive, *work.schema.insensitive]
+    waits = np.setdiff1d(np.arange(table.height), made.rows)
+    labels = np.full(table.height, -1, np.int64)
+    labels[made.rows] = made.classes
+    notes = [*work.notes, *made.alone.notes]
+    if len(waits):
+        notes.append(
+            f"{len(waits):,} of {table.height:,} rows cannot be published yet and wait; give them "
+            "again with the next ones."
+        )
+    if request.strict and notes:
+        raise PromiseError(
+            f"The rows would come with a warning, so with strict they are not published: {notes[0]}"
+        )
+    from shoal.engine.local import LocalEngine
+
+    done = Release(
+        frame=back_from_polars(made.frame, frame, names),
+        groups=labels,
+        scores=made.scores,
+        verification=made.alone,
+        k=kept.k,
+        n_rows=table.height,
+        n_suppressed=len(waits),
+        parameters=request.parameters() | {"applied": True},
+        schema=work.schema,
+        facts=Facts((), (), (), (), made.scores),
+        warnings=tuple(dict.fromkeys(notes)),
+        seconds=watch.seconds(),
+        engine=LocalEngine(),
+        privacy=kept.privacy,
+        grids=grids_of(work.schema.grids, kept.style),
+        people=made.people,
+        whose=work.whose,
+        style=kept.style,
+    )
+    side = table[waits.tolist()]
+    return Applied(
+        release=done,
+        together=made.together,
+        waiting=back_from_polars(side, frame, side.columns),
+        kept=with_counts(kept, made.both),
+    )
+
+
+def request_of_kept(kept: KeptRelease, columns: list[str], **more: Any) -> Request:
+    """Return the request by which rows were grouped, for a table with these columns.
+
+    Columns that are removed anyway may be missing.
+
+    Raises:
+        OptionError: an option cannot be used.
+    """
+    from shoal.settings.request import request_of
+
+    schema = kept.schema
+    if schema.pseudonyms:
+        raise OptionError(
+            "The release publishes pseudonyms, which further rows would not fit; make a new "
+            "release of all rows instead."
+        )
+    keys = [schema[name] for name in schema.quasi_identifiers]
+    trees: dict[str, Any] = {c.name: c.rule or c.hierarchy for c in keys}
+    return request_of(
+        {
+            **kept.options,
+            "k": kept.k,
+            "privacy": kept.privacy,
+            "quasi_identifiers": schema.quasi_identifiers,
+            "sensitive": schema.sensitive,
+            "insensitive": schema.insensitive,
+            "identifiers": [name for name in schema.identifiers if name in columns],
+            "drop": [name for name in schema.dropped if name in columns],
+            "person": schema.person,
+            "hierarchies": {name: tree for name, tree in trees.items() if tree is not None},
+            "kinds": {c.name: c.kind for c in keys if c.kind is not None},
+            "orders": {c.name: c.order for c in keys if c.order is not None},
+            "weights": {c.name: c.weight for c in keys},
+            "grid": {c.name: c.grid for c in keys if c.grid is not None},
+            "scale": {c.name: c.scale for c in keys if c.scale != "range"},
+            "style": kept.style,
+            **more,
+        }
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Made:
+    """Rows that can be published, and what holds for them."""
+
+    frame: pl.DataFrame
+    rows: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    people: NDArray[np.int64] | None
+    alone: Verification
+    together: Verification
+    both: pl.DataFrame
+    scores: Scores
+
+
+class _Work:
+    """New rows and the groups of a release that cover them."""
+
+    def __init__(self, kept: KeptRelease, table: pl.DataFrame, request: Request) -> None:
+        import narwhals as nw
+
+        from shoal.profile.repeats import find_repeats, says_whose
+        from shoal.table.growing import notes_on_unknown
+        from shoal.table.infer import infer_kinds
+
+        self.kept, self.table, self.request = kept, table, request
+        asked = request.schema(table.columns)
+        doubts = [] if says_whose(request) else find_repeats(table, asked, request.k)
+        self.whose = "doubtful" if doubts else "declared" if request.rows_are_people else "assumed"
+        request.progress(0, 0, "encoding")
+        self.schema: Schema = infer_kinds(asked, nw.from_native(table), request.unknown_values)
+        self.notes = [*doubts, *notes_on_unknown(asked, self.schema)]
+        self.whole = encode(table, self.schema)
+        self.person = (
+            np.arange(table.height) if self.whole.person is None else self.whole.person
+        ).astype(np.int64)
+        self.cover = Coverage(kept.cells, self.schema, kept.style, table)
+        self.names = published_names(self.schema, kept.style)
+        self.old = kept.table()
+
+    def settle(self) -> _Made:
+        """Return the rows that can be published.
+
+        Raises:
+            PromiseError: there are none.
+        """
+        alive = np.ones(self.kept.n_groups, np.bool_)
+        taking = self._taking_part()
+        for _ in range(_ROUNDS):
+            self.request.progress(0, 0, "covering")
+            group = self._covered(taking, alive)
+            own, rows = self._group_rest(taking[group < 0])
+            used = np.concatenate([taking[group >= 0], rows])
+            if not len(used):
+                break
+            published = self._publish(taking[group >= 0], group[group >= 0], own)
+            broken = self._broken(published, used)
+            if not broken.any():
+                return self._verified(published, used)
+            of_release = np.arange(len(used)) < int((group >= 0).sum())
+            bad = group[group >= 0][broken[of_release]]
+            if len(bad):
+                alive[bad] = False
+            else:  # groups of their own that the whole table does not allow
+                taking = np.setdiff1d(taking, used[broken])
+        raise PromiseError(
+            f"None of the {self.table.height:,} rows can be published yet: no {self.kept.k:,} of "
+            "them share a published cell or form a group that keeps the promises, alone and with "
+            "the release; wait for more."
+        )
+
+    def _taking_part(self) -> NDArray[np.int64]:
+        missing = np.zeros(self.table.height, np.bool_)
+        for attribute in self.whole.attributes:
+            missing |= attribute.codes == attribute.size
+        if self.request.missing == "error" and missing.any():
+            raise DataError(
+                f"{int(missing.sum()):,} rows lack a quasi-identifier; fill it in, or make the "
+                "release with missing='category' or 'suppress'."
+            )
+        return np.flatnonzero(~missing | (self.request.missing != "suppress"))
+
+    def _covered(self, rows: NDArray[np.int64], alive: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return the group of each row; groups that too few new people share are given up.
+
+        The smallest are given up first, so that their rows may fill others.
+        """
+        found = self.cover.cheapest(rows, alive)
+        limit = 1
+        while limit < 2 * self.kept.k:
+            people = self._people_in(found, rows)
+            few = (people > 0) & (people < min(limit + 1, self.kept.k))
+            if few.any():
+                alive[few] = False
+                again = np.flatnonzero((found >= 0) & few[found])
+                found[again] = self.cover.cheapest(rows[again], alive)
+            elif limit + 1 >= self.kept.k:
+                break
+            if limit + 1 < self.kept.k:
+                limit = min(2 * limit, self.kept.k - 1)
+        return found
+
+    def _people_in(self, group: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        inside = group >= 0
+        n_people = int(self.person.max(initial=0)) + 1
+        pairs = np.unique(group[inside] * n_people + self.person[rows[inside]])
+        return np.bincount(pairs // n_people, minlength=self.kept.n_groups)
+
+    def _group_rest(self, rows: NDArray[np.int64]) -> tuple[pl.DataFrame | None, NDArray[np.int64]]:
+        """Return groups of their own for rows that no cell covers, and which rows these are."""
+        from shoal.engine.local import LocalEngine
+        from shoal.pipeline import run_pipeline
+
+        nobody = np.empty(0, np.int64)
+        if len(np.unique(self.person[rows])) < self.kept.k:
+            return None, nobody
+
+        class _Ordered(LocalEngine):
+            """Publishes in the order of the rows: all rows are put in order in the end."""
+
+            def publish(self, work: Any, groups: Any) -> PublishedTable:
+                plain = replace(work, request=replace(work.request, shuffle=False))
+                return super().publish(plain, groups)
+
+        request = replace(self.request, missing="category", strict=False)
+        part = self.table[rows.tolist()]
+        try:
+            made = run_pipeline(part, request.schema(part.columns), request, _Ordered())
+        except PromiseError:
+            return None, nobody
+        return made.published.frame, rows[made.measured.groups.labels >= 0]
+
+    def _publish(
+        self,
+        rows: NDArray[np.int64],
+        group: NDArray[np.int64],
+        own: pl.DataFrame | None,
+    ) -> pl.DataFrame:
+        import polars as pl
+
+        cells = pl.Series(group, dtype=pl.UInt32)
+        columns = []
+        for name, titles in self.names.items():
+            if name in self.schema.quasi_identifiers:
+                columns += [self.kept.cells.get_column(each).gather(cells) for each in titles]
+            else:
+                columns.append(self.table.get_column(name)[rows.tolist()])
+        covered = pl.DataFrame(columns)
+        return covered if own is None else _stacked(covered, own)
+
+    def _both(self, published: pl.DataFrame) -> pl.DataFrame:
+        return _stacked(self.old, published.select(self.old.columns))
+
+    def _people(self, used: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        return None if self.schema.person is None else self.person[used]
+
+    def _broken(self, published: pl.DataFrame, used: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which rows are in a group that breaks a promise, alone or together."""
+        keys = self.kept.cells.columns
+        broken = np.zeros(len(used), np.bool_)
+        both = self._both(published)
+        n_old = self.old.height
+        others = np.arange(n_old) + int(self.person.max(initial=0)) + 1
+        whose = np.concatenate([others, self.person[used]])
+        for table, person, at in ((published, self.person[used], 0), (both, whose, n_old)):
+            _, labels, _ = number_classes(table.select(keys))
+            groups = Partition.from_labels(labels)
+            sensitive = _sensitive_only(table, self.schema, person)
+            found = violations(sensitive, groups, self.kept.k, self.kept.privacy)
+            broken |= found[groups.labels][at:]
+        return broken
+
+    def _verified(self, published: pl.DataFrame, used: NDArray[np.int64]) -> _Made:
+        self.request.progress(0, 0, "verifying")
+        hashes = RowHash(published.height)
+        for column in published.get_columns():
+            hashes.add(column)
+        order = hashes.order() if self.request.shuffle else np.argsort(used, kind="stable")
+        import polars as pl
+
+        at = pl.Series(order, dtype=pl.UInt32)
+        frame = pl.DataFrame([fresh_column(c.gather(at)) for c in published.get_columns()])
+        rows = used[order]
+        people = self._people(rows)
+        both = self._both(frame)
+        whose = None
+        if people is not None:
+            people = np.unique(people, return_inverse=True)[1].astype(np.int64)
+            whose = np.concatenate([people, np.arange(self.old.height) + len(people)])
+            both = _stacked(frame.select(self.old.columns), self.old)
+        alone, together = (
+            verify_table(
+                each,
+                people=who,
+                k=self.kept.k,
+                quasi_identifiers=self.schema.quasi_identifiers,
+                sensitive=self.schema.sensitive if self.kept.privacy else (),
+                promises=promises_of(self.kept.privacy),
+                grids=grids_of(self.schema.grids, self.kept.style),
+                orders={
+                    name: counts.order
+                    for name, counts in self.kept.sensitive.items()
+                    if counts.order is not None
+                },
+            )
+            for each, who in ((frame, people), (both, whose))
+        )
+        for found, what in ((alone, "The new rows do"), (together, "Both tables together do")):
+            if not found.holds:
+                raise PromiseError(
+                    f"{what} not keep the promise, so nothing is published: "
+                    + " ".join(check.sentence for check in found.checks if not check.holds)
+                )
+        cells, classes, _ = number_classes(frame.select(self.kept.cells.columns))
+        return _Made(
+            frame=frame,
+            rows=rows,
+            classes=classes,
+            people=people,
+            alone=alone,
+            together=together,
+            both=both,
+            scores=self._scores(cells, classes),
+        )
+
+    def _scores(self, cells: pl.DataFrame, classes: NDArray[np.int64]) -> Scores:
+        """Return what the new rows lose; those that wait count as lost."""
+        loss = Coverage(cells, self.schema, self.kept.style, self.table).loss
+        lost = loss[:, classes].sum(axis=1) + (self.table.height - len(classes))
+        shares = np.round(lost / self.table.height, 6)
+        names = self.schema.quasi_identifiers
+        weights = [self.schema[name].weight for name in names]
+        mean = round(float(np.average(shares, weights=weights)), 6)
+        return Scores({"ncp": mean}, {"ncp": dict(zip(names, shares.tolist(), strict=True))})
+
+
+def _sensitive_only(table: pl.DataFrame, schema: Schema, person: NDArray[np.int64]) -> EncodedTable:
+    from shoal.table.encode import encode_sensitive
+
+    codes = np.unique(person, return_inverse=True)[1].astype(np.int32)
+    several = int(np.bincount(codes).max(initial=0)) > 1
+    people = codes if several and schema.person is not None else None
+    columns = tuple(
+        replace(encode_sensitive(table.get_column(name)), people=people)
+        for name in schema.sensitive
+    )
+    return EncodedTable(table.height, (), columns, people)
+
+
+def _stacked(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
+    """Return two published tables as one.
+
+    Raises:
+        DataError: a column is of different types in them.
+    """
+    import polars as pl
+
+    from shoal.coded import decode_text
+
+    tables = []
+    for each in (first, second):
+        levels = [n for n, t in each.schema.items() if isinstance(t, pl.Categorical | pl.Enum)]
+        tables.append(decode_text(each).with_columns(pl.col(levels).cast(pl.String)))
+    for name in first.columns:
+        types = [each.schema[name] for each in tables]
+        if pl.Null not in types and len({each.is_numeric() for each in types}) > 1:
+            raise DataError(
+                f"Column {name!r} is of type {types[0]} in the release and {types[1]} in the new "
+                "table; read both alike, for example with --kind or --missing-values."
+            )
+    try:
+        return pl.concat(tables, how="vertical_relaxed")
+    except pl.exceptions.PolarsError:
+        raise DataError(
+            "The columns of the new table are of other types than those of the release; read both "
+            "alike, for example with --kind or --missing-values."
+        ) from None

@@ -1,0 +1,78 @@
+"""Further rows to their files: the table, those that wait, certificate and release file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from shoal.io import AtomicGroup, detect_format, is_database, sha256_of
+from shoal.life.file import stage_kept
+from shoal.report.certificate import format_certificate
+from shoal.settings.outputs import check_files, format_of_output
+from shoal.stage import stage_waiting
+from shoal.table.frames import to_polars
+
+if TYPE_CHECKING:
+    from shoal.life.apply import Applied
+    from shoal.settings.outputs import Outputs
+
+__all__ = ["check_places", "write_applied"]
+
+
+def check_places(outputs: Outputs, waiting: str | None) -> None:
+    """Find out before the work what would fail after it.
+
+    Raises:
+        OptionError: two outputs, or an output and an input, are the same file, or one exists.
+        DataError: a folder does not exist, or a format is not known.
+    """
+    outputs.check()
+    if waiting is None:
+        return
+    detect_format(waiting, format_of_output(waiting, None, outputs.format))
+    check_files(
+        None,
+        {
+            "the table": None if is_database(outputs.table) else outputs.table,
+            "the rows that wait": waiting,
+            "the certificate": outputs.certificate,
+            "the release file": outputs.save,
+        },
+    )
+    replace(outputs, table=waiting, format=None, certificate=None, save=None).refuse_existing()
+
+
+def write_applied(applied: Applied, outputs: Outputs, waiting: str | None) -> Applied:
+    """Write everything together, or nothing; the table is read back and verified first.
+
+    Returns:
+        The same with the verification of what was written.
+
+    Raises:
+        PromiseError: the written table does not keep its promises; nothing appears.
+        DataError: something cannot be written.
+    """
+    with AtomicGroup() as group:
+        outputs.refuse_existing()
+        database = is_database(outputs.table)
+        is_csv = not database and detect_format(outputs.table, outputs.format).name == "csv"
+        staged = applied.release.engine.write(
+            group,
+            applied.release,
+            outputs.table,
+            format=outputs.format,
+            delimiter=outputs.delimiter if is_csv else None,
+            if_exists="replace" if outputs.replaces else "fail",
+            escape_formulas=outputs.escape_formulas,
+        )
+        applied = replace(applied, release=staged.release)
+        if outputs.certificate is not None:
+            sha256 = None if staged.path is None else sha256_of(staged.path)
+            found = applied.certificate(output_sha256=sha256)
+            group.add(outputs.certificate, format_certificate(found))
+        if outputs.save is not None:
+            stage_kept(group, applied.kept, outputs.save)
+        if waiting is not None:
+            form = format_of_output(waiting, None, outputs.format)
+            stage_waiting(group, to_polars(applied.waiting), waiting, form)
+    return applied
