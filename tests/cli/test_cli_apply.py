@@ -25,7 +25,7 @@ def first(shoal_runs, tmp_path):
 
 def test_further_rows_go_to_their_files(shoal_runs, first, tmp_path):
     # a ZIP code of their own: the few who have it wait
-    odd = register(2, 8, 900).with_columns(age=pl.lit(200))
+    odd = register(2, 8, 900).with_columns(age=pl.lit(200, pl.Int64))
     pl.concat([register(60, 1, 500), odd]).write_csv(tmp_path / "new.csv")
     more, wait, both = (tmp_path / name for name in ("more.csv", "wait.csv", "both.shoal"))
     made = shoal_runs(

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 
-from shoal.errors import DataError, OptionError, PromiseError
+from shoal.errors import DataError, PromiseError
 from shoal.facts import Facts
 from shoal.forked import check_process
 from shoal.life.cover import Coverage
 from shoal.life.kept import KeptRelease, keep, number_classes, with_counts
+from shoal.life.together import request_of_kept, sensitive_only, stacked
 from shoal.promises import grids_of, promises_of
 from shoal.publish.fresh import fresh_column
 from shoal.publish.order import RowHash
@@ -27,7 +28,7 @@ from shoal.release import FrameT, Release
 from shoal.scores import Scores
 from shoal.search.enforce import violations
 from shoal.stopwatch import Stopwatch
-from shoal.table.encode import EncodedTable, encode
+from shoal.table.encode import encode
 from shoal.table.frames import back_from_polars, to_polars
 from shoal.table.partition import Partition
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 
-__all__ = ["Applied", "apply", "request_of_kept"]
+__all__ = ["Applied", "apply"]
 
 _ROUNDS = 50
 
@@ -183,47 +184,6 @@ def apply(
         together=made.together,
         waiting=back_from_polars(side, frame, side.columns),
         kept=with_counts(kept, made.both),
-    )
-
-
-def request_of_kept(kept: KeptRelease, columns: list[str], **more: Any) -> Request:
-    """Return the request by which rows were grouped, for a table with these columns.
-
-    Columns that are removed anyway may be missing.
-
-    Raises:
-        OptionError: an option cannot be used.
-    """
-    from shoal.settings.request import request_of
-
-    schema = kept.schema
-    if schema.pseudonyms:
-        raise OptionError(
-            "The release publishes pseudonyms, which further rows would not fit; make a new "
-            "release of all rows instead."
-        )
-    keys = [schema[name] for name in schema.quasi_identifiers]
-    trees: dict[str, Any] = {c.name: c.rule or c.hierarchy for c in keys}
-    return request_of(
-        {
-            **kept.options,
-            "k": kept.k,
-            "privacy": kept.privacy,
-            "quasi_identifiers": schema.quasi_identifiers,
-            "sensitive": schema.sensitive,
-            "insensitive": schema.insensitive,
-            "identifiers": [name for name in schema.identifiers if name in columns],
-            "drop": [name for name in schema.dropped if name in columns],
-            "person": schema.person,
-            "hierarchies": {name: tree for name, tree in trees.items() if tree is not None},
-            "kinds": {c.name: c.kind for c in keys if c.kind is not None},
-            "orders": {c.name: c.order for c in keys if c.order is not None},
-            "weights": {c.name: c.weight for c in keys},
-            "grid": {c.name: c.grid for c in keys if c.grid is not None},
-            "scale": {c.name: c.scale for c in keys if c.scale != "range"},
-            "style": kept.style,
-            **more,
-        }
     )
 
 
@@ -374,10 +334,10 @@ class _Work:
             else:
                 columns.append(self.table.get_column(name)[rows.tolist()])
         covered = pl.DataFrame(columns)
-        return covered if own is None else _stacked(covered, own)
+        return covered if own is None else stacked(covered, own)
 
     def _both(self, published: pl.DataFrame) -> pl.DataFrame:
-        return _stacked(self.old, published.select(self.old.columns))
+        return stacked(self.old, published.select(self.old.columns))
 
     def _people(self, used: NDArray[np.int64]) -> NDArray[np.int64] | None:
         return None if self.schema.person is None else self.person[used]
@@ -393,7 +353,7 @@ class _Work:
         for table, person, at in ((published, self.person[used], 0), (both, whose, n_old)):
             _, labels, _ = number_classes(table.select(keys))
             groups = Partition.from_labels(labels)
-            sensitive = _sensitive_only(table, self.schema, person)
+            sensitive = sensitive_only(table, self.schema, person)
             found = violations(sensitive, groups, self.kept.k, self.kept.privacy)
             broken |= found[groups.labels][at:]
         return broken
@@ -415,7 +375,7 @@ class _Work:
         if people is not None:
             people = np.unique(people, return_inverse=True)[1].astype(np.int64)
             whose = np.concatenate([people, np.arange(self.old.height) + len(people)])
-            both = _stacked(frame.select(self.old.columns), self.old)
+            both = stacked(frame.select(self.old.columns), self.old)
         alone, together = (
             verify_table(
                 each,
@@ -460,46 +420,3 @@ class _Work:
         weights = [self.schema[name].weight for name in names]
         mean = round(float(np.average(shares, weights=weights)), 6)
         return Scores({"ncp": mean}, {"ncp": dict(zip(names, shares.tolist(), strict=True))})
-
-
-def _sensitive_only(table: pl.DataFrame, schema: Schema, person: NDArray[np.int64]) -> EncodedTable:
-    from shoal.table.encode import encode_sensitive
-
-    codes = np.unique(person, return_inverse=True)[1].astype(np.int32)
-    several = int(np.bincount(codes).max(initial=0)) > 1
-    people = codes if several and schema.person is not None else None
-    columns = tuple(
-        replace(encode_sensitive(table.get_column(name)), people=people)
-        for name in schema.sensitive
-    )
-    return EncodedTable(table.height, (), columns, people)
-
-
-def _stacked(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
-    """Return two published tables as one.
-
-    Raises:
-        DataError: a column is of different types in them.
-    """
-    import polars as pl
-
-    from shoal.coded import decode_text
-
-    tables = []
-    for each in (first, second):
-        levels = [n for n, t in each.schema.items() if isinstance(t, pl.Categorical | pl.Enum)]
-        tables.append(decode_text(each).with_columns(pl.col(levels).cast(pl.String)))
-    for name in first.columns:
-        types = [each.schema[name] for each in tables]
-        if pl.Null not in types and len({each.is_numeric() for each in types}) > 1:
-            raise DataError(
-                f"Column {name!r} is of type {types[0]} in the release and {types[1]} in the new "
-                "table; read both alike, for example with --kind or --missing-values."
-            )
-    try:
-        return pl.concat(tables, how="vertical_relaxed")
-    except pl.exceptions.PolarsError:
-        raise DataError(
-            "The columns of the new table are of other types than those of the release; read both "
-            "alike, for example with --kind or --missing-values."
-        ) from None
