@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from shoal.algorithm.agglomerative import Agglomerative
 from shoal.algorithm.base import BLOCK_ROWS, Algorithm, Run, no_warning
 from shoal.algorithm.checks import check_choice
@@ -17,6 +15,7 @@ from shoal.algorithm.mondrian import Mondrian
 from shoal.algorithm.sequential import Sequential
 from shoal.search.enforce import GroupState, enforce
 from shoal.search.grow import can_grow, grow_partition
+from shoal.search.lattice import cell_partition
 from shoal.search.refine import EFFORTS, refine_partition
 
 if TYPE_CHECKING:
@@ -28,6 +27,12 @@ __all__ = ["Auto"]
 
 SEVERAL_STARTS_ROWS = 3_000
 """Up to this many rows it costs little to refine several starts and keep the best."""
+
+LARGE_ROWS, WHOLE_ROWS = 40_000, 100_000
+"""Rows of a block where blocks cost little: of cells, and of tables larger than the second."""
+
+JITTER, OTHER_CELLS = 0.15, 6
+"""Where groups are few, cells are looked for so often again, with other weights of the columns."""
 
 PROMISED_ROWS = 40_000
 """Under promises, larger tables are cut into blocks."""
@@ -77,6 +82,11 @@ class Auto(Algorithm):
             return EFFORTS["balanced"], EFFORTS["best"]
         return (EFFORTS[self.effort],)
 
+    @property
+    def afterwards(self) -> tuple[Effort, ...]:
+        """How groups are refined in the end where the table was not cut."""
+        return () if self.effort != "best" else (replace(EFFORTS["best"], sweeps=1),)
+
     def block_sizes(self, run: Run) -> tuple[float, int]:
         """Return when a table is cut, and the rows of a block.
 
@@ -84,7 +94,10 @@ class Auto(Algorithm):
         """
         if run.privacy and run.scanner.points is None and can_grow(run):
             return PROMISED_ROWS, PROMISED_ROWS // 2
-        return self.whole_rows, BLOCK_ROWS
+        n = run.scanner.n_rows
+        if self._from_cells(run) and (self.effort == "fast" or _few_groups(n, run.k)):
+            return LARGE_ROWS, LARGE_ROWS
+        return self.whole_rows, BLOCK_ROWS if n <= WHOLE_ROWS else LARGE_ROWS
 
     @property
     def for_blocks(self) -> Algorithm:
@@ -100,9 +113,6 @@ class Auto(Algorithm):
             found = self._promised(table, run)
         else:
             found = self._refine(table, run, self._start(table, run), first)
-        if self.effort != "fast" and table.n_rows <= FEW_GROUPS * run.k and not run.privacy:
-            start = Mondrian(cuts="cheapest").partition(table, run)
-            found = _cheapest([found, self._refine(table, run, start, first)], run)
         for effort in others:
             ends = [self._refine(table, run, found, effort)]
             if table.n_rows <= SEVERAL_STARTS_ROWS and not run.privacy:
@@ -146,19 +156,39 @@ class Auto(Algorithm):
         first = EFFORTS["balanced"]
         return _cheapest([self._refine(table, run, start, first) for start in starts], run)
 
+    def _from_cells(self, run: Run) -> bool:
+        return run.scanner.n_classes == 1 and not run.privacy and run.scanner.points is None
+
     def _start(self, table: EncodedTable, run: Run) -> Partition:
-        """Return what is refined."""
-        fast = self.effort == "fast"
+        """Return what is refined, where nothing is promised."""
         if run.scanner.n_classes > 1:
             return Sequential().partition(table, run)
-        return (KACA() if fast else Agglomerative()).partition(table, run)
+        if self.effort == "fast":
+            return cell_partition(table, run)
+        if not _few_groups(table.n_rows, run.k):
+            return Agglomerative().partition(table, run)
+        # what "fast" finds comes first, so that "balanced" goes on from there or from better
+        quick = EFFORTS["fast"]
+        ends = [self._refine(table, run, cell_partition(table, run), quick)]
+        cells = [cell_partition(table, run, jitter=JITTER) for _ in range(OTHER_CELLS)]
+        starts = [_cheapest(cells, run), Mondrian(cuts="cheapest").partition(table, run)]
+        if table.n_rows <= self.whole_rows:
+            starts.append(Agglomerative().partition(table, run))
+        return _cheapest(ends + [self._refine(table, run, each, quick) for each in starts], run)
+
+
+def _few_groups(n_rows: int, k: int) -> bool:
+    return n_rows <= FEW_GROUPS * k
 
 
 def _cheapest(found: list[Partition], run: Run) -> Partition:
     if len(found) == 1:
         return found[0]
-    costs = [int(GroupState(run.scanner, partition).costs.sum()) for partition in found]
-    return found[int(np.argmin(costs))]
+    return min(found, key=lambda partition: _cost(partition, run))
+
+
+def _cost(partition: Partition, run: Run) -> int:
+    return int(GroupState(run.scanner, partition).costs.sum())
 
 
 def _held(algorithm: Algorithm, table: EncodedTable, run: Run) -> Partition:

@@ -94,6 +94,11 @@ class Algorithm(ABC):
         """How groups are refined across blocks; empty for the engine's own way."""
         return ()
 
+    @property
+    def afterwards(self) -> tuple[Effort, ...]:
+        """How groups are refined in the end where the table was not cut: not at all."""
+        return ()
+
     def block_sizes(self, run: Run) -> tuple[float, int]:
         """Return above how many rows a table is cut into blocks, and the rows of a block."""
         del run

@@ -204,6 +204,8 @@ class LocalEngine:
             steps = (EFFORTS[asked],)
         elif parts is not None and parts.seamed:
             steps = work.algorithm.seams or (SEAM,)
+        elif parts is not None:
+            steps = work.algorithm.afterwards
         for step in steps:
             groups = polish(work.table, groups, work.run, step)
         return groups

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.algorithm.blocked import similar_blocks
+from shoal.algorithm.renew import can_renew, renewed
 from shoal.engine.parts import put_together
 from shoal.engine.workers import in_threads
 from shoal.search.enforce import GroupState
@@ -36,6 +37,10 @@ REGION_ROWS = 20_000
 """Rows of a region; larger tables are refined in regions first."""
 WHOLE_ROWS = 100_000
 """Tables up to this size are refined as a whole in the end: scans of all groups are cheap there."""
+RENEWED_ROWS, RENEWED_GROUPS = 600, (8, 30)
+"""Groups that are made anew together: of so many rows, but no fewer and no more groups."""
+PATIENCE = 4
+"""So many rounds in a row that change nothing are the last ones."""
 
 
 def polish(table: EncodedTable, partition: Partition, run: Run, effort: Effort) -> Partition:
@@ -51,14 +56,29 @@ def polish(table: EncodedTable, partition: Partition, run: Run, effort: Effort) 
     if table.n_rows > REGION_ROWS:
         cost = _cost(run, partition)
         for number in range(effort.rounds):
-            partition, interrupted = _refine_regions(table, partition, run, effort, end, number)
-            if interrupted or (end is not None and time.monotonic() > end):
+            rounds = effort.rounds - number
+            partition, interrupted = _refine_regions(
+                table, partition, run, effort, end, number, rounds
+            )
+            if interrupted or _is_late(end):
                 return partition
             before, cost = cost, _cost(run, partition)
             if cost == before:
                 break
-        if table.n_rows > WHOLE_ROWS:
-            return partition
+    if table.n_rows <= WHOLE_ROWS:
+        partition = _refine_whole(table, partition, run, effort, end)
+    if effort.renewals and can_renew(table, run):
+        partition = _renew(table, partition, run, effort, end)
+    return partition
+
+
+def _is_late(end: float | None) -> bool:
+    return end is not None and time.monotonic() > end
+
+
+def _refine_whole(
+    table: EncodedTable, partition: Partition, run: Run, effort: Effort, end: float | None
+) -> Partition:
     left = None if end is None else max(0.0, end - time.monotonic())
     return refine_partition(
         table,
@@ -70,6 +90,32 @@ def polish(table: EncodedTable, partition: Partition, run: Run, effort: Effort) 
         run.rng,
         run.progress,
     )
+
+
+def _renew(
+    table: EncodedTable, partition: Partition, run: Run, effort: Effort, end: float | None
+) -> Partition:
+    """Make groups anew, some neighbouring ones at a time, and refine across them.
+
+    As many rounds as ``effort`` says; where it gives seconds, until they are over or nothing
+    changes any more.
+    """
+    settle = replace(effort, sweeps=1, rounds=1)
+    cost, idle, number = _cost(run, partition), 0, 0
+    while number < effort.renewals if end is None else idle < PATIENCE and not _is_late(end):
+        partition, interrupted = _renew_regions(table, partition, run, effort, number)
+        if interrupted or _is_late(end):
+            break
+        if table.n_rows <= WHOLE_ROWS:
+            partition = _refine_whole(table, partition, run, settle, end)
+        else:
+            partition, interrupted = _refine_regions(table, partition, run, settle, end, number, 1)
+            if interrupted:
+                break
+        before, cost = cost, _cost(run, partition)
+        idle = idle + 1 if cost == before else 0
+        number += 1
+    return partition
 
 
 def _cost(run: Run, partition: Partition) -> int:
@@ -90,22 +136,19 @@ def _without_suppressed(
 
 
 def _regions(
-    table: EncodedTable, run: Run, partition: Partition, number: int
+    table: EncodedTable, run: Run, partition: Partition, most: int, sharp: int
 ) -> list[NDArray[np.int64]]:
-    """Cut the groups (each by one of its rows) into regions of similar groups.
+    """Cut the groups (each by one of its rows) into regions of at most so many similar groups.
 
-    Columns are weighted by chance, so that every round cuts elsewhere.
+    Columns are weighted by chance, the sharper the more differently: every round cuts elsewhere.
     """
     heads = table.take(partition.heads)
-    chance = run.rng.uniform(0.2, 1.0, len(heads.attributes)) ** (number + 1)
+    chance = run.rng.uniform(0.2, 1.0, len(heads.attributes)) ** sharp
     weighted = tuple(
         replace(a, weight=float(a.weight * w))
         for a, w in zip(heads.attributes, chance, strict=True)
     )
-    mean = table.n_rows / partition.n_groups
-    order, starts = similar_blocks(
-        replace(heads, attributes=weighted), max(2, int(REGION_ROWS / mean))
-    )
+    order, starts = similar_blocks(replace(heads, attributes=weighted), most)
     return [order[low:high] for low, high in itertools.pairwise(starts)]
 
 
@@ -116,31 +159,73 @@ def _refine_regions(
     effort: Effort,
     end: float | None,
     number: int,
+    rounds: int,
 ) -> tuple[Partition, bool]:
-    """Refine the groups of each region together; regions share no group."""
-    regions = _regions(table, run, partition, number)
+    """Refine the groups of each region together; so many rounds are to come, with this one."""
+    mean = table.n_rows / partition.n_groups
+    regions = _regions(table, run, partition, max(2, int(REGION_ROWS / mean)), number + 1)
+    efforts = _shares(effort, end, len(regions), rounds, run.threads)
+
+    def work(part: EncodedTable, groups: Partition, inner: Run) -> Partition:
+        return refine_partition(
+            part,
+            groups,
+            inner.scanner,
+            inner.k,
+            inner.privacy,
+            efforts(),
+            inner.rng,
+            inner.progress,
+        )
+
+    name = f"refining, round {number + 1}"
+    return _in_regions(table, partition, run, regions, work, name, effort)
+
+
+def _renew_regions(
+    table: EncodedTable, partition: Partition, run: Run, effort: Effort, number: int
+) -> tuple[Partition, bool]:
+    """Make the groups of each region anew where that costs less."""
+    most = min(max(RENEWED_ROWS // run.k, RENEWED_GROUPS[0]), RENEWED_GROUPS[1])
+    regions = _regions(table, run, partition, most, 2)
+
+    def work(part: EncodedTable, groups: Partition, inner: Run) -> Partition:
+        return renewed(part, groups, inner, number)
+
+    name = f"making groups anew, round {number + 1}"
+    return _in_regions(table, partition, run, regions, work, name, effort)
+
+
+def _in_regions(
+    table: EncodedTable,
+    partition: Partition,
+    run: Run,
+    regions: list[NDArray[np.int64]],
+    work: Callable[[EncodedTable, Partition, Run], Partition],
+    name: str,
+    effort: Effort,
+) -> tuple[Partition, bool]:
+    """Work on the groups of each region, which share none; return whether Ctrl-C was pressed."""
     generators = run.rng.spawn(len(regions))
     members = [np.concatenate([partition.rows_of(int(g)) for g in groups]) for groups in regions]
-    efforts = _shares(effort, end, len(regions), effort.rounds - number, run.threads)
 
-    def work(region: int, tick: Callable[[int, int, str], None]) -> Partition:
+    def work_on(region: int, tick: Callable[[int, int, str], None]) -> Partition:
         rows = members[region]
-        return refine_partition(
-            table.part(rows),
-            Partition.from_labels(partition.labels[rows]),
-            run.scanner.take(rows),
-            run.k,
-            run.privacy,
-            efforts(),
-            generators[region],
-            tick,
+        inner = replace(
+            run,
+            model=run.model.take(rows),
+            scanner=run.scanner.take(rows),
+            rng=generators[region],
+            threads=1,
+            progress=tick,
         )
+        return work(table.part(rows), Partition.from_labels(partition.labels[rows]), inner)
 
     parts, interrupted = in_threads(
         run,
         [len(rows) for rows in members],
-        work,
-        f"refining, round {number + 1}",
+        work_on,
+        name,
         keep_on_interrupt=effort.keep_on_interrupt,
     )
     found = [

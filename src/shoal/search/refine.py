@@ -55,6 +55,7 @@ class Effort:
         rebuild: whether groups are taken apart (the dearest move).
         reach: rows looked at around a seed, as a multiple of k.
         depth: how many values an edge slice has at most.
+        renewals: how often neighbouring groups are made anew (`shoal.engine.polish`).
         seconds: stop after this many seconds (then the result depends on the machine's speed).
         min_gain: stop when a sweep lowers the cost by less than this share.
         keep_on_interrupt: return the best so far on Ctrl-C instead of giving up.
@@ -65,6 +66,7 @@ class Effort:
     rebuild: bool = True
     reach: int = 8
     depth: int = 4
+    renewals: int = 0
     seconds: float | None = None
     min_gain: float = MIN_GAIN
     keep_on_interrupt: bool = False
@@ -73,7 +75,7 @@ class Effort:
 EFFORTS = {
     "fast": Effort(sweeps=2, rebuild=False, min_gain=0.01),
     "balanced": Effort(sweeps=8, min_gain=0.003),
-    "best": Effort(sweeps=40, reach=16, depth=8, min_gain=1e-4),
+    "best": Effort(sweeps=12, reach=16, depth=8, renewals=6, min_gain=1e-3),
 }
 
 

@@ -1,0 +1,91 @@
+"""Cells of a lattice: which rows look alike under a generalisation of all columns.
+
+A generalisation names one level of every column. Every level of every column has a random number of
+64 bits per code (a mark), and a row's key is the sum of its marks: equal rows have equal keys, and
+one column is changed by one subtraction and one addition. Two different rows share a key by chance
+once in 2⁶⁴ pairs; they then share a group, which is only a worse group.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.jit import kernel
+
+__all__ = ["CellScratch", "set_cells_aside"]
+
+Array = np.ndarray[Any, Any]
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
+
+class CellScratch(NamedTuple):
+    """The rows that are left, and a table of the keys among them."""
+
+    rows: Array  # int64 [rows]: those that are in no cell yet
+    keys: Array  # uint64 [rows]: the key of each of them
+    slot: Array  # int64 [rows]: its place in the table
+    used: Array  # uint64 [a power of two above twice the rows]: the key that has a place
+    count: Array  # int64 [places]: rows of a key; zeros between two generalisations
+    level: Array  # int64 [columns]: the levels that the keys are made of
+
+
+@kernel
+def set_cells_aside(
+    marks: Any, vectors: Any, k: int, n_left: int, n_groups: int, label: Any, s: Any
+) -> tuple[int, int]:
+    """Go through generalisations in order; rows of cells of at least k rows become groups.
+
+    Returns how many rows are left and how many groups there are.
+    """
+    shift = np.uint64(64)
+    places = np.int64(s.used.shape[0])
+    while places > 1:
+        places >>= 1
+        shift -= np.uint64(1)
+    left, groups = np.int64(n_left), np.int64(n_groups)
+    for t in range(vectors.shape[0]):
+        if left < k:
+            break
+        for j in range(vectors.shape[1]):
+            old, new = s.level[j], np.int64(vectors[t, j])
+            if old != new:
+                s.level[j] = new
+                for a in range(left):
+                    i = s.rows[a]
+                    s.keys[a] += marks[new, i] - marks[old, i]
+        most = np.int64(0)
+        for a in range(left):
+            key = s.keys[a]
+            p = np.int64((key * SPREAD) >> shift)
+            while s.count[p] > 0 and s.used[p] != key:
+                p += 1
+                if p == s.used.shape[0]:
+                    p = np.int64(0)
+            s.used[p] = key
+            s.count[p] += 1
+            most = max(most, s.count[p])
+            s.slot[a] = p
+        kept = np.int64(0)
+        for a in range(left):
+            p = s.slot[a]
+            if s.count[p] >= k:  # the first row of a new group
+                s.count[p] = -groups - 1
+                groups += 1
+            if s.count[p] < 0:
+                label[s.rows[a]] = -s.count[p] - 1
+            elif most >= k:
+                s.rows[kept] = s.rows[a]
+                s.keys[kept] = s.keys[a]
+                s.slot[kept] = p
+                kept += 1
+        # places of rows that were taken are found through their keys no more: clear all of them
+        if most >= k:
+            for p in range(s.count.shape[0]):
+                s.count[p] = 0
+            left = kept
+        else:
+            for a in range(left):
+                s.count[s.slot[a]] = 0
+    return left, groups
