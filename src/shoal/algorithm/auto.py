@@ -96,7 +96,8 @@ class Auto(Algorithm):
             return PROMISED_ROWS, PROMISED_ROWS // 2
         n = run.scanner.n_rows
         if self._from_cells(run) and (self.effort == "fast" or _few_groups(n, run.k)):
-            return LARGE_ROWS, LARGE_ROWS
+            rows = max(LARGE_ROWS, 10 * run.k)
+            return rows, rows
         return self.whole_rows, BLOCK_ROWS if n <= WHOLE_ROWS else LARGE_ROWS
 
     @property

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_VECTORS", "Lattice", "cell_labels", "cell_partition"]
 
 MOST_VECTORS = 4096
-"""Generalisations that are tried; columns share levels, or have fewer, where there would be more."""
+"""Generalisations that are tried: levels are left out, or shared, where there would be more."""
 REGULAR = 4
 """A column has regular steps if so many times its values, with them, would span it."""
 SLICE_WORK = 20_000_000

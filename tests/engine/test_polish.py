@@ -1,0 +1,81 @@
+"""Refinement of whole tables and of regions: more effort never loses more, threads tell nothing."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.engine import polish
+
+QIS = ["age", "town", "job"]
+
+
+def people(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "age": rng.integers(18, 80, n),
+            "town": rng.choice(list("abcdefgh"), n),
+            "job": rng.choice(["x", "y", "z"], n, p=[0.7, 0.2, 0.1]),
+        }
+    )
+
+
+def loss(frame, k, effort, **options):
+    release = shoal.anonymize(
+        frame, k, quasi_identifiers=QIS, algorithm_options={"effort": effort}, seed=3, **options
+    )
+    assert np.bincount(release.groups).min() >= k
+    return release.scores["ncp"]
+
+
+@pytest.mark.parametrize("k", [4, 40])
+def test_more_effort_never_loses_more_where_the_table_is_not_cut(k):
+    frame = people(900)
+    fast, balanced, best = (loss(frame, k, effort) for effort in ("fast", "balanced", "best"))
+    assert best <= balanced
+    if k == 40:  # few groups: "balanced" goes on from what "fast" finds
+        assert balanced <= fast
+
+
+def test_making_groups_anew_finds_what_refinement_does_not(monkeypatch):
+    frame = people(1500, seed=5)
+    with_it = loss(frame, 20, "best")
+    monkeypatch.setattr(polish, "can_renew", lambda *_: False)
+    assert with_it < loss(frame, 20, "best")
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_groups_made_anew_do_not_depend_on_threads(monkeypatch, whole):
+    monkeypatch.setattr(polish, "REGION_ROWS", 300)
+    if not whole:
+        monkeypatch.setattr(polish, "WHOLE_ROWS", 400)
+    frame = people(800, seed=2)
+    groups = [
+        shoal.anonymize(
+            frame, 5, quasi_identifiers=QIS, refine="best", algorithm="mondrian", seed=1, threads=n
+        ).groups
+        for n in (1, 3)
+    ]
+    assert np.array_equal(*groups)
+
+
+def test_promises_and_people_are_not_made_anew_without_them():
+    frame = people(400).with_columns(
+        ill=pl.Series(np.random.default_rng(1).choice(["flu", "none", "cough"], 400)),
+        who=pl.Series(np.arange(400) // 2),
+    )
+    for options in (
+        {"privacy": [shoal.LDiversity(2, kind="distinct")], "drop": ["who"]},
+        {"person": "who"},
+    ):
+        release = shoal.anonymize(
+            frame,
+            5,
+            quasi_identifiers=QIS,
+            sensitive="ill",
+            algorithm_options={"effort": "best"},
+            seed=0,
+            **options,
+        )
+        assert release.verification
