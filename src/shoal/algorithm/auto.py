@@ -45,16 +45,16 @@ FEW_GROUPS = 100
 class Auto(Algorithm):
     """A good start for the table at hand, then refinement.
 
-    Start: agglomerative clustering; KACA's classes of equal records for ``effort="fast"``;
-    sequential clustering where the cost looks at the sensitive column; with privacy models groups
-    that are grown under them, or those of KACA or Mondrian, merged until they hold, whichever
-    ends better; where groups are few, Mondrian's cheapest
-    cuts are tried too. Then `refine`: records relocated, groups
-    dissolved, opened and rebuilt, as long as it pays. Tables above ``whole_rows`` are cut into
-    blocks of similar rows, each of them treated so, and then refined across the blocks.
+    Start: agglomerative clustering; cells of a lattice for ``effort="fast"`` and, beside
+    Mondrian's cheapest cuts, where groups are few; sequential clustering where the cost looks at
+    the sensitive column; with privacy models groups that are grown under them, or those of KACA
+    or Mondrian, merged until they hold, whichever ends better. Then `refine`: records relocated,
+    groups dissolved, opened and rebuilt, as long as it pays. Large tables are cut into blocks of
+    similar rows, each of them treated so, and then refined across the blocks.
     A measure of means (``sse``) starts from MDAV and is refined by means.
-    "best" first does what "balanced" does and goes on from there, so it never loses more; small
-    tables are started from k-member, KACA and sequential clustering too, and the best counts.
+    "best" first does what "balanced" does and goes on from there, so it never loses more: some
+    neighbouring groups at a time are made anew; small tables are started from k-member, KACA and
+    sequential clustering too, and the best counts.
 
     Guarantee: every group has at least k records and satisfies the privacy models; the cost is
     never above that of the start.
