@@ -15,8 +15,8 @@ from typing import Any
 
 import shoal
 from benchmarks.beyond import mdav
-from benchmarks.beyond.asked import EVERY_K, PROMISES, promised_roles
-from benchmarks.beyond.curves import STARTS, trace
+from benchmarks.beyond.asked import EVERY_K, OTHER_SEEDS, PROMISES, promised_roles
+from benchmarks.beyond.curves import CURVE_K, STARTS, efforts_over_time, trace
 from benchmarks.beyond.page import write_page
 from benchmarks.beyond.shapes import SHAPES
 from benchmarks.common import RESULTS, ROOT, eight, fourteen, load_adult, raw_results, timed
@@ -37,6 +37,7 @@ def main() -> None:
     parts: dict[str, Callable[[Bench], None]] = {
         "software": software,
         "every_k": every_k,
+        "over_time": over_time,
         "promises": promises,
         "table_2": table_2,
         "shapes": shapes,
@@ -69,12 +70,22 @@ class Bench:
         if quick:
             self.train, self.adult = self.train.sample(900, seed=0), self.adult.sample(900, seed=0)
 
-    def run(self, key: str, frame: Any, k: int, roles: Any, measure: str, **options: Any) -> None:
+    def run(
+        self,
+        key: str,
+        frame: Any,
+        k: int,
+        roles: Any,
+        measure: str,
+        *,
+        seed: int = 0,
+        **options: Any,
+    ) -> None:
         """Keep loss and seconds of one release."""
 
         def make() -> dict[str, Any]:
             try:
-                release, took = timed(frame, k, roles, measure=measure, seed=0, **options)
+                release, took = timed(frame, k, roles, measure=measure, seed=seed, **options)
             except ShoalError as error:
                 return {"error": str(error)}
             return {"loss": release.scores[measure], "seconds": took}
@@ -128,6 +139,17 @@ def every_k(bench: Bench) -> None:
         for effort in EFFORTS if k <= bench.train.height else ():
             key = f"every k | {k} | {effort}"
             bench.auto(key, bench.train, k, eight(bench.train), "ncp", effort)
+        for seed in OTHER_SEEDS if k <= bench.train.height else ():
+            key = f"every k | {k} | seed {seed}"
+            bench.run(key, bench.train, k, eight(bench.train), "ncp", seed=seed)
+
+
+def over_time(bench: Bench) -> None:
+    """30,162 rows of adult.data: the three efforts, and `best` given more and more time."""
+    more = (1,) if bench.quick else (20, 40)
+    for k in CURVE_K:
+        key = f"over time {k}"
+        bench.keep(key, lambda k=k: efforts_over_time(bench.train, eight(bench.train), k, more))
 
 
 def promises(bench: Bench) -> None:

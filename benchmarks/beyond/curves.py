@@ -9,6 +9,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+import shoal
+from benchmarks.common import timed
 from shoal.algorithm.base import Run, create_algorithm, no_progress
 from shoal.measure.base import CostModel, Grouped
 from shoal.scores import create_measure
@@ -20,6 +22,7 @@ from shoal.table.infer import infer_kinds
 from shoal.table.partition import Partition
 from shoal.table.schema import build_schema
 
+CURVE_K = (10, 50, 500)
 STARTS = ("random", "mondrian", "kaca", "sequential", "agglomerative")
 
 
@@ -53,3 +56,22 @@ def trace(frame: Any, roles: dict[str, Any], k: int, starts: Any, sweeps: int) -
             f"  {start:14s} {points[0][1]:.4f} -> {points[-1][1]:.4f} in {took:.1f} s", flush=True
         )
     return {"k": k, "rows": table.n_rows, "curves": curves, "bound": bound_table(table, k, measure)}
+
+
+def efforts_over_time(
+    frame: Any, roles: dict[str, Any], k: int, more: tuple[int, ...]
+) -> dict[str, Any]:
+    """Return (seconds, loss) of each effort, and of `best` refined for some seconds more."""
+    points = []
+    took = 0.0
+    for effort in EFFORTS:
+        release, took = timed(frame, k, roles, seed=0, algorithm_options={"effort": effort})
+        points.append((effort, took, release.scores["ncp"]))
+    for seconds in more:
+        began = time.perf_counter()
+        release = shoal.refine(
+            frame, release.groups, k, effort="best", seconds=seconds, seed=0, **roles
+        )
+        took += time.perf_counter() - began
+        points.append((f"best, {seconds} s more", took, release.scores["ncp"]))
+    return {"points": points}

@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks.beyond.asked import ARX as EVERY_ARX
 from benchmarks.beyond.asked import tables_of
+from benchmarks.beyond.curves import CURVE_K
 from benchmarks.draw.figures import lines
 from benchmarks.draw.tables import table
 from benchmarks.papers.published_numbers import TABLE_2
@@ -42,7 +43,36 @@ def _lines(content: dict[str, Any], folder: Path) -> Iterator[str]:
         yield "\n**Quick run on small samples: these numbers mean nothing.**"
     for part in (_goals, _software, tables_of, _papers, _table_2, _shapes):
         yield from part(runs)
+    yield from _over_time(runs, folder)
     yield from _curves(runs, folder)
+
+
+def _over_time(runs: Runs, folder: Path) -> Iterator[str]:
+    found = {k: runs[f"over time {k}"]["points"] for k in CURVE_K if f"over time {k}" in runs}
+    if not found:
+        return
+    yield "\n## What more time brings: 30,162 rows of adult.data\n"
+    yield "The three efforts, then `shoal refine --effort best --seconds` from what `best` found.\n"
+    names = [name for name, _, _ in next(iter(found.values()))]
+    rows = [
+        [k, *(f"{loss:.4f} ({took:.0f})" for _, took, loss in points), f"{EVERY_ARX[k]:.4f}"]
+        for k, points in found.items()
+    ]
+    yield from table(["k", *names, "ARX"], rows)
+    for k, points in found.items():
+        end = points[-1][1]
+        lines(
+            f"beyond_time_k{k}",
+            folder,
+            {
+                "auto": [(took, loss) for _, took, loss in points],
+                "ARX, about 13 CPU s": [(0, EVERY_ARX[k]), (end, EVERY_ARX[k])],
+            },
+            x_label="time (s)",
+            y_label="loss (NCP)",
+            title=f"The three efforts and more time, k = {k}",
+        )
+        yield f"\n![Loss over time at k = {k}](beyond_time_k{k}.svg)"
 
 
 def _goals(runs: Runs) -> Iterator[str]:

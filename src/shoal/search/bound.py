@@ -22,8 +22,20 @@ c(x) itself is bounded from below, in two ways of which the better counts.
   levels) + rest ≤ cost(L) + rest, so this is never below the first bound; where it would take
   too long for a row, the first one is used.
 
-Equal rows have equal c(x), so each distinct tuple is searched once and counts as many times as it
-occurs. Integers of the search that are rounded (see `shoal.search.scan`) are lowered by the largest
+Equal rows have equal c(x), so each distinct tuple is searched once.
+
+The others of its group pay, too. Charge every row x a price y(x). Prices are fair if in every
+possible group C, Σ y(x) over its rows ≤ |C| · cost(C), and no price exceeds what a suppressed row
+pays; then every release loses at least Σ y(x), as its groups and suppressed rows together lose at
+least what they are charged. y = c is fair. Raising y(x) by the least slack |C| · cost(C) − Σ y
+over the groups C that x could be in keeps prices fair, and that slack is bounded from below: C
+costs some D per row, D ≥ join of x and i and D ≥ c(i) for each row i of it, and holds k − 1 rows
+besides x; so the slack is at least D − y(x) + Σ (D − y(i)) over the k − 1 rows of highest price
+among those with max(join, c(i)) ≤ D, and over any further ones priced above D. The least of that
+over all D is what y(x) is raised by, row after row, the dearest first. Rows far from everybody are
+charged for the k − 1 neighbours that they draw into a group far too dear for these.
+
+Integers of the search that are rounded (see `shoal.search.scan`) are lowered by the largest
 possible error, so that the result stays a bound.
 """
 
@@ -37,10 +49,12 @@ import numpy as np
 
 from shoal.algorithm.blocked import BlockedRows
 from shoal.errors import DataError, OptionError, PromiseError
+from shoal.kernels.bound_raise import PriceScratch, raise_prices
 from shoal.measure.base import CostMeasure, CostModel
 from shoal.measure.forms import CountForm, IndicatorForm, LinearForm, LogForm, TreeForm
 from shoal.scores import create_measure
 from shoal.search.scan import Scanner
+from shoal.search.suppress import everything_cost
 from shoal.table.partition import Partition
 from shoal.threads import Pieces
 
@@ -58,6 +72,9 @@ BLOCK_ROWS = 64
 AROUND = 128
 WORK = 8_000_000_000
 """Comparisons for all tuples together; beyond a tuple's share its nearest rows decide."""
+RAISE_WORK = 2_000_000_000
+"""Comparisons for raising prices; with more, the dearest rows alone are raised."""
+MOST_EXTRA = 64
 MOST_WORK = 1_000_000
 """Comparisons for one tuple at most."""
 SLICE = 256
@@ -155,13 +172,55 @@ def bound_table(
     mult, tuples = distinct.sizes, table.take(distinct.heads)
     scanner = Scanner.build(tuples, model)
     costs, order = _least_costs(tuples, scanner, mult, k, threads, progress)
-    units = float(np.sum(costs * mult[order])) - table.n_rows * _rounding(model, scanner.scale)
+    least = np.empty(len(mult), np.int64)
+    least[order] = costs
+    prices = _raise(scanner, distinct.labels, least, k, progress)
+    units = float(np.sum(prices)) - table.n_rows * _rounding(model, scanner.scale)
     constants = [checked.constant(attribute) for attribute in table.attributes]
     # sums of millions of floats are off in the last digits, and so is the score
     total = units / scanner.scale * (1 - 1e-12) - float(np.sum(model.weights * constants))
     if checked.per_cell:
         total /= table.n_rows * float(np.sum(model.weights))
     return max(total - 1e-12 * abs(total), 0.0)
+
+
+def _raise(
+    tuples: Scanner,
+    labels: NDArray[np.int32],
+    least: NDArray[np.int64],
+    k: int,
+    progress: Callable[[int, int, str], None] | None,
+) -> NDArray[np.int64]:
+    """Return prices of all rows: what each costs at least, and more where its group must pay it.
+
+    Args:
+        tuples: the distinct tuples.
+        labels: the tuple of each row.
+        least: what a group of each tuple costs per row at least.
+        k: smallest group.
+        progress: whom to tell.
+    """
+    scanner, floor = tuples.take(labels), least[labels]
+    n, prices = scanner.n_rows, floor.copy()
+    scratch = PriceScratch(
+        scanner.query(),
+        np.empty(n, scanner.dtype),
+        np.empty(n, np.int64),
+        np.empty(N_BUCKETS, np.int64),
+        np.empty(n, np.int64),
+        np.empty(k - 1, np.int64),
+        np.empty(MOST_EXTRA, np.int64),
+    )
+    # the dearest rows first: their groups have the largest slack; of equals by what they are, so
+    # that the bound depends on the rows and not on their order
+    order = np.lexsort((labels, -floor))[: max(RAISE_WORK // n, 1)]
+    everything = int(everything_cost(scanner)[0])
+    for start in range(0, len(order), SLICE):
+        if progress is not None:
+            progress(start, len(order), "raising the bound")
+        part = order[start : start + SLICE]
+        raise_prices(scanner.records, part, k, everything, floor, prices, scratch)
+    return prices
 
 
 def check_measure(measure: object) -> CostMeasure:
