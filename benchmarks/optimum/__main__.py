@@ -76,7 +76,7 @@ def page(content: dict[str, Any]) -> str:
         (
             f"{content['tables']} random samples of Adult per line, five quasi-identifiers "
             f"({', '.join(COLUMNS)}; ages in steps of five, education in steps of two). Loss is "
-            "`ncp`, all columns say how many times the optimum (the value of the programme) it is, "
+            "`ncp`, all columns say how many times the value of the programme it is, "
             "on average and, in brackets, at worst. `bound` is what `shoal.lower_bound` says: "
             "below 1, and 1 would be perfect. Again: `python -m benchmarks.optimum`."
         ),
@@ -93,14 +93,14 @@ def page(content: dict[str, Any]) -> str:
     heads = [
         "rows",
         "k",
-        "optimum",
+        "programme",
         "whole groups",
         "`auto`, best",
         "`auto`",
         "`auto`, fast",
         "bound",
     ]
-    lines += titled("Loss as a multiple of the optimum", heads, rows)
+    lines += titled("Loss as a multiple of the value that no release is below", heads, rows)
     return "\n".join(lines) + "\n"
 
 
