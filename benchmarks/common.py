@@ -71,6 +71,13 @@ def fourteen(frame: Any) -> dict[str, Any]:
     }
 
 
+def cpu_timed(frame: Any, k: int, roles: dict[str, Any], **options: Any) -> tuple[Any, float]:
+    """Return a release and the CPU seconds of all threads: other programs matter little."""
+    began = time.process_time()
+    release = shoal.anonymize(frame, k, **roles, **options)
+    return release, time.process_time() - began
+
+
 def timed(frame: Any, k: int, roles: dict[str, Any], **options: Any) -> tuple[Any, float]:
     """Return a release and the seconds it took, reading and compiling left out."""
     began = time.perf_counter()

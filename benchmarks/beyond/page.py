@@ -35,9 +35,10 @@ def _lines(content: dict[str, Any], folder: Path) -> Iterator[str]:
         f"Made by `make bench-beyond` at commit {', '.join(content['commits'])} (Python "
         f"{about['python']}, numpy {about['numpy']}, numba {about['numba']}, {about['cores']} "
         f"cores of {about['model']}; load of the machine when the parts began: "
-        f"{', '.join(map(str, content['loads']))}). Seconds are those of the whole call of "
+        f"{', '.join(map(str, content['loads']))}). Seconds are CPU seconds of all "
+        "threads, for the whole call of "
         "`shoal.anonymize`, verification and scores included; compiling is not counted. One run "
-        "per cell, seed 0. All runs are in `benchmarks/beyond/results/`."
+        "per cell, seed 0, unless it says otherwise. All runs are in `benchmarks/beyond/results/`."
     )
     if content["quick"]:
         yield "\n**Quick run on small samples: these numbers mean nothing.**"
@@ -68,7 +69,7 @@ def _over_time(runs: Runs, folder: Path) -> Iterator[str]:
                 "auto": [(took, loss) for _, took, loss in points],
                 "ARX, about 13 CPU s": [(0, EVERY_ARX[k]), (end, EVERY_ARX[k])],
             },
-            x_label="time (s)",
+            x_label="CPU time (s)",
             y_label="loss (NCP)",
             title=f"The three efforts and more time, k = {k}",
         )
