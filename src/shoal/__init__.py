@@ -35,7 +35,17 @@ if TYPE_CHECKING:
     from shoal.life.file import load_release
     from shoal.life.kept import KeptRelease
     from shoal.opened.analysts import read_release
-    from shoal.privacy import AlphaK, BetaLikeness, DeltaDisclosure, LDiversity, TCloseness
+    from shoal.privacy import (
+        AlphaK,
+        BetaLikeness,
+        DeltaDisclosure,
+        DeltaPresence,
+        KEAnonymity,
+        KMap,
+        LDiversity,
+        PopulationRisk,
+        TCloseness,
+    )
     from shoal.profile import Suggestion, suggest_job
     from shoal.publish.verify import Verification
     from shoal.recode import Style
@@ -68,6 +78,7 @@ _HOMES = {
     "Comparison": "study.compare",
     "DataError": "errors",
     "DeltaDisclosure": "privacy",
+    "DeltaPresence": "privacy",
     "Explanation": "study.explain",
     "Finding": "study.audit.findings",
     "HierarchyError": "errors",
@@ -76,10 +87,13 @@ _HOMES = {
     "JobColumn": "settings.job",
     "JobError": "errors",
     "JobResult": "settings.run_job",
+    "KEAnonymity": "privacy",
+    "KMap": "privacy",
     "KeptRelease": "life.kept",
     "LDiversity": "privacy",
     "OptionError": "errors",
     "Output": "settings.files",
+    "PopulationRisk": "privacy",
     "PromiseError": "errors",
     "Release": "release",
     "RoleError": "errors",
@@ -133,6 +147,7 @@ __all__ = [
     "Comparison",
     "DataError",
     "DeltaDisclosure",
+    "DeltaPresence",
     "Explanation",
     "Finding",
     "HierarchyError",
@@ -141,10 +156,13 @@ __all__ = [
     "JobColumn",
     "JobError",
     "JobResult",
+    "KEAnonymity",
+    "KMap",
     "KeptRelease",
     "LDiversity",
     "OptionError",
     "Output",
+    "PopulationRisk",
     "PromiseError",
     "Release",
     "RoleError",

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import narwhals as nw
 
+from shoal.opened.population import promises_about_all, schema_of_population
 from shoal.privacy import parse_privacy
-from shoal.promises import grids_of, promises_of
+from shoal.promises import grids_of, promises_of, read_trees
 from shoal.publish.verify import Verification, verify_table
 from shoal.recode import Style
 from shoal.scores import default_measures, score_table
 from shoal.settings.make_release import labels_of, make_release
+from shoal.settings.population import open_populations
 from shoal.settings.reads import request_style
 from shoal.settings.request import Request
 from shoal.table.encode import encode, to_polars
@@ -296,6 +298,9 @@ def verify(
     sensitive: str | Iterable[str] = (),
     privacy: PrivacyLike = (),
     missing_values: str | Iterable[str] = (),
+    hierarchies: Mapping[str, HierarchyLike] | None = None,
+    kinds: Mapping[str, Kind | str] | None = None,
+    orders: Mapping[str, Sequence[Any]] | None = None,
     grid: Mapping[str, Any] | None = None,
     person: str | None = None,
 ) -> Verification:
@@ -315,6 +320,10 @@ def verify(
         missing_values: texts that stand for a missing sensitive value, beside the usual ones
             (empty, NA, N/A, NaN, null, none, unknown, missing, a question mark, a dash, a
             point or a star).
+        hierarchies: of sensitive columns, where t-closeness is measured along them, and of
+            quasi-identifiers, where a promise says whom of a population they cover.
+        kinds: as in `anonymize`, for promises about a population.
+        orders: as in `anonymize`, for promises about a population.
         grid: per column the lines that its intervals are said to end on, as in `anonymize`.
         person: the column that says whose row it is, if it is published (as pseudonyms): people
             are counted then. Without it rows are, which is the same only if every row is a
@@ -323,12 +332,19 @@ def verify(
     Returns:
         What was measured, never a cell; true if everything holds.
     """
+    models = open_populations(parse_privacy(privacy))
+    private = [sensitive] if isinstance(sensitive, str) else list(sensitive)
+    trees = {name: tree for name, tree in (hierarchies or {}).items() if name in private}
+    schema = schema_of_population(
+        models, quasi_identifiers, hierarchies=hierarchies, kinds=kinds, orders=orders, grid=grid
+    )
     return verify_table(
         frame,
         k=k,
         quasi_identifiers=quasi_identifiers,
-        sensitive=sensitive,
-        promises=promises_of(parse_privacy(privacy)),
+        sensitive=private,
+        promises=promises_of(models, read_trees(trees)),
+        about_all=promises_about_all(models, schema, Style()),
         missing_values=missing_values,
         grids=grids_of(
             {name: parse_grid(step, column=name) for name, step in (grid or {}).items()}, Style()

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.errors import OptionError
 from shoal.privacy import (
     AlphaK,
     BetaLikeness,
     DeltaDisclosure,
+    KEAnonymity,
     LDiversity,
     TCloseness,
     judge,
@@ -27,10 +29,11 @@ if TYPE_CHECKING:
     from shoal.publish.verify import OwnRule
     from shoal.recode import Style
     from shoal.table.grid import Grid
+    from shoal.table.schema import Schema
 
-__all__ = ["grids_of", "promises_of"]
+__all__ = ["grids_of", "promises_of", "read_trees", "trees_of"]
 
-_OURS = (LDiversity, TCloseness, AlphaK, BetaLikeness, DeltaDisclosure)
+_OURS = (LDiversity, TCloseness, AlphaK, BetaLikeness, DeltaDisclosure, KEAnonymity)
 """Models for which verification has predicates of its own."""
 
 
@@ -47,8 +50,45 @@ def grids_of(grids: Mapping[str, Grid | None], style: Style) -> tuple[GridPromis
     )
 
 
-def promises_of(models: Sequence[PrivacyModel]) -> tuple[Promise, ...]:
-    """Return what models promise; the rule of a plug-in's model goes along, no other does."""
+def trees_of(schema: Schema) -> dict[str, Sequence[Sequence[str]]]:
+    """Return the trees of the sensitive columns, as paths from each leaf to the root."""
+    found = {name: schema[name].hierarchy for name in schema.sensitive}
+    return {name: tree.to_paths() for name, tree in found.items() if tree is not None}
+
+
+def read_trees(hierarchies: Mapping[str, object] | None) -> dict[str, Sequence[Sequence[str]]]:
+    """Return hierarchies as they are given to `shoal.verify`, as paths.
+
+    Raises:
+        OptionError: one is a rule, which grows with the original values.
+        HierarchyError: one is no tree.
+    """
+    from shoal.hierarchy import load_hierarchy
+    from shoal.hierarchy.rules import as_rule
+
+    trees: dict[str, Sequence[Sequence[str]]] = {}
+    for name, given in (hierarchies or {}).items():
+        if as_rule(given) is not None:
+            raise OptionError(
+                f"The hierarchy of column {name!r} is a rule, which grows with the original "
+                "values; to verify a release, give the tree itself."
+            )
+        trees[name] = load_hierarchy(given).to_paths()
+    return trees
+
+
+def promises_of(
+    models: Sequence[PrivacyModel],
+    trees: Mapping[str, Sequence[Sequence[str]]] | None = None,
+) -> tuple[Promise, ...]:
+    """Return what models promise; the rule of a plug-in's model goes along, no other does.
+
+    Promises about a release as a whole are those of `shoal.opened.population`.
+
+    Args:
+        models: the promises.
+        trees: of each sensitive column that has a hierarchy its paths (`trees_of`).
+    """
     return tuple(
         Promise(
             table=model.to_dict(),
@@ -56,8 +96,10 @@ def promises_of(models: Sequence[PrivacyModel]) -> tuple[Promise, ...]:
             at_least=model.at_least,
             describe=model.describe,
             own_rule=None if type(model) in _OURS else _rule_of(model),
+            trees=trees or {},
         )
         for model in models
+        if model.looks_at_values
     )
 
 

@@ -62,6 +62,10 @@ _BUILT_IN: dict[Family, dict[str, str]] = {
         "alpha-k": "shoal.privacy.alpha_k:AlphaK",
         "beta-likeness": "shoal.privacy.beta_likeness:BetaLikeness",
         "delta-disclosure": "shoal.privacy.delta_disclosure:DeltaDisclosure",
+        "ke-anonymity": "shoal.privacy.ke_anonymity:KEAnonymity",
+        "k-map": "shoal.privacy.k_map:KMap",
+        "delta-presence": "shoal.privacy.delta_presence:DeltaPresence",
+        "population-risk": "shoal.privacy.population_risk:PopulationRisk",
     },
 }
 _SINGULAR = {"algorithms": "algorithm", "measures": "measure", "privacy": "privacy model"}

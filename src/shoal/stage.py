@@ -20,10 +20,12 @@ from shoal.io.location import is_database
 from shoal.io.sql import stage_sql
 from shoal.io.write import stage_table
 from shoal.io.written import Written, read_written
-from shoal.promises import promises_of
+from shoal.opened.population import promises_about_all
+from shoal.promises import promises_of, trees_of
 from shoal.publish.named import columns_needed
 from shoal.publish.verify import verify_table
 from shoal.publish.whose import stands_as_made
+from shoal.recode import Style
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
@@ -205,7 +207,8 @@ def _verify(
         k=release.k,
         quasi_identifiers=release.schema.quasi_identifiers,
         sensitive=release.schema.sensitive if release.privacy else (),
-        promises=promises_of(release.privacy),
+        promises=promises_of(release.privacy, trees_of(release.schema)),
+        about_all=promises_about_all(release.privacy, release.schema, release.style or Style()),
         grids=release.grids,
         orders={
             name: dtype.categories.to_list()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import math
 from collections import Counter, defaultdict
 
-from tests.helpers.contract_samples import GRADES, KINDS, PATHS
+from tests.helpers.contract_samples import DISEASE_PATHS, GRADES, KINDS, PATHS
 
 KIND_OF = {name: kind for kind, names in KINDS.items() for name in names}
 PARSE = {
@@ -52,10 +53,20 @@ def keeps(model, values, groups):
     return all(_keeps(model, Counter(values[row] for row in rows), whole) for rows in groups)
 
 
-def _keeps(model, group, whole):
+def _keeps(model, group, whole):  # noqa: PLR0911 - one per model
     size, counts = sum(group.values()), sorted(group.values(), reverse=True)
     if model.name == "alpha-k":
         return counts[0] <= model.alpha * size + 1e-9
+    if model.name == "beta-likeness":
+        return _is_like(model, group, whole)
+    if model.name == "delta-disclosure":
+        n = sum(whole.values())
+        return all(
+            group[value] and abs(math.log(group[value] * n / (size * count))) < model.delta
+            for value, count in whole.items()
+        )
+    if model.name == "ke-anonymity":
+        return len(counts) >= model.k and max(group) - min(group) >= model.e
     if model.name == "t-closeness":
         return _distance(model, group, whole) <= model.t + 1e-9
     if model.kind == "frequency":
@@ -68,12 +79,63 @@ def _keeps(model, group, whole):
     return counts[0] < model.c * sum(counts[model.l - 1 :])
 
 
+def _is_like(model, group, whole):
+    size, n = sum(group.values()), sum(whole.values())
+    for value, count in group.items():
+        share = whole[value] / n
+        gain = count / size / share - 1
+        limit = model.beta if model.kind == "basic" else min(model.beta, -math.log(share))
+        if gain > limit + 1e-9:
+            return False
+    return True
+
+
+def _along_the_tree(group, whole):
+    """Sum over all nodes of the branch above times the mass that crosses it; three levels."""
+    size, n = sum(group.values()), sum(whole.values())
+    height = {"*": 3, "ill": 2, "stomach": 1, "other": 1, "well": 1}
+    crossed, branch = Counter(), {}
+    for value, path in DISEASE_PATHS.items():
+        for node, parent in itertools.pairwise(path):
+            crossed[node] += group[value] / size - whole[value] / n
+            branch[node] = (height[parent] - height.get(node, 0)) / 6
+    return sum(abs(crossed[node]) * branch[node] for node in branch)
+
+
 def _distance(model, group, whole):
+    if model.distance == "hierarchical":
+        return _along_the_tree(group, whole)
     size, n = sum(group.values()), sum(whole.values())
     gaps = [group[value] / size - whole[value] / n for value in sorted(whole)]
     if model.distance == "equal":
         return sum(map(abs, gaps)) / 2
     return sum(abs(sum(gaps[: i + 1])) for i in range(len(gaps))) / (len(gaps) - 1)
+
+
+def check_whole(model, published, groups):
+    """Check a promise about all groups together, person by person of the population."""
+    if model.name == "population-risk":
+        assert len(groups) <= model.limit * published.height + 1e-9
+        return
+    names = published.columns
+    everybody = model.population.select(names).rows()
+    presence = [0.0] * len(everybody)
+    for rows in groups:
+        cells = published.row(rows[0])
+        fits = [
+            number
+            for number, person in enumerate(everybody)
+            if all(map(covers, names, cells, person))
+        ]
+        if model.name == "k-map":
+            assert len(fits) >= model.k
+            continue
+        for number in fits:
+            presence[number] += len(rows) / len(fits)
+    if model.name == "delta-presence":
+        # ends of intervals on a grid may cover somebody who is just outside
+        assert max(presence) <= model.delta_max + 0.05
+        assert min(presence) >= model.delta_min
 
 
 def check_release(release, original, k, quasi_identifiers, privacy=()):
@@ -106,5 +168,8 @@ def check_release(release, original, k, quasi_identifiers, privacy=()):
     assert release.verification.n_groups == release.n_groups == len(groups)
     assert release.verification.smallest_group == min(map(len, groups))
     for model in privacy:
+        if not model.looks_at_values:
+            check_whole(model, published.select(quasi_identifiers), groups)
+            continue
         for column in ["disease", "stage"] if model.column is None else [model.column]:
             assert keeps(model, published[column].to_list(), groups), (model, column)

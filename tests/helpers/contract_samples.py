@@ -8,7 +8,17 @@ from functools import cache
 import numpy as np
 import polars as pl
 
-from shoal import AlphaK, LDiversity, TCloseness
+from shoal import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    DeltaPresence,
+    KEAnonymity,
+    KMap,
+    LDiversity,
+    PopulationRisk,
+    TCloseness,
+)
 
 SEED = 987_654_321  # long enough to be recognised wherever it should not be
 GRADES = ["none", "basic", "middle", "high", "top"]
@@ -25,6 +35,13 @@ PATHS = {
     )
     for leaf in leaves
 }
+DISEASES = {"ill": {"stomach": ["ulcer"], "other": ["flu", "gout"]}, "well": ["none"]}
+DISEASE_PATHS = {
+    "ulcer": ("ulcer", "stomach", "ill", "*"),
+    "flu": ("flu", "other", "ill", "*"),
+    "gout": ("gout", "other", "ill", "*"),
+    "none": ("none", "well", "*"),
+}
 KINDS = {
     "numeric": ["age", "income"],
     "ordinal": ["grade"],
@@ -40,17 +57,6 @@ ROLES = {
     "sensitive": ["disease", "stage"],
     "identifiers": ["name"],
     "insensitive": ["token"],
-}
-PRIVACY = {
-    "k alone": [],
-    "frequency": [LDiversity(1.8, column="disease")],
-    "distinct": [LDiversity(3, kind="distinct")],
-    "entropy": [LDiversity(2.2, kind="entropy", column="disease")],
-    "recursive": [LDiversity(2, kind="recursive", c=1.5, column="disease")],
-    "t equal": [TCloseness(0.35, column="disease")],
-    "t ordered": [TCloseness(0.2, distance="ordered", column="stage")],
-    "alpha": [AlphaK(0.6, column="disease")],
-    "two columns": [LDiversity(2, kind="distinct"), TCloseness(0.5)],
 }
 
 
@@ -87,7 +93,32 @@ def arguments(names):
         "quasi_identifiers": list(names),
         **ROLES,
         "drop": [name for name in EVERY_COLUMN if name not in names],
-        "hierarchies": {"country": COUNTRIES} if "country" in names else {},
+        "hierarchies": {
+            "disease": DISEASES,
+            **({"country": COUNTRIES} if "country" in names else {}),
+        },
         "kinds": {"skill": "set"} if "skill" in names else {},
         "orders": {"grade": GRADES} if "grade" in names else {},
     }
+
+
+EVERYBODY = pl.concat([people(missing=True), people(240, missing=True, seed=8)])
+PRIVACY = {
+    "k alone": [],
+    "frequency": [LDiversity(1.8, column="disease")],
+    "distinct": [LDiversity(3, kind="distinct")],
+    "entropy": [LDiversity(2.2, kind="entropy", column="disease")],
+    "recursive": [LDiversity(2, kind="recursive", c=1.5, column="disease")],
+    "t equal": [TCloseness(0.35, column="disease")],
+    "t ordered": [TCloseness(0.2, distance="ordered", column="stage")],
+    "t tree": [TCloseness(0.25, distance="hierarchical", column="disease")],
+    "alpha": [AlphaK(0.6, column="disease")],
+    "beta": [BetaLikeness(1.2, column="disease")],
+    "beta basic": [BetaLikeness(0.8, kind="basic", column="stage")],
+    "delta": [DeltaDisclosure(1.3, column="disease")],
+    "range": [KEAnonymity(2, k=3, column="stage")],
+    "k-map": [KMap(9, population=EVERYBODY)],
+    "presence": [DeltaPresence(0.6, population=EVERYBODY)],
+    "average risk": [PopulationRisk(0.15)],
+    "two columns": [LDiversity(2, kind="distinct"), TCloseness(0.5)],
+}

@@ -10,15 +10,24 @@ from numba import njit
 from tests.helpers.brute import charge, closure_cost, make_run, row_cost, small_tables
 
 from shoal.algorithm.blocked import BlockedRows, similar_blocks
+from shoal.hierarchy import Taxonomy
 from shoal.kernels.blocks import bound_scan
 from shoal.kernels.codes import join_codes, store_query
 from shoal.kernels.private import Rules, group_holds
 from shoal.kernels.scan import absorb, join_one, join_scan, load_query, own_cost
 from shoal.kernels.suppress import EndsScratch, marginal_costs
-from shoal.privacy import AlphaK, LDiversity, TCloseness
+from shoal.privacy import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    KEAnonymity,
+    LDiversity,
+    TCloseness,
+)
 from shoal.privacy.arrays import _numbers
 from shoal.search import scan
 from shoal.search.enforce import GroupState
+from shoal.table.encode import Sensitive
 from shoal.table.partition import Partition
 
 ZERO = np.int64(0)
@@ -276,7 +285,21 @@ MODELS = (
     LDiversity(3, kind="recursive", c=2.5), LDiversity(6, kind="recursive", c=4),
     TCloseness(0.0), TCloseness(0.25), TCloseness(0.5), TCloseness(0.25, distance="ordered"),
     TCloseness(0.1, distance="ordered"), AlphaK(0.5), AlphaK(1 / 3), AlphaK(0.9),
+    BetaLikeness(1), BetaLikeness(0.4, kind="basic"), BetaLikeness(3, kind="basic"),
+    DeltaDisclosure(0.7), DeltaDisclosure(1.4), KEAnonymity(2), KEAnonymity(1.5, k=3),
+    TCloseness(0.2, distance="hierarchical"), TCloseness(0.4, distance="hierarchical"),
 )  # fmt: skip
+TREE = Taxonomy.from_nested({"a": {"b": ["0", "1"], "c": ["2"]}, "d": ["3", "4"]})
+
+
+def on_some_column(model, rng, m):
+    """The model as it judges a column of m values, some of them missing, at random places."""
+    column = Sensitive(
+        "s", np.zeros(0, np.int32), m, False, np.zeros(m, np.int64),
+        numbers=np.where(rng.random(m) < 0.2, np.nan, rng.permutation(m) / 2 - 1),
+        taxonomy=TREE, leaves=np.where(rng.random(m) < 0.2, -1, rng.permutation(5)[:m]),
+    )  # fmt: skip
+    return model.on(column)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.label)
@@ -290,15 +313,18 @@ def test_the_kernel_judges_groups_like_the_privacy_model(model):
         hist = np.array([rng.integers(0, count + 1) for count in whole], np.int64)
         if rng.random() < 0.1:
             hist = whole
-        expected = bool(model.holds(hist[np.newaxis], whole)[0])
+        bound = on_some_column(model, rng, m)
+        expected = bool(bound.holds(hist[np.newaxis], whole)[0])
         kind, value, c = _numbers(model)
+        known = bound.details()
         rules = Rules(
             NO_CODES,
             whole.astype(np.int64),
             np.array([0, m]),
             np.array([kind]),
-            np.array([[value, c, 0.0]]),
+            np.array([[value, c if known is None else 1.0, 0.0]]),
             np.zeros(1, np.int64),
+            np.append(-1.0, [] if known is None else known),
         )
         found = judge(hist, rules)
         assert found == expected, (hist, whole)

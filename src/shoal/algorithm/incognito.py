@@ -173,7 +173,7 @@ class Search:
         self.run = run
         self.k = run.k
         self.allowed = min(run.max_suppressed or 0, table.n_rows - 1)
-        self.promises = [(m, column) for m in run.privacy for column in m.columns(table)]
+        self.promises = [(m.on(each), each) for m in run.privacy for each in m.columns(table)]
         # groups that share people may break together what each of them keeps
         alone = table.person is None or not run.privacy
         self.monotone = self.allowed == 0 and alone and all(m.monotone for m in run.privacy)

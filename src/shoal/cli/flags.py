@@ -64,7 +64,10 @@ class PrivacyFlags:
         ),
     ] = None
     t_distance: Annotated[
-        str | None, opt.in_promises(help="How T is measured: equal or ordered.", metavar="DISTANCE")
+        str | None,
+        opt.in_promises(
+            help="How T is measured: equal, ordered or hierarchical.", metavar="DISTANCE"
+        ),
     ] = None
     alpha: Annotated[
         float | None,
@@ -86,6 +89,78 @@ class PrivacyFlags:
             help="Every sensitive value is about as frequent in a group as in the table; DELTA "
             "bounds the logarithm.",
             metavar="DELTA",
+        ),
+    ] = None
+    ke_range: Annotated[
+        float | None,
+        opt.in_promises(
+            help="In every group, the largest sensitive number is at least E above the smallest.",
+            metavar="E",
+        ),
+    ] = None
+    ke_values: Annotated[
+        int | None,
+        opt.in_promises(
+            help="How many different numbers a group has at least, with --ke-range; 2 unless "
+            "given.",
+            metavar="K",
+        ),
+    ] = None
+    k_map: Annotated[
+        int | None,
+        opt.in_promises(
+            help="Every published row fits at least K people of --population.", metavar="K"
+        ),
+    ] = None
+    presence_max: Annotated[
+        float | None,
+        opt.in_promises(
+            help="The chance that a person of --population is in the table is at most DELTA.",
+            metavar="DELTA",
+        ),
+    ] = None
+    presence_min: Annotated[
+        float | None,
+        opt.in_promises(
+            help="And at least DELTA, with --presence-max; 0 unless given.", metavar="DELTA"
+        ),
+    ] = None
+    population: Annotated[
+        str | None,
+        opt.in_promises(
+            help="The table of everybody who could be in the data, for --k-map and --presence-max.",
+            metavar="FILE",
+        ),
+    ] = None
+    population_counts: Annotated[
+        str | None,
+        opt.in_promises(
+            help="The column of --population that says how many people a row stands for.",
+            metavar="COLUMN",
+        ),
+    ] = None
+    average_risk: Annotated[
+        float | None,
+        opt.in_promises(
+            help="Whoever links every row with a person is right in at most this share.",
+            metavar="SHARE",
+        ),
+    ] = None
+    highest_risk: Annotated[
+        float | None,
+        opt.in_promises(help="Nobody is found with a higher chance than this.", metavar="SHARE"),
+    ] = None
+    population_uniques: Annotated[
+        float | None,
+        opt.in_promises(
+            help="At most this share of the rows is estimated to be unique in the population.",
+            metavar="SHARE",
+        ),
+    ] = None
+    population_size: Annotated[
+        int | None,
+        opt.in_promises(
+            help="How many people the population has, for the three risks.", metavar="N"
         ),
     ] = None
     privacy_column: Annotated[

@@ -76,6 +76,9 @@ def _check_promises(request: Request, table: EncodedTable) -> list[tuple[str, st
         raise PromiseError(message)
     lines = [("promise", f"k-anonymity with k = {request.k}")]
     for model in request.privacy:
+        if not model.looks_at_values:
+            model.check_release(table)
+            lines.append(("promise", model.label))
         for column in model.columns(table):
             model.check_possible(column)
             lines.append(("promise", f"{model.label} in {column.name!r}"))

@@ -136,8 +136,8 @@ def _columns(before: Mapping[str, JobColumn], asked: Said) -> dict[str, JobColum
     for name, role in given.items():
         # Last, as if the job had named it there: tables are read column by column anyway.
         old = columns.pop(name, JobColumn())
-        is_quasi = role is Role.QUASI_IDENTIFIER
-        columns[name] = replace(old, role=role) if is_quasi else JobColumn(role=role)
+        stays = role in (Role.QUASI_IDENTIFIER, old.role)
+        columns[name] = replace(old, role=role) if stays else JobColumn(role=role)
     named = {way: _named(asked, way) for way in _WAYS}
     read: dict[str, Callable[[str, str], Any]] = {
         "hierarchy": lambda _, text: Path(text),
@@ -191,39 +191,57 @@ def _given_models(flags: PrivacyFlags) -> list[dict[str, Any]]:
         (flags.l_c, "--l-c", "--l-diversity"),
         (flags.t_distance, "--t-distance", "--t-closeness"),
         (flags.beta_kind, "--beta-kind", "--beta-likeness"),
+        (flags.ke_values, "--ke-values", "--ke-range"),
+        (flags.presence_min, "--presence-min", "--presence-max"),
     ):
         if value is not None and getattr(flags, needed[2:].replace("-", "_")) is None:
             raise OptionError(f"{option} refines {needed}, which is not given.")
-    models: list[dict[str, Any]] = []
-    if flags.l_diversity is not None:
-        models.append(
-            {"model": "l-diversity", "l": flags.l_diversity, "kind": flags.l_kind, "c": flags.l_c}
-        )
-    if flags.t_closeness is not None:
-        models.append(
-            {"model": "t-closeness", "t": flags.t_closeness, "distance": flags.t_distance}
-        )
-    if flags.alpha is not None:
-        models.append({"model": "alpha-k", "alpha": flags.alpha})
-    if flags.beta_likeness is not None:
-        models.append(
-            {"model": "beta-likeness", "beta": flags.beta_likeness, "kind": flags.beta_kind}
-        )
-    if flags.delta_disclosure is not None:
-        models.append({"model": "delta-disclosure", "delta": flags.delta_disclosure})
+    about_values: list[tuple[str, dict[str, Any]]] = [
+        ("l-diversity", {"l": flags.l_diversity, "kind": flags.l_kind, "c": flags.l_c}),
+        ("t-closeness", {"t": flags.t_closeness, "distance": flags.t_distance}),
+        ("alpha-k", {"alpha": flags.alpha}),
+        ("beta-likeness", {"beta": flags.beta_likeness, "kind": flags.beta_kind}),
+        ("delta-disclosure", {"delta": flags.delta_disclosure}),
+        ("ke-anonymity", {"e": flags.ke_range, "k": flags.ke_values}),
+    ]
+    models = _asked_for(about_values, column=flags.privacy_column)
     if flags.privacy_column is not None and not models:
         message = (
             "--privacy-column names the column of --l-diversity, --t-closeness, --alpha, "
-            "--beta-likeness or --delta-disclosure."
+            "--beta-likeness, --delta-disclosure or --ke-range."
         )
         raise OptionError(f"{message} Give one of them.")
+    people = {"population": flags.population, "counts": flags.population_counts}
+    about_people: list[tuple[str, dict[str, Any]]] = [
+        ("k-map", {"k": flags.k_map}),
+        ("delta-presence", {"delta_max": flags.presence_max, "delta_min": flags.presence_min}),
+    ]
+    about_risk: list[tuple[str, dict[str, Any]]] = [
+        ("population-risk", {"limit": flags.average_risk, "kind": "average"}),
+        ("population-risk", {"limit": flags.highest_risk, "kind": "highest"}),
+        ("population-risk", {"limit": flags.population_uniques, "kind": "uniques"}),
+    ]
+    of_all = _asked_for(about_people, **people)
+    if not of_all and any(value is not None for value in people.values()):
+        raise OptionError(
+            "--population is the table of --k-map and --presence-max; give one of them."
+        )
+    risks = _asked_for(about_risk, population_size=flags.population_size)
+    if not risks and flags.population_size is not None:
+        raise OptionError(
+            "--population-size belongs to --average-risk, --highest-risk and "
+            "--population-uniques; give one of them."
+        )
+    return [*models, *of_all, *risks]
+
+
+def _asked_for(models: list[tuple[str, dict[str, Any]]], **more: Any) -> list[dict[str, Any]]:
+    """Return the tables of the models whose first option is given, with what all of them take."""
     return [
-        {
-            key: value
-            for key, value in (model | {"column": flags.privacy_column}).items()
-            if value is not None
-        }
-        for model in models
+        {"model": name}
+        | {key: value for key, value in (options | more).items() if value is not None}
+        for name, options in models
+        if next(iter(options.values())) is not None
     ]
 
 

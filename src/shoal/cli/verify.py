@@ -59,12 +59,18 @@ def verify(
     from shoal.settings.outputs import name_of
 
     if certificate is not None:
-        if job is not None or asked or promises != PrivacyFlags():
+        only_people = PrivacyFlags(
+            population=promises.population, population_counts=promises.population_counts
+        )
+        if job is not None or set(asked) - {"hierarchies"} or promises != only_people:
             raise OptionError(
                 "The certificate says what was promised; leave out --job, --k, --qi, --sensitive "
                 "and the other promises."
             )
-        found = _with_certificate(published, certificate, public_key, reading)
+        files = opt.parse_pairs("--hierarchy", asked.get("hierarchies"), "ill=ill.csv")
+        found = _with_certificate(
+            published, certificate, public_key, reading, files, promises.population
+        )
         _show_with_certificate(found, name_of(published), as_json=as_json, quiet=quiet)
         return
     if public_key is not None:
@@ -74,17 +80,26 @@ def verify(
     if wanted.k is None:
         raise OptionError("k is not given: say what was promised, with --k 10 or a job file.")
     from shoal.io.written import read_written
+    from shoal.opened.population import promises_about_all, schema_of_population
     from shoal.privacy import parse_privacy
-    from shoal.promises import grids_of, promises_of
+    from shoal.promises import grids_of, promises_of, read_trees
     from shoal.publish.named import columns_needed
     from shoal.publish.verify import verify_table
     from shoal.recode import Style
+    from shoal.settings.population import open_populations
     from shoal.table.grid import parse_grid
 
     quasi, sensitive = columns["quasi_identifiers"], columns["sensitive"]
     person = next(iter(columns["person"]), None)
     source = release_of(wanted, published, reading, alone=True)
-    promised = promises_of(parse_privacy(wanted.privacy))
+    trees = {name: tree for name, tree in columns["hierarchies"].items() if name in sensitive}
+    models = open_populations(parse_privacy(wanted.privacy), wanted.input)
+    schema = schema_of_population(
+        models,
+        quasi,
+        **{each: columns[each] for each in ("hierarchies", "kinds", "orders", "grid")},
+    )
+    style = Style.from_dict(wanted.style)
     written = read_written(
         published,
         format=source.format,
@@ -107,13 +122,14 @@ def verify(
         k=wanted.k,
         quasi_identifiers=quasi,
         sensitive=sensitive,
-        promises=promised,
+        promises=promises_of(models, read_trees(trees)),
+        about_all=promises_about_all(models, schema, style),
         missing_values=missing_texts(source),
         people=person,
         spelled=written.spelled,
         grids=grids_of(
             {name: parse_grid(step, column=name) for name, step in columns["grid"].items()},
-            Style.from_dict(wanted.style),
+            style,
         ),
     )
     name = name_of(published)
@@ -148,7 +164,12 @@ def _refuse_twins(names: list[str]) -> None:
 
 
 def _with_certificate(
-    published: str, certificate: str, public_key: str | None, reading: Said
+    published: str,
+    certificate: str,
+    public_key: str | None,
+    reading: Said,
+    trees: dict[str, str],
+    population: str | None,
 ) -> Certified:
     from shoal.report.certified import verify_certificate
 
@@ -160,6 +181,8 @@ def _with_certificate(
         delimiter=reading.get("delimiter"),
         missing_values=opt.parse_names([reading.get("missing_values", "")]),
         encoding=reading.get("encoding", "utf-8"),
+        hierarchies=trees,
+        population=population,
     )
     _refuse_twins(list(found.columns))
     return found

@@ -24,7 +24,8 @@ from shoal.errors import DataError, OptionError, PromiseError
 from shoal.facts import gather_facts
 from shoal.measure.base import CostMeasure, CostModel, Grouped, pick_target
 from shoal.measure.sse import is_number
-from shoal.promises import grids_of, promises_of
+from shoal.opened.population import promises_about_all
+from shoal.promises import grids_of, promises_of, trees_of
 from shoal.publish.danger import find_dangers
 from shoal.publish.verify import Verification, verify_table
 from shoal.publish.whose import PSEUDONYMS, PublishedTable, draw_pseudonyms, number_people
@@ -105,7 +106,7 @@ class LocalWork:
     def check_possible(self) -> None:
         """Raise a PromiseError if not even one group of all rows keeps the promises."""
         check_people(self.table.n_people, self.run.k, "people")
-        _check_promises(self.table, self.run.privacy)
+        _check_promises(self.table, self.request.privacy)
 
 
 class LocalEngine:
@@ -151,7 +152,7 @@ class LocalEngine:
             model=model,
             scanner=Scanner.build(searched, model),
             rng=rng,
-            privacy=request.privacy,
+            privacy=tuple(model for model in request.privacy if model.looks_at_values),
             threads=request.threads or os.cpu_count() or 1,
             progress=request.progress,
             max_suppressed=allowed if request.max_suppression > 0 else None,
@@ -186,7 +187,7 @@ class LocalEngine:
             if seen.n_groups == groups.n_groups:
                 break
             groups = enforce(table, seen, run.scanner, run.k, run.privacy, run.progress)
-        return groups
+        return groups if parts is not None else _keep_whole(work, groups)
 
     def refine(
         self,
@@ -208,7 +209,8 @@ class LocalEngine:
             steps = work.algorithm.afterwards
         for step in steps:
             groups = polish(work.table, groups, work.run, step)
-        return groups
+        # groups that were given are judged no more after this
+        return groups if parts is not None else _keep_whole(work, groups)
 
     def given(self, work: LocalWork, labels: NDArray[np.integer[Any]]) -> Partition:
         """Return groups that were made elsewhere, in the order of the run."""
@@ -295,7 +297,8 @@ class LocalEngine:
             k=int(work.request.k),
             quasi_identifiers=work.schema.quasi_identifiers,
             sensitive=work.schema.sensitive,
-            promises=promises_of(work.request.privacy),
+            promises=promises_of(work.request.privacy, trees_of(work.schema)),
+            about_all=promises_about_all(work.request.privacy, work.schema, work.request.style),
             grids=grids_of(work.schema.grids, work.request.style),
         )
 
@@ -380,10 +383,26 @@ def _rows_to_publish(table: EncodedTable, request: Request) -> NDArray[np.int64]
 def _check_promises(part: EncodedTable, privacy: tuple[PrivacyModel, ...]) -> None:
     """Raise if not even one group of these rows keeps the promises."""
     for model in privacy:
+        model.check_release(part)
         for column in model.columns(part):
             # a part of a table carries the counts of the whole table
             counts = np.bincount(column.codes, minlength=column.size).astype(np.int64)
             model.check_possible(replace(column, counts=counts))
+
+
+def _keep_whole(work: LocalWork, groups: Partition) -> Partition:
+    """Merge groups until the promises about the release as a whole hold, if there are any."""
+    run, models = work.run, work.request.privacy
+    if all(model.looks_at_values for model in models):
+        return groups
+    kept = enforce(work.table, groups, run.scanner, run.k, models, run.progress)
+    if groups.recoded and kept is not groups:
+        run.warn(
+            f"Algorithm {work.algorithm.name!r} generalises whole columns; to keep "
+            f"{', '.join(m.label for m in models if not m.looks_at_values)} groups were merged, so "
+            "that a column is no longer generalised alike in all rows."
+        )
+    return kept
 
 
 def _of_all_rows(work: LocalWork, groups: Partition) -> Partition:

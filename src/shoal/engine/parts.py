@@ -148,7 +148,13 @@ class _Room:
         labels = np.zeros(part.n_rows, np.int64)
         return [
             judge(
-                model, labels, 1, column.codes, column.size, people=part.person, whole=column.whole
+                model.on(column),
+                labels,
+                1,
+                column.codes,
+                column.size,
+                people=part.person,
+                whole=column.whole,
             ).measured
             for model in self.run.privacy
             for column in model.columns(part)

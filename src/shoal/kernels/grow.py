@@ -18,10 +18,12 @@ from shoal.kernels.private import (
     OTHER,
     RECURSIVE,
     T_ORDERED,
+    T_TREE,
     TOLERANCE,
     distance_of,
     group_holds,
     recursive_gap,
+    tree_distance_of,
 )
 from shoal.kernels.refine import NONE, best_group
 from shoal.kernels.scan import absorb, join_scan, load_query
@@ -77,6 +79,8 @@ def _lack(hist: Any, rules: Any, m: int) -> float:
         gap = recursive_gap(hist, a, b, value, rules.numbers[m, 1])
         if gap >= 0.0:  # values beyond the first few are what counts, so new ones come first
             lack = max(TOLERANCE, gap / size) + max(0.0, value - distinct)
+    elif kind == T_TREE:
+        lack = tree_distance_of(hist, rules, m, a, b, size) - value - TOLERANCE
     else:
         lack = distance_of(hist, rules.whole, a, b, size, kind == T_ORDERED) - value - TOLERANCE
     return max(lack, 0.0)

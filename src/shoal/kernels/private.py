@@ -5,6 +5,13 @@ A model is a row of three arrays: ``kinds[m]`` (below), ``numbers[m] = (paramete
 the definitions. A model that is not known here (``OTHER``, of a plug-in) is a function of C at an
 address, ``int64 rule(int64 *histogram, int64 n_values, int64 *whole)``: compiled by its author, or
 a way back into Python, which is slower and gives the same groups.
+
+Two models know more of a column than its counts; it stands in ``details``, and c says from where:
+
+- ``RANGE``: how many different values a group must have, then the number of each value (NaN for
+  none);
+- ``T_TREE``: the number of nodes, then of each node what its branch adds to the distance, how many
+  values lie below it, and these values.
 """
 
 from __future__ import annotations
@@ -21,26 +28,35 @@ from shoal.kernels.jit import helper
 
 __all__ = [
     "ALPHA",
+    "BETA",
+    "BETA_ENHANCED",
+    "DELTA",
     "DISTINCT",
     "ENTROPY",
     "FREQUENCY",
+    "NO_DETAILS",
     "OTHER",
+    "RANGE",
     "RECURSIVE",
     "TOLERANCE",
     "T_EQUAL",
     "T_ORDERED",
+    "T_TREE",
     "Rules",
     "count_rows",
     "distance_of",
     "group_holds",
     "recursive_gap",
+    "tree_distance_of",
 ]
 
 Array = np.ndarray[Any, Any]
 
 FREQUENCY, DISTINCT, ENTROPY, RECURSIVE, T_EQUAL, T_ORDERED, ALPHA, OTHER = range(8)
+BETA, BETA_ENHANCED, DELTA, RANGE, T_TREE = range(8, 13)
 WORD = 8  # bytes of a count
 TOLERANCE = 1e-9
+NO_DETAILS = np.empty(0, np.float64)
 
 
 class Rules(NamedTuple):
@@ -52,6 +68,7 @@ class Rules(NamedTuple):
     kinds: Array  # int64 [models]
     numbers: Array  # float64 [models, 3]: parameter, c, column
     addresses: Array  # int64 [models]: of the function of an OTHER model
+    details: Array = NO_DETAILS  # float64: what RANGE and T_TREE know of a column, from c on
 
 
 @intrinsic
@@ -130,6 +147,72 @@ def distance_of(hist: Any, whole: Any, a: int, b: int, size: int, ordered: bool)
 
 
 @helper
+def tree_distance_of(hist: Any, rules: Any, m: int, a: int, b: int, size: int) -> float:
+    """Earth mover's distance from the whole along the branches of the tree of model m."""
+    n = np.int64(0)
+    for v in range(a, b):
+        n += rules.whole[v]
+    at = np.int64(rules.numbers[m, 1])
+    nodes = np.int64(rules.details[at])
+    at += 1
+    distance = 0.0
+    for _ in range(nodes):
+        weight = rules.details[at]
+        below = np.int64(rules.details[at + 1])
+        flow = 0.0
+        for i in range(at + 2, at + 2 + below):
+            v = a + np.int64(rules.details[i])
+            flow += hist[v] / size - rules.whole[v] / n
+        distance += weight * abs(flow)
+        at += 2 + below
+    return distance
+
+
+@helper
+def _is_like(hist: Any, whole: Any, a: int, b: int, size: int, beta: float, enhanced: bool) -> bool:
+    """Return whether no value gains more than beta times its share (enhanced: or its -ln)."""
+    n = np.int64(0)
+    for v in range(a, b):
+        n += whole[v]
+    for v in range(a, b):
+        if whole[v] == 0:
+            continue
+        share = whole[v] / n
+        gain = hist[v] / size / share - 1.0
+        if gain > beta + TOLERANCE or (enhanced and gain > TOLERANCE - math.log(share)):
+            return False
+    return True
+
+
+@helper
+def _discloses_little(hist: Any, whole: Any, a: int, b: int, size: int, delta: float) -> bool:
+    """Return whether the logarithm of the change of every value's share is below delta."""
+    n = np.int64(0)
+    for v in range(a, b):
+        n += whole[v]
+    for v in range(a, b):
+        if whole[v] == 0:
+            continue
+        if hist[v] == 0 or abs(math.log(hist[v] / size / (whole[v] / n))) >= delta - TOLERANCE:
+            return False
+    return True
+
+
+@helper
+def _is_wide(hist: Any, rules: Any, m: int, a: int, b: int) -> bool:
+    """Return whether enough different numbers lie far enough apart."""
+    at = np.int64(rules.numbers[m, 1])
+    low, high, different = math.inf, -math.inf, 0
+    for v in range(a, b):
+        number = rules.details[at + 1 + v - a]
+        if hist[v] > 0 and not math.isnan(number):
+            low, high = min(low, number), max(high, number)
+            different += 1
+    enough = different >= rules.details[at]
+    return enough and high - low >= rules.numbers[m, 0] * (1.0 - TOLERANCE)
+
+
+@helper
 def group_holds(hist: Any, rules: Any) -> bool:
     """Return whether a group with these histograms satisfies every model."""
     for m in range(rules.kinds.shape[0]):
@@ -164,6 +247,15 @@ def group_holds(hist: Any, rules: Any) -> bool:
             holds = recursive_gap(hist, a, b, value, rules.numbers[m, 1]) < 0.0
         elif kind == OTHER:
             holds = _other_holds(rules.addresses[m], hist, rules.whole, a, b)
+        elif kind in (BETA, BETA_ENHANCED):
+            holds = _is_like(hist, rules.whole, a, b, size, value, kind == BETA_ENHANCED)
+        elif kind == DELTA:
+            holds = _discloses_little(hist, rules.whole, a, b, size, value)
+        elif kind == RANGE:
+            holds = _is_wide(hist, rules, np.int64(m), a, b)
+        elif kind == T_TREE:
+            distance = tree_distance_of(hist, rules, np.int64(m), a, b, size)
+            holds = distance <= value + TOLERANCE
         else:
             distance = distance_of(hist, rules.whole, a, b, size, kind == T_ORDERED)
             holds = distance <= value + TOLERANCE

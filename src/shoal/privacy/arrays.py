@@ -11,6 +11,9 @@ import numpy as np
 from shoal.kernels import private
 from shoal.kernels.people import Crowd
 from shoal.privacy.alpha_k import AlphaK
+from shoal.privacy.beta_likeness import BetaLikeness
+from shoal.privacy.delta_disclosure import DeltaDisclosure
+from shoal.privacy.ke_anonymity import KEAnonymity
 from shoal.privacy.l_diversity import LDiversity
 from shoal.privacy.t_closeness import TCloseness
 
@@ -31,6 +34,11 @@ _L_KINDS = {
     "distinct": private.DISTINCT,
     "entropy": private.ENTROPY,
     "recursive": private.RECURSIVE,
+}
+_T_KINDS = {
+    "equal": private.T_EQUAL,
+    "ordered": private.T_ORDERED,
+    "hierarchical": private.T_TREE,
 }
 
 
@@ -57,20 +65,25 @@ class PrivateArrays:
         (`PrivacyModel.rule_address`), or else through its Python code.
         """
         kinds, numbers, addresses, held = [], [], [], []
+        details: list[NDArray[np.float64]] = [private.NO_DETAILS]
         looked_at = [column for model in models for column in model.columns(table)]
         # A column that is read in two ways, as written and cleaned, is two here.
         sensitive = list({id(column): column for column in looked_at}.values())
         used = {id(column): i for i, column in enumerate(sensitive)}
         for model in models:
             kind, value, c = _numbers(model)
-            address = 0
-            if kind == private.OTHER:
-                address = model.rule_address() or 0
-                if not address:
-                    function = _in_python(model)
-                    held.append(function)
-                    address = ctypes.cast(function, ctypes.c_void_p).value or 0
             for column in model.columns(table):
+                bound, address = model.on(column), 0
+                if kind == private.OTHER:
+                    address = bound.rule_address() or 0
+                    if not address:
+                        function = _in_python(bound)
+                        held.append(function)
+                        address = ctypes.cast(function, ctypes.c_void_p).value or 0
+                known = bound.details()
+                if known is not None:
+                    c = float(sum(map(len, details)))
+                    details.append(known)
                 kinds.append(kind)
                 numbers.append((value, c, used[id(column)]))
                 addresses.append(address)
@@ -87,6 +100,7 @@ class PrivateArrays:
                 np.array(kinds, np.int64),
                 np.array(numbers, np.float64).reshape(-1, 3),
                 np.array(addresses, np.int64),
+                np.concatenate(details),
             ),
             tuple(held),
             _subjects(table, sensitive),
@@ -133,14 +147,20 @@ def _subjects(table: EncodedTable, sensitive: Sequence[Sensitive]) -> NDArray[np
     return subject
 
 
-def _numbers(model: PrivacyModel) -> tuple[int, float, float]:
+def _numbers(model: PrivacyModel) -> tuple[int, float, float]:  # noqa: PLR0911 - one per model
     if isinstance(model, LDiversity):
         return _L_KINDS[model.kind], float(model.l), float(model.c or 0.0)
     if isinstance(model, TCloseness):
-        kind = private.T_EQUAL if model.distance == "equal" else private.T_ORDERED
-        return kind, float(model.t), 0.0
+        return _T_KINDS[model.distance], float(model.t), 0.0
     if isinstance(model, AlphaK):
         return private.ALPHA, float(model.alpha), 0.0
+    if isinstance(model, BetaLikeness):
+        kind = private.BETA_ENHANCED if model.kind == "enhanced" else private.BETA
+        return kind, float(model.beta), 0.0
+    if isinstance(model, DeltaDisclosure):
+        return private.DELTA, float(model.delta), 0.0
+    if isinstance(model, KEAnonymity):
+        return private.RANGE, float(model.e), 0.0
     return private.OTHER, float(model.promised), 0.0
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.table.encode import EncodedTable, Sensitive
+    from shoal.table.partition import Partition
 
 __all__ = ["TOLERANCE", "PrivacyModel", "parse_privacy"]
 
@@ -44,6 +45,8 @@ class PrivacyModel(ABC):
         at_least: whether the promised number is a lower bound (otherwise an upper bound).
         order_free: whether the verdict depends on the counts of a group alone, neither on
             which value each belongs to nor on the whole table.
+        looks_at_values: whether the promise is about sensitive values; others are about a release
+            as a whole (`shoal.privacy.whole`).
     """
 
     name: ClassVar[str]
@@ -52,6 +55,7 @@ class PrivacyModel(ABC):
     monotone: ClassVar[bool] = True
     at_least: ClassVar[bool] = False
     order_free: ClassVar[bool] = False
+    looks_at_values: ClassVar[bool] = True
 
     column: str | None
 
@@ -127,11 +131,11 @@ class PrivacyModel(ABC):
         if sensitive.people is not None:
             self._check_people(sensitive)
             return
-        whole = sensitive.counts
-        if self.monotone and not self.holds(whole[np.newaxis], whole)[0]:
+        whole, model = sensitive.counts, self.on(sensitive)
+        if self.monotone and not model.holds(whole[np.newaxis], whole)[0]:
             raise PromiseError(
                 f"No release of all rows can keep the promise of {self.label} in column "
-                f"{sensitive.name!r}: {self.possible(whole)}."
+                f"{sensitive.name!r}: {model.possible(whole)}."
             )
 
     def _check_people(self, sensitive: Sensitive) -> None:
@@ -144,7 +148,7 @@ class PrivacyModel(ABC):
 
         codes, people = sensitive.codes, sensitive.people
         together = np.zeros(len(codes), np.int64)
-        verdict = judge(self, together, 1, codes, sensitive.size, people=people)
+        verdict = judge(self.on(sensitive), together, 1, codes, sensitive.size, people=people)
         if self.monotone and not verdict.holds[0]:
             bound = round_down if self.at_least else round_up
             raise PromiseError(
@@ -192,6 +196,24 @@ class PrivacyModel(ABC):
             for reading in (self.readings if table.person is None else readings)
         ]
         return tuple({id(each): each for each in read}.values())
+
+    def broken(self, table: EncodedTable, partition: Partition) -> NDArray[np.bool_]:
+        """Return which groups a promise about a release as a whole wants to be merged."""
+        del table
+        return np.zeros(partition.n_groups, np.bool_)
+
+    def check_release(self, table: EncodedTable) -> None:
+        """Raise if one group of all rows does not keep a promise about a release as a whole."""
+        del table
+
+    def on(self, sensitive: Sensitive) -> PrivacyModel:
+        """Return the model as it judges this column: itself, unless it looks beyond the counts."""
+        del sensitive
+        return self
+
+    def details(self) -> NDArray[np.float64] | None:
+        """Return what a built-in model that looks beyond the counts hands to kernels."""
+        return None
 
     def rule_address(self) -> int | None:
         """Return the address of a compiled predicate, for a search at full speed.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -13,10 +14,67 @@ from shoal.privacy.base import PrivacyModel, as_number, check_choice, check_colu
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shoal.hierarchy import Taxonomy
     from shoal.privacy.base import Reading
     from shoal.table.encode import Sensitive
 
 __all__ = ["TCloseness"]
+
+
+@dataclass(frozen=True, eq=False)
+class Branches:
+    """A tree over the values of a column as the branches that mass is moved along.
+
+    Attributes:
+        order: the values, those below one node side by side.
+        first: of each branch, where the values below it begin in this order.
+        last: of each branch, where they end.
+        weight: of each branch, what moving all mass along it costs.
+    """
+
+    order: NDArray[np.int64]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    weight: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, taxonomy: Taxonomy, leaves: NDArray[np.int64]) -> Branches:
+        """Return the branches above the values at these leaves, -1 for a missing one."""
+        order = np.argsort(leaves, kind="stable")
+        placed = leaves[order]
+        inner = np.arange(taxonomy.n_nodes - 1)  # all but the root
+        top = max(taxonomy.tree_height, 1)
+        parent = taxonomy.parent[inner]
+        weight = (taxonomy.height[parent] - taxonomy.height[inner]) / (2.0 * top)
+        first = np.searchsorted(placed, taxonomy.first_leaf[inner])
+        last = np.searchsorted(placed, taxonomy.last_leaf[inner], side="right")
+        used = (first < last) & (weight > 0)
+        none = int(np.count_nonzero(leaves < 0))  # directly below the root, first in the order
+        return cls(
+            order,
+            np.append(first[used], np.arange(none)),
+            np.append(last[used], np.arange(none) + 1),
+            np.append(weight[used], np.full(none, 0.5)),
+        )
+
+    def distance(
+        self, histograms: NDArray[np.int64], whole: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the distance of each group from the whole."""
+        gaps = histograms / n_rows(histograms)[:, np.newaxis] - whole / whole.sum()
+        upto = np.zeros((gaps.shape[0], gaps.shape[1] + 1))
+        np.cumsum(gaps[:, self.order], axis=1, out=upto[:, 1:])
+        flow = np.abs(upto[:, self.last] - upto[:, self.first])
+        moved: NDArray[np.float64] = flow @ self.weight
+        return moved
+
+    def flat(self) -> NDArray[np.float64]:
+        """Return the number of branches, then weight, number of values and values of each."""
+        parts: list[NDArray[np.float64]] = [np.array([float(len(self.weight))])]
+        for first, last, weight in zip(self.first, self.last, self.weight, strict=True):
+            parts.append(np.array([weight, float(last - first)]))
+            parts.append(self.order[first:last].astype(np.float64))
+        return np.concatenate(parts)
 
 
 @dataclass(frozen=True)
@@ -28,34 +86,42 @@ class TCloseness(PrivacyModel):
     value j of m costs
 
     - ``equal``: 1, so the distance is ½ Σ |p_i − q_i|;
-    - ``ordered``: |i − j| / (m − 1), so it is 1/(m−1) · Σ_i |Σ_{j ≤ i} (p_j − q_j)|.
+    - ``ordered``: |i − j| / (m − 1), so it is 1/(m−1) · Σ_i |Σ_{j ≤ i} (p_j − q_j)|;
+    - ``hierarchical``: the height of their lowest common ancestor in the column's hierarchy, as a
+      share of the height of the tree. The way from a leaf to any ancestor is then equally long
+      for all leaves below it, and the distance is a sum over the branches: with h the height of a
+      node, Σ_N (h(parent of N) − h(N)) / (2 h(root)) · |Σ_{i below N} (p_i − q_i)|. What is
+      similar costs little to exchange: two stomach diseases less than a stomach and a lung disease.
 
     Only values that occur in the published table count towards m; a missing value is one of
-    them, ranked last. Compared with a tolerance of 1e-9. Monotone under union of groups, since
-    both distances are convex and the whole stays the same. One group of all rows has distance
-    0, so every t is possible.
+    them, ranked last. In a hierarchy a missing value lies directly below the root. Compared with a
+    tolerance of 1e-9. Monotone under union of groups, since all distances are convex and the whole
+    stays the same. One group of all rows has distance 0, so every t is possible.
 
     Attributes:
         t: largest distance; at least 0 and below 1.
-        distance: which of the two; ``ordered`` needs numbers, dates or ordered categories.
+        distance: which of the three; ``ordered`` needs numbers, dates or ordered categories,
+            ``hierarchical`` a hierarchy of the sensitive column.
         column: the sensitive column; all of them if not given.
 
     References:
         Li, Li and Venkatasubramanian, *t-Closeness: Privacy Beyond k-Anonymity and
-        l-Diversity*, §4.
+        l-Diversity*, §4; hierarchical distance: §4.2.
     """
 
     name: ClassVar[str] = "t-closeness"
     title: ClassVar[str] = "sensitive values in every group distributed as in the whole table"
     citation: ClassVar[str] = "Li, Li & Venkatasubramanian 2007"
 
+    _tree: ClassVar[Branches | None] = None
+
     t: float
     _: KW_ONLY
-    distance: Literal["equal", "ordered"] = "equal"
+    distance: Literal["equal", "ordered", "hierarchical"] = "equal"
     column: str | None = None
 
     def __post_init__(self) -> None:
-        check_choice("distance", self.distance, ("equal", "ordered"))
+        check_choice("distance", self.distance, ("equal", "ordered", "hierarchical"))
         number = as_number(self.t)
         if number is None or not 0 <= number < 1:
             raise OptionError(
@@ -69,9 +135,11 @@ class TCloseness(PrivacyModel):
         """As written for ``equal``: |Σ (p − q)| over merged values is at most Σ |p − q|.
 
         For ``ordered`` merging takes away steps, and the distance is divided by their number:
-        it may rise or fall, so both readings count.
+        it may rise or fall, so both readings count. For ``hierarchical`` values that are one have
+        a way of 0 between them and to others the shorter of their ways, so that no distance rises:
+        as written.
         """
-        return ("written",) if self.distance == "equal" else ("written", "cleaned")
+        return ("written", "cleaned") if self.distance == "ordered" else ("written",)
 
     @property
     def promised(self) -> float:
@@ -87,7 +155,11 @@ class TCloseness(PrivacyModel):
         """Return the promise as a sentence in plain words."""
         column = column or self.column
         of = "" if column is None else f" of {column!r}"
-        by = "" if self.distance == "equal" else " in the order of the values"
+        by = {
+            "equal": "",
+            "ordered": " in the order of the values",
+            "hierarchical": " along the branches of their hierarchy",
+        }[self.distance]
         return (
             f"In every group, the sensitive values{of} are distributed as in the whole table, "
             f"up to a share of {self.t:g} that would have to be moved{by}."
@@ -97,6 +169,8 @@ class TCloseness(PrivacyModel):
         self, histograms: NDArray[np.int64], whole: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the distance of each group from the whole."""
+        if self._tree is not None:
+            return self._tree.distance(histograms, whole)
         present = whole > 0
         q = whole[present] / whole.sum()
         difference = histograms[:, present] / n_rows(histograms)[:, np.newaxis] - q
@@ -108,8 +182,29 @@ class TCloseness(PrivacyModel):
         moved: NDArray[np.float64] = np.abs(difference).sum(axis=1)
         return moved / steps
 
+    def on(self, sensitive: Sensitive) -> TCloseness:
+        """Return the model with the tree of this column, where the distance goes along one."""
+        if self.distance != "hierarchical":
+            return self
+        assert sensitive.taxonomy is not None
+        assert sensitive.leaves is not None
+        bound = copy(self)
+        tree = Branches.of(sensitive.taxonomy, sensitive.leaves)
+        object.__setattr__(bound, "_tree", tree)
+        return bound
+
+    def details(self) -> NDArray[np.float64] | None:
+        """Return the tree as kernels read it."""
+        return None if self._tree is None else self._tree.flat()
+
     def check_column(self, sensitive: Sensitive) -> None:
-        """Raise an OptionError if the distance needs an order that the column does not have."""
+        """Raise an OptionError if the distance needs what the column does not have."""
+        if self.distance == "hierarchical" and sensitive.taxonomy is None:
+            raise OptionError(
+                "t-closeness with distance='hierarchical' needs a hierarchy of column "
+                f"{sensitive.name!r}; give one with hierarchies={{{sensitive.name!r}: ...}} "
+                f"(--hierarchy {sensitive.name}=FILE), or name another column with column=..."
+            )
         if self.distance == "ordered" and not sensitive.ordered:
             raise OptionError(
                 "t-closeness with distance='ordered' needs numbers, dates or ordered categories, "

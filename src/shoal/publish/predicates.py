@@ -20,7 +20,16 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SLACK", "Histograms", "Outcome", "count_people", "count_values", "predicate_of"]
+__all__ = [
+    "SLACK",
+    "Histograms",
+    "Outcome",
+    "Predicate",
+    "close",
+    "count_people",
+    "count_values",
+    "predicate_of",
+]
 
 SLACK = 1e-9
 """What a comparison with a promised number that is not whole allows."""
@@ -106,10 +115,10 @@ def predicate_of(promise: Mapping[str, Any]) -> Predicate | None:  # noqa: PLR09
     name = promise.get("model")
     if name == "alpha-k":
         return lambda counted: limited_share(counted, promise["alpha"])
-    if name == "t-closeness":
+    if name == "t-closeness" and promise.get("distance") != "hierarchical":
         by_order = promise.get("distance", "equal") == "ordered"
         rule = ordered_distance if by_order else equal_distance
-        return lambda counted: _close(rule(counted), promise["t"])
+        return lambda counted: close(rule(counted), promise["t"])
     if name == "beta-likeness":
         enhanced = promise.get("kind", "enhanced") == "enhanced"
         return lambda counted: likeness(counted, promise["beta"], enhanced=enhanced)
@@ -246,7 +255,8 @@ def disclosure(counted: Histograms, delta: float) -> Outcome:
     return Outcome(furthest < delta - SLACK, float(furthest.max()))
 
 
-def _close(distance: NDArray[np.float64], t: float) -> Outcome:
+def close(distance: NDArray[np.float64], t: float) -> Outcome:
+    """A group is no further than t from the whole table."""
     return Outcome(distance <= t + SLACK, float(distance.max()))
 
 

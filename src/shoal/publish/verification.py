@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Check", "OwnRule", "Promise", "Verification", "count_of"]
+__all__ = ["Check", "OwnRule", "Promise", "Verification", "WholePromise", "count_of"]
 
 OwnRule = Callable[..., tuple["NDArray[np.bool_]", float]]
 """A plug-in's rule: of group, value and person of each row, numbers of groups and values, and the
@@ -27,6 +27,8 @@ class Promise:
         at_least: whether the number is a lower bound (otherwise an upper bound).
         describe: gives the promise for a column in words.
         own_rule: judges where verification has no predicate for the model.
+        trees: per column the tree that a distance goes along: of each leaf the labels on its way
+            up to the root.
     """
 
     table: Mapping[str, Any]
@@ -34,6 +36,25 @@ class Promise:
     at_least: bool
     describe: Callable[[str], str]
     own_rule: OwnRule | None = None
+    trees: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class WholePromise:
+    """A promise about a release as a whole, as data and a rule.
+
+    Attributes:
+        name: the promise, as ``"k-map"``.
+        promised: the promised number.
+        sentence: the promise in words.
+        judge: of the published table, the group of each row and the people of each group it tells
+            the number reached, whether that is enough, and which rows break the promise.
+    """
+
+    name: str
+    promised: float
+    sentence: str
+    judge: Callable[..., tuple[float, bool, NDArray[np.bool_]]]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, RoleError, did_you_mean
 from shoal.publish.named import check_names, columns_needed, listed
-from shoal.publish.verification import Check, OwnRule, Promise, Verification, count_of
+from shoal.publish.verification import (
+    Check,
+    OwnRule,
+    Promise,
+    Verification,
+    WholePromise,
+    count_of,
+)
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
@@ -23,14 +30,22 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.publish.cells import SensitiveCells
+    from shoal.publish.cells import Reading, SensitiveCells
     from shoal.publish.lines import GridPromise
-    from shoal.publish.predicates import Outcome
+    from shoal.publish.predicates import Outcome, Predicate
 
-__all__ = ["Check", "OwnRule", "Promise", "Verification", "columns_needed", "verify_table"]
+__all__ = [
+    "Check",
+    "OwnRule",
+    "Promise",
+    "Verification",
+    "WholePromise",
+    "columns_needed",
+    "verify_table",
+]
 
 
-def verify_table(
+def verify_table(  # noqa: C901, PLR0913, PLR0915 - one named argument and one step per promise
     frame: Any,
     *,
     k: int,
@@ -42,6 +57,7 @@ def verify_table(
     spelled: bool = False,
     grids: Sequence[GridPromise] = (),
     people: NDArray[np.integer[Any]] | str | None = None,
+    about_all: Sequence[WholePromise] = (),
 ) -> Verification:
     """Check a published table against its promises.
 
@@ -65,6 +81,7 @@ def verify_table(
         grids: columns whose intervals are said to end on lines.
         people: number of each row's person, or the column that says whose row it is. Groups are
             then counted in people, and so are sensitive values: each once for a person.
+        about_all: promises about all groups together.
 
     Raises:
         OptionError: k is no whole number of at least 2, or a promise cannot be checked.
@@ -91,7 +108,7 @@ def verify_table(
     packed = pack_rows([table.get_column(name) for name in keys])
     looked_at = [_columns_of(promise, sensitive_names) for promise in promises]
     notes: list[str] = []
-    if not promises and whose is None:
+    if not promises and whose is None and not about_all:
         sizes = _sizes(packed)
         violated = sizes < size
     else:
@@ -122,9 +139,16 @@ def verify_table(
         notes += _notes_on_keys([table.get_column(name) for name in keys])
     for promise, about in zip(promises, looked_at, strict=True):
         for name in about:
-            check, holds = _check_promise(promise, columns[name], groups, len(sizes), whose)
+            outcomes = _outcomes(
+                promise, columns[name], table.get_column(name), markers, groups, len(sizes), whose
+            )
+            check, holds = _check_promise(promise, name, outcomes, people=whose is not None)
             checks.append(check)
             violated |= ~holds
+    for whole in about_all:
+        check, rows = _check_whole(whole, table, groups, sizes if whose is None else in_group)
+        checks.append(check)
+        violated |= np.bincount(groups, weights=rows, minlength=len(sizes)) > 0
     for grid in grids:
         off = cells_off_grid(grid, table.select(columns_needed(table.columns, [grid.name])))
         checks.append(Check(f"grid of {grid.name!r}", 1.0, *grid.verdict(off), is_share=True))
@@ -132,7 +156,7 @@ def verify_table(
             groups, again = number_groups(packed)
             bad = np.bincount(groups, weights=off, minlength=len(again)) > 0
             # Without promises the sizes stand in no order, so what is too small is told anew.
-            ordered = promises or whose is not None
+            ordered = promises or whose is not None or about_all
             violated = bad | (violated if ordered else again < size)
             sizes = again
     return Verification(
@@ -212,26 +236,21 @@ def _check_group_size(k: int, smallest: int) -> Check:
 
 
 def _check_promise(
-    promise: Promise,
-    column: SensitiveCells,
-    groups: NDArray[np.int64],
-    n_groups: int,
-    people: NDArray[np.int64] | None,
+    promise: Promise, column: str, outcomes: list[Outcome], *, people: bool
 ) -> tuple[Check, NDArray[np.bool_]]:
     """Judge a promise about one column, under both readings; the worse one counts."""
     import numpy as np
 
-    outcomes = _outcomes(promise, column, groups, n_groups, people)
     holds = np.logical_and.reduce([outcome.holds for outcome in outcomes])
     worst = (min if promise.at_least else max)(outcome.worst for outcome in outcomes)
     kept = bool(holds.all())
-    words = promise.describe(column.name)
+    words = promise.describe(column)
     found = f"promised {promise.promised:.4g}, measured {worst:.4g}"
-    if people is not None:  # as above
+    if people:  # as above
         found = "each value counted once for a person" + ("" if kept else f"; {found}")
     own = "" if promise.own_rule is None else "; judged by the model's own rule"
     check = Check(
-        name=f"{promise.table.get('model')} of {column.name!r}",
+        name=f"{promise.table.get('model')} of {column!r}",
         promised=promise.promised,
         measured=worst,
         holds=kept,
@@ -244,9 +263,30 @@ def _check_promise(
     return check, holds
 
 
+def _check_whole(
+    promise: WholePromise,
+    table: pl.DataFrame,
+    groups: NDArray[np.int64],
+    in_group: NDArray[np.int64],
+) -> tuple[Check, NDArray[np.bool_]]:
+    """Judge a promise about all groups together."""
+    reached, kept, rows = promise.judge(table, groups, in_group)
+    words = promise.sentence
+    return Check(
+        name=promise.name,
+        promised=promise.promised,
+        measured=reached,
+        holds=bool(kept),
+        sentence=f"{'Holds' if kept else 'Broken'}: {words[0].lower()}{words[1:].rstrip('.')}; "
+        f"promised {promise.promised:.4g}, measured {reached:.4g}.",
+    ), rows
+
+
 def _outcomes(
     promise: Promise,
     column: SensitiveCells,
+    cells: pl.Series,
+    missing: frozenset[str],
     groups: NDArray[np.int64],
     n_groups: int,
     people: NDArray[np.int64] | None,
@@ -268,6 +308,17 @@ def _outcomes(
             )
             for reading in column.readings
         ]
+    if promise.table.get("model") == "ke-anonymity" or (
+        promise.table.get("distance") == "hierarchical"
+    ):
+        # in a tree values that are one are no further apart than before: as written is stricter
+        by_tree = promise.table.get("distance") == "hierarchical" and people is None
+        return [
+            _by_value(promise, cells, reading, missing)(
+                count_values(groups, reading.codes, reading.size, people)
+            )
+            for reading in ((column.written,) if by_tree else column.readings)
+        ]
     rule = predicate_of(promise.table)
     if rule is None:
         raise OptionError(
@@ -283,6 +334,28 @@ def _outcomes(
         rule(count_values(groups, reading.codes, reading.size, people))
         for reading in column.readings
     ]
+
+
+def _by_value(
+    promise: Promise, cells: pl.Series, reading: Reading, missing: frozenset[str]
+) -> Predicate:
+    """Return the rule of a promise that looks at what the values are."""
+    from shoal.publish.predicates import close
+    from shoal.publish.values import numbers_of, tree_distance, ways_up, wide
+
+    asked = promise.table
+    if asked.get("model") == "ke-anonymity":
+        numbers = numbers_of(cells, reading, missing)
+        return lambda counted: wide(counted, numbers, asked.get("k", 2), asked["e"])
+    paths = promise.trees.get(cells.name)
+    if paths is None:
+        raise OptionError(
+            "t-closeness with distance='hierarchical' needs the hierarchy of column "
+            f"{cells.name!r} that was used; give it with hierarchies={{{cells.name!r}: ...}} "
+            f"(--hierarchy {cells.name}=FILE)."
+        )
+    ways = ways_up(cells, reading, paths, missing)
+    return lambda counted: close(tree_distance(counted, ways), asked["t"])
 
 
 def _columns_of(promise: Promise, sensitive: list[str]) -> list[str]:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
-from shoal.promises import promises_of
+from shoal.opened.population import promises_about_all, schema_of_population
+from shoal.promises import promises_of, read_trees
 from shoal.publish.lines import GridPromise
 from shoal.publish.verify import Verification, columns_needed, verify_table
+from shoal.recode import Style
+from shoal.settings.population import open_populations
 
 if TYPE_CHECKING:
     from shoal.io.written import Written
     from shoal.report.signature import CertificateFile, Terms
+    from shoal.settings.given import HierarchyLike
 
 __all__ = ["Certified", "verify_certificate"]
 
@@ -59,6 +63,8 @@ def verify_certificate(
     delimiter: str | None = None,
     missing_values: Iterable[str] = (),
     encoding: str = "utf-8",
+    hierarchies: Mapping[str, HierarchyLike] | None = None,
+    population: Any = None,
 ) -> Certified:
     """Check a published table against its certificate, and the certificate against its signature.
 
@@ -73,6 +79,9 @@ def verify_certificate(
         delimiter: of a CSV; recognised unless given.
         missing_values: texts that stand for a missing sensitive value, beside the usual ones.
         encoding: of a text file; releases are written in UTF-8.
+        hierarchies: of sensitive columns, where t-closeness is measured along them: a certificate
+            holds no values. Also of quasi-identifiers, where promises are about a population.
+        population: the table of everybody, or its file, for k-map and delta-presence.
 
     Raises:
         DataError: a file cannot be read, or is not what it should be.
@@ -87,7 +96,7 @@ def verify_certificate(
     if os.fspath(published) == "-":
         raise OptionError("A stream has no hash of its own; give the release as a file.")
     written = _read(published, terms, format, delimiter, encoding)
-    promises = _verify(written, terms, missing_values)
+    promises = _verify(written, terms, missing_values, hierarchies or {}, population)
     same_file = terms.sha256 is not None and _hash_of(published) == terms.sha256
     key = stated.signed_by()
     by_trusted = None if trusted is None else key == trusted
@@ -136,18 +145,32 @@ def _read(
     )
 
 
-def _verify(written: Written, terms: Terms, missing_values: Iterable[str]) -> Verification:
+def _verify(
+    written: Written,
+    terms: Terms,
+    missing_values: Iterable[str],
+    hierarchies: Mapping[str, HierarchyLike],
+    population: Any,
+) -> Verification:
     from shoal.privacy import parse_privacy
 
-    models = parse_privacy(terms.privacy)
+    models = open_populations(parse_privacy(terms.privacy), given=population)
+    trees = {name: tree for name, tree in hierarchies.items() if name in terms.sensitive}
     # what was counted in people says nothing about rows: without ids, only k can be looked at
     unseen = terms.people and terms.person is None
+    schema = None
+    if not unseen:
+        grid = {each["name"]: each["step"] for each in terms.grids}
+        schema = schema_of_population(
+            models, terms.quasi_identifiers, hierarchies=hierarchies, grid=grid
+        )
     found = verify_table(
         written.frame,
         k=terms.k,
         quasi_identifiers=terms.quasi_identifiers,
         sensitive=terms.sensitive if terms.privacy else (),
-        promises=() if unseen else promises_of(models),
+        promises=() if unseen else promises_of(models, read_trees(trees)),
+        about_all=() if unseen else promises_about_all(models, schema, Style()),
         people=terms.person if terms.people else None,
         missing_values=missing_values,
         spelled=written.spelled,

@@ -2,7 +2,8 @@
 
 Merging ends at the latest with one group of all rows, which `check_possible` has tested before.
 Models are monotone, a union of groups that hold holds too, where groups share no person. Where
-they do, a union is judged anew like any other group.
+they do, a union is judged anew like any other group; and so are promises about a release as a
+whole, which say themselves which groups are to be merged.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ def violations(
             # without the suppressed rows the whole is what is left, unless this is but a part
             whole = column.whole if everybody or column.of is not None else None
             verdict = judge(
-                model,
+                model.on(column),
                 labels,
                 partition.n_groups,
                 column.codes[kept],
@@ -155,6 +156,8 @@ def violations(
                 whole=whole,
             )
             bad |= ~verdict.holds
+        if not model.looks_at_values:
+            bad |= model.broken(table, partition)
     return bad
 
 

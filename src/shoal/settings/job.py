@@ -184,7 +184,12 @@ class Job:
         Raises:
             OptionError: an option is out of range, or k is not said.
         """
-        return Request(**self.arguments())
+        from dataclasses import replace
+
+        from shoal.settings.population import open_populations
+
+        request = Request(**self.arguments())
+        return replace(request, privacy=open_populations(request.privacy, self.input))
 
 
 def _plain(value: Any, row: Option) -> Any:

@@ -240,6 +240,9 @@ class _Reader:
                     "add, for example, model = 'l-diversity'."
                 )
                 raise JobError(message)
+            people = self.text(model, "population", f"privacy {number}")
+            if people is not None:
+                model["population"] = str(self.file.parent / people)
         return tuple(models)
 
     def table(self, tables: dict[str, Any], key: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from shoal.pipeline import run_pipeline
 from shoal.profile.repeats import find_repeats, says_whose
 from shoal.promises import grids_of
 from shoal.release import Release
+from shoal.settings.population import open_populations
 from shoal.table.encode import DisposableTable, to_polars
 from shoal.table.frames import back_from_polars
 
@@ -44,6 +45,7 @@ def make_release(
     check_process()  # before anything is asked of the table: a forked child would wait for ever
     table = frame if isinstance(frame, DisposableTable) else to_polars(frame)
     n_rows = to_polars(frame).height
+    request = replace(request, privacy=open_populations(request.privacy))
     schema = request.schema(table.columns)
     start, said = None, request.parameters()
     if groups is not _MADE_HERE:

@@ -133,7 +133,7 @@ class Request:
         help="The hierarchy file of a column; may be repeated.",
         functions=BOTH,
         detail="hierarchy",
-        flag=detail_flag("hierarchy", "FILE", "zip=zip.csv"),
+        flag=detail_flag("hierarchy", "FILE", "zip=zip.csv", "verify"),
     )
     kinds: Mapping[str, Kind | str] | None = option(
         default=None,

@@ -167,7 +167,7 @@ def encode(frame: pl.DataFrame, schema: Schema) -> EncodedTable:
     )
     person = None if schema.person is None else encode_people(frame.get_column(schema.person))
     sensitive = tuple(
-        replace(encode_sensitive(frame.get_column(name)), people=person)
+        replace(encode_sensitive(frame.get_column(name), schema[name].hierarchy), people=person)
         for name in schema.sensitive
     )
     return EncodedTable(frame.height, attributes, sensitive, person)
@@ -282,11 +282,12 @@ def _flat_tree(domain: pl.Series) -> Taxonomy:
     return Taxonomy.flat(labels, root=SUPPRESSED_MARK)
 
 
-def encode_sensitive(series: pl.Series) -> Sensitive:
-    """Return a sensitive column as codes.
+def encode_sensitive(series: pl.Series, taxonomy: Taxonomy | None = None) -> Sensitive:
+    """Return a sensitive column as codes, with the places of its values in a tree if it has one.
 
     Raises:
         DataError: it holds values of mixed types.
+        HierarchyError: the tree lacks one of its values.
     """
     import polars as pl
 
@@ -307,7 +308,21 @@ def encode_sensitive(series: pl.Series) -> Sensitive:
         merging = TextMerging(domain.cast(pl.String), has_missing=has_missing)
     counts = np.bincount(codes, minlength=size).astype(np.int64)
     ordered = dtype.is_numeric() or dtype.is_temporal() or isinstance(dtype, pl.Enum)
-    return Sensitive(series.name, codes, size, ordered, counts, merging)
+    found = Sensitive(series.name, codes, size, ordered, counts, merging)
+    if not dtype.is_numeric() and taxonomy is None:
+        return found
+    # which of the distinct values each code is; the one after the last is missing
+    value = np.arange(size)
+    if dtype.is_float() and merging is not None and merging.merged is not None:
+        value = merging.merged.astype(np.int64)
+    if dtype.is_numeric():
+        found = replace(found, numbers=np.append(_positions(domain, series.name), np.nan)[value])
+    if taxonomy is None:
+        return found
+    labels = [canonical_label(each) for each in domain.to_list()]
+    require_cover(taxonomy, series.name, labels)
+    leaves = np.append(taxonomy.leaf_codes(labels), -1).astype(np.int64)[value]
+    return replace(found, taxonomy=taxonomy, leaves=leaves)
 
 
 def _nan_to_null(series: pl.Series) -> pl.Series:

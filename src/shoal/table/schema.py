@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, RoleError, did_you_mean
@@ -201,8 +201,9 @@ def build_schema(  # noqa: PLR0913 - one named argument for every role and detai
         raise RoleError(message)
     roles = _assign_roles(table, listed)
     qis = [name for name in table if roles[name] is Role.QUASI_IDENTIFIER]
+    private = [name for name in table if roles[name] is Role.SENSITIVE]
+    _check_keys("hierarchies", hierarchies, table, [*qis, *private])
     for option, mapping in (
-        ("hierarchies", hierarchies),
         ("kinds", kinds),
         ("orders", orders),
         *(("weights", weights), ("scale", scale)),
@@ -218,11 +219,22 @@ def build_schema(  # noqa: PLR0913 - one named argument for every role and detai
                 weight=(weights or {}).get(name, 1.0),
             )
             if roles[name] is Role.QUASI_IDENTIFIER
-            else Column(name=name, role=roles[name])
+            else _with_tree(Column(name=name, role=roles[name]), (hierarchies or {}).get(name))
             for name in table
         )
     )
     return with_scales(with_grids(schema, grid), scale)
+
+
+def _with_tree(column: Column, hierarchy: object) -> Column:
+    """Return a sensitive column with the tree that a distance between its values goes along."""
+    if hierarchy is None:
+        return column
+    from shoal.hierarchy import load_hierarchy
+    from shoal.hierarchy.rules import as_rule
+
+    rule = as_rule(hierarchy)
+    return replace(column, rule=rule, hierarchy=load_hierarchy(hierarchy) if rule is None else None)
 
 
 def _as_names(names: Names, option: str) -> list[str]:

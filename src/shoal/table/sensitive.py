@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from shoal.hierarchy import Taxonomy
+
 __all__ = ["Sensitive", "split_as_written"]
 
 
@@ -33,6 +35,9 @@ class Sensitive:
         people: person of each row; None if every row is a person of its own.
         of: the column that this one is a part of, where promises that compare with the whole
             table are to be judged against that; None if these are all rows.
+        numbers: of a column of numbers: the number of each code, NaN for a missing one.
+        taxonomy: of a column with a hierarchy: its tree.
+        leaves: of a column with a hierarchy: leaf of each code, -1 for a missing one.
     """
 
     name: str
@@ -43,6 +48,9 @@ class Sensitive:
     merging: Merging | None = None
     people: NDArray[np.int32] | None = None
     of: Sensitive | None = None
+    numbers: NDArray[np.float64] | None = None
+    taxonomy: Taxonomy | None = None
+    leaves: NDArray[np.int64] | None = None
 
     @cached_property
     def histogram(self) -> NDArray[np.int64]:
@@ -66,8 +74,20 @@ class Sensitive:
         size = int(merged.max(initial=-1)) + 1
         counts = np.bincount(merged, weights=self.counts, minlength=size).astype(np.int64)
         of = None if self.of is None else self.of.cleaned
+        # values that are one after cleaning are where the first of them is
+        first = np.unique(merged, return_index=True)[1]
         return Sensitive(
-            self.name, merged[self.codes], size, self.ordered, counts, None, self.people, of
+            self.name,
+            merged[self.codes],
+            size,
+            self.ordered,
+            counts,
+            None,
+            self.people,
+            of,
+            None if self.numbers is None else self.numbers[first],
+            self.taxonomy,
+            None if self.leaves is None else self.leaves[first],
         )
 
 

@@ -1,0 +1,143 @@
+"""Promises about whom of a population the published cells cover, judged from those cells.
+
+The second opinion on what `shoal.privacy.population` found from codes: cells are read as anybody
+reads them, and nothing of the search is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+
+from shoal.errors import DataError
+from shoal.opened.classes import open_classes, values_of
+from shoal.privacy import DeltaPresence, KMap, PopulationRisk
+from shoal.privacy.whole import numbers_of_people
+from shoal.publish.sizes import judge_sizes
+from shoal.publish.verification import WholePromise
+from shoal.table.infer import schema_of_used
+from shoal.table.schema import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from shoal.privacy import PrivacyModel
+    from shoal.recode import Style
+    from shoal.table.schema import Schema
+
+__all__ = ["promises_about_all", "schema_of_population"]
+
+_SLACK = 1e-9
+_MEANS = ("mean", "median")
+
+
+def promises_about_all(
+    models: Sequence[PrivacyModel], schema: Schema | None, style: Style
+) -> tuple[WholePromise, ...]:
+    """Return what models promise about a release as a whole.
+
+    Args:
+        models: the promises; those about sensitive values are left out.
+        schema: how its columns were generalised; found from the population unless given.
+        style: how generalised cells are written.
+    """
+    found = []
+    for model in models:
+        if isinstance(model, PopulationRisk):
+            judge, name = judge_sizes(model.to_dict()), f"{model.kind} risk"
+        elif isinstance(model, KMap | DeltaPresence):
+            judge, name = _Cells(model, schema, style).judge, model.name
+        else:
+            continue
+        found.append(WholePromise(name, model.promised, model.describe(), judge))
+    return tuple(found)
+
+
+def schema_of_population(
+    models: Sequence[PrivacyModel], quasi_identifiers: Any, **details: Any
+) -> Schema | None:
+    """Return what the columns are, from the population that a model has; None if none has one.
+
+    ``details`` are hierarchies, kinds, orders and grids, as for `shoal.anonymize`.
+    """
+    for model in models:
+        if isinstance(model, KMap | DeltaPresence):
+            frame = nw.from_native(model.people(), eager_only=True)
+            names = [quasi_identifiers] if isinstance(quasi_identifiers, str) else quasi_identifiers
+            known: dict[str, Any] = {
+                option: {name: each for name, each in given.items() if name in names}
+                for option, given in details.items()
+                if isinstance(given, Mapping)
+            }
+            return schema_of_used(frame, quasi_identifiers=list(names), **known)
+    return None
+
+
+class _Cells:
+    """Judges one promise from published cells and a population."""
+
+    def __init__(self, model: KMap | DeltaPresence, schema: Schema | None, style: Style) -> None:
+        self.model, self.schema, self.style = model, schema, style
+
+    def judge(
+        self, table: pl.DataFrame, groups: NDArray[np.int64], in_group: NDArray[np.int64]
+    ) -> tuple[float, bool, NDArray[np.bool_]]:
+        """Return the number reached, whether that is enough, and the rows that break it."""
+        everybody = self.model.people()
+        schema = self.schema
+        assert schema is not None
+        kinds = {schema[name].kind for name in schema.quasi_identifiers}
+        if self.style.numeric in _MEANS and Kind.NUMERIC in kinds:
+            raise DataError(
+                f"Numbers published as {self.style.numeric} do not tell whom they cover, so that "
+                f"{self.model.name} cannot be judged; publish intervals or bounds."
+            )
+        classes = open_classes(table, schema, self.style)
+        number = numbers_of_people(everybody, self.model.counts)
+        names = list(schema.quasi_identifiers)
+        distinct = everybody.with_columns(number=number).group_by(names).agg(_sum("number"))
+        people = values_of(distinct, classes, known=False)
+        many = distinct.get_column("number").to_numpy().astype(np.float64)
+        n_classes = len(classes.sizes)
+        covered = np.array([many[classes.fitted(people, c)].sum() for c in range(n_classes)])
+        if isinstance(self.model, KMap):
+            bad = covered < self.model.k
+            return float(covered.min()), not bad.any(), bad[classes.of_row]
+        sizes = np.zeros(n_classes)
+        sizes[classes.of_row] = in_group[groups]
+        return self._presence(people, classes, covered, sizes)
+
+    def _presence(
+        self, people: Any, classes: Any, covered: NDArray[np.float64], sizes: NDArray[np.float64]
+    ) -> tuple[float, bool, NDArray[np.bool_]]:
+        assert isinstance(self.model, DeltaPresence)
+        least, most = self.model.delta_min - _SLACK, self.model.delta_max + _SLACK
+        presence = np.zeros(people.n)
+        for c in np.flatnonzero(covered > 0).tolist():
+            presence[classes.fitted(people, c)] += sizes[c] / covered[c]
+        if (covered == 0).any():  # people whom the population does not have
+            return float("inf"), False, (covered == 0)[classes.of_row]
+        highest, lowest = float(presence.max(initial=0.0)), float(presence.min(initial=1.0))
+        if highest > most:
+            worst = np.array(
+                [
+                    presence[classes.fitted(people, c)].max(initial=0.0) > most
+                    for c in range(len(covered))
+                ]
+            )
+            return highest, False, worst[classes.of_row]
+        if lowest < least:
+            return lowest, False, np.ones(len(classes.of_row), np.bool_)
+        return highest, True, np.zeros(len(classes.of_row), np.bool_)
+
+
+def _sum(name: str) -> Any:
+    import polars as pl
+
+    return pl.col(name).sum()

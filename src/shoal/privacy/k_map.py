@@ -1,0 +1,95 @@
+"""k-map: behind every published row there may be k people of the population."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shoal.errors import OptionError
+from shoal.privacy.base import as_number
+from shoal.privacy.whole import PopulationModel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from shoal.table.encode import EncodedTable
+    from shoal.table.partition import Partition
+
+__all__ = ["KMap"]
+
+
+@dataclass(frozen=True)
+class KMap(PopulationModel):
+    """Every published row fits at least k people of the population.
+
+    Guarantee: whoever has the population table and takes all people whom the cells of a published
+    row cover is left with at least k of them. It is about an attacker who does not know who is in
+    the table; against one who does, the k of the run counts. Where the table is a sample of the
+    population, a k-map of the run's k holds by itself, so it pays to ask for more, with a smaller
+    k for the run.
+
+    Reading for locally recoded tables: a person fits a row if each of its cells covers the
+    person's value, by itself. Cells of different groups may overlap, so that a person may fit
+    several groups and counts in each. A cell without a value (missing) fits people without one; a
+    suppressed cell fits everybody. A value of the population that the table does not have fits an
+    interval around it, the node of a given hierarchy above it, and suppressed cells, but no set.
+
+    Monotone under union of groups: cells grow, so they fit more people. Whether the people of the
+    table are in the population is not checked; who is not, is not counted.
+
+    Attributes:
+        k: how many people; a whole number of at least 2.
+        population: a table with the quasi-identifiers of everybody, or its file.
+        counts: the column of that table which says how many people a row stands for; each row is
+            a person unless given.
+
+    References:
+        Sweeney, *Computational Disclosure Control: A Primer on Data Privacy Protection* (PhD
+        thesis, MIT 2001), §4.3; and *k-Anonymity: a model for protecting privacy*, 2002.
+    """
+
+    name: ClassVar[str] = "k-map"
+    title: ClassVar[str] = "every published row fits k people of the population"
+    citation: ClassVar[str] = "Sweeney 2001"
+    at_least: ClassVar[bool] = True
+
+    k: int
+    _: KW_ONLY
+    population: Any = field(default=None, compare=False, repr=False)
+    counts: str | None = None
+
+    def __post_init__(self) -> None:
+        number = as_number(self.k)
+        if not isinstance(number, int) or number < 2:
+            raise OptionError(
+                f"k of k-map must be a whole number of at least 2, but {self.k!r} was given."
+            )
+        object.__setattr__(self, "k", number)
+        self._check_population()
+
+    @property
+    def promised(self) -> float:
+        """The k that is promised."""
+        return self.k
+
+    @property
+    def label(self) -> str:
+        """The model with its number."""
+        return f"k-map with k = {self.k}"
+
+    def describe(self, column: str | None = None) -> str:
+        """Return the promise as a sentence in plain words."""
+        del column
+        return f"Every published row fits at least {self.k:,} people of the population."
+
+    def broken(self, table: EncodedTable, partition: Partition) -> NDArray[np.bool_]:
+        """Return which groups fit fewer than k people."""
+        broken: NDArray[np.bool_] = (
+            self.bound(table).count(table, partition, enough=self.k) < self.k
+        )
+        return broken
+
+    def reached(self, table: EncodedTable, partition: Partition) -> float:
+        """Return how many people the group fits that fits fewest."""
+        return float(self.bound(table).count(table, partition).min())

@@ -1,0 +1,244 @@
+"""A table of everybody, in the codes of the table that is published.
+
+Whom a group covers is found from its closure. Verification does the same from the published
+cells, by other code (`shoal.opened.population`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from shoal.errors import DataError, OptionError, did_you_mean
+from shoal.hierarchy import canonical_label
+from shoal.kernels.population import Boxes, count_covered, presence_of, worst_presence
+from shoal.privacy.whole import numbers_of_people, people_in_groups
+from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, close
+from shoal.table.frames import to_polars
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from shoal.table.encode import Attribute, EncodedTable
+    from shoal.table.partition import Partition
+
+__all__ = ["Population"]
+
+_MISSING, _UNKNOWN, _LEAST = -1, -2, -3
+"""Codes of a missing value, of one that no cell but "everything" covers, and below all codes."""
+_MOST = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Everybody who could be in the table.
+
+    Attributes:
+        people: code of each distinct combination (first axis) in each quasi-identifier.
+        number: how many people have it.
+        places: of each column on a line, where its codes lie on it; None for others.
+    """
+
+    people: NDArray[np.int32]
+    number: NDArray[np.int64]
+    places: tuple[NDArray[np.float64] | None, ...]
+
+    @classmethod
+    def of(cls, given: Any, counts: str | None, table: EncodedTable) -> Population:
+        """Code a population table by the quasi-identifiers of the table that is published.
+
+        Raises:
+            OptionError: the population lacks a column.
+            DataError: a column of it cannot be compared with that of the table.
+        """
+        frame = to_polars(given)
+        columns, places = [], []
+        for attribute in table.attributes:
+            if attribute.name not in frame.columns:
+                hint = did_you_mean(attribute.name, frame.columns)
+                raise OptionError(f"The population has no column {attribute.name!r}.{hint}")
+            codes, line = _codes(frame.get_column(attribute.name), attribute)
+            columns.append(codes)
+            places.append(line)
+        stacked = np.stack(columns, axis=1).astype(np.int32)
+        people, of_row = np.unique(stacked, axis=0, return_inverse=True)
+        number = np.bincount(
+            of_row.reshape(-1), weights=numbers_of_people(frame, counts), minlength=len(people)
+        )
+        # in an order of no meaning, so that enough people are found early if there are many
+        mixed = np.random.default_rng(0).permutation(len(people))
+        return cls(
+            np.ascontiguousarray(people[mixed]), number[mixed].astype(np.int64), tuple(places)
+        )
+
+    @property
+    def total(self) -> int:
+        """How many people there are."""
+        return int(self.number.sum())
+
+    def boxes(self, table: EncodedTable, partition: Partition) -> Boxes:
+        """Return what the groups publish, in the codes of the population."""
+        n_groups, n_columns = partition.n_groups, len(table.attributes)
+        low = np.empty((n_groups, n_columns), np.int32)
+        high = np.empty((n_groups, n_columns), np.int32)
+        which = np.full(n_columns, -1, np.int32)
+        sets: list[NDArray[np.bool_]] = []
+        for c, (attribute, line) in enumerate(zip(table.attributes, self.places, strict=True)):
+            closures = close(attribute, partition)
+            if isinstance(closures, TreeClosures):
+                ends = _tree_ends(attribute, closures.node[:-1])
+            elif isinstance(closures, IntervalClosures):
+                assert line is not None
+                ends = _line_ends(attribute, closures, line)
+            else:
+                ends = _set_ends(attribute, closures)
+                which[c] = len(sets)
+                sets.append(_members(attribute, closures, n_groups))
+            low[:, c], high[:, c] = ends
+        width = max([each.shape[1] for each in sets], default=1)
+        members = np.zeros((len(sets), n_groups, width), np.bool_)
+        for s, each in enumerate(sets):
+            members[s, :, : each.shape[1]] = each
+        return Boxes(low, high, which, members)
+
+    def count(
+        self, table: EncodedTable, partition: Partition, enough: int | None = None
+    ) -> NDArray[np.int64]:
+        """Return how many people each group covers; counting may stop at ``enough``."""
+        found = np.empty(partition.n_groups, np.int64)
+        most = np.int64(np.iinfo(np.int64).max if enough is None else enough)
+        count_covered(self.boxes(table, partition), self.people, self.number, most, found)
+        return found
+
+    def presence(
+        self, table: EncodedTable, partition: Partition
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return how likely each combination is in the table, and the worst that a group covers.
+
+        Each group is a draw of its rows from all people that it covers; the chances to be in one
+        of several groups add up.
+        """
+        boxes = self.boxes(table, partition)
+        covered = np.empty(partition.n_groups, np.int64)
+        most = np.int64(np.iinfo(np.int64).max)
+        count_covered(boxes, self.people, self.number, most, covered)
+        sizes = people_in_groups(table, partition).astype(np.float64)
+        share = np.divide(sizes, covered, out=np.full(len(sizes), np.inf), where=covered > 0)
+        presence = np.empty(len(self.number))
+        worst = np.empty(partition.n_groups)
+        presence_of(boxes, self.people, share, presence)
+        worst_presence(boxes, self.people, presence, worst)
+        return presence, np.where(covered > 0, worst, np.inf)
+
+
+Coded = tuple["NDArray[np.int64]", "NDArray[np.float64] | None"]
+
+
+def _codes(cells: pl.Series, attribute: Attribute) -> Coded:
+    """Return the code of each person in a column, and where codes lie on its line."""
+    if attribute.algebra == "interval" and not isinstance(attribute.values, tuple):
+        return _on_line(cells, cast("pl.Series", attribute.values), attribute.name)
+    distinct = cells.unique().to_list()
+    if attribute.taxonomy is not None:
+        leaves = attribute.taxonomy.leaf_labels
+        code = {label: n for n, label in enumerate(leaves)}
+    else:
+        code = {canonical_label(value): n for n, value in enumerate(attribute.values)}
+    table = {
+        value: _MISSING if _is_missing(value) else code.get(canonical_label(value), _UNKNOWN)
+        for value in distinct
+    }
+    codes = np.array([table[value] for value in cells.to_list()], np.int64)
+    line = np.arange(len(code), dtype=np.float64) if attribute.algebra == "interval" else None
+    return codes, line
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or value != value  # noqa: PLR0124 - NaN is missing
+
+
+def _on_line(cells: pl.Series, domain: pl.Series, name: str) -> Coded:
+    import polars as pl
+
+    if domain.dtype.is_numeric() != cells.dtype.is_numeric():
+        raise DataError(
+            f"Column {name!r} of the population is of another type than that of the table, "
+            f"{cells.dtype} and not {domain.dtype}; convert it first."
+        )
+    try:
+        same = cells if domain.dtype.is_numeric() else cells.cast(domain.dtype)
+    except pl.exceptions.PolarsError:
+        raise DataError(
+            f"Column {name!r} of the population cannot be read as {domain.dtype}; convert it first."
+        ) from None
+    places = _places(same)
+    known = ~np.isnan(places)
+    line, rank = np.unique(places[known], return_inverse=True)
+    codes = np.full(len(cells), _MISSING, np.int64)
+    codes[known] = rank
+    return codes, line
+
+
+def _places(column: pl.Series) -> NDArray[np.float64]:
+    import polars as pl
+
+    if column.dtype.is_temporal():
+        column = column.to_physical()
+    return column.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
+
+
+Ends = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
+
+
+def _tree_ends(attribute: Attribute, node: NDArray[np.int32]) -> Ends:
+    tree = attribute.taxonomy
+    assert tree is not None
+    low = np.append(tree.first_leaf.astype(np.int64), _MISSING)
+    high = np.append(tree.last_leaf.astype(np.int64), _MISSING)
+    low[tree.root], high[tree.root] = _LEAST, _MOST
+    return low[node], high[node]
+
+
+def _line_ends(attribute: Attribute, closures: IntervalClosures, line: NDArray[np.float64]) -> Ends:
+    cells = attribute.cells
+    if isinstance(attribute.values, tuple):  # an order that was given
+        below = above = np.arange(attribute.size, dtype=np.float64)
+    else:
+        below = _places(cast("pl.Series", attribute.values))
+        above = below if cells is None else _places(cast("pl.Series", cells.upper))
+    low, high = closures.low[:-1].astype(np.int64), closures.high[:-1].astype(np.int64)
+    missing, everything = low == attribute.size, closures.everything[:-1]
+    low, high = np.where(missing, 0, low), np.where(missing, 0, high)
+    # cells of a grid that are not whole end just before their upper line
+    side = "right"
+    if cells is not None and not cells.closed:
+        side = "left"
+    first = np.searchsorted(line, below[low], side="left")
+    last = np.searchsorted(line, above[high], side=cast("Any", side)) - 1
+    if side == "left" and cells is not None:  # but for those that are one exact value
+        exact = np.searchsorted(line, above[high], side="right") - 1
+        last = np.where(cells.exact[high], exact, last)
+    first, last = np.where(missing, _MISSING, first), np.where(missing, _MISSING, last)
+    return np.where(everything, _LEAST, first), np.where(everything, _MOST, last)
+
+
+def _set_ends(attribute: Attribute, closures: SetClosures) -> Ends:
+    """Return the ends of each set; what lies between them is left to its members."""
+    everything = closures.everything[:-1]
+    first = closures.indptr[:-2]
+    lowest = closures.members[first].astype(np.int64)
+    missing = lowest == attribute.size
+    low = np.where(everything, _LEAST, np.where(missing, _MISSING, 0))
+    high = np.where(everything, _MOST, np.where(missing, _MISSING, attribute.size - 1))
+    return low, high
+
+
+def _members(attribute: Attribute, closures: SetClosures, n_groups: int) -> NDArray[np.bool_]:
+    held = np.zeros((n_groups, attribute.size + 1), np.bool_)
+    group = np.repeat(np.arange(n_groups), np.diff(closures.indptr)[:-1])
+    held[group, closures.members[: len(group)]] = True
+    held[closures.everything[:-1]] = True
+    return held

@@ -1,0 +1,176 @@
+"""A limit on the risk of being found: on average, at most, or by being unique in the population."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from shoal.errors import OptionError
+from shoal.privacy.base import TOLERANCE, as_number, check_choice
+from shoal.privacy.whole import ReleaseModel, people_in_groups
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shoal.table.encode import EncodedTable
+    from shoal.table.partition import Partition
+
+__all__ = ["PopulationRisk"]
+
+Kind = Literal["average", "highest", "uniques"]
+Estimator = Literal["auto", "zayatz", "pitman", "snb"]
+
+
+@dataclass(frozen=True)
+class PopulationRisk(ReleaseModel):
+    """The risk that people are found is at most a limit.
+
+    Guarantee, by ``kind``, where f is the size of a row's group (in people) and π the sampling
+    fraction, the share of the population that is published (1 unless said):
+
+    - ``average``: the mean of π / f over all published rows, which is π · groups / rows, is at most
+      the limit: the share of right links of somebody who links everybody (the marketer);
+    - ``highest``: π / f is at most the limit for every row. A group of f rows stands for about
+      f / π people;
+    - ``uniques``: the estimated share of published rows whose people are unique in the population
+      is at most the limit. Without a group of one row nobody is unique, in the table or in the
+      population, so every k of at least 2 keeps this promise with an estimate of 0. The estimators
+      speak where a table has groups of one row, in verification: `shoal.publish.uniques` has them
+      and says where they do not converge.
+
+    ``average`` is no promise about single groups: each may break what all keep. Merging two groups
+    never raises it. It is enforced differently from others: as many of the smallest groups as are
+    too many are merged with their cheapest partners. A larger k does the same at once.
+
+    Attributes:
+        limit: the largest risk; above 0 and at most 1.
+        kind: which of the three.
+        sampling_fraction: π; above 0 and at most 1.
+        population_size: how many people the population has, instead of π.
+        estimator: for ``uniques``: ``zayatz``, ``pitman``, ``snb``, or ``auto``.
+
+    References:
+        El Emam and Dankar, *Protecting Privacy Using k-Anonymity* (JAMIA 2008), for the risks.
+        Zayatz 1991; Hoshino 2001 (Pitman); Chen and Keller-McNulty 1998 (SNB); Dankar et al. 2012
+        for the choice between them.
+    """
+
+    name: ClassVar[str] = "population-risk"
+    title: ClassVar[str] = "a limit on the average risk, the highest risk or uniqueness"
+    citation: ClassVar[str] = "El Emam & Dankar 2008; Zayatz 1991; Hoshino 2001"
+    monotone: ClassVar[bool] = False
+
+    limit: float
+    _: KW_ONLY
+    kind: Kind = "average"
+    sampling_fraction: float | None = None
+    population_size: int | None = None
+    estimator: Estimator = "auto"
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, ("average", "highest", "uniques"))
+        check_choice("estimator", self.estimator, ("auto", "zayatz", "pitman", "snb"))
+        for name in ("limit", "sampling_fraction"):
+            number = as_number(getattr(self, name))
+            if number is None and name != "limit" and self.sampling_fraction is None:
+                continue
+            if number is None or not 0 < number <= 1:
+                raise OptionError(
+                    f"{name} must be a number above 0 and at most 1, but "
+                    f"{getattr(self, name)!r} was given."
+                )
+            object.__setattr__(self, name, float(number))
+        if self.population_size is not None:
+            people = as_number(self.population_size)
+            if not isinstance(people, int) or people < 1:
+                raise OptionError(
+                    "population_size must be a whole number of at least 1, but "
+                    f"{self.population_size!r} was given."
+                )
+            object.__setattr__(self, "population_size", people)
+            if self.sampling_fraction is not None:
+                raise OptionError(
+                    "sampling_fraction and population_size say the same thing; keep one of them."
+                )
+        unknown = self.population_size is None and self.sampling_fraction is None
+        if self.kind == "uniques" and unknown:
+            raise OptionError(
+                "kind='uniques' needs to know how large the population is; give "
+                "population_size=... or sampling_fraction=... (--population-size on the command "
+                "line)."
+            )
+        if self.estimator != "auto" and self.kind != "uniques":
+            raise OptionError(
+                f"estimator belongs to kind='uniques', but kind={self.kind!r} was given; leave it "
+                "out."
+            )
+
+    @property
+    def promised(self) -> float:
+        """The limit."""
+        return self.limit
+
+    @property
+    def label(self) -> str:
+        """The model with its number."""
+        what = {"average": "an average risk", "highest": "a highest risk"}
+        return f"{what.get(self.kind, 'population uniqueness')} of at most {self.limit:g}"
+
+    def describe(self, column: str | None = None) -> str:
+        """Return the promise as a sentence in plain words."""
+        del column
+        limit = f"{100 * self.limit:.4g} %"
+        if self.kind == "average":
+            return f"Whoever links every row with a person is right in at most {limit} of the rows."
+        if self.kind == "highest":
+            return f"Nobody is found with a chance of more than {limit}."
+        return (
+            f"At most {limit} of the rows are estimated to belong to people who are unique in the "
+            "population."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table of a job file for this model."""
+        table = super().to_dict()
+        if self.kind != "uniques":
+            del table["estimator"]
+        return table
+
+    def fraction(self, n_people: int) -> float:
+        """Return the share of the population that is published."""
+        if self.population_size is not None:
+            return min(n_people / self.population_size, 1.0)
+        return 1.0 if self.sampling_fraction is None else self.sampling_fraction
+
+    def broken(self, table: EncodedTable, partition: Partition) -> NDArray[np.bool_]:
+        """Return which groups are to be merged: those that are too small, the smallest first."""
+        rows, people = partition.sizes, people_in_groups(table, partition)
+        fraction = self.fraction(_everybody(table, partition))
+        if self.kind == "uniques":
+            return np.asarray(people == 1)
+        if self.kind == "highest":
+            return np.asarray(people < fraction / self.limit * (1 - TOLERANCE))
+        bad = np.zeros(partition.n_groups, np.bool_)
+        allowed = self.limit * float(rows.sum()) / fraction
+        surplus = float((rows / people).sum()) - allowed * (1 + TOLERANCE)
+        if surplus > 0:
+            bad[np.argsort(people, kind="stable")[: math.ceil(surplus)]] = True
+        return bad
+
+    def reached(self, table: EncodedTable, partition: Partition) -> float:
+        """Return the risk of these groups."""
+        rows, people = partition.sizes, people_in_groups(table, partition)
+        fraction = self.fraction(_everybody(table, partition))
+        if self.kind == "uniques":
+            return float((people == 1).any())
+        if self.kind == "highest":
+            return fraction / float(people.min())
+        return fraction * float((rows / people).sum()) / float(rows.sum())
+
+
+def _everybody(table: EncodedTable, partition: Partition) -> int:
+    kept = partition.labels >= 0
+    return int(kept.sum()) if table.person is None else len(np.unique(table.person[kept]))

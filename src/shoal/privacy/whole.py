@@ -1,0 +1,143 @@
+"""Promises about a release as a whole, not about the sensitive values of each group.
+
+They look at what groups publish and how large they are. The search does not ask them while it
+moves rows: it keeps k and the promises about sensitive values, and at the end groups are merged
+until these hold as well (`shoal.search.enforce`).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from shoal.errors import DataError, OptionError, PromiseError, did_you_mean
+from shoal.privacy.base import PrivacyModel
+from shoal.table.frames import to_polars
+from shoal.table.partition import Partition
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from shoal.privacy.population import Population
+    from shoal.table.encode import EncodedTable, Sensitive
+
+__all__ = ["PopulationModel", "ReleaseModel", "numbers_of_people", "people_in_groups"]
+
+
+class ReleaseModel(PrivacyModel):
+    """A promise about all groups together, judged without a sensitive column."""
+
+    looks_at_values: ClassVar[bool] = False
+    column = None
+
+    def columns(self, table: EncodedTable) -> tuple[Sensitive, ...]:
+        """Return no column: the promise is about none."""
+        del table
+        return ()
+
+    def per_group(
+        self, histograms: NDArray[np.int64], whole: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return nothing of interest: no histogram tells what this promise is about."""
+        del whole
+        return np.full(len(histograms), self.promised)
+
+    def holds(self, histograms: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return true for all: sensitive values do not break this promise."""
+        del whole
+        return np.ones(len(histograms), np.bool_)
+
+    @abstractmethod
+    def reached(self, table: EncodedTable, partition: Partition) -> float:
+        """Return the number that the groups reach."""
+
+    def check_release(self, table: EncodedTable) -> None:
+        """Raise if not even one group of all rows keeps the promise: merging ends there.
+
+        Raises:
+            PromiseError: says what one group reaches.
+        """
+        together = Partition(np.zeros(table.n_rows, np.int32), 1)
+        if self.broken(table, together).any():
+            raise PromiseError(
+                f"The promise of {self.label} cannot be kept: one group of all rows reaches "
+                f"{self.reached(table, together):.4g}."
+            )
+
+
+class PopulationModel(ReleaseModel):
+    """A promise about whom of a population the published cells cover."""
+
+    population: Any
+    counts: str | None
+    _bound: ClassVar[tuple[tuple[int, ...], Population] | None] = None
+
+    def _check_population(self) -> None:
+        if self.counts is not None and not isinstance(self.counts, str):
+            raise OptionError(
+                f"counts must be the name of one column, but {self.counts!r} was given."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table of a job file, without the population: it is about people."""
+        return {name: value for name, value in super().to_dict().items() if name != "population"}
+
+    def people(self) -> Any:
+        """Return the population table.
+
+        Raises:
+            OptionError: there is none, or it is still a file.
+        """
+        if self.population is None or isinstance(self.population, str):
+            raise OptionError(
+                f"The privacy model {self.name!r} needs a table of the population; give it with "
+                "population=... (--population FILE on the command line)."
+            )
+        return to_polars(self.population)
+
+    def bound(self, table: EncodedTable) -> Population:
+        """Return the population in the codes of a table; kept for as long as codes are the same."""
+        from shoal.privacy.population import Population
+
+        key = tuple(id(attribute.values) for attribute in table.attributes)
+        if self._bound is None or self._bound[0] != key:
+            found = Population.of(self.people(), self.counts, table)
+            object.__setattr__(self, "_bound", (key, found))
+        assert self._bound is not None
+        return self._bound[1]
+
+
+def people_in_groups(table: EncodedTable, partition: Partition) -> NDArray[np.int64]:
+    """Return how many different people each group has."""
+    if table.person is None:
+        return partition.sizes.astype(np.int64)
+    kept = partition.labels >= 0
+    several = int(table.person.max(initial=0)) + 1
+    pairs = np.unique(partition.labels[kept].astype(np.int64) * several + table.person[kept])
+    return np.bincount(pairs // several, minlength=partition.n_groups).astype(np.int64)
+
+
+def numbers_of_people(frame: pl.DataFrame, counts: str | None) -> NDArray[np.int64]:
+    """Return how many people each row of a population table stands for.
+
+    Raises:
+        OptionError: there is no such column.
+        DataError: it does not hold whole numbers of at least 0.
+    """
+    if counts is None:
+        return np.ones(frame.height, np.int64)
+    if counts not in frame.columns:
+        raise OptionError(
+            f"The population has no column {counts!r} of counts."
+            f"{did_you_mean(counts, frame.columns)}"
+        )
+    column = frame.get_column(counts)
+    if not column.dtype.is_integer() or column.null_count() or bool((column < 0).any()):
+        raise DataError(
+            f"Column {counts!r} of the population must say how many people each row stands for, "
+            "in whole numbers of at least 0."
+        )
+    return column.to_numpy().astype(np.int64)
