@@ -66,6 +66,27 @@ def test_a_planted_unique_person_is_found():
     assert found["singling out: one column"].rate > 0
 
 
+def test_a_wrong_value_halves_the_chance_and_a_coarse_one_does_not_help_the_person():
+    # forty people who differ in both columns, published as they are
+    table = pl.DataFrame(
+        {"age": range(0, 400, 10), "town": [f"t{n}" for n in range(40)], "ill": ["x", "y"] * 20}
+    )
+    found = audit(table, table.cast({"age": pl.String}), kinds={"age": "numeric"})
+    assert found["linkage: prosecutor, 2 of 2 columns"].rate == 1.0
+    # with one value of somebody else, that person's row fits as well as the right one
+    assert 0.5 <= found["linkage: prosecutor, one value wrong"].rate < 0.6
+    assert found["linkage: prosecutor, one value coarse"].rate == 1.0
+
+
+def test_what_is_said_about_a_release_is_checked_once_for_audit_and_utility():
+    table = pl.DataFrame({"age": [1, 1, 2, 2], "ill": list("xyxy")})
+    for call in (shoal.audit, shoal.utility):
+        with pytest.raises(shoal.OptionError, match=r"There is no option 'kind'\. Did you mean"):
+            call(table, table, quasi_identifiers="age", kind={"age": "numeric"})
+        with pytest.raises(shoal.OptionError, match="quasi_identifiers="):
+            call(table, table)
+
+
 def test_a_homogeneous_group_is_found_and_a_mixed_one_is_not():
     original = pl.DataFrame(
         {"age": [30, 31, 50, 51], "town": list("aabb"), "ill": ["flu", "flu", "flu", "gout"]}

@@ -11,9 +11,6 @@ from shoal.cli.flags import Asked, Reading, takes_flags
 from shoal.cli.json_summary import print_json
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from shoal.settings.job import Job
     from shoal.study.audit.findings import Audit
 
 __all__ = ["audit"]
@@ -58,33 +55,18 @@ def audit(
     Also for releases of other software. Prints counts and shares, never a cell.
     """
     del debug
-    from shoal.cli.settings import job_of, release_of
-    from shoal.settings.inputs import numeric_columns, read_input
+    from shoal.cli.both import read_both
     from shoal.study.audit.run import audit as run_audit
 
-    wanted = job_of(job, asked, source=original, reading=reading)
-    columns = wanted.schema_options()
-    numeric = numeric_columns(columns["kinds"])
-    before = read_input(wanted.input, numeric=numeric)
-    after = read_input(release_of(wanted, published, reading), numeric=numeric)
+    both = read_both(job, asked, original, published, reading)
     found = run_audit(
-        before,
-        after,
-        quasi_identifiers=columns["quasi_identifiers"],
-        sensitive=columns["sensitive"],
-        hierarchies=columns["hierarchies"],
-        kinds=columns["kinds"],
-        orders=columns["orders"],
-        grid=columns["grid"],
-        default_grid=wanted.default_grid is not False,
-        unknown_values=wanted.unknown_values or "error",
-        style=wanted.style,
-        population=_table(wanted, population, numeric),
-        control=_table(wanted, control, numeric),
-        second=None
-        if second is None
-        else read_input(release_of(wanted, second, reading), numeric=numeric),
+        both.before,
+        both.after,
+        population=both.like_original(population),
+        control=both.like_original(control),
+        second=both.like_release(second),
         targets=targets,
+        **both.described,
     )
     if as_json:
         print_json(found.to_dict())
@@ -92,17 +74,6 @@ def audit(
     from shoal.io import shown_name
 
     _print(found, f"{shown_name(published)}, attacked with {shown_name(original)}")
-
-
-def _table(job: Job, path: str | None, numeric: list[str]) -> pl.DataFrame | None:
-    """Read a further table as the original is read."""
-    from dataclasses import replace
-
-    from shoal.settings.inputs import read_input
-
-    if path is None:
-        return None
-    return read_input(replace(job.input, path=path, more=()), numeric=numeric)
 
 
 def _print(found: Audit, title: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -43,32 +42,16 @@ def utility(
     Prints shares and errors, never a cell.
     """
     del debug
-    from shoal.cli.settings import job_of, release_of
-    from shoal.settings.inputs import numeric_columns, read_input
+    from shoal.cli.both import read_both
     from shoal.study.use.run import utility as run_utility
 
-    wanted = job_of(job, asked, source=original, reading=reading)
-    columns = wanted.schema_options()
-    numeric = numeric_columns(columns["kinds"])
-    before = read_input(wanted.input, numeric=numeric)
-    after = read_input(release_of(wanted, published, reading), numeric=numeric)
-    others = None
-    if held_out is not None:
-        others = read_input(replace(wanted.input, path=held_out, more=()), numeric=numeric)
+    both = read_both(job, asked, original, published, reading)
     found = run_utility(
-        before,
-        after,
-        quasi_identifiers=columns["quasi_identifiers"],
-        sensitive=columns["sensitive"],
+        both.before,
+        both.after,
         target=target,
-        held_out=others,
-        hierarchies=columns["hierarchies"],
-        kinds=columns["kinds"],
-        orders=columns["orders"],
-        grid=columns["grid"],
-        default_grid=wanted.default_grid is not False,
-        unknown_values=wanted.unknown_values or "error",
-        style=wanted.style,
+        held_out=both.like_original(held_out),
+        **both.described,
     )
     if as_json:
         print_json(found.to_dict())

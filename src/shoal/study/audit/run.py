@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-import narwhals as nw
 import numpy as np
 
 from shoal.errors import DataError, OptionError
 from shoal.opened.classes import open_classes, values_of
-from shoal.recode import Style
 from shoal.study.audit.findings import Audit
 from shoal.study.audit.linkage import link, link_population
 from shoal.study.audit.regulators import ask
@@ -18,12 +15,12 @@ from shoal.study.audit.scene import Scene, read_secrets
 from shoal.study.audit.secrets import disclose
 from shoal.study.audit.tight import pin_down
 from shoal.study.audit.two import intersect
+from shoal.study.described import Described, schema_and_style
 from shoal.table.frames import to_polars
-from shoal.table.infer import schema_of_used
 from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
-    from shoal.settings.given import HierarchyLike
+    from shoal.recode import Style
     from shoal.table.schema import Schema
 
 __all__ = ["audit", "audit_of_release"]
@@ -33,24 +30,16 @@ TARGETS = 1000
 """How many people are attacked unless said otherwise."""
 
 
-def audit(  # noqa: PLR0913 - one named argument for everything that may be said
+def audit(
     original: Any,
     published: Any,
     *,
-    quasi_identifiers: str | Iterable[str],
-    sensitive: str | Iterable[str] = (),
-    hierarchies: Mapping[str, HierarchyLike] | None = None,
-    kinds: Mapping[str, Kind | str] | None = None,
-    orders: Mapping[str, Sequence[Any]] | None = None,
-    grid: Mapping[str, Any] | str | None = None,
-    default_grid: bool = True,
-    unknown_values: str = "error",
-    style: Style | Mapping[str, Any] | None = None,
     population: Any = None,
     control: Any = None,
     second: Any = None,
     targets: int = TARGETS,
     seed: int = 0,
+    **described: Unpack[Described],
 ) -> Audit:
     """Attack a release, and say how far each attacker gets.
 
@@ -60,42 +49,26 @@ def audit(  # noqa: PLR0913 - one named argument for everything that may be said
     Args:
         original: the table before (pandas, polars or pyarrow).
         published: the release.
-        quasi_identifiers: the columns that attackers know.
-        sensitive: the columns that they want to know.
-        hierarchies: what labels stand for, as for `shoal.anonymize`.
-        kinds: how a column was generalised, where its type does not say it.
-        orders: values of ordinal columns, from low to high.
-        grid: lines that intervals end on, as for `shoal.anonymize`.
-        default_grid: whether columns may have a grid that nobody asked for.
-        unknown_values: what happened to values that a hierarchy does not list.
-        style: how generalised cells are written; the usual way unless given.
         population: a table of everybody who could be in the original; for the journalist.
         control: a table of people who are not in the original, with the same columns.
         second: another release of these people.
         targets: how many people of the original are attacked; all if there are no more.
         seed: makes the choice of people and guesses repeatable.
+        described: how the release was made (`shoal.study.described.Described`):
+            ``quasi_identifiers``, which have to be said, ``sensitive``, ``hierarchies``,
+            ``kinds``, ``orders``, ``grid``, ``default_grid``, ``unknown_values`` and ``style``.
 
     Raises:
         OptionError: an option is wrong, or a table lacks a column.
         DataError: the release cannot have been made from the original.
     """
     frame = to_polars(original)
-    schema = schema_of_used(
-        nw.from_native(frame, eager_only=True),
-        quasi_identifiers=quasi_identifiers,
-        sensitive=sensitive,
-        hierarchies=hierarchies,
-        kinds=kinds,
-        orders=orders,
-        grid=grid,
-        default_grid=default_grid,
-        unknown_values=unknown_values,
-    )
+    schema, style = schema_and_style(frame, **described)
     return audit_of_release(
         frame,
         published,
         schema,
-        style if isinstance(style, Style) else Style.from_dict(style or {}),
+        style,
         population=population,
         control=control,
         second=second,

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-import narwhals as nw
 import numpy as np
 
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.opened.classes import Classes, open_classes, values_of
-from shoal.recode import Style
+from shoal.study.described import Described, schema_and_style
 from shoal.study.use.counts import ask_counts, associations, one_way, two_way
 from shoal.study.use.models import train
 from shoal.study.use.views import exact_column, view_of
 from shoal.table.frames import to_polars
-from shoal.table.infer import schema_of_used
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from shoal.settings.given import HierarchyLike
+    from shoal.recode import Style
     from shoal.study.use.views import View
-    from shoal.table.schema import Kind, Schema
+    from shoal.table.schema import Schema
 
 __all__ = ["Utility", "count_error", "utility"]
 
@@ -91,40 +88,26 @@ class Utility:
         return {**asdict(self), "query_error": self.query_error}
 
 
-def utility(  # noqa: PLR0913 - one named argument for everything that may be said
+def utility(
     original: Any,
     published: Any,
     *,
-    quasi_identifiers: str | Iterable[str],
-    sensitive: str | Iterable[str] = (),
     target: str | None = None,
     held_out: Any = None,
-    hierarchies: Mapping[str, HierarchyLike] | None = None,
-    kinds: Mapping[str, Kind | str] | None = None,
-    orders: Mapping[str, Sequence[Any]] | None = None,
-    grid: Mapping[str, Any] | str | None = None,
-    default_grid: bool = True,
-    unknown_values: str = "error",
-    style: Style | Mapping[str, Any] | None = None,
     seed: int = 0,
+    **described: Unpack[Described],
 ) -> Utility:
     """Say what can still be learnt from a release: counts, distributions, models.
 
     Args:
         original: the table before (pandas, polars or pyarrow).
         published: the release, also of other software.
-        quasi_identifiers: the columns that were generalised.
-        sensitive: columns that were published as they are and are to be looked at, too.
         target: the column that models predict; needs scikit-learn. No models unless given.
         held_out: rows of people who are in neither table, to test the models on.
-        hierarchies: what labels stand for, as for `shoal.anonymize`.
-        kinds: how a column was generalised, where its type does not say it.
-        orders: values of ordinal columns, from low to high.
-        grid: lines that intervals end on, as for `shoal.anonymize`.
-        default_grid: whether columns may have a grid that nobody asked for.
-        unknown_values: what happened to values that a hierarchy does not list.
-        style: how generalised cells are written; the usual way unless given.
         seed: makes questions and models repeatable.
+        described: how the release was made (`shoal.study.described.Described`):
+            ``quasi_identifiers``, which have to be said, ``sensitive``, ``hierarchies``,
+            ``kinds``, ``orders``, ``grid``, ``default_grid``, ``unknown_values`` and ``style``.
 
     Raises:
         OptionError: an option is wrong, a column does not exist, or scikit-learn is missing.
@@ -135,18 +118,7 @@ def utility(  # noqa: PLR0913 - one named argument for everything that may be sa
     before, after = to_polars(original), to_polars(published)
     if not before.height or not after.height:
         raise DataError("A table has no rows, so there is nothing to learn from.")
-    schema = schema_of_used(
-        nw.from_native(before, eager_only=True),
-        quasi_identifiers=quasi_identifiers,
-        sensitive=sensitive,
-        hierarchies=hierarchies,
-        kinds=kinds,
-        orders=orders,
-        grid=grid,
-        default_grid=default_grid,
-        unknown_values=unknown_values,
-    )
-    form = style if isinstance(style, Style) else Style.from_dict(style or {})
+    schema, form = schema_and_style(before, **described)
     test = None if held_out is None else to_polars(held_out)
     views, tested = _views(before, after, test, schema, form, target)
     notes = []
