@@ -128,6 +128,7 @@ def test_verification_reaches_nothing_of_what_makes_a_release():
         "shoal.publish.lines",
         "shoal.publish.named",
         "shoal.publish.predicates",
+        "shoal.publish.values",
         "shoal.publish.verification",
         "shoal.publish.verify",
     }

@@ -69,7 +69,7 @@ class Population:
             of_row.reshape(-1), weights=numbers_of_people(frame, counts), minlength=len(people)
         )
         # in an order of no meaning, so that enough people are found early if there are many
-        mixed = np.random.default_rng(0).permutation(len(people))
+        mixed = np.random.default_rng(0).permutation(np.flatnonzero(number > 0))
         return cls(
             np.ascontiguousarray(people[mixed]), number[mixed].astype(np.int64), tuple(places)
         )
