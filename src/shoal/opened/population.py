@@ -101,10 +101,11 @@ class _Cells:
         classes = open_classes(table, schema, self.style)
         number = numbers_of_people(everybody, self.model.counts)
         names = list(schema.quasi_identifiers)
-        some = everybody.select(names).with_columns(number=number).filter(number > 0)
-        distinct = some.group_by(names).agg(_sum("number"))
+        size = "".join(names) + " of people"  # no column is called like that
+        some = everybody.select(names).with_columns(**{size: number}).filter(number > 0)
+        distinct = some.group_by(names).agg(_sum(size))
         people = values_of(distinct, classes, known=False)
-        many = distinct.get_column("number").to_numpy().astype(np.float64)
+        many = distinct.get_column(size).to_numpy().astype(np.float64)
         n_classes = len(classes.sizes)
         covered = np.array([many[classes.fitted(people, c)].sum() for c in range(n_classes)])
         if isinstance(self.model, KMap):
