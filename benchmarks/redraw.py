@@ -20,6 +20,7 @@ from benchmarks.optimum.__main__ import page as optimum_page
 from benchmarks.papers.__main__ import write_papers
 from benchmarks.peers.__main__ import page as peers_page
 from benchmarks.person.__main__ import page as person_page
+from benchmarks.plain_scan.__main__ import page as plain_scan_page
 from benchmarks.scale import page as scale_page
 from fuzz.page import page as hunt_page
 from fuzz.page import stored as stored_hunts
@@ -51,6 +52,8 @@ def redraw(folder: Path, *, figures: bool = True) -> None:
     (folder / "means.md").write_text(means, encoding="utf-8")
     optimum = optimum_page(load_json(raw_results("optimum") / "optimum.json.gz"))
     (folder / "optimum.md").write_text(optimum, encoding="utf-8")
+    plain = plain_scan_page(load_json(raw_results("plain_scan") / "plain_scan.json.gz"))
+    (folder / "plain_scan.md").write_text(plain, encoding="utf-8")
     person = person_page(load_json(raw_results("person") / "person.json.gz"))
     (folder / "person.md").write_text(person, encoding="utf-8")
     (folder / "fuzz.md").write_text(hunt_page(stored_hunts()), encoding="utf-8")

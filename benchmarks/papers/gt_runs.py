@@ -90,6 +90,8 @@ def run(
         given["measure_options"] = {"w": w}
     if l is not None:
         given["privacy"] = [shoal.LDiversity(l, kind="frequency")]
+        if algorithm == "sequential":
+            given["algorithm_options"] = {"alpha": 0.5, **given["algorithm_options"]}
     _compile(variant, w is not None, l is not None)
     passes: set[str] = set()
     release, seconds = timed(

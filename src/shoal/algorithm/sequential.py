@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Sequential"]
 
 SLICE_JOINS = 20_000_000
+ALPHA, PROMISED_ALPHA = 0.5, 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +40,8 @@ class Sequential(Algorithm):
 
     Readings: the start size is at least 1; a record alone in its cluster moves to the best other
     one and the cluster is dissolved; with start size 1 there is nothing to move, and the algorithm
-    is the agglomerative one. If the start does not hold ℓ-diversity by frequency, the result is one
+    is the agglomerative one. With privacy models the start is larger than published unless
+    ``alpha`` says otherwise. If the start does not hold ℓ-diversity by frequency, the result is one
     cluster of all rows (step 3), with a warning; for the other models, which the paper does not
     treat, violating start clusters are merged at least cost instead.
 
@@ -48,7 +50,9 @@ class Sequential(Algorithm):
     Determinism: given the seed; ties go to the lowest cluster number.
 
     Args:
-        alpha: start size as a share of k.
+        alpha: start size as a share of k; by default 0.5, as published, and 2 with privacy models:
+            small clusters of which each row is needed let none go, and what such a start loses
+            is more than Mondrian does.
         omega: largest size before a split, as a multiple of k; above 1, at most 2.
         restarts: runs from different random starts; the best is kept.
         max_passes: stop moving records after this many passes.
@@ -58,14 +62,15 @@ class Sequential(Algorithm):
     title = "sequential clustering"
     citation = "Goldberger & Tassa 2010, Algorithms 1 to 3"
 
-    alpha: float = 0.5
+    alpha: float | None = None
     omega: float = 1.5
     restarts: int = 1
     max_passes: int = 100
 
     def __post_init__(self) -> None:
         """Check the options."""
-        _check("alpha", self.alpha, 0.0, 2.0)
+        if self.alpha is not None:
+            _check("alpha", self.alpha, 0.0, 2.0)
         _check("omega", self.omega, 1.0, 2.0)
         for name in ("restarts", "max_passes"):
             value = getattr(self, name)
@@ -87,7 +92,10 @@ class Sequential(Algorithm):
         return best
 
     def _run_once(self, table: EncodedTable, run: Run) -> Partition:
-        start_size = max(1, round(self.alpha * run.k))
+        alpha = self.alpha
+        if alpha is None:
+            alpha = PROMISED_ALPHA if run.privacy else ALPHA
+        start_size = max(1, round(alpha * run.k))
         n_clusters = max(1, table.n_rows // start_size)
         if start_size == 1 and not run.privacy:
             alone = Partition(np.arange(table.n_rows, dtype=np.int32), table.n_rows)

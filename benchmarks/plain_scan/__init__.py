@@ -1,0 +1,1 @@
+"""Sequential clustering as we do it beside a plain scan of all groups."""
