@@ -28,6 +28,7 @@ def machine() -> dict[str, Any]:
 
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607 - whichever git is at hand
+        cwd=ROOT,  # wherever a benchmark is started
         capture_output=True,
         text=True,
         check=False,

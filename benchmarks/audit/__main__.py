@@ -86,7 +86,7 @@ def page(content: dict[str, Any]) -> str:
             "the stored numbers. `full-domain` is Incognito, one level for a whole column as ARX "
             "does it first, with up to 5 % of the rows left out; `auto, grid` ends ages on "
             "multiples of 5; `auto, 2 values` promises two different salaries in every group. "
-            "Again: `python -m benchmarks.audit`."
+            f"{_made(content)}"
         ),
         "",
         (
@@ -109,6 +109,15 @@ def page(content: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _made(content: dict[str, Any]) -> str:
+    """Return the commit that was measured, and the command that does it again."""
+    commit = content["machine"]["commit"]
+    rows = content["rows"] + content["control"]
+    at = f"Made at commit {commit}" if commit else "The commit was not stored"
+    again = f"`python -m benchmarks.audit --rows {rows} --targets {content['targets']}`"
+    return f"{at}; seed {SEED}. Again: {again}."
+
+
 def _cell(finding: dict[str, Any] | None) -> str:
     if finding is None:
         return ""
@@ -122,8 +131,8 @@ def _cell(finding: dict[str, Any] | None) -> str:
 def main() -> None:
     """Measure, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=5000, help="rows, the control included")
-    parser.add_argument("--targets", type=int, default=500, help="how many people are attacked")
+    parser.add_argument("--rows", type=int, default=12_000, help="rows, the control included")
+    parser.add_argument("--targets", type=int, default=1000, help="how many people are attacked")
     given = parser.parse_args()
     content = measure(given.rows, given.targets)
     save_json(raw_results("audit") / "audit.json.gz", content)
