@@ -316,6 +316,28 @@ def test_flags_jobs_and_certificates_know_the_promises(tmp_path):
     assert result.release.verification.checks[1].measured >= 40
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        KMap(4, population=pl.DataFrame({"age": [0, 1, 2, 3] * 3, "town": list("aabb") * 3})),
+        PopulationRisk(0.5),
+        shoal.TCloseness(0.9, distance="hierarchical"),
+    ],
+    ids=lambda model: model.name,
+)
+def test_further_rows_are_refused_where_the_promise_cannot_be_kept_for_them(model, tmp_path):
+    table = pl.DataFrame({"age": [0, 1, 2, 3] * 3, "town": list("aabb") * 3, "ill": ["x", "y"] * 6})
+    release = shoal.anonymize(
+        table, k=2, quasi_identifiers=["age", "town"], sensitive="ill", privacy=model,
+        hierarchies={"ill": ["x", "y"], "town": TREE}, algorithm="mondrian", seed=1,
+        rows_are_people=True,
+    )  # fmt: skip
+    release.save(tmp_path / "release.shoal")
+    for kept in (release, shoal.load_release(tmp_path / "release.shoal")):
+        with pytest.raises(shoal.OptionError, match="cannot be kept for further rows"):
+            shoal.apply(table, kept)
+
+
 def test_options_are_checked():
     for build, words in (
         (lambda: KMap(1), "whole number of at least 2, but 1 was given"),

@@ -37,6 +37,13 @@ def request_of_kept(kept: KeptRelease, columns: list[str], **more: Any) -> Reque
             "The release publishes pseudonyms, which further rows would not fit; make a new "
             "release of all rows instead."
         )
+    for model in kept.privacy:
+        # what they look at, a population or a tree of values, is not kept
+        if not model.looks_at_values or getattr(model, "distance", "") == "hierarchical":
+            raise OptionError(
+                f"The release promises {model.label}, which cannot be kept for further rows; make "
+                "a new release of all rows instead."
+            )
     keys = [schema[name] for name in schema.quasi_identifiers]
     trees: dict[str, Any] = {c.name: c.rule or c.hierarchy for c in keys}
     return request_of(
