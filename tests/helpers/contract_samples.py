@@ -102,7 +102,7 @@ def arguments(names):
     }
 
 
-EVERYBODY = pl.concat([people(missing=True), people(240, missing=True, seed=8)])
+EVERYBODY = pl.concat([people(missing=True), people(1200, missing=True, seed=8)])
 PRIVACY = {
     "k alone": [],
     "frequency": [LDiversity(1.8, column="disease")],
