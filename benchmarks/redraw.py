@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from benchmarks.again.__main__ import page as again_page
 from benchmarks.algorithms.__main__ import report
 from benchmarks.audit.__main__ import page as audit_page
 from benchmarks.beyond.page import write_page
@@ -44,6 +45,8 @@ def redraw(folder: Path, *, figures: bool = True) -> None:
     (folder / "peers.md").write_text(peers, encoding="utf-8")
     init = init_page(load_json(raw_results("init") / "init.json.gz"))
     (folder / "init.md").write_text(init, encoding="utf-8")
+    again = again_page(load_json(raw_results("again") / "again.json.gz"))
+    (folder / "again.md").write_text(again, encoding="utf-8")
     audit = audit_page(load_json(raw_results("audit") / "audit.json.gz"))
     (folder / "audit.md").write_text(audit, encoding="utf-8")
     grid = grid_page(load_json(raw_results("grid") / "grid.json.gz"))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from shoal.release import FrameT, Release
     from shoal.scores import Scores
-    from shoal.settings.given import HierarchyLike, LabelsLike, PrivacyLike
+    from shoal.settings.given import HierarchyLike, LabelsLike, PreviousLike, PrivacyLike
     from shoal.table.schema import Kind
 
 __all__ = ["anonymize", "refine", "score", "verify"]
@@ -58,6 +58,8 @@ def anonymize(
     measure: str = "ncp",
     measure_options: Mapping[str, Any] | None = None,
     privacy: PrivacyLike = (),
+    previous: PreviousLike = (),
+    reserve: float = 1.0,
     weights: Mapping[str, float] | None = None,
     grid: Mapping[str, Any] | str | None = None,
     scale: Mapping[str, str] | None = None,
@@ -102,6 +104,11 @@ def anonymize(
         measure: what is minimised; a cost measure of `shoal.measures()`.
         measure_options: options of that measure, e.g. ``{"w": 0.5}``.
         privacy: promises beyond k, e.g. ``[shoal.LDiversity(2), shoal.TCloseness(0.3)]``.
+        previous: releases of these people that are already out: what ``release.save`` kept, or
+            the releases themselves, all of them; needs ``person``. Who has all of them is left
+            with at least k people for everybody, and with ℓ values under ℓ-diversity.
+        reserve: groups of people who are new are so many times k large, so that some may leave
+            before the others have to wait; for releases that others follow.
         weights: how much the loss of a column counts, 1 by default.
         grid: lines that the intervals of a column end on, so that no end is somebody's exact
             value: a step (``{"age": 5, "lon": 0.01}``), a unit of the calendar (``"month"``) or
@@ -154,6 +161,8 @@ def anonymize(
         measure=measure,
         measure_options=measure_options,
         privacy=privacy,
+        previous=previous,
+        reserve=reserve,
         weights=weights,
         grid=grid,
         scale=scale,

@@ -65,6 +65,9 @@ class Release(Generic[FrameT]):
         style: how generalised cells are written.
         asked: roles and kinds as they were said, without what grew from the rows.
         ids: whose each published row is, where `person` says it. Private: never publish it.
+        key: under which people are kept. Private: never publish it.
+        mark: random; tells it from any other release of the same people. Private.
+        beside: marks of the earlier releases that it was made beside. Private.
     """
 
     frame: FrameT
@@ -88,6 +91,9 @@ class Release(Generic[FrameT]):
     style: Style | None = None
     asked: Schema | None = None
     ids: pl.Series | None = None
+    key: bytes | None = None
+    mark: str = ""
+    beside: tuple[str, ...] = ()
 
     @property
     def n_groups(self) -> int:

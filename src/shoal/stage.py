@@ -23,6 +23,7 @@ from shoal.io.written import Written, read_written
 from shoal.opened.population import promises_about_all
 from shoal.promises import promises_of, trees_of
 from shoal.publish.named import columns_needed
+from shoal.publish.verification import BESIDE
 from shoal.publish.verify import verify_table
 from shoal.publish.whose import stands_as_made
 from shoal.recode import Style
@@ -126,6 +127,9 @@ def stage_release(
             "What was written would come with a warning, so with strict it is not published: "
             f"{verification.notes[0]}"
         )
+    # who was where in other releases is not in the file, and was checked in memory
+    over_all = [each for each in release.verification.checks if each.judged_by == BESIDE]
+    verification = replace(verification, checks=(*verification.checks, *over_all))
     old = release.verification.notes
     warnings = [each for each in release.warnings if each not in old]
     warnings.extend(each for each in verification.notes if each not in warnings)

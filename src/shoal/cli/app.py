@@ -16,6 +16,7 @@ from shoal.cli.hierarchy import hierarchy
 from shoal.cli.init import init
 from shoal.cli.lists import algorithms, measures, privacy_models
 from shoal.cli.refine import refine
+from shoal.cli.register import register
 from shoal.cli.score import score
 from shoal.cli.secret import fingerprint, secret
 from shoal.cli.sign import sign
@@ -63,6 +64,7 @@ app.command()(init)
 app.command()(anonymize)
 app.command()(refine)
 app.command()(apply)
+app.command()(register)
 app.command()(verify)
 app.command()(score)
 app.command()(audit)

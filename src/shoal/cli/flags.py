@@ -258,7 +258,7 @@ def _parameter(
     kind, default = _TYPES.get(row.plain_type, str), None
     if row.plain_type == "bool":
         annotation, default = Annotated[bool, option], False
-    elif part is None and (row.name in _ROLES or row.plain_type.startswith("Mapping")):
+    elif part is None and (row.name in _ROLES or row.plain_type.startswith(("Mapping", "list"))):
         annotation = Annotated[list[str] | None, option]
     else:
         annotation = Annotated[kind | None, option]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PEOPLE_ENDING",
     "VERSION",
+    "digest_of",
     "load_release",
     "people_path",
     "stage_kept",
@@ -73,7 +74,7 @@ def stage_kept(group: AtomicGroup, kept: KeptRelease, path: str | os.PathLike[st
     if kept.people is not None:
         from shoal.life.people import people_to_json
 
-        said = people_to_json(kept.people, digest_of(content))
+        said = people_to_json(kept.people)
         # nobody but the holder reads who they are
         group.add(people_path(path), _packed(said, "shoal people")).chmod(0o600)
 

@@ -166,9 +166,12 @@ def keep(release: Release | KeptRelease) -> KeptRelease:
     )
     if release.ids is None:
         return kept
+    from shoal.life.file import digest_of, to_bytes
     from shoal.life.people import keep_people
 
-    return replace(kept, people=keep_people(kept, frame, of_row, release.ids))
+    people = keep_people(kept, frame, of_row, release.ids, release.key)
+    people = replace(people, of=digest_of(to_bytes(kept)), mark=release.mark, beside=release.beside)
+    return replace(kept, people=people)
 
 
 def with_counts(kept: KeptRelease, frame: pl.DataFrame) -> KeptRelease:

@@ -25,7 +25,15 @@ if TYPE_CHECKING:
 
     from shoal.life.kept import KeptRelease
 
-__all__ = ["KeptPeople", "digests_of", "keep_people", "people_from_json", "people_to_json"]
+__all__ = [
+    "KeptPeople",
+    "digests_of",
+    "keep_people",
+    "new_key",
+    "new_mark",
+    "people_from_json",
+    "people_to_json",
+]
 
 _KEY = 32
 _DIGEST = 16
@@ -43,6 +51,9 @@ class KeptPeople:
         group: group of each of these rows.
         values: which value of each sensitive column.
         unknown: rows whose person nobody named.
+        of: hash of the release file that they belong to.
+        mark: random, tells this release from any other, also one with the same content.
+        beside: marks of the earlier releases that it was made beside.
     """
 
     key: bytes
@@ -50,6 +61,9 @@ class KeptPeople:
     group: NDArray[np.int64]
     values: dict[str, NDArray[np.int64]]
     unknown: int = 0
+    of: str = ""
+    mark: str = ""
+    beside: tuple[str, ...] = ()
 
     @property
     def alone(self) -> bool:
@@ -59,6 +73,16 @@ class KeptPeople:
     def __repr__(self) -> str:
         """Return one line; not the key."""
         return f"<KeptPeople of {len(self.digests)} rows>"
+
+
+def new_key() -> bytes:
+    """Return a key, from the randomness of the operating system and not from the seed."""
+    return os.urandom(_KEY)
+
+
+def new_mark() -> str:
+    """Return what tells a release from any other."""
+    return os.urandom(_DIGEST).hex()
 
 
 def digests_of(ids: pl.Series, key: bytes) -> tuple[Digests, NDArray[np.bool_]]:
@@ -91,7 +115,11 @@ def digests_of(ids: pl.Series, key: bytes) -> tuple[Digests, NDArray[np.bool_]]:
 
 
 def keep_people(
-    kept: KeptRelease, frame: pl.DataFrame, of_row: NDArray[np.int64], ids: pl.Series
+    kept: KeptRelease,
+    frame: pl.DataFrame,
+    of_row: NDArray[np.int64],
+    ids: pl.Series,
+    key: bytes | None,
 ) -> KeptPeople:
     """Return who is in which group, under a key of its own.
 
@@ -100,10 +128,11 @@ def keep_people(
         frame: its published rows.
         of_row: group of each of them.
         ids: whose each of them is.
+        key: of the release, and of those that are made beside it; a new one unless given.
     """
     import polars as pl
 
-    key = os.urandom(_KEY)
+    key = key or new_key()
     digests, nobody = digests_of(ids, key)
     # in the order of hashes that nobody can guess: that of the rows is gone
     known = np.flatnonzero(~nobody)
@@ -121,10 +150,12 @@ def keep_people(
     return KeptPeople(key, digests[rows], of_row[rows], values, int(nobody.sum()))
 
 
-def people_to_json(people: KeptPeople, of: str) -> dict[str, Any]:
-    """Return the private half as plain values; ``of`` is the hash of its release file."""
+def people_to_json(people: KeptPeople) -> dict[str, Any]:
+    """Return the private half as plain values."""
     return {
-        "of": of,
+        "of": people.of,
+        "mark": people.mark,
+        "beside": list(people.beside),
         "key": people.key.hex(),
         "people": base64.b64encode(people.digests.astype("<u8").tobytes()).decode("ascii"),
         "group": numbers_to_json(people.group),
@@ -158,4 +189,8 @@ def people_from_json(said: dict[str, Any], kept: KeptRelease, of: str) -> KeptPe
     lengths = {len(digests), len(group), *(len(each) for each in values.values())}
     if lengths != {len(digests)} or len(digests) + unknown != kept.n_rows or unknown < 0:
         raise Damaged("the people in it are not those of the release")
-    return KeptPeople(key, digests, group, values, unknown)
+    beside = take(said, "beside", list)
+    if not all(isinstance(each, str) for each in beside):
+        raise Damaged("the earlier releases in it cannot be read")
+    mark = take(said, "mark", str)
+    return KeptPeople(key, digests, group, values, unknown, of, mark, tuple(beside))

@@ -10,11 +10,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Check", "OwnRule", "Promise", "Verification", "WholePromise", "count_of"]
+__all__ = ["BESIDE", "Check", "OwnRule", "Promise", "Verification", "WholePromise", "count_of"]
 
 OwnRule = Callable[..., tuple["NDArray[np.bool_]", float]]
 """A plug-in's rule: of group, value and person of each row, numbers of groups and values, and the
 name and order of the column it tells which groups hold and the worst number."""
+
+
+BESIDE = "the people of all releases"
+"""By what a check over several releases is judged (`shoal.life.guarantee`)."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,8 @@ class Verification:
 
     def how(self) -> str:
         """Return in a sentence or two what was checked, and by whom."""
-        own = [check.name for check in self.checks if check.judged_by != "verification"]
+        others = ("verification", BESIDE)
+        own = [check.name for check in self.checks if check.judged_by not in others]
         text = (
             f"Checked on the published cells alone ({self.read_from}), by code that shares nothing "
             "with the search that made them."

@@ -36,6 +36,7 @@ _TYPES = {
 }
 # What an option is in TOML, by its type.
 _TEXTS = "tuple[str, ...]"
+_FILES = "list[str]"
 _WANTED = {
     "int": (int, "a whole number"),
     "float": (float, "a number"),
@@ -144,6 +145,8 @@ class _Reader:
             return self.table(table, row.name)
         if row.plain_type == _TEXTS:
             return self.texts(table, row.name)
+        if row.plain_type == _FILES:
+            return self.beside(self.texts(table, row.name) or ())
         return self.scalar(table, row.name, row.plain_type, place)
 
     def scalar(self, table: dict[str, Any], key: str, kind: str, place: str = "") -> Any:

@@ -11,6 +11,9 @@ import numpy as np
 from shoal.engine.local import LocalEngine
 from shoal.errors import OptionError, ShoalWarning
 from shoal.forked import check_process
+from shoal.life.again import AgainEngine
+from shoal.life.open import key_of, marks_of, open_previous
+from shoal.life.people import new_key, new_mark
 from shoal.pipeline import run_pipeline
 from shoal.profile.repeats import find_repeats, says_whose
 from shoal.promises import grids_of
@@ -51,7 +54,9 @@ def make_release(
     if groups is not _MADE_HERE:
         start = labels_of(groups, n_rows)
         said |= {"algorithm": "given groups", "algorithm_options": {}, "refine": request.effort}
-    engine = LocalEngine()
+    earlier = open_previous(request.previous)
+    again = bool(earlier) or request.reserve > 1
+    engine = AgainEngine(earlier) if again else LocalEngine()
     doubts = [] if says_whose(request) else find_repeats(to_polars(frame), schema, request.k)
     if isinstance(frame, DisposableTable):
         frame.forget(schema.used)
@@ -87,6 +92,9 @@ def make_release(
         style=request.style,
         asked=schema,
         ids=result.published.ids,
+        key=None if result.published.ids is None else (key_of(earlier) or new_key()),
+        mark=new_mark(),
+        beside=marks_of(earlier),
     )
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "Option",
     "anything",
     "check_all",
+    "factor",
     "mapping",
     "one_of",
     "option",
@@ -161,6 +162,13 @@ def positive(name: str, value: Any) -> float:
     """Check a number above 0."""
     if _is_truth(value) or not isinstance(value, numbers.Real) or not float(value) > 0:
         raise OptionError(f"{name} must be a number above 0, got {value!r}.")
+    return float(value)
+
+
+def factor(name: str, value: Any) -> float:
+    """Check a number of at least 1."""
+    if _is_truth(value) or not isinstance(value, numbers.Real) or not 1 <= float(value) <= 1000:
+        raise OptionError(f"{name} must be a number from 1 to 1000, got {value!r}.")
     return float(value)
 
 

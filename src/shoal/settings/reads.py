@@ -11,7 +11,14 @@ if TYPE_CHECKING:
     from shoal.privacy import PrivacyModel
     from shoal.recode import Style
 
-__all__ = ["read_models", "read_names", "read_one_name", "read_style", "request_style"]
+__all__ = [
+    "read_models",
+    "read_names",
+    "read_one_name",
+    "read_several",
+    "read_style",
+    "request_style",
+]
 
 
 def read_names(name: str, value: Any) -> Any:
@@ -30,6 +37,15 @@ def read_one_name(name: str, value: Any) -> Any:
     if len(listed) > 1:  # said with the table, as everything about roles
         return listed
     return listed[0] if listed else None
+
+
+def read_several(name: str, value: Any) -> tuple[Any, ...]:
+    """Read one thing or several; a bare text or path is one."""
+    del name
+    if value is None:
+        return ()
+    is_list = isinstance(value, Iterable) and not isinstance(value, str)
+    return tuple(value) if is_list else (value,)
 
 
 def read_models(name: str, value: Any) -> tuple[PrivacyModel, ...]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, did_you_mean
 from shoal.progress import no_progress
+from shoal.settings.beside import Beside
 from shoal.settings.commands import (
     AFTERWARDS,
     ALL_COMMANDS,
@@ -64,7 +65,7 @@ MISSING_MODES = ("category", "suppress", "error")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(Beside):
     """What one run is asked to do, checked as far as it can be without the data.
 
     Raises:

@@ -75,6 +75,7 @@ def run_job(
             they were. `PromiseError` if no release can keep the promise.
     """
     from shoal.inputs import current_watch, watching_inputs
+    from shoal.life.open import open_previous
     from shoal.progress import watching
     from shoal.settings.inputs import note_hierarchies
     from shoal.settings.log import logging_to
@@ -85,6 +86,7 @@ def run_job(
         asked = job if isinstance(job, Job) else read_job(job)
         asked.request()  # a wrong option is found before anything is read
         note_hierarchies(asked)
+        open_previous(asked.request().previous)  # no output replaces one of them, either
         outputs = Outputs.of(asked.input, asked.output)
         outputs.check()
         with watching(progress) as report, logging_to(asked.output.log) as log:

@@ -1,0 +1,1 @@
+"""Twelve monthly releases of one register: beside one another, and ignoring one another."""
