@@ -8,6 +8,8 @@ VENV := .venv
 PY := $(VENV)/bin/python
 pip = PIP_DISABLE_PIP_VERSION_CHECK=1 $(1)/bin/python -m pip --quiet --quiet
 PIP := $(call pip,$(VENV))
+# Nobody shall need a compiler. PySpark comes as a source package only, of Python and jars.
+WHEELS := --only-binary :all: --no-binary pyspark
 WORKERS ?= 2
 MINUTES ?= 5
 SEED ?= 1
@@ -57,6 +59,7 @@ test-lowest: $(LOWEST_READY) ## The fast tests with the lowest versions of every
 services: ## Install what tests need beside Python, where it is missing
 	@sh tools/setup_chromium.sh
 	@sh tools/setup_postgres.sh
+	@sh tools/setup_java.sh
 
 lint: $(READY) ## Linters and types only
 	$(PY) -m ruff check
@@ -110,14 +113,14 @@ $(READY):
 	    echo "Shoal needs Python 3.11 or newer, $(PYTHON) is older; try make PYTHON=..." >&2; exit 1; }
 	@echo "Setting up $(VENV) (once, until the lock changes) ..."
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(PIP) install --only-binary :all: --no-deps --requirement requirements/ci.txt
+	@$(PIP) install $(WHEELS) --no-deps --requirement requirements/ci.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(LOWEST_READY): $(READY)
 	@echo "Setting up $(LOWEST) (once, until a lower bound changes) ..."
 	@$(PYTHON) -m venv --clear $(LOWEST)
-	@$(call pip,$(LOWEST)) install --only-binary :all: --no-deps --requirement requirements/lowest.txt
+	@$(call pip,$(LOWEST)) install $(WHEELS) --no-deps --requirement requirements/lowest.txt
 	@$(call pip,$(LOWEST)) install --no-deps --no-build-isolation --editable .
 	@touch $@
 

@@ -4,7 +4,8 @@ pip resolves the extras of pyproject.toml together, so `ci.txt` and `docs.txt` a
 other. `lowest.txt` pins what pyproject.toml names at its lower bound, and the rest at the newest
 version that goes with it: that is what somebody gets who has old packages and installs Shoal. Only
 names and versions are kept: where packages are downloaded from is a setting of the machine, not of
-the project. Only wheels count: nobody shall need a compiler.
+the project. Only wheels count: nobody shall need a compiler. (PySpark has none: its source package
+is Python and jars, and nothing in it is compiled.)
 """
 
 import json
@@ -25,7 +26,16 @@ HEADER = "# Exact versions of {what}. Made by `make lock`; do not edit by hand.\
 def resolve(extras: str, *more: str) -> dict[str, str]:
     """Returns name and version of everything that `pip install .[extras]` would install."""
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed"]
-    command += ["--only-binary", ":all:", *more, "--report", "-", f"{ROOT}[{extras}]"]
+    command += [
+        "--only-binary",
+        ":all:",
+        "--no-binary",
+        "pyspark",
+        *more,
+        "--report",
+        "-",
+        f"{ROOT}[{extras}]",
+    ]
     report = subprocess.run(command, check=True, stdout=subprocess.PIPE)
     installs = json.loads(report.stdout)["install"]
     metadata = (install["metadata"] for install in installs)

@@ -35,7 +35,15 @@ if TYPE_CHECKING:
     from shoal.table.encode import Attribute, EncodedTable
     from shoal.table.schema import Schema
 
-__all__ = ["Style", "published_names", "recode", "recode_rows", "unite_equal"]
+__all__ = [
+    "Style",
+    "is_wide",
+    "published_cells",
+    "published_names",
+    "recode",
+    "recode_rows",
+    "unite_equal",
+]
 
 Numeric = Literal["interval", "bounds", "struct", "mean", "median"]
 _INTERVALS = (Kind.NUMERIC, Kind.ORDINAL, Kind.DATE, Kind.DATETIME)
@@ -169,7 +177,9 @@ def recode_rows(
     names = published_names(schema, style)
     attributes = {attribute.name: attribute for attribute in table.attributes}
     per_group = {
-        name: _publish(attributes[name], partition, style) for name in names if name in attributes
+        name: published_cells(attributes[name], partition, style)
+        for name in names
+        if name in attributes
     }
     rows = np.flatnonzero(partition.labels >= 0)
     if shuffle:
@@ -198,7 +208,7 @@ def unite_equal(table: EncodedTable, partition: Partition, style: Style) -> Part
     cells = [
         cell.cast(pl.String) if cell.dtype == pl.Object else cell
         for attribute in table.attributes
-        for cell in _publish(attribute, partition, style)
+        for cell in published_cells(attribute, partition, style)
     ]
     frame = pl.DataFrame([cell.alias(str(number)) for number, cell in enumerate(cells)])
     columns = frame.columns
@@ -250,7 +260,7 @@ def published_names(schema: Schema, style: Style) -> dict[str, tuple[str, ...]]:
     return result
 
 
-def _publish(attribute: Attribute, partition: Partition, style: Style) -> list[pl.Series]:
+def published_cells(attribute: Attribute, partition: Partition, style: Style) -> list[pl.Series]:
     """Return the cell of each group: one column, or two for bounds."""
     import polars as pl
 
@@ -273,6 +283,14 @@ def _publish(attribute: Attribute, partition: Partition, style: Style) -> list[p
         centre = pl.Series(group_centres(attribute, intervals, partition, how))
         return [centre.fill_nan(None)]
     return [_interval_text(attribute, intervals, style)]
+
+
+def is_wide(attribute: Attribute, style: Style) -> bool:
+    """Return whether any value of a column holds what stands between the ends of an interval."""
+    between = _split(style.interval_format)[1]
+    values = [attribute.values, *([attribute.cells.upper] if attribute.cells else [])]
+    every = np.arange(attribute.size)
+    return any(between in (each or "") for of in values for each in _labels(of, len(of), every))
 
 
 def _tree_text(attribute: Attribute, node: NDArray[np.int32], style: Style) -> pl.Series:

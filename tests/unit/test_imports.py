@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 
-HEAVY = ("numba", "polars", "pandas", "pyarrow", "scipy", "llvmlite")
+HEAVY = ("numba", "polars", "pandas", "pyarrow", "scipy", "llvmlite", "pyspark")
 REPORT = f"import sys; print([name for name in {HEAVY} if name in sys.modules])"
 SHOW_HELP = """
 import runpy, sys

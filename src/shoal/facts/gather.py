@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from shoal.table.encode import Attribute, EncodedTable
     from shoal.table.partition import Partition
 
-__all__ = ["ColumnFacts", "Facts", "gather_facts"]
+__all__ = ["ColumnFacts", "Facts", "column_facts", "gather_facts", "heat_of"]
 
 MOST_BUCKETS = 10
 _WIDTHS: tuple[tuple[float, str], ...] = (
@@ -127,27 +127,47 @@ def gather_facts(
         zip(table.attributes, grouped.closures, strict=True)
     ):
         losses[number] = published_loss(table, number, closures, partition.n_groups)
+        before = attribute.counts
+        if partition.n_suppressed:
+            before = np.bincount(
+                attribute.codes[partition.labels >= 0], minlength=attribute.size + 1
+            ).astype(np.int64)
         columns.append(
-            _column(attribute, closures, partition, losses[number], published, k=k, style=style)
+            column_facts(
+                attribute, closures, sizes, losses[number], before, published, k=k, style=style
+            )
         )
-    heat, rows = _heat(losses, sizes, table.weights)
+    heat, rows = heat_of(losses, sizes, table.weights)
     kept = np.flatnonzero(partition.labels >= 0)
-    before = _tuple_sizes(table if len(kept) == table.n_rows else table.take(kept))
+    tuples = _tuple_sizes(table if len(kept) == table.n_rows else table.take(kept))
     scores = public_scores(table, grouped.closures, partition, style)
-    return Facts(tuple(columns), before, heat, rows, scores)
+    return Facts(tuple(columns), tuples, heat, rows, scores)
 
 
-def _column(
+def column_facts(
     attribute: Attribute,
     closures: Closures,
-    partition: Partition,
+    sizes: NDArray[np.int64],
     loss: Floats,
+    before: NDArray[np.int64],
     published: pl.DataFrame,
     *,
     k: int,
     style: Style,
 ) -> ColumnFacts:
-    sizes, n_groups = partition.sizes, partition.n_groups
+    """Return what became of one column.
+
+    Args:
+        attribute: the column.
+        closures: what is published in it ("everything" last).
+        sizes: how many rows publish each closure.
+        loss: of each closure.
+        before: published rows of each original value, missing last.
+        published: the published table.
+        k: the fewest rows that a bar may stand for.
+        style: how cells are written.
+    """
+    n_groups = len(sizes)
     n_rows = max(int(sizes.sum()), 1)
     exact = closures.single()[:n_groups]
     if isinstance(closures, TreeClosures):
@@ -156,11 +176,6 @@ def _column(
     else:
         nothing = closures.everything[:n_groups]
     suppressed, kept = (float(sizes[mask].sum()) / n_rows for mask in (nothing, exact))
-    before = attribute.counts
-    if partition.n_suppressed:
-        before = np.bincount(
-            attribute.codes[partition.labels >= 0], minlength=attribute.size + 1
-        ).astype(np.int64)
     hidden = style.numeric in ("mean", "median") and attribute.kind is Kind.NUMERIC
     shares = covered_shares(attribute, closures, sizes.astype(np.float64))
     return ColumnFacts(
@@ -210,7 +225,7 @@ def _spread(
     return tuple((what, int(sizes[mask].sum()) / n_rows) for what, mask in steps)
 
 
-def _heat(
+def heat_of(
     losses: Floats, sizes: NDArray[np.int64], weights: Floats
 ) -> tuple[tuple[tuple[float, ...], ...], tuple[int, ...]]:
     """Return the mean loss of each column in buckets of groups, by how much they lost."""

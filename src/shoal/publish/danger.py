@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shoal.table.relations import Codes
     from shoal.table.schema import Schema
 
-__all__ = ["find_dangers"]
+__all__ = ["NEARLY_ALL", "find_dangers", "says_nearly_unique"]
 
 MOST_ROWS = 50_000
 """Larger tables are judged by as many of their rows, spread evenly."""
@@ -56,11 +56,7 @@ def find_dangers(
         column = frame.get_column(name)
         codes, present = _codes(column, looked)
         if _nearly_unique(column, codes[present], rows, looked):
-            found.append(
-                f"Nearly every row has a value of its own in column {name!r}, which is published "
-                "as it is: who knows it about a person finds the row. Round or group its values, "
-                "make it a quasi-identifier, or drop it."
-            )
+            found.append(says_nearly_unique(name))
             continue
         related = [
             attribute.name
@@ -75,6 +71,15 @@ def find_dangers(
                 "tells what is generalised there. Make it a quasi-identifier, or drop it."
             )
     return found
+
+
+def says_nearly_unique(name: str) -> str:
+    """Return the sentence about a column in which nearly every row has a value of its own."""
+    return (
+        f"Nearly every row has a value of its own in column {name!r}, which is published as it "
+        "is: who knows it about a person finds the row. Round or group its values, make it a "
+        "quasi-identifier, or drop it."
+    )
 
 
 def _codes(column: pl.Series, rows: NDArray[np.int64]) -> tuple[Codes, NDArray[np.bool_]]:

@@ -34,7 +34,14 @@ if TYPE_CHECKING:
     from shoal.table.encode import Attribute, EncodedTable
     from shoal.table.partition import Partition
 
-__all__ = ["covered_shares", "is_stretched", "ordered_sum", "public_scores", "published_loss"]
+__all__ = [
+    "covered_shares",
+    "is_stretched",
+    "ordered_sum",
+    "public_scores",
+    "published_loss",
+    "scores_of_columns",
+]
 
 _DIGITS = 6
 _HUGE = 1e300
@@ -164,24 +171,45 @@ def public_scores(
     Rows that were left out count as fully generalised, as in every measure. NaN stands for what
     the published cells do not tell.
     """
-    rows = partition.sizes.astype(np.float64)
+    sizes = [partition.sizes] * len(table.attributes)
+    return scores_of_columns(table, closures, sizes, partition.n_suppressed, style)
+
+
+def scores_of_columns(
+    table: EncodedTable,
+    closures: Sequence[Closures],
+    sizes: Sequence[NDArray[np.int64]],
+    n_suppressed: int,
+    style: Style,
+) -> Scores:
+    """Return the same where closures of each column come with numbers of rows of their own.
+
+    Args:
+        table: its rows are not looked at.
+        closures: what is published in each column ("everything" last).
+        sizes: how many rows publish each of them.
+        n_suppressed: rows that were left out.
+        style: how cells are written.
+    """
     hidden = style.numeric in ("mean", "median")
     names = [attribute.name for attribute in table.attributes]
     by_column: dict[str, dict[str, float]] = {"ncp": {}, "suppression": {}, "covered": {}}
     for number, (attribute, closed) in enumerate(zip(table.attributes, closures, strict=True)):
         stated = not (hidden and attribute.kind is Kind.NUMERIC)
+        rows, n_closures = sizes[number].astype(np.float64), len(sizes[number])
+        n_rows = int(sizes[number].sum()) + n_suppressed
         exact = Suppression().form(attribute, None, table)
         losses = {
-            "ncp": published_loss(table, number, closed, partition.n_groups),
-            "suppression": exact.cost(closed)[: partition.n_groups],
+            "ncp": published_loss(table, number, closed, n_closures),
+            "suppression": exact.cost(closed)[:n_closures],
         }
         covered = covered_shares(attribute, closed, rows)
         if covered is not None:
             losses["covered"] = covered
         for measure, loss in losses.items():
-            total = ordered_sum(loss * rows) + partition.n_suppressed
+            total = ordered_sum(loss * rows) + n_suppressed
             by_column[measure][attribute.name] = (
-                round(total / max(partition.n_rows, 1), _DIGITS) if stated else np.nan
+                round(total / max(n_rows, 1), _DIGITS) if stated else np.nan
             )
     weights = table.weights
     values = {

@@ -40,7 +40,13 @@ __all__ = [
     "Promise",
     "Verification",
     "WholePromise",
+    "check_k",
     "columns_needed",
+    "columns_of",
+    "note_on_readings",
+    "people_check",
+    "promise_check",
+    "size_check",
     "verify_table",
 ]
 
@@ -95,7 +101,7 @@ def verify_table(  # noqa: C901, PLR0913, PLR0915 - one named argument and one s
     from shoal.publish.lines import cells_off_grid
     from shoal.publish.predicates import count_people
 
-    size = _check_k(k)
+    size = check_k(k)
     table = to_polars(frame)
     sensitive_names = listed(sensitive, "sensitive")
     keys = _keys(table.columns, listed(quasi_identifiers, "quasi_identifiers"), sensitive_names)
@@ -106,7 +112,7 @@ def verify_table(  # noqa: C901, PLR0913, PLR0915 - one named argument and one s
     whose = _people_of(table, people)
 
     packed = pack_rows([table.get_column(name) for name in keys])
-    looked_at = [_columns_of(promise, sensitive_names) for promise in promises]
+    looked_at = [columns_of(promise, sensitive_names) for promise in promises]
     notes: list[str] = []
     if not promises and whose is None and not about_all:
         sizes = _sizes(packed)
@@ -126,15 +132,17 @@ def verify_table(  # noqa: C901, PLR0913, PLR0915 - one named argument and one s
             for name in sensitive_names
             if name in needed
         }
-        notes = [_note(column) for column in columns.values() if len(column.readings) > 1]
+        notes = [
+            note_on_readings(column) for column in columns.values() if len(column.readings) > 1
+        ]
     smallest, fewest = int(sizes.min()), None
     if whose is None:
-        checks = [_check_group_size(size, smallest)]
+        checks = [size_check(size, smallest)]
     else:
         in_group = count_people(groups, whose)
         fewest = int(in_group.min())
         violated = in_group < size
-        checks = [_check_people(size, fewest)]
+        checks = [people_check(size, fewest)]
     if violated.any():
         notes += _notes_on_keys([table.get_column(name) for name in keys])
     for promise, about in zip(promises, looked_at, strict=True):
@@ -207,7 +215,8 @@ def _people_of(
     return numbers.astype(np.int64)
 
 
-def _check_people(k: int, fewest: int) -> Check:
+def people_check(k: int, fewest: int) -> Check:
+    """Return what was found about k where people are counted."""
     holds = fewest >= k
     return Check(
         name="k-anonymity",
@@ -221,7 +230,8 @@ def _check_people(k: int, fewest: int) -> Check:
     )
 
 
-def _check_group_size(k: int, smallest: int) -> Check:
+def size_check(k: int, smallest: int) -> Check:
+    """Return what was found about k where rows are counted."""
     holds = smallest >= k
     return Check(
         name="k-anonymity",
@@ -244,13 +254,26 @@ def _check_promise(
     holds = np.logical_and.reduce([outcome.holds for outcome in outcomes])
     worst = (min if promise.at_least else max)(outcome.worst for outcome in outcomes)
     kept = bool(holds.all())
-    words = promise.describe(column)
+    return promise_check(promise, column, worst, kept=kept, people=people), holds
+
+
+def promise_check(promise: Promise, name: str, worst: float, *, kept: bool, people: bool) -> Check:
+    """Return what was found about a promise on one column.
+
+    Args:
+        promise: the promise.
+        name: of the column.
+        worst: the worst number of any group.
+        kept: whether all groups keep it.
+        people: whether people are counted, and not rows.
+    """
+    words = promise.describe(name)
     found = f"promised {promise.promised:.4g}, measured {worst:.4g}"
     if people:  # as above
         found = "each value counted once for a person" + ("" if kept else f"; {found}")
     own = "" if promise.own_rule is None else "; judged by the model's own rule"
-    check = Check(
-        name=f"{promise.table.get('model')} of {column!r}",
+    return Check(
+        name=f"{promise.table.get('model')} of {name!r}",
         promised=promise.promised,
         measured=worst,
         holds=kept,
@@ -260,7 +283,6 @@ def _check_promise(
         ),
         judged_by="verification" if promise.own_rule is None else "the model's own rule",
     )
-    return check, holds
 
 
 def _check_whole(
@@ -358,7 +380,7 @@ def _by_value(
     return lambda counted: close(tree_distance(counted, ways), asked["t"])
 
 
-def _columns_of(promise: Promise, sensitive: list[str]) -> list[str]:
+def columns_of(promise: Promise, sensitive: list[str]) -> list[str]:
     """Return the sensitive columns a promise is about: all, or the one it names."""
     model, wanted = promise.table.get("model"), promise.table.get("column")
     if not sensitive:
@@ -393,7 +415,8 @@ def _notes_on_keys(columns: list[pl.Series]) -> list[str]:
     return notes
 
 
-def _note(column: SensitiveCells) -> str:
+def note_on_readings(column: SensitiveCells) -> str:
+    """Say that values of a column differ only in how they are written."""
     written, cleaned = column.written.size, column.cleaned.size
     return (
         f"Column {column.name!r} has {count_of(written, 'value')} as written, but only "
@@ -411,7 +434,8 @@ def _sizes(packed: NDArray[np.int64]) -> NDArray[np.int64]:
     return counted.get_column("rows").to_numpy().astype(np.int64)
 
 
-def _check_k(k: object) -> int:
+def check_k(k: object) -> int:
+    """Return the promised size of the smallest group as a number, after a look at it."""
     try:
         size = 0 if isinstance(k, bool) else operator.index(k)  # type: ignore[arg-type]  # that is the test
     except TypeError:

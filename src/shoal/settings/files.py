@@ -143,6 +143,18 @@ class Input:
             help="Start even if the table may not fit into memory.",
         ),
     )
+    engine: str = option(
+        default="local",
+        check=one_of("local", "spark"),
+        help="Where the work is done: local, this machine, or spark, for folders of any size.",
+        flag=Flag(names=("--engine",), on=("anonymize",), panel="Files", metavar="NAME"),
+    )
+    master: str | None = option(
+        default=None,
+        check=_text,
+        help="Where Spark works, as 'local[4]' or yarn; what its settings say unless given.",
+        flag=Flag(names=("--master",), on=("anonymize",), panel="Files", metavar="URL"),
+    )
 
     def __post_init__(self) -> None:
         """Check the options."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from shoal.errors import OptionError
 from shoal.settings.job import Job
 from shoal.settings.job_file import read_job
 
@@ -88,10 +89,19 @@ def run_job(
         note_hierarchies(asked)
         open_previous(asked.request().previous)  # no output replaces one of them, either
         outputs = Outputs.of(asked.input, asked.output)
-        outputs.check()
+        on_spark = asked.input.engine == "spark"
+        if asked.input.master is not None and not on_spark:
+            raise OptionError("master says where Spark works; add engine spark (--engine spark).")
+        if not on_spark:
+            outputs.check()
         with watching(progress) as report, logging_to(asked.output.log) as log:
             log.say(f"started: {name_of(asked.input.path or STREAM)}, k = {asked.k}")
-            release = _anonymize(asked, outputs, log.watching(report))
+            if on_spark:
+                from shoal.settings.run_spark import run_on_spark
+
+                release = run_on_spark(asked, log.watching(report))
+            else:
+                release = _anonymize(asked, outputs, log.watching(report))
             for note in () if watch is None else watch.notes:
                 log.say(f"note: {note}")
             for warning in release.warnings:

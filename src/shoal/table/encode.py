@@ -163,7 +163,7 @@ def encode(frame: pl.DataFrame, schema: Schema) -> EncodedTable:
         HierarchyError: a hierarchy does not cover its column.
     """
     attributes = tuple(
-        _encode_attribute(frame.get_column(name), schema[name]) for name in schema.quasi_identifiers
+        encode_values(frame.get_column(name), schema[name]) for name in schema.quasi_identifiers
     )
     person = None if schema.person is None else encode_people(frame.get_column(schema.person))
     sensitive = tuple(
@@ -185,7 +185,8 @@ def encode_people(series: pl.Series) -> NDArray[np.int32] | None:
     return people.codes
 
 
-def _encode_attribute(series: pl.Series, column: Column) -> Attribute:
+def encode_values(series: pl.Series, column: Column, rows: Any = None) -> Attribute:
+    """Encode a quasi-identifier, or its values with how many rows have each."""
     series = _nan_to_null(series)
     if series.null_count() == len(series):
         raise DataError(
@@ -219,7 +220,7 @@ def _encode_attribute(series: pl.Series, column: Column) -> Attribute:
             taxonomy = _flat_tree(domain)
             algebra = "tree"
     size = len(values)
-    counts = np.bincount(codes, minlength=size + 1).astype(np.int64)
+    counts = np.bincount(codes, weights=rows, minlength=size + 1).astype(np.int64)
     attribute = Attribute(
         name=column.name,
         algebra=algebra,

@@ -1,0 +1,1 @@
+"""Loss and time on Spark beside the engine of one machine."""

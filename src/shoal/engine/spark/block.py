@@ -1,0 +1,244 @@
+"""What a worker does with the rows of one block: encode, group, repair, publish.
+
+Every function here is one of its rows as a set, of the seed and of the number of the block: rows
+are sorted before anything else, and rows that tie are equal in all that matters. So it changes
+nothing who runs it, in which order a shuffle delivers the rows, and how often it is run again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.algorithm.base import Run, create_algorithm
+from shoal.engine.local import SEAM, LocalEngine, LocalWork
+from shoal.engine.polish import polish
+from shoal.engine.spark.plan import clean_person
+from shoal.engine.spark.tally import tally
+from shoal.measure.base import CostMeasure, CostModel
+from shoal.pipeline import form_groups
+from shoal.recode import published_cells, published_names
+from shoal.scores import create_measure
+from shoal.search.enforce import enforce
+from shoal.search.refine import EFFORTS
+from shoal.search.scan import Scanner
+from shoal.table.partition import SUPPRESSED, Partition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from shoal.algorithm.base import Algorithm
+    from shoal.engine.spark.plan import Plan, Rule
+    from shoal.table.encode import EncodedTable
+
+__all__ = ["GROUP_BITS", "assign_leaves", "cluster_block", "encode_batches", "finish_region"]
+
+GROUP_BITS = 32
+"""A group's number is that of its block, and behind it its own in so many bits."""
+CLUSTERING, REFINING = 1, 2
+
+
+def encode_batches(plan: Plan, batches: Iterator[Any]) -> Iterator[Any]:
+    """Replace quasi-identifiers, sensitive columns and people of some rows by codes."""
+    import polars as pl
+    import pyarrow as pa
+
+    names = plan.columns
+    kept = [name for name in plan.schema.published if name not in plan.schema.quasi_identifiers]
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        cells = {name: batch.column(name) for name in batch.schema.names}
+        result = {name: cells[name] for name in (*names.kept, *names.keys)}
+        for number, (raw, coding) in enumerate(zip(names.raw, plan.codings, strict=True)):
+            attribute = plan.attributes[number]
+            codes = coding.of(pl.Series(pl.from_arrow(cells[raw])))
+            if attribute.cells is not None:
+                result[f"o{number}"] = pa.array(codes, pa.int32())
+                codes = plan.cell_of(number)[codes]
+            result[f"q{number}"] = pa.array(codes, pa.int32())
+        for number, coding in enumerate(plan.sensitive_codings):
+            column = cells[f"x{kept.index(coding.name)}"]
+            codes = coding.of(pl.Series(pl.from_arrow(column)))
+            result[f"s{number}"] = pa.array(codes, pa.int32())
+        if names.person:
+            whose = clean_person(pl.Series(pl.from_arrow(cells["rp"])))
+            result["wt"] = whose.to_arrow().cast(pa.string())
+        yield pa.RecordBatch.from_pydict(result)
+
+
+def assign_leaves(rule: Rule, n_codes: int, batches: Iterator[Any]) -> Iterator[Any]:
+    """Add the leaf of every row."""
+    import pyarrow as pa
+
+    for batch in batches:
+        if batch.num_rows:
+            codes = [batch.column(f"q{number}").to_numpy() for number in range(n_codes)]
+            leaves = pa.array(rule.tree.leaves_of(codes), pa.int64())
+            yield pa.RecordBatch.from_arrays(
+                [*batch.columns, leaves], names=[*batch.schema.names, "leaf"]
+            )
+
+
+def cluster_block(plan: Plan, regions: Rule, block: int, rows: Any) -> Any:
+    """Group the rows of a block, and say in which region each group is refined."""
+    import pyarrow as pa
+
+    rows = _in_order(plan, rows)
+    codes, person = _arrays(plan, rows)
+    chance = np.random.default_rng([plan.seed, CLUSTERING, block])
+    turn = chance.permutation(rows.num_rows)
+    shuffled = {name: column[turn] for name, column in codes.items()}
+    table = plan.table(shuffled, None if person is None else person[turn], searched=True)
+    algorithm, run = _run(plan, table, chance)
+    work = LocalWork(
+        None,  # type: ignore[arg-type]  # what is published as it is stays where it is
+        plan.schema,
+        replace(plan.request, block_rows=None),
+        algorithm,
+        table,
+        np.arange(table.n_rows),
+        table,
+        run,
+        False,
+    )
+    engine = LocalEngine()
+    found = engine.thin_out(work, form_groups(engine, work), lambda w: form_groups(engine, w))
+    labels = np.empty(rows.num_rows, np.int64)
+    labels[turn] = found.labels
+    heads = np.empty(rows.num_rows, np.int64)  # one row that stands for the group of each row
+    heads[turn] = np.where(found.labels >= 0, turn[np.append(found.heads, 0)[found.labels]], turn)
+    groups = np.where(labels >= 0, (block << GROUP_BITS) + labels, SUPPRESSED)
+    own = [codes[name][heads] for name in plan.columns.codes]
+    leaves = regions.tree.leaves_of(own)
+    # groups of one and the same tuple are dealt to regions: there is nothing to gain from mixing
+    region = regions.first[leaves] + np.abs(labels) % regions.pieces[leaves]
+    return rows.append_column("g", pa.array(groups, pa.int64())).append_column(
+        "r", pa.array(region, pa.int64())
+    )
+
+
+def finish_region(plan: Plan, region: int, rows: Any, *, seamed: bool, types: Any) -> Any:
+    """Refine the groups of a region, and publish what the rows of each have in common."""
+    import polars as pl
+    import pyarrow as pa
+
+    rows = _in_order(plan, rows)
+    given = rows.column("g").to_numpy()
+    left_out = rows.filter(pa.array(given < 0))
+    rows = rows.filter(pa.array(given >= 0))
+    codes, person = _arrays(plan, rows)
+    partition = Partition.from_labels(given[given >= 0])
+    if partition.n_groups and seamed:
+        partition = _refined(plan, region, codes, person, partition)
+    table = plan.table(codes, person, searched=False)
+    parts: list[pa.Array] = []
+    cells_of: dict[str, list[Any]] = {}
+    if partition.n_groups:
+        numbers = pl.Series(partition.labels, dtype=pl.UInt32)
+        for attribute, style in zip(table.attributes, plan.styles, strict=True):
+            cells = published_cells(attribute, partition, style)
+            cells_of[attribute.name] = [each.gather(numbers).to_arrow() for each in cells]
+    kept = 0
+    titles = published_names(plan.schema, plan.request.style)
+    for name, under in titles.items():
+        if name in plan.schema.quasi_identifiers:
+            parts += cells_of.get(name, [pa.nulls(0)] * len(under))
+        else:
+            parts.append(rows.column(f"x{kept}"))
+            kept += 1
+    n_rows, n_out = rows.num_rows, left_out.num_rows
+    groups = (np.int64(region) << GROUP_BITS) + partition.labels
+    gone = plan.table(_arrays(plan, left_out)[0], None, searched=False)
+    told = [tally(plan, table, partition, gone), *[None] * max(n_rows + n_out - 1, 0)]
+    columns = []
+    for part, (_, wanted) in zip(parts, types, strict=True):
+        kind = part.type if wanted is None else wanted
+        columns.append(pa.concat_arrays([_plain(part, kind), pa.nulls(n_out, kind)]))
+    names = [name for name, _ in types]
+    for name in plan.columns.keys:
+        both = [*rows.column(name).chunks, *left_out.column(name).chunks]
+        columns.append(pa.concat_arrays([_plain(c, rows.schema.field(name).type) for c in both]))
+        names.append(name)
+    if plan.columns.person:
+        columns.append(
+            pa.concat_arrays([_plain(rows.column("w"), pa.int64()), pa.nulls(n_out, pa.int64())])
+        )
+        names.append("w")
+    everyone = np.concatenate((groups, np.full(n_out, SUPPRESSED)))
+    columns += [pa.array(everyone, pa.int64()), pa.array(told, pa.string())]
+    return pa.Table.from_arrays(columns, names=[*names, "g", "told"])
+
+
+def _refined(
+    plan: Plan,
+    region: int,
+    codes: dict[str, NDArray[Any]],
+    person: NDArray[np.int64] | None,
+    partition: Partition,
+) -> Partition:
+    chance = np.random.default_rng([plan.seed, REFINING, region])
+    turn = chance.permutation(partition.n_rows)
+    shuffled = {name: column[turn] for name, column in codes.items()}
+    table = plan.table(shuffled, None if person is None else person[turn], searched=True)
+    algorithm, run = _run(plan, table, chance)
+    groups = Partition(partition.labels[turn], partition.n_groups)
+    if run.privacy:  # rows that were left out change what the others are compared with
+        groups = enforce(table, groups, run.scanner, run.k, run.privacy, run.progress)
+    asked = plan.request.refine
+    for effort in (EFFORTS[asked],) if asked is not None else algorithm.seams or (SEAM,):
+        groups = polish(table, groups, run, effort)
+    labels = np.empty(partition.n_rows, np.int32)
+    labels[turn] = groups.labels
+    return Partition(labels, groups.n_groups)
+
+
+def _run(plan: Plan, table: EncodedTable, chance: np.random.Generator) -> tuple[Algorithm, Run]:
+    request = plan.request
+    measure = create_measure(request.measure, request.measure_options)
+    assert isinstance(measure, CostMeasure)
+    model = CostModel.bind(measure, table)
+    allowed = int(request.max_suppression * table.n_rows)
+    run = Run(
+        k=int(request.k),
+        model=model,
+        scanner=Scanner.build(table, model),
+        rng=chance,
+        privacy=request.privacy,
+        max_suppressed=allowed if request.max_suppression > 0 else None,
+    )
+    return create_algorithm(request.algorithm, request.algorithm_options), run
+
+
+def _in_order(plan: Plan, rows: Any) -> Any:
+    """Return the rows in an order of their own; those that came as one with a number are many."""
+    import pyarrow as pa
+
+    order = np.lexsort([rows.column(name).to_numpy() for name in plan.columns.order])
+    if "m" in rows.column_names:
+        order = np.repeat(order, rows.column("m").to_numpy()[order])
+    return rows.combine_chunks().take(pa.array(order))
+
+
+def _arrays(plan: Plan, rows: Any) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64] | None]:
+    """Return codes and people of rows."""
+    names = (*plan.columns.coded, *plan.columns.sensitive)
+    codes = {name: rows.column(name).to_numpy() for name in names}
+    return codes, rows.column("w").to_numpy() if plan.columns.person else None
+
+
+def _plain(column: Any, wanted: Any) -> Any:
+    """Return a column as one array of a type."""
+    import pyarrow as pa
+
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, wanted)
+    if column.type != wanted:
+        column = column.cast(wanted)
+    return column

@@ -1,0 +1,356 @@
+"""Verifies a published table of any size: Spark counts, predicates of verification judge.
+
+Nothing here knows how the groups were made. Groups are the rows whose published cells are equal;
+Spark counts them and the sensitive values in each, and the counts are judged by the predicates of
+`shoal.publish.predicates`, some thousand groups at a time. What comes back is one line per share of
+the groups.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.engine.spark.session import column, load_functions
+from shoal.errors import DataError, OptionError
+from shoal.publish.cells import number_groups, pack_rows, read_cells
+from shoal.publish.cleaning import MISSING
+from shoal.publish.lines import cells_off_grid
+from shoal.publish.named import columns_needed
+from shoal.publish.predicates import Histograms, predicate_of
+from shoal.publish.verify import (
+    Check,
+    Verification,
+    columns_of,
+    note_on_readings,
+    people_check,
+    promise_check,
+    size_check,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from shoal.publish.cells import SensitiveCells
+    from shoal.publish.lines import GridPromise
+    from shoal.publish.verify import Promise
+
+__all__ = ["MOST_VALUES", "count_values", "verify_frame"]
+
+MOST_VALUES = 1_000_000
+"""A column with more different values than this is refused: they have to fit the driver."""
+SHARE_GROUPS = 50_000
+"""About so many groups are judged at a time."""
+
+
+def count_values(
+    frame: Any, name: str, title: str | None = None
+) -> tuple[pl.Series, NDArray[np.int64]]:
+    """Return the different values of a column and how many rows have each.
+
+    Args:
+        frame: a table of Spark.
+        name: of the column there.
+        title: its name in messages and in what is returned.
+
+    Raises:
+        DataError: there are too many.
+    """
+    import polars as pl
+
+    counted = frame.groupBy(column(name)).count().limit(MOST_VALUES + 1).toArrow()
+    if counted.num_rows > MOST_VALUES:
+        raise DataError(
+            f"Column {title or name!r} has more than {MOST_VALUES:,} different values, which is "
+            "more than Spark may hand to one machine here; round them or group them first."
+        )
+    values = pl.Series(title or name, pl.from_arrow(counted.column(0)))
+    return values, counted.column(1).to_numpy().astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """One promise on one reading of a column: which counts it looks at, and by which rule."""
+
+    which: int
+    promise: int
+    table: dict[str, Any]
+    at_least: bool
+    whole: NDArray[np.int64]
+
+
+def verify_frame(
+    frame: Any,
+    *,
+    k: int,
+    quasi_identifiers: Sequence[str],
+    sensitive: Sequence[str] = (),
+    promises: Sequence[Promise] = (),
+    grids: Sequence[GridPromise] = (),
+    person: str | None = None,
+    spelled: bool = False,
+) -> Verification:
+    """Check a published table of Spark against its promises, as `shoal.verify` does.
+
+    Args:
+        frame: the published table.
+        k: the promised size of the smallest group.
+        quasi_identifiers: the columns that could single a person out.
+        sensitive: the columns that promises look at.
+        promises: further promises.
+        grids: columns whose intervals are said to end on lines.
+        person: a column that tells people apart: they are counted then.
+        spelled: whether text is how a file spells numbers and dates.
+    """
+    names = [name for name in frame.columns if name != person]
+    keys = _keys(frame, columns_needed(names, list(quasi_identifiers)))
+    looked_at = [columns_of(promise, list(sensitive)) for promise in promises]
+    needed = [name for name in sensitive if any(name in names for names in looked_at)]
+    columns: dict[str, SensitiveCells] = {}
+    values: list[pl.Series] = []
+    for name in needed:
+        series, _ = count_values(frame, name)
+        columns[name] = read_cells(series, missing=MISSING, find_order=spelled)
+        values.append(series)
+    coded, codes = _coded(frame, keys, needed, values, columns, person)
+    counted, wholes = _counted(coded, len(keys), codes, person=person is not None)
+    judged, about = _judged(promises, looked_at, columns, codes, wholes)
+    shares = _judge(counted, len(keys), k, judged, person=person is not None)
+    if not shares:
+        raise DataError("The table has no rows, so there is nothing to verify.")
+    smallest = min(each["smallest"] for each in shares)
+    fewest = min(each["fewest"] for each in shares) if person is not None else None
+    checks = [size_check(k, smallest) if fewest is None else people_check(k, fewest)]
+    for number, (promise, name) in enumerate(about):
+        best = min if promise.at_least else max
+        worst = best(each["worst"][number] for each in shares)
+        kept = all(each["holds"][number] for each in shares)
+        checks.append(promise_check(promise, name, worst, kept=kept, people=person is not None))
+    n_rows = sum(each["rows"] for each in shares)
+    checks += [_check_grid(frame, names, grid, n_rows) for grid in grids]
+    return Verification(
+        holds=all(check.holds for check in checks),
+        k=k,
+        smallest_group=smallest,
+        n_groups=sum(each["groups"] for each in shares),
+        n_rows=n_rows,
+        highest_risk=1 / (fewest or smallest),
+        violating_groups=sum(each["broken"] for each in shares),
+        violating_rows=sum(each["broken rows"] for each in shares),
+        checks=tuple(checks),
+        notes=tuple(note_on_readings(c) for c in columns.values() if len(c.readings) > 1),
+        fewest_people=fewest,
+    )
+
+
+def _keys(frame: Any, names: Sequence[str]) -> list[Any]:
+    """Return what groups are told apart by; floats as text, which tells 0.0 from -0.0."""
+    from pyspark.sql import types
+
+    keys = []
+    for name in names:
+        kind, cells = frame.schema[name].dataType, column(name)
+        parts = [(kind, cells)]
+        if isinstance(kind, types.StructType):
+            parts = [(each.dataType, cells.getField(each.name)) for each in kind.fields]
+        for of, part in parts:
+            floating = isinstance(of, types.FloatType | types.DoubleType)
+            keys.append(part.cast("string") if floating else part)
+    return [each.alias(f"k{number}") for number, each in enumerate(keys)]
+
+
+def _coded(
+    frame: Any,
+    keys: Sequence[Any],
+    needed: Sequence[str],
+    values: Sequence[pl.Series],
+    columns: dict[str, SensitiveCells],
+    person: str | None,
+) -> tuple[Any, list[tuple[str, int]]]:
+    """Return keys, and sensitive values in each reading as numbers; and which numbers those are."""
+    from pyspark.sql import types
+
+    whose = [] if person is None else [column(person).alias("w")]
+    cells = [column(name).alias(f"v{number}") for number, name in enumerate(needed)]
+    codes = [(name, place) for name in needed for place in range(len(columns[name].readings))]
+    table = frame.select(*keys, *whose, *cells)
+    if not needed:
+        return table, codes
+    kept = table.select(*(f"k{n}" for n in range(len(keys))), *(["w"] if whose else []))
+    fields = [*kept.schema.fields]
+    fields += [types.StructField(f"c{number}", types.LongType()) for number in range(len(codes))]
+    readings = [[each.codes.astype(np.int64) for each in columns[name].readings] for name in needed]
+    titles = kept.columns
+
+    def look_up(batches: Iterator[Any]) -> Iterator[Any]:
+        import polars as pl
+        import pyarrow as pa
+
+        known = [
+            pl.DataFrame({"v": series, **{f"c{n}": each for n, each in enumerate(own)}})
+            for series, own in zip(values, readings, strict=True)
+        ]
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            found = {name: batch.column(name) for name in titles}
+            for number, table in enumerate(known):
+                given = pl.DataFrame(
+                    {"v": pl.Series(pl.from_arrow(batch.column(f"v{number}")))}
+                ).with_columns(pl.col("v").cast(table.schema["v"]))
+                own = given.join(table, on="v", how="left", nulls_equal=True, maintain_order="left")
+                for name in own.columns[1:]:
+                    found[f"c{len(found) - len(titles)}"] = own.get_column(name).to_arrow()
+            yield pa.RecordBatch.from_pydict(found)
+
+    return table.mapInArrow(look_up, types.StructType(fields)), codes
+
+
+def _counted(
+    coded: Any, n_keys: int, codes: Sequence[tuple[str, int]], *, person: bool
+) -> tuple[Any, list[NDArray[np.int64]]]:
+    """Return how often each value occurs in each group, and in the whole table."""
+    functions = load_functions()
+    keys = [f"k{number}" for number in range(n_keys)]
+    how = functions.count_distinct("w") if person else functions.count(functions.lit(1))
+    rows = functions.count(functions.lit(1))
+
+    def long(which: int, by: list[str], value: Any, number: Any) -> Any:
+        counted = coded.groupBy(*by).agg(number.alias("n"))
+        return counted.select(*keys, functions.lit(which).alias("which"), value.alias("value"), "n")
+
+    nothing = functions.lit(0).cast("long")
+    counted = long(-1, keys, nothing, rows)
+    if person:
+        counted = counted.unionByName(
+            long(-2, keys, nothing, functions.count_distinct(functions.coalesce("w", nothing)))
+        )
+    wholes = []
+    for which in range(len(codes)):
+        name = f"c{which}"
+        counted = counted.unionByName(long(which, [*keys, name], functions.col(name), how))
+        whole = coded.groupBy(name).agg(how.alias("n")).toArrow().sort_by(name)
+        assert whole.column(0).null_count == 0
+        wholes.append(whole.column(1).to_numpy().astype(np.int64))
+    return counted, wholes
+
+
+def _judged(
+    promises: Sequence[Promise],
+    looked_at: Sequence[Sequence[str]],
+    columns: dict[str, SensitiveCells],
+    codes: Sequence[tuple[str, int]],
+    wholes: Sequence[NDArray[np.int64]],
+) -> tuple[list[_Judged], list[tuple[Promise, str]]]:
+    judged: list[_Judged] = []
+    about: list[tuple[Promise, str]] = []
+    for promise, names in zip(promises, looked_at, strict=True):
+        table = dict(promise.table)
+        if promise.own_rule is not None or predicate_of(table) is None:
+            raise OptionError(
+                f"The privacy model {table.get('model')!r} comes from a plug-in, and verification "
+                "on Spark has no rule of its own for it; use the engine of one machine."
+            )
+        for name in names:
+            if table.get("distance") == "ordered" and not columns[name].ordered:
+                raise OptionError(
+                    "t-closeness with distance='ordered' needs numbers, dates or ordered "
+                    f"categories, and column {name!r} holds none of them; use distance='equal'."
+                )
+            judged += [
+                _Judged(which, len(about), table, promise.at_least, wholes[which])
+                for which, (own, _) in enumerate(codes)
+                if own == name
+            ]
+            about.append((promise, name))
+    return judged, about
+
+
+def _judge(
+    counted: Any, n_keys: int, k: int, judged: Sequence[_Judged], *, person: bool
+) -> list[dict[str, Any]]:
+    """Return what was found in each share of the groups."""
+    functions = load_functions()
+    keys = [f"k{number}" for number in range(n_keys)]
+    groups = counted.filter("which = -1").count()
+    shares = functions.lit(max(1, groups // SHARE_GROUPS + 1)).cast("long")
+    spread = counted.withColumn("share", functions.pmod(functions.xxhash64(*keys), shares))
+
+    def work(rows: Any) -> Any:
+        import pyarrow as pa
+
+        return pa.table({"told": [json.dumps(judge_share(rows, n_keys, k, judged, person=person))]})
+
+    told = spread.groupBy("share").applyInArrow(work, "told string").toArrow()
+    return [json.loads(each) for each in sorted(told.column(0).to_pylist())]
+
+
+def judge_share(
+    rows: Any, n_keys: int, k: int, judged: Sequence[_Judged], *, person: bool
+) -> dict[str, Any]:
+    """In a worker: judge all groups of a share, from counts of values."""
+    import polars as pl
+
+    table = pl.DataFrame(pl.from_arrow(rows))
+    packed = pack_rows([table.get_column(f"k{number}") for number in range(n_keys)])
+    groups = pl.Series("group", number_groups(packed)[0])
+    numbered = table.select("which", "value", "n").with_columns(groups)
+    numbered = numbered.sort("which", "group", "value")
+
+    def of(which: int) -> tuple[NDArray[np.int64], ...]:
+        own = numbered.filter(pl.col("which") == which)
+        return tuple(own.get_column(name).to_numpy() for name in ("group", "value", "n"))
+
+    _, _, sizes = of(-1)
+    told: dict[str, Any] = {"groups": len(sizes), "rows": int(sizes.sum())}
+    told["smallest"] = int(sizes.min())
+    broken = sizes < k
+    if person:
+        _, _, people = of(-2)
+        told["fewest"] = int(people.min())
+        broken = people < k
+    promises = 1 + max((each.promise for each in judged), default=-1)
+    holds = [True] * promises
+    worst: list[float | None] = [None] * promises
+    for each in judged:
+        group, value, count = of(each.which)
+        first = np.flatnonzero(np.diff(group, prepend=-1))
+        rule = predicate_of(each.table)
+        assert rule is not None
+        outcome = rule(Histograms(group, value, count, first, each.whole))
+        broken |= ~outcome.holds
+        holds[each.promise] &= bool(outcome.holds.all())
+        before = worst[each.promise]
+        best = min if each.at_least else max
+        worst[each.promise] = outcome.worst if before is None else best(before, outcome.worst)
+    told |= {"holds": holds, "worst": worst}
+    return told | {"broken": int(broken.sum()), "broken rows": int(sizes[broken].sum())}
+
+
+def _check_grid(frame: Any, names: Sequence[str], grid: GridPromise, n_rows: int) -> Check:
+    """Return whether every interval of a column ends on lines, by its different cells."""
+    columns = columns_needed(list(names), [grid.name])
+    cells = frame.groupBy(*(column(name) for name in columns)).count()
+
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        import polars as pl
+        import pyarrow as pa
+
+        for batch in batches:
+            if batch.num_rows:
+                table = pl.DataFrame(pl.from_arrow(batch))
+                off = cells_off_grid(grid, table.select(columns))
+                yield pa.RecordBatch.from_pydict(
+                    {"off": [int(table.get_column("count").to_numpy()[off].sum())]}
+                )
+
+    told = cells.mapInArrow(work, "off long").toArrow()
+    off = sum(told.column(0).to_pylist())
+    _, holds, words = grid.verdict(np.array([off > 0]))
+    return Check(f"grid of {grid.name!r}", 1.0, 1.0 - off / n_rows, holds, words, is_share=True)

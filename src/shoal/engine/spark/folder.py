@@ -1,0 +1,252 @@
+"""A release to a folder of files: written beside its place, read back, verified, then moved.
+
+Works on whatever file system Spark works on, through Hadoop's own interface. What does not hold is
+never moved to its place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from shoal.engine.spark.check import verify_frame
+from shoal.errors import DataError, OptionError, PromiseError
+from shoal.promises import promises_of
+from shoal.stage import Staged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shoal.publish.verify import Verification
+    from shoal.release import Release
+
+__all__ = ["FORMATS", "Folder", "format_of_folder", "read_folder", "write_folder"]
+
+FORMATS = ("parquet", "csv")
+
+
+def format_of_folder(given: str | None) -> str:
+    """Return the format of a folder, Parquet unless it is said.
+
+    Raises:
+        OptionError: Spark writes and reads others, but we do not.
+    """
+    found = "parquet" if given is None else given.lower()
+    if found not in FORMATS:
+        raise OptionError(f"On Spark a folder is of parquet or csv, but {given!r} was given.")
+    return found
+
+
+@dataclass(eq=False)
+class Folder:
+    """A folder that is complete but for its name; see `shoal.io.atomic.Transaction`."""
+
+    session: Any
+    side: str
+    target: str
+    replaces: bool
+    done: bool = False
+
+    @classmethod
+    def beside(cls, session: Any, target: str, *, replaces: bool) -> Folder:
+        """Return a folder that will become the target.
+
+        Raises:
+            OptionError: the target exists and is not to be replaced.
+            DataError: the file system cannot be reached.
+        """
+        head, name = os.path.split(target.rstrip("/"))
+        if not name:
+            raise OptionError(f"{target!r} is no name for a folder.")
+        side = f"_{name}-{secrets.token_hex(8)}"
+        found = cls(session, f"{head}/{side}" if head else side, target.rstrip("/"), replaces)
+        if found.exists(found.target) and not replaces:
+            raise OptionError(
+                f"{target!r} exists; give another name, or replace it (--replace on the command "
+                "line, if_exists='replace' in Python)."
+            )
+        return found
+
+    def path(self, name: str) -> Any:
+        """Return a path as Hadoop has it."""
+        return self.session._jvm.org.apache.hadoop.fs.Path(name)  # noqa: SLF001 - the only way there
+
+    def files(self) -> Any:
+        """Return the file system of the target."""
+        from py4j.protocol import Py4JError
+
+        settings = self.session._jsc.hadoopConfiguration()  # noqa: SLF001 - as above
+        try:
+            return self.path(self.target).getFileSystem(settings)
+        except Py4JError as error:
+            raise DataError(
+                f"{self.target!r} cannot be reached from this cluster ({_reason(error)})."
+            ) from None
+
+    def exists(self, name: str) -> bool:
+        """Return whether there is something of this name."""
+        return bool(self.files().exists(self.path(name)))
+
+    def refuse_inputs(self, inputs: Sequence[str]) -> None:
+        """Raise if the folder would replace what the table is read from.
+
+        Raises:
+            OptionError: it would.
+        """
+        place = _bare(self.files().makeQualified(self.path(self.target)).toString())
+        if any(_bare(each).startswith(f"{place}/") or _bare(each) == place for each in inputs):
+            raise OptionError(
+                f"{self.target!r} is what the table is read from; give the release another name."
+            )
+
+    def tidy(self) -> None:
+        """Give the files names that only count, and remove what is no data."""
+        files = self.files()
+        names = sorted(each.getPath().getName() for each in files.listStatus(self.path(self.side)))
+        number = 0
+        for name in names:
+            path = self.path(f"{self.side}/{name}")
+            if name.startswith("part-"):
+                suffix = name.split(".", 1)[1]
+                files.rename(path, self.path(f"{self.side}/part-{number:05d}.{suffix}"))
+                number += 1
+            else:
+                files.delete(path, True)
+
+    def commit(self) -> None:
+        """Move the folder to its place; what it replaces is removed after that."""
+        files, target = self.files(), self.path(self.target)
+        old = None
+        if self.exists(self.target):
+            if not self.replaces:
+                raise DataError(f"{self.target!r} has appeared meanwhile; nothing was replaced.")
+            old = self.path(self.side + "-old")
+            self._rename(files, target, old)
+        try:
+            self._rename(files, self.path(self.side), target)
+        except BaseException:
+            if old is not None:
+                files.rename(old, target)
+            raise
+        self.done = True
+        if old is not None:
+            files.delete(old, True)
+
+    def _rename(self, files: Any, source: Any, target: Any) -> None:
+        if not files.rename(source, target):
+            raise DataError(f"{self.target!r} could not be put in place; look at its rights.")
+
+    def close(self) -> None:
+        """Remove what was not moved."""
+        if not self.done:
+            with contextlib.suppress(Exception):
+                self.files().delete(self.path(self.side), True)
+
+
+def write_folder(
+    group: Any,
+    release: Release,
+    target: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 - the name users know
+    delimiter: str | None = None,
+    if_exists: str = "fail",
+    escape_formulas: bool = False,
+    inputs: Sequence[str] = (),
+) -> Staged:
+    """Write a release beside its place and verify what was written; see `Release.write`.
+
+    Raises:
+        PromiseError: what was written does not keep the promises.
+        DataError: it cannot be written.
+        OptionError: something is asked that is not done on Spark.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    if escape_formulas:
+        raise OptionError("Spark does not escape formulas; use the engine of one machine for that.")
+    kind, separator = format_of_folder(format), delimiter or ","
+    frame = release.frame
+    session = frame.sparkSession
+    folder = Folder.beside(session, os.fspath(target), replaces=if_exists == "replace")
+    folder.refuse_inputs(inputs)
+    group.enlist(folder)
+    writer = frame.write.mode("errorifexists")
+    try:
+        if kind == "parquet":
+            writer.parquet(folder.side)
+        else:
+            writer.csv(folder.side, header=True, sep=separator, escape='"', emptyValue='""')
+    except (Py4JError, PySparkException) as error:
+        raise DataError(f"{folder.target!r} cannot be written ({_reason(error)}).") from None
+    folder.tidy()
+    found = _verify(release, read_folder(session, folder.side, kind, separator), kind)
+    old = release.verification.notes
+    warnings = [each for each in release.warnings if each not in old]
+    warnings.extend(each for each in found.notes if each not in warnings)
+    if found.notes and release.parameters.get("strict"):
+        raise PromiseError(
+            "What was written would come with a warning, so with strict it is not published: "
+            f"{found.notes[0]}"
+        )
+    return Staged(replace(release, verification=found, warnings=tuple(warnings)), None)
+
+
+def read_folder(session: Any, path: str, kind: str, delimiter: str | None = None) -> Any:
+    """Return the table of a folder; of a CSV, cells as they are written."""
+    if kind == "parquet":
+        return session.read.parquet(path)
+    return session.read.csv(path, header=True, sep=delimiter or ",", escape='"', multiLine=True)
+
+
+def _verify(release: Release, written: Any, kind: str) -> Verification:
+    """Verify what was written."""
+    memory = release.verification
+    if len(written.columns) != len(release.frame.columns):
+        raise PromiseError(
+            f"What was written has {len(written.columns)} columns and the release "
+            f"{len(release.frame.columns)}, so it is not published."
+        )
+    found = verify_frame(
+        written.toDF(*release.frame.columns),
+        k=release.k,
+        quasi_identifiers=release.schema.quasi_identifiers,
+        sensitive=release.schema.sensitive,
+        promises=promises_of(release.privacy),
+        grids=release.grids,
+        spelled=kind == "csv",
+    )
+    if found.n_rows != release.n_published:
+        raise PromiseError(
+            f"What was written has {found.n_rows:,} rows and the release {release.n_published:,}, "
+            "so it is not published."
+        )
+    if not found.holds:
+        raise PromiseError(
+            "What was written does not keep the promise, although the table before does, so it is "
+            "not published: " + " ".join(c.sentence for c in found.checks if not c.holds)
+        )
+    if memory.fewest_people is None:
+        return replace(found, read_from="what was written")
+    # whose rows they are is not written: people were counted before, rows are counted again
+    if found.n_groups != memory.n_groups:
+        raise PromiseError(
+            f"What was written has {found.n_groups:,} groups and the release "
+            f"{memory.n_groups:,}, so it is not published; people cannot be counted there."
+        )
+    return replace(memory, read_from="the table on Spark, and rows in what was written")
+
+
+def _bare(path: str) -> str:
+    """Return a path of this machine without what says so; others as they are."""
+    return "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else path
+
+
+def _reason(error: Any) -> str:
+    """Return why, in a word that holds no cell."""
+    condition = getattr(error, "getCondition", lambda: None)()
+    return str(condition or type(error).__name__)

@@ -1,0 +1,93 @@
+"""What is not done on Spark, said before any work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shoal.algorithm.base import create_algorithm
+from shoal.errors import DataError, OptionError
+from shoal.measure.base import CostMeasure
+from shoal.scores import create_measure
+from shoal.settings.request import OPTIONS
+
+if TYPE_CHECKING:
+    from shoal.settings.request import Request
+    from shoal.table.schema import Schema
+
+__all__ = ["may_leave_out", "refuse"]
+
+LOCAL = "use the engine of one machine for that"
+DONE = (
+    *("quasi_identifiers", "sensitive", "identifiers", "insensitive", "drop", "person"),
+    *("rows_are_people", "hierarchies", "kinds", "orders", "weights", "grid", "scale"),
+    *("unknown_values", "default_grid", "k", "privacy", "max_suppression", "suppress_for"),
+    *("missing", "algorithm", "algorithm_options", "measure", "measure_options", "seed"),
+    *("block_rows", "refine", "strict", "style"),
+)
+"""Options that are heeded; others are refused unless nothing is asked with them."""
+MODELS = ("l-diversity", "t-closeness", "alpha-k", "beta-likeness", "delta-disclosure")
+"""Privacy models that blocks keep by themselves and that counts of values can verify."""
+
+
+def may_leave_out(request: Request) -> bool:
+    """Return whether the algorithm leaves out rows by itself."""
+    return create_algorithm(request.algorithm, request.algorithm_options).may_suppress
+
+
+def refuse(request: Request, schema: Schema, frame: Any) -> None:
+    """Raise if something is asked that cannot be done on Spark, or not yet.
+
+    Raises:
+        OptionError: says what.
+        DataError: a column is of a type whose values cannot be compared.
+    """
+    measure = create_measure(request.measure, request.measure_options)
+    if not isinstance(measure, CostMeasure):
+        raise OptionError(
+            f"Measure {request.measure!r} is a score and cannot be minimised; choose one such as "
+            "'ncp', 'lm' or 'mi'."
+        )
+    algorithm = create_algorithm(request.algorithm, request.algorithm_options)
+    asked = (
+        (measure.needs_sensitive or measure.of_means, f"measure {request.measure!r}"),
+        (not algorithm.works_in_blocks, f"algorithm {algorithm.name!r}, which needs all rows"),
+        (request.style.numeric in ("mean", "median"), f"numeric style {request.style.numeric!r}"),
+        (
+            schema.person is not None and bool(request.privacy),
+            "a privacy model together with person",
+        ),
+        (
+            request.suppress_for != "all" and not request.max_suppression > 0,
+            f"suppress_for={request.suppress_for!r} without a max_suppression above 0",
+        ),
+        (
+            request.suppress_for != "all" and algorithm.may_suppress,
+            f"suppress_for={request.suppress_for!r} with algorithm {algorithm.name!r}",
+        ),
+    )
+    for model in request.privacy:
+        table = model.to_dict()
+        known = table["model"] in MODELS and table.get("distance") in (None, "equal", "ordered")
+        if not known:
+            kind = f" with distance {table['distance']!r}" if "distance" in table else ""
+            raise OptionError(f"Spark does not do this: {table['model']}{kind}; {LOCAL}.")
+    for name, row in OPTIONS.items():
+        if name not in DONE and getattr(request, name) not in (row.default, None, ()):
+            raise OptionError(f"Spark does not do this: {name}; {LOCAL}.")
+    for refused, what in asked:
+        if refused:
+            raise OptionError(f"Spark does not do this: {what}; {LOCAL}.")
+    _check_types(schema, frame)
+
+
+def _check_types(schema: Schema, frame: Any) -> None:
+    names = [name.lower() for name in frame.columns]
+    if len(set(names)) < len(names):
+        raise DataError("Two columns have the same name, but for its letters' case; rename one.")
+    for name in schema.used:
+        kind = frame.schema[name].dataType.simpleString()
+        if "map<" in kind or "variant" in kind or "interval" in kind:
+            raise DataError(
+                f"Column {name!r} is of type {kind.split('<')[0]}, whose values cannot be compared "
+                "on Spark; drop it or turn it into text first."
+            )

@@ -1,0 +1,237 @@
+"""What every worker is told before it sees a row: codes of values, costs, promises, the seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.cleaning import person_would_say
+from shoal.errors import DataError
+from shoal.table.encode import EncodedTable, narrow
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from shoal.engine.spark.rule import Tree
+    from shoal.recode import Style
+    from shoal.settings.request import Request
+    from shoal.table.encode import Attribute
+    from shoal.table.schema import Schema
+    from shoal.table.sensitive import Sensitive
+
+__all__ = ["Coding", "Columns", "Plan", "Rule", "clean_person", "whole_column"]
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """The code of every value of a column.
+
+    Attributes:
+        name: of the column.
+        values: its different values; null stands for missing, and NaN too unless it is ``apart``.
+        codes: code of each.
+        apart: whether NaN and null are two values.
+    """
+
+    name: str
+    values: pl.Series
+    codes: NDArray[np.int32]
+    apart: bool
+
+    def of(self, cells: pl.Series) -> NDArray[np.int32]:
+        """Return the code of each cell.
+
+        Raises:
+            DataError: a cell has a value that was not there when the values were counted.
+        """
+        import polars as pl
+
+        known = pl.DataFrame({"value": _plain(self.values, apart=self.apart), "code": self.codes})
+        given = pl.DataFrame({"value": _plain(cells.cast(self.values.dtype), apart=self.apart)})
+        found = given.join(
+            known.unique("value", keep="first", maintain_order=True),
+            on="value",
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        ).get_column("code")
+        if found.null_count():
+            raise DataError(
+                f"Column {self.name!r} holds other values than a moment ago; give a table that "
+                "stays the same while it is read (write it down first)."
+            )
+        return found.to_numpy()
+
+
+def _plain(cells: pl.Series, *, apart: bool) -> pl.Series:
+    if not cells.dtype.is_float():
+        return cells
+    cells = cells + 0.0  # -0.0 is 0.0
+    return cells if apart else cells.fill_nan(None)
+
+
+def clean_person(cells: pl.Series) -> pl.Series:
+    """Return what a person would call each id; null where there is none."""
+    import polars as pl
+
+    if cells.dtype.is_float():
+        cells = _plain(cells, apart=False)
+    text = cells.cast(pl.String)
+    if cells.dtype != pl.String:
+        return text
+    different = text.unique().drop_nulls()
+    said = ["\x1f".join(person_would_say(each)) or None for each in different.to_list()]
+    known = pl.DataFrame({"id": different, "said": pl.Series(said, dtype=pl.String)})
+    given = pl.DataFrame({"id": text})
+    return given.join(known, on="id", how="left", maintain_order="left").get_column("said")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Names of our own for the columns of a table on its way, so that no name of a user is met.
+
+    Attributes:
+        raw: quasi-identifiers as they came.
+        kept: columns that are published as they are.
+        keys: columns by which the holder finds rows again.
+        codes: quasi-identifiers as codes.
+        original: codes before a grid; only columns on one.
+        sensitive: sensitive columns as codes.
+        person: whether rows have a person.
+    """
+
+    raw: tuple[str, ...]
+    kept: tuple[str, ...]
+    keys: tuple[str, ...]
+    codes: tuple[str, ...]
+    original: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    person: bool
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """What rows of a block are sorted by, most important last; equal rows are equal in all."""
+        return ("z", "h", *(("w",) if self.person else ()), *self.sensitive, *self.coded)
+
+    @property
+    def coded(self) -> tuple[str, ...]:
+        """Everything that the search looks at, but for people."""
+        return (*self.original, *self.codes)
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """All columns of a row on its way."""
+        whose = ("w",) if self.person else ()
+        return (*self.kept, *self.keys, *self.coded, *self.sensitive, *whose, "h", "z")
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """Which block the rows of a leaf belong to.
+
+    Attributes:
+        tree: from codes to leaves.
+        first: number of the first block of each leaf.
+        pieces: how many blocks the rows of a leaf are dealt to; more than one only where they are
+            all alike.
+    """
+
+    tree: Tree
+    first: NDArray[np.int64]
+    pieces: NDArray[np.int64]
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are."""
+        return int((self.first + self.pieces).max())
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Everything a worker is told.
+
+    Attributes:
+        schema: roles and kinds of the columns.
+        request: what is asked.
+        columns: names of our own.
+        attributes: the quasi-identifiers of the whole table, without rows.
+        searched: the same, as the search sees them.
+        sensitive: the sensitive columns of the whole table, without rows.
+        codings: of the quasi-identifiers (before a grid).
+        sensitive_codings: of the sensitive columns.
+        styles: how cells of each quasi-identifier are written.
+        cells: of each quasi-identifier the cell of every value (missing last); None off a grid.
+        shown: how many groups of a region are shown to the report.
+        seed: chance; every block draws from it and from its own number.
+    """
+
+    schema: Schema
+    request: Request
+    columns: Columns
+    attributes: tuple[Attribute, ...]
+    searched: tuple[Attribute, ...]
+    sensitive: tuple[Sensitive, ...]
+    codings: tuple[Coding, ...]
+    sensitive_codings: tuple[Coding, ...]
+    styles: tuple[Style, ...]
+    cells: tuple[NDArray[np.int32] | None, ...]
+    shown: int
+    seed: int
+
+    def cell_of(self, number: int) -> NDArray[np.int32]:
+        """Return the cell of every value of a column on a grid."""
+        found = self.cells[number]
+        assert found is not None
+        return found
+
+    def table(
+        self,
+        codes: dict[str, NDArray[Any]],
+        person: NDArray[np.int64] | None,
+        *,
+        searched: bool,
+    ) -> EncodedTable:
+        """Return rows, given as columns of codes, as a part of the whole table."""
+        names = self.columns
+        n_rows = len(codes[names.codes[0]])
+        attributes = []
+        for number, each in enumerate(self.searched if searched else self.attributes):
+            own = codes[names.codes[number]]
+            original = None
+            if each.cells is not None:
+                values = len(each.original_positions)  # type: ignore[arg-type]  # with the cells
+                original = narrow(codes[f"o{number}"], values)
+            attributes.append(replace(each, codes=narrow(own, each.size), original=original))
+        people = None
+        if person is not None:
+            people = np.unique(person, return_inverse=True)[1].astype(np.int32)
+        sensitive = tuple(
+            replace(each, codes=codes[name].astype(np.int32), people=people, of=each)
+            for each, name in zip(self.sensitive, names.sensitive, strict=True)
+        )
+        return EncodedTable(n_rows, tuple(attributes), sensitive, people)
+
+
+def whole_column(
+    column: Sensitive, rows: NDArray[np.int64], cleaned: NDArray[np.int64] | None
+) -> Sensitive:
+    """Return a sensitive column of all rows, without the rows: counts stand for them.
+
+    Args:
+        column: its codes do not matter.
+        rows: rows (or people) of the whole table with each value.
+        cleaned: the same after cleaning; sums of them unless given.
+    """
+    whole = replace(column, codes=np.empty(0, np.int32), people=None, of=None)
+    whole.__dict__["histogram"] = rows
+    after = whole.cleaned
+    if after is not whole:
+        assert column.merging is not None
+        merged = column.merging.merged
+        if cleaned is None:
+            cleaned = np.bincount(merged, weights=rows, minlength=after.size).astype(np.int64)  # type: ignore[arg-type]
+        after.__dict__["histogram"] = cleaned
+    return whole

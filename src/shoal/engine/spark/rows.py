@@ -1,0 +1,187 @@
+"""Rows on their way through Spark: as codes, in blocks, counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.engine.spark.block import assign_leaves, encode_batches
+from shoal.engine.spark.plan import Columns, whole_column
+from shoal.engine.spark.session import column, load_functions
+from shoal.recode import is_wide
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shoal.engine.spark.plan import Plan, Rule
+    from shoal.recode import Style
+    from shoal.table.encode import Attribute, EncodedTable
+    from shoal.table.schema import Schema
+
+__all__ = [
+    "columns_of",
+    "encoded",
+    "nothing_missing",
+    "placed_rows",
+    "style_of",
+    "tuple_sizes",
+    "unused",
+    "whole_table",
+    "with_counts",
+]
+
+
+def columns_of(schema: Schema, attributes: Sequence[Attribute], key: Sequence[str]) -> Columns:
+    """Return names of our own for the columns of a table."""
+    kept = [name for name in schema.published if name not in schema.quasi_identifiers]
+    return Columns(
+        raw=tuple(f"a{number}" for number in range(len(attributes))),
+        kept=tuple(f"x{number}" for number in range(len(kept))),
+        keys=tuple(f"y{number}" for number in range(len(key))),
+        codes=tuple(f"q{number}" for number in range(len(attributes))),
+        original=tuple(f"o{n}" for n, each in enumerate(attributes) if each.cells is not None),
+        sensitive=tuple(f"s{number}" for number in range(len(schema.sensitive))),
+        person=schema.person is not None,
+    )
+
+
+def style_of(attribute: Attribute, style: Style) -> Style:
+    """Return how a column is written: one form of intervals for all of it, in every region."""
+    if attribute.algebra == "interval" and is_wide(attribute, style):
+        return replace(style, interval_format=style.wide_interval_format)
+    return style
+
+
+def unused(name: str, names: Sequence[str]) -> str:
+    """Return a name that none of these is, whatever the case of its letters."""
+    taken = {each.lower() for each in names}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def encoded(frame: Any, plan: Plan, key: Sequence[str]) -> Any:
+    """Return all rows as codes, beside what is published as it is and the holder's keys."""
+    from pyspark.sql import types
+
+    functions, names, schema = load_functions(), plan.columns, plan.schema
+    kept = [name for name in schema.published if name not in schema.quasi_identifiers]
+    pairs = [
+        *zip(schema.quasi_identifiers, names.raw, strict=True),
+        *zip(key, names.keys, strict=True),
+    ]
+    cells = [column(name).alias(title) for name, title in pairs]
+    for name, title in zip(kept, names.kept, strict=True):
+        floating = isinstance(frame.schema[name].dataType, types.FloatType | types.DoubleType)
+        plain = column(name) + functions.lit(0).cast(frame.schema[name].dataType)
+        # of a sensitive value 0.0 and -0.0 are one; Spark counts them as one, too
+        cells.append(
+            (plain if floating and name in schema.sensitive else column(name)).alias(title)
+        )
+    if names.person:
+        cells.append(column(str(schema.person)).alias("rp"))
+    source = frame.select(*cells)
+    long, whole = types.LongType(), types.IntegerType()
+    fields = [types.StructField(n, source.schema[n].dataType) for n in (*names.kept, *names.keys)]
+    order = [
+        name
+        for number, own in enumerate(names.codes)
+        for name in ([f"o{number}"] if f"o{number}" in names.original else []) + [own]
+    ]
+    fields += [types.StructField(name, whole) for name in (*order, *names.sensitive)]
+    if names.person:
+        fields.append(types.StructField("wt", types.StringType()))
+    shared = frame.sparkSession.sparkContext.broadcast(plan)
+    rows = source.mapInArrow(
+        lambda batches: encode_batches(shared.value, batches), types.StructType(fields)
+    )
+    hashed = [
+        (functions.xxhash64(*own) if own else functions.lit(0)).cast(long).alias(title)
+        for own, title in ((names.kept, "h"), (names.keys, "z"))
+    ]
+    if names.person:  # nobody knows whose the rows without an id are: one person
+        hashed.append(functions.xxhash64(functions.coalesce("wt", functions.lit(""))).alias("w"))
+    return rows.select(*(n for n in names.carried if n not in {"w", "h", "z"}), *hashed).select(
+        *names.carried
+    )
+
+
+def nothing_missing(plan: Plan) -> Any:
+    """Return the condition that no quasi-identifier of a row is missing."""
+    functions = load_functions()
+    found = functions.lit(True)
+    for attribute, name in zip(plan.attributes, plan.columns.codes, strict=True):
+        found = found & (functions.col(name) != attribute.size)
+    return found
+
+
+def whole_table(plan: Plan) -> EncodedTable:
+    """Return the table without its rows, for what is asked about its columns."""
+    names = (*plan.columns.coded, *plan.columns.sensitive)
+    codes = {name: np.zeros(0, np.int32) for name in names}
+    return plan.table(codes, None, searched=True)
+
+
+def with_counts(plan: Plan, rows: Any) -> Plan:
+    """Return the plan with how many of these rows have each sensitive value."""
+    wholes = []
+    for number, each in enumerate(plan.sensitive):
+        counted = rows.groupBy(f"s{number}").count().toArrow()
+        counts = np.zeros(each.size, np.int64)
+        counts[counted.column(0).to_numpy()] = counted.column(1).to_numpy()
+        wholes.append(whole_column(each, counts, None))
+    return replace(plan, sensitive=tuple(wholes))
+
+
+def tuple_sizes(plan: Plan, rows: Any) -> tuple[tuple[int, int], ...]:
+    """Return how many rows (or people) share all quasi-identifiers, and how often that is so."""
+    functions = load_functions()
+    number = functions.count(functions.lit(1))
+    if plan.columns.person:
+        number = functions.count_distinct("w")
+    found = rows.groupBy(*plan.columns.coded).agg(number.alias("n")).groupBy("n").count()
+    return tuple(sorted((row["n"], row["count"]) for row in found.collect()))
+
+
+def placed_rows(plan: Plan, rows: Any, rule: Rule) -> Any:
+    """Return rows with their block; where one tuple is dealt to several, equal rows as one."""
+    from pyspark.sql import types
+
+    functions, names = load_functions(), plan.columns
+    if rule.n_blocks == 1:
+        return rows.withColumn("b", functions.lit(0).cast("long"))
+    shared = rows.sparkSession.sparkContext.broadcast(rule)
+    n_codes = len(names.codes)
+    schema = types.StructType([*rows.schema.fields, types.StructField("leaf", types.LongType())])
+    placed = rows.mapInArrow(lambda given: assign_leaves(shared.value, n_codes, given), schema)
+    blocks = functions.array(*(functions.lit(int(each)) for each in rule.first))
+    first = functions.element_at(blocks, functions.col("leaf").cast("int") + 1).cast("long")
+    if not (rule.pieces > 1).any():
+        return placed.withColumn("b", first).drop("leaf")
+    many = functions.array(*(functions.lit(int(each)) for each in rule.pieces))
+    pieces = functions.element_at(many, functions.col("leaf").cast("int") + 1).cast("long")
+    placed = placed.withColumn("b", first).withColumn("pieces", pieces).drop("leaf")
+    single = (
+        placed.filter("pieces = 1").drop("pieces").withColumn("m", functions.lit(1).cast("long"))
+    )
+    carried = list(names.carried)
+    # equal rows are dealt evenly, beginning anywhere: rows that occur once are spread by their hash
+    start = functions.pmod(functions.xxhash64("h", "z", *names.sensitive), functions.col("pieces"))
+    alike = (
+        placed.filter("pieces > 1")
+        .groupBy(*carried, "b", "pieces")
+        .agg(functions.count(functions.lit(1)).alias("all"))
+        .withColumn("start", start)
+        .withColumn("piece", functions.explode(functions.expr("sequence(0L, pieces - 1)")))
+        .withColumn(
+            "m",
+            functions.expr(
+                "(all * (piece + 1) + start) div pieces - (all * piece + start) div pieces"
+            ),
+        )
+        .filter("m > 0")
+        .select(*carried, functions.expr("b + piece").alias("b"), "m")
+    )
+    return single.select(*carried, "b", "m").unionByName(alike)

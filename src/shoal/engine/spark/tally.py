@@ -1,0 +1,242 @@
+"""What a region tells about itself, and what the sums of all regions say: scores and facts.
+
+A tally is text of some kilobytes: sums of rows and costs, and how many rows publish each closure of
+a column. Sums are added in the order of the regions, so that they do not depend on who was first.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.facts import Facts
+from shoal.facts.gather import column_facts, heat_of
+from shoal.measure.base import CostMeasure, Grouped, pick_target
+from shoal.publish.loss import published_loss, scores_of_columns
+from shoal.scores import Scores, create_measure
+from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, wide_cells
+from shoal.table.encode import EncodedTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shoal.engine.spark.plan import Plan
+    from shoal.table.closure import Closures
+    from shoal.table.encode import Attribute
+    from shoal.table.partition import Partition
+
+__all__ = ["Tallies", "shown_groups", "tally"]
+
+_COSTS = ("ncp", "lm", "suppression", "mi")
+_HEAT_GROUPS = 20_000
+"""So many groups are looked at for the picture of where the loss is."""
+
+
+def tally(plan: Plan, table: EncodedTable, partition: Partition, left_out: EncodedTable) -> str:
+    """Return what a region tells: its published rows in groups, and rows that are left out."""
+    target = pick_target(table, plan.request.measure_options)
+    grouped = Grouped(table, partition, target)
+    told: dict[str, Any] = {
+        "rows": partition.n_rows,
+        "left out": left_out.n_rows,
+        "groups": partition.n_groups,
+        "squares": int(np.sum(partition.sizes**2)),
+        "costs": {name: _costs(plan, name, grouped, left_out) for name in _measures(plan)},
+        "gone": [_counted(attribute.codes) for attribute in left_out.attributes],
+    }
+    if target is not None and partition.n_groups:
+        histogram = grouped.histogram[:-1]
+        share = histogram / histogram.sum(axis=1, keepdims=True)
+        logs = np.log2(share, out=np.zeros_like(share), where=share > 0)
+        told["majority"] = int(histogram.max(axis=1).sum())
+        told["entropy"] = float(-np.sum(share * logs))
+    step = max(1, -(-partition.n_groups // max(plan.shown, 1)))
+    chosen = np.arange(0, partition.n_groups, step)
+    told["shapes"], told["seen"] = [], [partition.sizes[chosen].tolist()]
+    for closures in grouped.closures:
+        shapes, place = _shapes(closures, partition.n_groups)
+        rows = np.bincount(place, weights=partition.sizes, minlength=len(shapes))
+        told["shapes"].append([shapes, rows.astype(np.int64).tolist()])
+        told["seen"].append(place[chosen].tolist())
+    return json.dumps(told)
+
+
+def _measures(plan: Plan) -> list[str]:
+    return list(dict.fromkeys((plan.request.measure, *_COSTS)))
+
+
+def _costs(plan: Plan, name: str, grouped: Grouped, left_out: EncodedTable) -> list[list[float]]:
+    """Return of each column the cost of published rows less its constant, and of a lost cell."""
+    measure = _measure(plan, name)
+    result = []
+    for attribute, closures, gone in zip(
+        grouped.table.attributes, grouped.closures, left_out.attributes, strict=True
+    ):
+        cost = measure.form(attribute, None, grouped.table).cost(closures)
+        total = float(np.sum(grouped.partition.sizes * cost[:-1]))
+        constant = measure.constant(attribute) + measure.constant(gone)
+        result.append([total - constant, float(cost[-1])])
+    return result
+
+
+def _measure(plan: Plan, name: str) -> CostMeasure:
+    asked = name == plan.request.measure
+    measure = create_measure(name, plan.request.measure_options if asked else None)
+    assert isinstance(measure, CostMeasure)
+    return measure
+
+
+def _counted(codes: NDArray[Any]) -> list[list[int]]:
+    values, counts = np.unique(codes, return_counts=True)
+    return [values.tolist(), counts.tolist()]
+
+
+def _shapes(closures: Closures, n_groups: int) -> tuple[list[Any], NDArray[np.int64]]:
+    """Return the different closures as plain numbers, and which one each group has."""
+    if isinstance(closures, TreeClosures):
+        nodes, place = np.unique(closures.node[:n_groups], return_inverse=True)
+        return nodes.tolist(), place
+    if isinstance(closures, IntervalClosures):
+        ends = np.stack(
+            [
+                each[:n_groups].astype(np.int64)
+                for each in (closures.low, closures.high, closures.everything)
+            ]
+        )
+        distinct, place = np.unique(ends, axis=1, return_inverse=True)
+        return distinct.T.tolist(), place.reshape(-1)
+    known: dict[tuple[int, ...], int] = {}
+    place = np.empty(n_groups, np.int64)
+    for group in range(n_groups):
+        members = closures.members[closures.indptr[group] : closures.indptr[group + 1]]
+        shape = (int(closures.everything[group]), *members.tolist())
+        place[group] = known.setdefault(shape, len(known))
+    return [list(shape) for shape in known], place
+
+
+def _closures(attribute: Attribute, shapes: Sequence[Any]) -> Closures:
+    """Return closures from plain numbers, with "everything" as the last one."""
+    if attribute.algebra == "tree":
+        tree = attribute.taxonomy
+        assert tree is not None
+        node = np.array([*shapes, tree.root], np.int32)
+        return TreeClosures(node, tree.n_leaves, tree.n_nodes)
+    if attribute.algebra == "interval":
+        low, high, everything = np.array([*shapes, (0, attribute.size - 1, 1)], np.int32).T
+        return IntervalClosures(low, high, everything.astype(bool), wide_cells(attribute))
+    members = [each[1:] for each in shapes]
+    sizes = [len(each) for each in members]
+    flat = np.array([member for each in members for member in each], np.int32)
+    ends = np.cumsum([0, *sizes])
+    everything = np.array([*(each[0] for each in shapes), 1], bool)
+    return SetClosures(np.append(ends, ends[-1]).astype(np.int64), flat, everything)
+
+
+class Tallies:
+    """What all regions told, in the order of their numbers."""
+
+    def __init__(self, plan: Plan, told: Sequence[str]) -> None:
+        self.plan = plan
+        self.told = [json.loads(each) for each in told]
+        self.n_published = self._sum("rows")
+        self.n_suppressed = self._sum("left out")
+        self.n_rows = self.n_published + self.n_suppressed
+        self.n_groups = self._sum("groups")
+
+    def _sum(self, what: str) -> int:
+        return sum(each.get(what, 0) for each in self.told)
+
+    def scores(self) -> Scores:
+        """Return what was lost, of all rows."""
+        attributes = self.plan.attributes
+        weights = np.array([a.weight for a in attributes])
+        values: dict[str, float] = {}
+        by_column: dict[str, dict[str, float]] = {}
+        for name in _measures(self.plan):
+            measure = _measure(self.plan, name)
+            columns = {}
+            for number, attribute in enumerate(attributes):
+                parts = [each["costs"][name][number] for each in self.told]
+                lost = parts[0][1] * self.n_suppressed
+                total = max(math.fsum(part[0] for part in parts) + lost, 0.0)
+                columns[attribute.name] = total / self.n_rows if measure.per_cell else total
+            total = float(np.sum(weights * np.array(list(columns.values()))))
+            values[name] = total / float(weights.sum()) if measure.per_cell else total
+            by_column[name] = columns
+        values["dm"] = float(self._sum("squares") + self.n_suppressed * self.n_rows)
+        values["average-class-size"] = self.n_published / max(self.n_groups, 1)
+        if self.plan.sensitive:
+            values["cm"] = 1.0 - self._sum("majority") / self.n_rows
+            entropy = math.fsum(each.get("entropy", 0.0) for each in self.told)
+            values["entropy-diversity"] = entropy / max(self.n_groups, 1) + 0.0
+        return Scores(values, by_column)
+
+    def facts(self, tuple_sizes: tuple[tuple[int, int], ...]) -> Facts:
+        """Return aggregates for the report."""
+        import polars as pl
+
+        plan, request = self.plan, self.plan.request
+        table = EncodedTable(0, plan.attributes, ())
+        columns, closures, sizes, losses = [], [], [], []
+        for number, attribute in enumerate(plan.attributes):
+            known: dict[Any, int] = {}
+            for each in self.told:
+                for shape, rows in zip(*each["shapes"][number], strict=True):
+                    key = tuple(shape) if isinstance(shape, list) else shape
+                    known[key] = known.get(key, 0) + rows
+            order = sorted(known)
+            closed = _closures(attribute, order)
+            counts = np.array([known[shape] for shape in order], np.int64)
+            loss = published_loss(table, number, closed, len(order))
+            before = attribute.counts.copy()
+            for each in self.told:
+                values, gone = each["gone"][number]
+                np.subtract.at(before, np.array(values, np.int64), np.array(gone, np.int64))
+            columns.append(
+                column_facts(
+                    attribute,
+                    closed,
+                    counts,
+                    loss,
+                    before,
+                    pl.DataFrame(),
+                    k=int(request.k),
+                    style=plan.styles[number],
+                )
+            )
+            closures.append(closed)
+            sizes.append(counts)
+            losses.append(dict(zip(order, loss.tolist(), strict=True)))
+        heat, rows = self._heat(losses)
+        scores = scores_of_columns(table, closures, sizes, self.n_suppressed, request.style)
+        return Facts(tuple(columns), tuple_sizes, heat, rows, scores)
+
+    def _heat(
+        self, losses: Sequence[dict[Any, float]]
+    ) -> tuple[tuple[tuple[float, ...], ...], tuple[int, ...]]:
+        """Return where the loss is, from the groups that were shown; all of them if few."""
+        sizes: list[int] = []
+        found: list[list[float]] = [[] for _ in losses]
+        for each in self.told:
+            sizes += each["seen"][0]
+            for number, known in enumerate(losses):
+                shapes = [
+                    tuple(shape) if isinstance(shape, list) else shape
+                    for shape in each["shapes"][number][0]
+                ]
+                found[number] += [known[shapes[place]] for place in each["seen"][number + 1]]
+        weights = np.array([a.weight for a in self.plan.attributes])
+        counts = np.array(sizes, np.int64)
+        heat, rows = heat_of(np.array(found).reshape(len(losses), -1), counts, weights)
+        share = self.n_published / max(int(counts.sum()), 1)
+        return heat, tuple(round(each * share) for each in rows)
+
+
+def shown_groups(n_regions: int) -> int:
+    """Return how many groups a region shows."""
+    return max(1, _HEAT_GROUPS // max(n_regions, 1))

@@ -1,0 +1,39 @@
+"""Small tables and releases of Spark, and how to look at them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import polars as pl
+
+import shoal.spark
+from shoal.table.partition import Partition
+from tests.helpers.contract_samples import SEED, arguments
+
+K = 4
+N = 240
+FEW = ["age", "city"]
+
+
+def on_spark(spark, frame, *, names=FEW, partitions=2, **options):
+    table = spark.createDataFrame(frame.to_arrow()).repartition(partitions)
+    asked = {"algorithm": "mondrian", "seed": SEED, **arguments(names), **options}
+    return shoal.spark.anonymize(table, K, **asked)
+
+
+def in_order(release, frame):
+    """What a release holds, in the order of the table: every row has a token of its own."""
+    groups = pl.DataFrame(pl.from_arrow(release.groups.toArrow())).sort("token")
+    assert groups.get_column("token").to_list() == frame.get_column("token").to_list()
+    return SimpleNamespace(
+        frame=pl.DataFrame(pl.from_arrow(release.frame.toArrow())).sort("token"),
+        groups=Partition.from_labels(groups.get_column("group")).labels,
+        n_groups=release.n_groups,
+        n_published=release.n_published,
+        n_suppressed=release.n_suppressed,
+        verification=release.verification,
+    )
+
+
+def rows_of(release):
+    return sorted(map(str, pl.DataFrame(pl.from_arrow(release.frame.toArrow())).rows()))
