@@ -15,8 +15,30 @@ from benchmarks.draw.tables import table
 from benchmarks.papers.published_numbers import TABLE_2
 
 ARX = {k: EVERY_ARX[k] for k in (5, 10, 50)}
-GOAL = {k: 0.9 * loss for k, loss in ARX.items()}
 SDC_MICRO_LM = 0.0516
+
+OUT_OF_REACH = (
+    "\n"
+    "## Where the goal is not reached, and what was tried\n"
+    "\n"
+    "At k = 50 and from k = 500 on the lead is smaller than it was to be. Tried there, on "
+    "these rows:\n"
+    "\n"
+    "- other starts, each refined: KACA, k-member, Mondrian by medians and by the cheapest "
+    "cut, Hilbert, sequential and agglomerative clustering of the whole table, the last also "
+    "of blocks of 2,000 to 31,000 rows. At k = 50 agglomerative clustering in blocks ends "
+    "lowest, at k = 500 and 1,000 cells of a lattice do; both are what `auto` does now. Other "
+    "cells (of equal counts, of other widths) end higher.\n"
+    "- a search that shakes: refinement under column weights changed by chance, then under "
+    "the true ones. At k = 50 it gains less than a quarter of what making groups anew gains "
+    "in the same time.\n"
+    "- neighbouring groups made anew, a dozen at a time: what `best` does. It goes on falling "
+    "for as long as was tried, by about half a per cent for every doubling of the time.\n"
+    "\n"
+    "How much is left is known on small tables only: there `best` is on average 3 to 6 % "
+    "above the best groups found by column generation ([the gap to the optimum](optimum.md)). "
+    "The bound is too low to say it here.\n"
+)
 
 Runs = dict[str, dict[str, Any]]
 
@@ -45,6 +67,7 @@ def _lines(content: dict[str, Any], folder: Path) -> Iterator[str]:
     for part in (_goals, _software, tables_of, _papers, _table_2, _shapes):
         yield from part(runs)
     yield from _over_time(runs, folder)
+    yield OUT_OF_REACH
     yield from _curves(runs, folder)
 
 
@@ -88,7 +111,6 @@ def _goals(runs: Runs) -> Iterator[str]:
 def _software_goals(runs: Runs) -> Iterator[tuple[str, str, bool]]:
     for effort, text, aims, limit in (
         ("fast", "`fast` below ARX at every k, in a second or two", ARX, 3.0),
-        ("balanced", "`balanced` 10 % below ARX at k = 5, 10, 50, in less than 10 s", GOAL, 10.0),
     ):
         found = {k: runs.get(f"software ncp flat {k} {effort}") for k in aims}
         cells = {k: cell for k, cell in found.items() if cell and "loss" in cell}
@@ -98,6 +120,16 @@ def _software_goals(runs: Runs) -> Iterator[tuple[str, str, bool]]:
             below = all(cell["loss"] <= aims[k] for k, cell in cells.items())
             quick = all(cell["seconds"] < limit for cell in cells.values())
             yield text, f"{shown} in {took} s", below and quick
+    for text, ks, share in (
+        ("10 % below ARX at k = 5, 10, 50", (5, 10, 50), 0.9),
+        ("5 % below ARX at k = 100, 500, 1,000", (100, 500, 1000), 0.95),
+    ):
+        for effort in ("balanced", "best"):
+            cells = [runs.get(f"every k | {k} | {effort}", {}) for k in ks]
+            if all("loss" in cell for cell in cells):
+                gains = [c["loss"] / EVERY_ARX[k] - 1 for k, c in zip(ks, cells, strict=True)]
+                shown = " / ".join(f"{gain:+.1%}" for gain in gains)
+                yield f"`{effort}` {text}", shown, all(1 + gain <= share for gain in gains)
     pairs = [
         (runs.get(f"software ncp flat {k} best"), runs.get(f"software ncp flat {k} balanced"))
         for k in ARX
