@@ -37,13 +37,19 @@ demo: $(READY) ## Anonymize the embedded census table; results in build/demo
 # that call every algorithm, with the code that users get.
 AS_SHIPPED := tests/kernels tests/search tests/contract/test_every_algorithm.py
 
+# A cluster of Spark takes both cores: its tests run by themselves, with the code that users get.
+SPARK := tests/engine/spark
+TEST_SPARK = $(PY) -m pytest -n 0 -o faulthandler_timeout=900 $(SPARK)
+
 test: services lint ## Linters, types and all tests, every index of the kernels checked
 	$(PY) -m pytest -n $(WORKERS) $(AS_SHIPPED)
+	$(TEST_SPARK)
 	NUMBA_BOUNDSCHECK=1 $(PY) -m shoal warm-up --all
-	NUMBA_BOUNDSCHECK=1 $(PY) -m pytest -n $(WORKERS)
+	NUMBA_BOUNDSCHECK=1 $(PY) -m pytest -n $(WORKERS) --ignore $(SPARK)
 
 test-as-shipped: services $(READY) ## All tests with the code that users get
-	$(PY) -m pytest -n $(WORKERS)
+	$(TEST_SPARK)
+	$(PY) -m pytest -n $(WORKERS) --ignore $(SPARK)
 
 # Where other packages do the work: reading, writing, frames, the command line. The default search
 # is compiled and run; the other algorithms are our own arithmetic, the same whatever the version.
