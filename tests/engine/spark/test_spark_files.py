@@ -41,7 +41,7 @@ def test_a_folder_is_verified_as_written_and_its_order_follows_from_the_rows(spa
     assert found.rows() != sorted(found.rows(), key=str)
     shuffled = people(N).sample(fraction=1.0, shuffle=True, seed=2)
     on_spark(spark, shuffled, partitions=3, block_rows=60).write(tmp_path / "again")
-    # not byte by byte: two such files were once seen to differ in a few bytes, and it is not known why
+    # not byte by byte: two such files were once seen to differ in a few bytes; why is not known
     assert pl.read_parquet(tmp_path / "again" / "*.parquet").equals(found)
     with pytest.raises(OptionError, match="exists"):
         first.write(tmp_path / "safe")
