@@ -7,6 +7,7 @@ docs/results/plain_scan.md.
 
 from __future__ import annotations
 
+import argparse
 import time
 from typing import Any
 
@@ -99,6 +100,7 @@ def page(content: dict[str, Any]) -> str:
 
 def main() -> None:
     """Measure, and write the page."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     content = measure()
     save_json(raw_results("plain_scan") / "plain_scan.json.gz", content)
     (RESULTS / "plain_scan.md").write_text(page(content), encoding="utf-8")
