@@ -43,3 +43,15 @@ def test_a_place_that_cannot_be_is_refused(shoal_runs, asked, tmp_path, name):
     assert made.status == 2
     assert len(made.err.strip().splitlines()) == 1
     assert not (tmp_path / "a.csv").exists()
+
+
+def test_the_private_half_is_named_where_there_is_one(shoal_runs, tmp_path):
+    rows = [f"p{i // 2},{20 + i % 7},{'fm'[i % 2]}" for i in range(40)]
+    (tmp_path / "in.csv").write_text("\n".join(("id,age,sex", *rows)) + "\n", encoding="utf-8")
+    asked = ("anonymize", tmp_path / "in.csv", "--k", "3", "--qi", "age,sex", "--seed", "1")
+    for roles, named in ((("--person", "id"), 1), (("--drop", "id"), 0)):
+        save = tmp_path / f"{named}.shoal"
+        made = shoal_runs(*asked, *roles, "-o", tmp_path / f"{named}.csv", "--save", save)
+        assert made.status == 0, made.err
+        assert (tmp_path / f"{named}.shoal.people").exists() == bool(named)
+        assert made.out.count(".shoal.people' says who is in which group") == named

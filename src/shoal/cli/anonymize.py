@@ -66,9 +66,11 @@ def anonymize(
     if as_json:
         print_release_json(made.release, made.files, list(made.notes))
     elif not quiet:
-        from shoal.cli.summary import print_release
+        from shoal.cli.summary import print_private_half, print_release
         from shoal.settings.outputs import STREAM, name_of
 
         name = name_of(wanted.input.path or STREAM)
         streams = STREAM in made.files.values()
         print_release(made.release, title=f"Release of {name}", stderr=streams)
+        if wanted.output.save is not None:
+            print_private_half(wanted.output.save, stderr=streams)

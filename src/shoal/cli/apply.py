@@ -55,6 +55,7 @@ def apply(
     from shoal.cli.run import note_written
     from shoal.cli.screen import told_in_summary
     from shoal.cli.settings import job_of
+    from shoal.cli.summary import print_private_half
     from shoal.life.apply import apply as run_apply
     from shoal.life.file import load_release
     from shoal.life.write import check_places, write_applied
@@ -86,6 +87,8 @@ def apply(
         _print_json(made, outputs.files, waiting)
     elif not quiet:
         _print(made, name=source[0], stderr=outputs.to_stream)
+        if outputs.save is not None:
+            print_private_half(outputs.save, stderr=outputs.to_stream)
 
 
 def _print_json(made: Applied, files: dict[str, str], waiting: str | None) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shoal.release import Release
     from shoal.scores import Scores
 
-__all__ = ["print_release", "print_scores", "print_verification"]
+__all__ = ["print_private_half", "print_release", "print_scores", "print_verification"]
 
 _BAR = 20
 
@@ -236,3 +236,19 @@ def _meaning(verification: Verification, n_columns: int, whose: str = "assumed")
     if verification.holds:
         return sentence
     return f"{sentence} That is not what was promised: do not publish this table."
+
+
+def print_private_half(save: str, *, stderr: bool) -> None:
+    """Say that a file with who is in which group lies beside the release file, if one does."""
+    from pathlib import Path
+
+    from shoal.life.file import people_path
+
+    path = people_path(save)
+    if Path(path).is_file():
+        _console(stderr=stderr).print(
+            f"{path!r} says who is in which group: it is for later releases of these people. "
+            "Keep it as safe as the original table, and give it to nobody.",
+            markup=False,
+            soft_wrap=True,
+        )
