@@ -17,7 +17,7 @@ from shoal.opened.classes import open_classes, values_of
 from shoal.privacy import DeltaPresence, KMap, PopulationRisk
 from shoal.privacy.whole import numbers_of_people
 from shoal.publish.sizes import judge_sizes
-from shoal.publish.verification import WholePromise
+from shoal.publish.verification import POPULATION, WholePromise
 from shoal.table.infer import schema_of_used
 from shoal.table.schema import Kind
 
@@ -50,12 +50,12 @@ def promises_about_all(
     found = []
     for model in models:
         if isinstance(model, PopulationRisk):
-            judge, name = judge_sizes(model.to_dict()), f"{model.kind} risk"
+            judge, name, by = judge_sizes(model.to_dict()), f"{model.kind} risk", "verification"
         elif isinstance(model, KMap | DeltaPresence):
-            judge, name = _Cells(model, schema, style).judge, model.name
+            judge, name, by = _Cells(model, schema, style).judge, model.name, POPULATION
         else:
             continue
-        found.append(WholePromise(name, model.promised, model.describe(), judge))
+        found.append(WholePromise(name, model.promised, model.describe(), judge, by))
     return tuple(found)
 
 

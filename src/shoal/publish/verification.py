@@ -10,7 +10,17 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["BESIDE", "Check", "OwnRule", "Promise", "Verification", "WholePromise", "count_of"]
+__all__ = [
+    "BESIDE",
+    "OWN_RULE",
+    "POPULATION",
+    "Check",
+    "OwnRule",
+    "Promise",
+    "Verification",
+    "WholePromise",
+    "count_of",
+]
 
 OwnRule = Callable[..., tuple["NDArray[np.bool_]", float]]
 """A plug-in's rule: of group, value and person of each row, numbers of groups and values, and the
@@ -19,6 +29,10 @@ name and order of the column it tells which groups hold and the worst number."""
 
 BESIDE = "the people of all releases"
 """By what a check over several releases is judged (`shoal.life.guarantee`)."""
+POPULATION = "verification, with the population"
+"""By what a check is judged that compares the published cells with the table of everybody."""
+OWN_RULE = "the model's own rule"
+"""By what a check is judged for which verification has no predicate."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +67,14 @@ class WholePromise:
         sentence: the promise in words.
         judge: of the published table, the group of each row and the people of each group it tells
             the number reached, whether that is enough, and which rows break the promise.
+        judged_by: who judges: verification, or that with the population.
     """
 
     name: str
     promised: float
     sentence: str
     judge: Callable[..., tuple[float, bool, NDArray[np.bool_]]]
+    judged_by: str = "verification"
 
 
 @dataclass(frozen=True)
@@ -71,8 +87,9 @@ class Check:
         measured: the worst number of any group.
         holds: whether every group keeps the promise, as written and after cleaning.
         sentence: the same in plain words.
-        judged_by: ``"verification"``, or ``"the model's own rule"`` for a model of a plug-in,
-            for which verification has no predicate of its own.
+        judged_by: ``"verification"``; `OWN_RULE` for a model of a plug-in, for which verification
+            has no predicate of its own; `POPULATION` and `BESIDE` where published cells are not
+            enough to tell.
         is_share: whether the numbers are a share of the rows, to be shown as per cent.
     """
 
@@ -139,15 +156,22 @@ class Verification:
 
     def how(self) -> str:
         """Return in a sentence or two what was checked, and by whom."""
-        others = ("verification", BESIDE)
-        own = [check.name for check in self.checks if check.judged_by not in others]
         text = (
             f"Checked on the published cells alone ({self.read_from}), by code that shares nothing "
             "with the search that made them."
         )
-        if not own:
-            return text
-        return f"{text} Except {', '.join(own)}: judged by the model's own rule."
+        for judge, how in (
+            (OWN_RULE, "judged by the model's own rule."),
+            (POPULATION, "for these the cells are compared with the table of the population."),
+            (
+                BESIDE,
+                "counted before writing, with the private files of the earlier releases.",
+            ),
+        ):
+            names = [check.name for check in self.checks if check.judged_by == judge]
+            if names:
+                text += f" Except {', '.join(names)}: {how}"
+        return text
 
     def sentences(self) -> tuple[str, ...]:
         """Return one sentence per promise, and one about the rows that break any."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import DataError, OptionError, RoleError, did_you_mean
 from shoal.publish.named import check_names, columns_needed, listed
 from shoal.publish.verification import (
+    OWN_RULE,
     Check,
     OwnRule,
     Promise,
@@ -281,7 +282,7 @@ def promise_check(promise: Promise, name: str, worst: float, *, kept: bool, peop
             f"{'Holds' if kept else 'Broken'}: {words[0].lower()}{words[1:].rstrip('.')}; "
             f"{found}{own}."
         ),
-        judged_by="verification" if promise.own_rule is None else "the model's own rule",
+        judged_by="verification" if promise.own_rule is None else OWN_RULE,
     )
 
 
@@ -301,6 +302,7 @@ def _check_whole(
         holds=bool(kept),
         sentence=f"{'Holds' if kept else 'Broken'}: {words[0].lower()}{words[1:].rstrip('.')}; "
         f"promised {promise.promised:.4g}, measured {reached:.4g}.",
+        judged_by=promise.judged_by,
     ), rows
 
 
