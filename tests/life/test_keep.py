@@ -35,7 +35,7 @@ def body_of(path):
 
 
 def without_chance(path):
-    """The private file without its random key, marks and hashes: any five digits may be in those."""
+    """The private file without key, marks and hashes: any five digits may be in those."""
     body = body_of(path)
     drawn = {name: body.pop(name) for name in ("key", "mark", "of", "people")}
     assert all(isinstance(text, str) for text in drawn.values())
