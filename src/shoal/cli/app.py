@@ -19,6 +19,7 @@ from shoal.cli.refine import refine
 from shoal.cli.register import register
 from shoal.cli.score import score
 from shoal.cli.secret import fingerprint, secret
+from shoal.cli.serve_app import serve_app
 from shoal.cli.sign import sign
 from shoal.cli.use import utility
 from shoal.cli.verify import verify
@@ -61,6 +62,7 @@ def shoal(
 
 app.command()(demo)
 app.command()(init)
+app.command("app")(serve_app)
 app.command()(anonymize)
 app.command()(refine)
 app.command()(apply)

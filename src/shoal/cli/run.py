@@ -145,7 +145,11 @@ def _end_the_rest() -> None:
     """See to it that a thread that is still at work leaves nothing behind."""
     # Not imported here: the other thread may be in the middle of an import. What it has not
     # imported it has not used.
-    ends = {"shoal.io.atomic": "abandon_outputs", "shoal.progress": "close_display"}
+    ends = {
+        "shoal.io.atomic": "abandon_outputs",
+        "shoal.progress": "close_display",
+        "shoal.app.workspace": "leave_all",
+    }
     for module, name in ends.items():
         end = getattr(sys.modules.get(module), name, None)
         if end is not None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["Suggestion", "suggest_job"]
+__all__ = ["Suggestion", "look_at", "suggest_job"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,6 +294,28 @@ def suggest_job(
     >>> [(guess.name, str(guess.role)) for guess in suggest_job(table).columns]
     [('age', 'quasi-identifier'), ('diagnosis', 'sensitive')]
     """
+    return look_at(
+        data,
+        missing_values=missing_values,
+        format=format,
+        delimiter=delimiter,
+        encoding=encoding,
+        header=header,
+        decimal=decimal,
+    )[0]
+
+
+def look_at(
+    data: Any,
+    *,
+    missing_values: Sequence[str] | None = None,
+    format: str | None = None,  # noqa: A002 - the name users know from the command line
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool = True,
+    decimal: str | None = None,
+) -> tuple[Suggestion, pl.DataFrame]:
+    """Return what ``suggest_job`` suggests, and the table that it has looked at."""
     from shoal.profile.markers import apply_markers, find_markers
     from shoal.table.encode import to_polars
 
@@ -331,7 +353,7 @@ def suggest_job(
     guesses, singled_out = count_singled_out(frame, shorten(guesses))
     if not any(guess.role is Role.QUASI_IDENTIFIER for guess in guesses):
         notes.append("no column looks like a quasi-identifier; choose at least one.")
-    return Suggestion(
+    suggestion = Suggestion(
         columns=tuple(guesses),
         k=min(10, max(2, frame.height // 10)),
         missing_values=markers,
@@ -341,6 +363,7 @@ def suggest_job(
         input=source,
         grids=_grids(frame, guesses),
     )
+    return suggestion, frame
 
 
 def _read(asked: Input) -> tuple[pl.DataFrame, HowRead]:

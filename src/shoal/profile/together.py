@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 
     from shoal.profile.guess import Guess
 
-__all__ = ["MOST_QUASI", "compare_columns", "count_singled_out", "shorten"]
+__all__ = [
+    "MOST_QUASI",
+    "compare_columns",
+    "count_alone",
+    "count_singled_out",
+    "shorten",
+    "spread_cells",
+]
 
 MOST_QUASI = 10
 """More quasi-identifiers than this protect nobody: every row is unique, and all detail is lost."""
@@ -166,11 +173,11 @@ def count_singled_out(
     quasi = [guess.name for guess in guesses if guess.role is Role.QUASI_IDENTIFIER]
     if not 0 < frame.height <= _COUNTED or not quasi:
         return list(guesses), None
-    hashes = {name: _spread(frame.get_column(name)) for name in quasi}
+    hashes = {name: spread_cells(frame.get_column(name)) for name in quasi}
     total = np.zeros(frame.height, np.uint64)
     for own in hashes.values():
         total += own
-    n_all = _n_alone(total)
+    n_all = count_alone(total)
     counted = []
     for guess in guesses:
         column = frame.get_column(guess.name)
@@ -178,12 +185,12 @@ def count_singled_out(
         if column.dtype.is_nested():
             together = None
         elif guess.name not in hashes:
-            together = _n_alone(total + _spread(column))
+            together = count_alone(total + spread_cells(column))
         counted.append(replace(guess, together=together))
     return counted, n_all
 
 
-def _spread(column: pl.Series) -> NDArray[np.uint64]:
+def spread_cells(column: pl.Series) -> NDArray[np.uint64]:
     """Return hashes that add up without cancelling out, different for every column."""
     own = hash_cells(column) ^ np.uint64(_hash_of_name(column.name))
     own = own * np.uint64(0x9E37_79B9_7F4A_7C15)
@@ -198,7 +205,8 @@ def _hash_of_name(name: str) -> int:
     return int(hash_cells(pl.Series([name]))[0])
 
 
-def _n_alone(keys: NDArray[np.uint64]) -> int:
+def count_alone(keys: NDArray[np.uint64]) -> int:
+    """Return how many rows have a key that no other row has."""
     return int(np.count_nonzero(np.unique(keys, return_counts=True)[1] == 1))
 
 

@@ -1,0 +1,87 @@
+"""Reads the open table behind the page, and makes a first job of the guesses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoal.app.table import OpenedTable, open_table
+from shoal.settings.job_file import read_job
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from shoal.app.tasks import Task, Tasks
+    from shoal.app.workspace import Workspace
+    from shoal.profile.guess import Guess
+    from shoal.progress import Report
+    from shoal.settings.job import Job
+
+__all__ = ["column_of", "hierarchy_file", "start_reading"]
+
+
+def start_reading(work: Workspace, tasks: Tasks) -> Task:
+    """Read the open table in the background; then the pages of columns can be shown."""
+    source = work.runnable().input
+    revision = work.revision
+
+    def read(report: Report) -> OpenedTable:
+        return open_table(source, report)
+
+    def take(task: Task) -> None:
+        with work.lock:
+            if work.revision == revision:
+                table: OpenedTable = task.result
+                if not work.job.columns:
+                    work.change(_first_job(work, table))
+                work.table = table
+        task.result = None  # the workspace has it
+
+    return tasks.start("open", read, revision=revision, next_page="/open", then=take)
+
+
+def _first_job(work: Workspace, table: OpenedTable) -> Job:
+    """Return the job that ``shoal init`` would write, with the open table as its input."""
+    folder = work.subfolder("hierarchies")
+    table.suggestion.write(folder / "guess.toml", source=_name(work), force=True)
+    guessed = read_job(folder / "guess.toml")
+    (folder / "guess.toml").unlink()
+    said = {
+        name: getattr(guessed.input, name)
+        for name in ("delimiter", "encoding", "decimal", "missing_values")
+        if getattr(guessed.input, name) is not None
+    }
+    found = {**vars(work.job.input), **said}
+    return guessed.replaced(input=type(work.job.input)(**found), output=work.job.output)
+
+
+def _name(work: Workspace) -> str:
+    return "DATA" if work.source is None else work.source.name
+
+
+def hierarchy_file(work: Workspace, table: OpenedTable, column: str) -> Path:
+    """Return where the hierarchy of a column lies when it lists values."""
+    return work.subfolder("hierarchies") / f"column_{table.names.index(column) + 1}.csv"
+
+
+def column_of(work: Workspace, table: OpenedTable, guess: Guess) -> dict[str, object]:
+    """Return what a job says about a column that is guessed to be this."""
+    from shoal.settings.job import JobColumn
+    from shoal.table.schema import Role
+
+    is_quasi = guess.role is Role.QUASI_IDENTIFIER
+    hierarchy: object = None
+    if guess.uses_hierarchy:
+        hierarchy = guess.rule
+        if hierarchy is None and guess.hierarchy is not None:
+            file = hierarchy_file(work, table, guess.name)
+            guess.hierarchy.to_csv(file)
+            hierarchy = file
+    grid = table.suggestion.grids.get(guess.name) if is_quasi else None
+    on_a_line = guess.kind in ("numeric", "date", "datetime")
+    column = JobColumn(
+        role=guess.role,
+        kind=guess.kind if is_quasi else None,
+        order=guess.order if is_quasi else None,
+        grid=grid if on_a_line else None,
+    )
+    return {**vars(column), "hierarchy": hierarchy}

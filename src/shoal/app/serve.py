@@ -1,0 +1,223 @@
+"""Starts the server: checks what was asked, prints the address, and cleans up at the end."""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import socket
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+
+from shoal.app.guard import Guard, is_loopback
+from shoal.app.reading import start_reading
+from shoal.app.server import create_app
+from shoal.app.workspace import Opened, Workspace, user_folder
+from shoal.errors import OptionError
+from shoal.io.location import is_database
+from shoal.settings.job_file import read_job
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+__all__ = ["Wishes", "serve"]
+
+_SHORTEST_PASSWORD = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wishes:
+    """What ``shoal app`` was asked.
+
+    Attributes:
+        data: a table or a job file to open; None opens what was open before.
+        host: the address to listen on.
+        port: its port; 0 takes a free one.
+        browser: whether a browser is opened.
+        files: the folder that files may be opened in by their path.
+        folder: the private folder.
+        keep: whether copies and results stay at the end.
+        password_file: holds the password.
+        tls_certificate: as PEM.
+        tls_key: as PEM.
+    """
+
+    data: str | None = None
+    host: str = "127.0.0.1"
+    port: int = 8765
+    browser: bool = True
+    files: str | None = None
+    folder: str | None = None
+    keep: bool = False
+    password_file: str | None = None
+    tls_certificate: str | None = None
+    tls_key: str | None = None
+
+
+def serve(
+    wishes: Wishes,
+    *,
+    say: Callable[[str], None],
+    on_interrupt: Callable[[Callable[[], None] | None], None] = lambda _: None,
+) -> None:
+    """Serve the pages until somebody ends it.
+
+    Args:
+        wishes: what was asked.
+        say: prints a line for the person at the terminal.
+        on_interrupt: takes a function that is called at Ctrl-C.
+
+    Raises:
+        OptionError: what was asked is not safe or not possible.
+    """
+    # Nothing that the command has read so far is an input here: pages save what they load.
+    contextvars.Context().run(_serve, wishes, say, on_interrupt)
+
+
+def _serve(
+    wishes: Wishes,
+    say: Callable[[str], None],
+    on_interrupt: Callable[[Callable[[], None] | None], None],
+) -> None:
+    password = _password(wishes)
+    listening = _listen(wishes)
+    port = int(listening.getsockname()[1])
+    tls = wishes.tls_certificate is not None
+    guard = Guard(host=wishes.host, port=port, tls=tls, password=password)
+    folder = Path(wishes.folder) if wishes.folder else user_folder()
+    work = Workspace(folder, _root(wishes), keep_data=wishes.keep)
+    before = tempfile.tempdir
+    try:
+        # Whatever a library puts aside lies where nobody else looks, and goes with the rest.
+        tempfile.tempdir = str(work.subfolder("data"))
+        app = create_app(work, guard)
+        if wishes.data is not None:
+            open_named(wishes.data, work, app)
+        server = _Server(_config(app, wishes))
+        on_interrupt(server.end)
+        say(f"Shoal is at {guard.address_with_key}")
+        say("The page is for you alone: the address holds a key. Ctrl-C ends it.")
+        if wishes.browser and is_loopback(wishes.host):
+            import webbrowser
+
+            webbrowser.open(guard.address_with_key)
+        server.run(sockets=[listening])
+        app.state.tasks.stop_all(1.0)
+    finally:
+        on_interrupt(None)
+        tempfile.tempdir = before
+        listening.close()
+        work.leave()
+
+
+class _Server(uvicorn.Server):
+    """A server that another thread can end."""
+
+    def end(self) -> None:
+        """End it soon; pages that are being answered are answered first."""
+        self.should_exit = True
+
+
+def _config(app: Starlette, wishes: Wishes) -> uvicorn.Config:
+    said: dict[str, Any] = {}
+    if wishes.tls_certificate is not None:
+        said = {"ssl_certfile": wishes.tls_certificate, "ssl_keyfile": wishes.tls_key}
+    return uvicorn.Config(
+        app,
+        log_config=None,  # no line of a log can hold a cell or the key
+        access_log=False,
+        log_level="critical",
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        lifespan="off",
+        timeout_graceful_shutdown=3,
+        **said,
+    )
+
+
+def _password(wishes: Wishes) -> str | None:
+    """Return the password that is asked for; None where only this machine can ask.
+
+    Raises:
+        OptionError: the page would be open to others without a password and TLS.
+    """
+    both = wishes.tls_certificate is not None and wishes.tls_key is not None
+    if (wishes.tls_certificate is None) != (wishes.tls_key is None):
+        raise OptionError("TLS needs both --tls-certificate and --tls-key.")
+    if not is_loopback(wishes.host) and (wishes.password_file is None or not both):
+        raise OptionError(
+            f"--host {wishes.host} would show the data to other machines: give a password of your "
+            "own (--password-file) and TLS (--tls-certificate, --tls-key), or leave --host out."
+        )
+    for name, file in (("certificate", wishes.tls_certificate), ("key", wishes.tls_key)):
+        if file is not None and not os.access(file, os.R_OK):
+            raise OptionError(f"The TLS {name} {file!r} cannot be read.")
+    if wishes.password_file is None:
+        return None
+    try:
+        with Path(wishes.password_file).open(encoding="utf-8") as lines:
+            password = lines.readline(1_000).rstrip("\r\n")
+    except (OSError, UnicodeDecodeError):
+        raise OptionError(
+            f"The password file {wishes.password_file!r} cannot be read as UTF-8 text."
+        ) from None
+    if len(password) < _SHORTEST_PASSWORD:
+        raise OptionError(
+            f"The password in {wishes.password_file!r} must have at least {_SHORTEST_PASSWORD} "
+            "characters."
+        )
+    return password
+
+
+def _listen(wishes: Wishes) -> socket.socket:
+    """Return the socket of the server; a port that is taken is found out before anything else."""
+    family = socket.AF_INET6 if ":" in wishes.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    if os.name != "nt":
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((wishes.host, wishes.port))
+    except (OSError, OverflowError) as error:
+        listening.close()
+        reason = getattr(error, "strerror", None) or "no such port"
+        raise OptionError(
+            f"The page cannot be served at {wishes.host} port {wishes.port} ({reason}); choose "
+            "another port with --port, or --port 0 for a free one."
+        ) from None
+    return listening
+
+
+def _root(wishes: Wishes) -> Path:
+    """Return the folder that files may be opened in."""
+    if wishes.files is not None:
+        root = Path(wishes.files)
+        if not root.is_dir():
+            raise OptionError(f"--files must name a folder, and {wishes.files!r} is none.")
+        return root
+    if wishes.data is not None and not is_database(wishes.data):
+        return Path(wishes.data).resolve().parent
+    return Path.cwd()
+
+
+def open_named(data: str, work: Workspace, app: Starlette) -> None:
+    """Open what the command line names: it may lie anywhere, a person has typed it here.
+
+    Raises:
+        ShoalError: there is no such file, or the job cannot be read.
+    """
+    if is_database(data):
+        work.open(work.check_database(data, anywhere=True), secret=data)
+    else:
+        path = Path(data).resolve()
+        if not path.is_file():
+            raise OptionError(f"There is no file {data!r}.")
+        if path.suffix.lower() == ".toml":
+            work.open_job(read_job(path))
+        elif work.source is None or work.source.path != str(path):
+            work.open(Opened(kind="file", name=path.name, path=str(path)))
+    start_reading(work, app.state.tasks)

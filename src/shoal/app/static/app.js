@@ -1,0 +1,65 @@
+// What every page has: questions to the server, and watching work behind the page.
+
+document.documentElement.classList.add("script");
+
+export function say(text) {
+  const live = document.getElementById("live");
+  if (live) live.textContent = text;
+}
+
+export async function ask(path, options = {}) {
+  const headers = { accept: "application/json", ...(options.headers || {}) };
+  const response = await fetch(path, { ...options, headers, redirect: "error" });
+  const told = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Error(told.error || `${response.status}`);
+  return told;
+}
+
+export const post = (path, body) => ask(path, { method: "POST", body });
+
+const pause = (time) => new Promise((go) => setTimeout(go, time));
+
+// Calls show(told) until the task is over; returns what was told last.
+export async function watch(id, show) {
+  for (;;) {
+    let told;
+    try {
+      told = await ask(`/task/${id}`);
+    } catch {
+      await pause(1000);
+      continue;
+    }
+    show(told);
+    if (told.state !== "running") return told;
+    await pause(300);
+  }
+}
+
+async function follow(place) {
+  const part = (name) => place.querySelector(`.task-${name}`);
+  const cancel = part("cancel");
+  cancel?.addEventListener("click", () => {
+    cancel.disabled = true;
+    post(`/task/${place.dataset.task}/cancel`);
+  });
+  let stage = "";
+  const told = await watch(place.dataset.task, (now) => {
+    const bar = part("bar");
+    if (now.share === null) bar.removeAttribute("value");
+    else bar.value = 100 * now.share;
+    part("stage").textContent = now.what;
+    part("left").textContent = now.left;
+    if (now.what !== stage) say((stage = now.what));
+  });
+  if (told.state === "failed") {
+    const error = part("error");
+    error.textContent = told.error;
+    error.hidden = false;
+    part("bar").hidden = true;
+    if (cancel) cancel.hidden = true;
+  } else {
+    location.assign(told.next || location.pathname);
+  }
+}
+
+for (const place of document.querySelectorAll("[data-task]")) follow(place);

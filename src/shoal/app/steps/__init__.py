@@ -1,0 +1,35 @@
+"""The steps of the work, one module each; a step has a page and exposes its ``routes``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["STEPS", "Step"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step.
+
+    Attributes:
+        name: its module in this folder.
+        path: its page.
+        title: in English, as in the message files.
+        needs_table: whether there is nothing to see before a table is open.
+    """
+
+    name: str
+    path: str
+    title: str
+    needs_table: bool = True
+
+
+def _(text: str) -> str:
+    """Mark a text for the message files."""
+    return text
+
+
+STEPS = (
+    Step("open", "/open", _("Table"), needs_table=False),
+    Step("columns", "/columns", _("Columns")),
+)

@@ -1,0 +1,261 @@
+"""Step 1: open a table, see it, and say how it is read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.routing import Route
+
+from shoal.app.reading import start_reading
+from shoal.app.views import answer, flash, page, part, tasks_of, to, words_of, work_of
+from shoal.app.workspace import Opened
+from shoal.errors import DataError, OptionError
+from shoal.io.location import is_database
+from shoal.settings.job_file import read_job
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+__all__ = ["routes"]
+
+PER_PAGE = 50
+_MOST_LISTED = 500
+_TABLES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather", ".xlsx")
+_PACKED = (".gz", ".zst")
+_JOB = ".toml"
+
+
+def show(request: Request) -> Response:
+    """Show ways to open a table, and the table that is open."""
+    work, tasks = work_of(request), tasks_of(request)
+    if work.source is not None and work.table is None and not work.missing_copy():
+        latest = tasks.latest("open")
+        if latest is None or latest.state == "stopped":
+            start_reading(work, tasks)  # after a restart of the server
+    table = work.table
+    latest = tasks.latest("open")
+    return page(
+        request,
+        "open.html",
+        task=tasks.running("open"),
+        failed="" if latest is None or latest.state != "failed" else latest.error,
+        missing=work.missing_copy(),
+        table=table,
+        preview=None if table is None else _preview(request),
+        source=work.source,
+        input=work.job.input,
+        unsure=table is not None and _is_unsure(request),
+    )
+
+
+def _is_unsure(request: Request) -> bool:
+    """Tell whether somebody should look at how the file was read."""
+    table = work_of(request).table
+    if table is None:
+        return False
+    return bool(table.notes or table.doubtful or table.frame.width == 1)
+
+
+def _preview(request: Request) -> dict[str, Any]:
+    """Return one page of the table."""
+    table = work_of(request).table
+    assert table is not None
+    last = max((table.n_rows - 1) // PER_PAGE, 0)
+    number = min(_whole(request.query_params.get("page", "1"), 1) - 1, last)
+    first = max(number, 0) * PER_PAGE
+    return {
+        "names": table.names,
+        "rows": table.rows(first, PER_PAGE),
+        "first": first + 1,
+        "end": min(first + PER_PAGE, table.n_rows),
+        "n_rows": table.n_rows,
+        "page": max(number, 0) + 1,
+        "pages": last + 1,
+    }
+
+
+def _whole(text: str, default: int) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else default
+
+
+def rows(request: Request) -> Response:
+    """Return another page of the table, for a script."""
+    if work_of(request).table is None:
+        return answer(html="")
+    return answer(html=part(request, "preview.html", preview=_preview(request)))
+
+
+def browse(request: Request) -> Response:
+    """List one folder: its folders, its tables and its job files."""
+    work = work_of(request)
+    folder = work.inside_root(request.query_params.get("folder", ""))
+    found: list[dict[str, str]] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                kind = _kind_of(entry)
+                if kind and not entry.name.startswith("."):
+                    path = (folder / entry.name).relative_to(work.root)
+                    found.append({"name": entry.name, "kind": kind, "path": str(path)})
+    except OSError as error:
+        raise OptionError(f"The folder cannot be listed: {error.strerror}.") from None
+    order = {"folder": 0, "table": 1, "job": 2}
+    found.sort(key=lambda each: (order[each["kind"]], each["name"].casefold()))
+    inside = folder.relative_to(work.root)
+    up = None if folder == work.root else str(inside.parent)
+    html = part(
+        request,
+        "browse.html",
+        entries=found[:_MOST_LISTED],
+        left_off=max(len(found) - _MOST_LISTED, 0),
+        here=str(inside) if inside.parts else "",
+        root=str(work.root),
+        up=up,
+    )
+    return answer(html=html)
+
+
+def _kind_of(entry: os.DirEntry[str]) -> str:
+    with contextlib.suppress(OSError):
+        if entry.is_dir():
+            return "folder"
+        name = entry.name.lower()
+        for ending in _PACKED:
+            name = name.removesuffix(ending)
+        if name.endswith(_TABLES):
+            return "table"
+        if name.endswith(_JOB):
+            return "job"
+    return ""
+
+
+async def open_path(request: Request) -> Response:
+    """Open a file by its path, or a table of a database by its URL."""
+    form = await request.form()
+    given = str(form.get("path", "")).strip()
+    work = work_of(request)
+    if not given:
+        raise OptionError("Write the path of a file, or the URL of a database table.")
+    if is_database(given):
+        work.open(work.check_database(given), secret=given)
+    else:
+        path = work.inside_root(given)
+        if path.is_dir():
+            raise OptionError(f"{given!r} is a folder; choose a file in it.")
+        if not path.is_file():
+            raise OptionError(f"There is no file {given!r} in {str(work.root)!r}.")
+        if path.suffix.lower() == _JOB:
+            job = read_job(path)
+            work.check_job(job)
+            work.open_job(job)
+        else:
+            work.open(Opened(kind="file", name=path.name, path=str(path)))
+    start_reading(work, tasks_of(request))
+    return to("/open")
+
+
+async def upload(request: Request) -> Response:
+    """Take a file that was dropped on the page; its bytes go straight to the private folder."""
+    work = work_of(request)
+    name = request.query_params.get("name", "") or "table.csv"
+    target = work.place_for_copy(name)
+    try:
+        with target.open("xb") as file:
+            os.chmod(target, 0o600)  # noqa: PTH101 - as it is opened
+            async for chunk in request.stream():
+                file.write(chunk)
+    except ClientDisconnect:
+        work.drop_copy(target)
+        raise DataError("The file did not arrive whole; drop it again.") from None
+    except OSError as error:
+        work.drop_copy(target)
+        raise DataError(f"The file cannot be kept: {error.strerror}.") from None
+    if target.suffix.lower() == _JOB:
+        try:
+            _take_job(request, target)
+        finally:
+            work.drop_copy(target)
+        return answer(next="/columns")
+    work.open(Opened(kind="copy", name=target.name, path=str(target)))
+    task = start_reading(work, tasks_of(request))
+    return answer(task=task.id, next="/open")
+
+
+def _take_job(request: Request, path: Path) -> None:
+    """Take what a dropped job file says, for the table that is open."""
+    work = work_of(request)
+    job = read_job(path)
+    table = work.table
+    if table is None:
+        raise OptionError("Open the table first, and the job file after it.")
+    unknown = [name for name in job.columns if name not in table.names]
+    if unknown:
+        raise OptionError(
+            f"The job file speaks of {len(unknown)} columns that this table does not have; the "
+            f"first is {unknown[0]!r}."
+        )
+    mine = {name: each.hierarchy for name, each in work.job.columns.items()}
+    columns = dict(job.columns)
+    for name, column in columns.items():
+        if isinstance(column.hierarchy, Path):
+            columns[name] = type(column)(**{**vars(column), "hierarchy": mine.get(name)})
+    work.change(job.replaced(input=work.job.input, output=work.job.output, columns=columns))
+    flash(request, words_of(request)("The job file is taken over; check the columns."))
+
+
+async def reading(request: Request) -> Response:
+    """Read the table again, in another way."""
+    form = await request.form()
+    work = work_of(request)
+
+    def said(name: str) -> str | None:
+        return str(form.get(name, "")).strip("\r\n") or None
+
+    missing = said("missing_values")
+    work.reread(
+        delimiter={"tab": "\t"}.get(said("delimiter") or "", said("delimiter")),
+        encoding=said("encoding"),
+        decimal=said("decimal"),
+        header=form.get("header", "yes") == "yes",
+        missing_values=None if missing is None else ("", *_texts(missing)),
+    )
+    start_reading(work, tasks_of(request))
+    return to("/open")
+
+
+def _texts(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]
+
+
+def close(request: Request) -> Response:
+    """Close the table and forget it."""
+    tasks_of(request).stop_all(2.0)
+    work_of(request).forget_table()
+    return to("/open")
+
+
+def job_file(request: Request) -> Response:
+    """Give the job as a file."""
+    text = work_of(request).job_text()
+    return Response(
+        text,
+        media_type="application/toml; charset=utf-8",
+        headers={"content-disposition": 'attachment; filename="job.toml"'},
+    )
+
+
+routes = [
+    Route("/open", show),
+    Route("/open/rows", rows),
+    Route("/open/browse", browse),
+    Route("/open/path", open_path, methods=["POST"]),
+    Route("/open/upload", upload, methods=["POST"]),
+    Route("/open/reading", reading, methods=["POST"]),
+    Route("/open/close", close, methods=["POST"]),
+    Route("/open/job.toml", job_file),
+]

@@ -1,0 +1,143 @@
+"""From a template to a page: language, steps at the side, messages, and answers to scripts."""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from shoal.app.steps import STEPS
+from shoal.app.tasks import Tasks, sentence_of
+from shoal.app.words import LANGUAGES, Words, language_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from shoal.app.guard import Guard
+    from shoal.app.workspace import Workspace
+
+__all__ = [
+    "LANGUAGE_COOKIE",
+    "answer",
+    "flash",
+    "guard_of",
+    "page",
+    "part",
+    "problem",
+    "tasks_of",
+    "to",
+    "words_of",
+    "work_of",
+]
+
+LANGUAGE_COOKIE = "shoal_language"
+_MOST_FLASHES = 10
+_LOCK = threading.Lock()
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("shoal.app"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+
+
+def work_of(request: Request) -> Workspace:
+    """Return the state of work."""
+    work: Workspace = request.app.state.work
+    return work
+
+
+def tasks_of(request: Request) -> Tasks:
+    """Return the work behind the pages."""
+    tasks: Tasks = request.app.state.tasks
+    return tasks
+
+
+def guard_of(request: Request) -> Guard:
+    """Return who may ask."""
+    guard: Guard = request.app.state.guard
+    return guard
+
+
+def words_of(request: Request) -> Words:
+    """Return texts in the language of this request."""
+    chosen = request.cookies.get(LANGUAGE_COOKIE)
+    return Words(language_of(chosen, request.headers.get("accept-language", "")))
+
+
+def flash(request: Request, text: str, kind: str = "good") -> None:
+    """Show a sentence on the next page: ``good``, ``bad`` or ``note``."""
+    with _LOCK:
+        flashes: list[tuple[str, str]] = request.app.state.flashes
+        flashes.append((kind, text))
+        del flashes[:-_MOST_FLASHES]
+
+
+def part(request: Request, template: str, **values: Any) -> str:
+    """Return a piece of a page, for a script to put in place."""
+    words = words_of(request)
+    return (
+        _templates()
+        .get_template(template)
+        .render(
+            _=words,
+            plural=words.plural,
+            number=words.number,
+            share=words.share,
+            language=words.language,
+            **values,
+        )
+    )
+
+
+def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """Return a whole page.
+
+    Args:
+        request: what was asked.
+        template: a file of ``templates/`` that extends ``layout.html``.
+        status: of the answer.
+        values: what the template shows.
+    """
+    with _LOCK:
+        flashes = list(request.app.state.flashes)
+        request.app.state.flashes.clear()
+    work = work_of(request)
+    text = part(
+        request,
+        template,
+        steps=STEPS,
+        here=request.url.path,
+        work=work,
+        flashes=flashes,
+        languages=LANGUAGES,
+        **values,
+    )
+    return HTMLResponse(text, status_code=status)
+
+
+def to(path: str) -> Response:
+    """Return an answer that sends the browser to another page of ours."""
+    return RedirectResponse(path, status_code=303)
+
+
+def answer(**values: Any) -> JSONResponse:
+    """Return an answer to a script."""
+    return JSONResponse(values)
+
+
+def problem(request: Request, error: BaseException, back: str) -> Response:
+    """Return what a failed request shows: one sentence, to a script or on the page before."""
+    sentence = sentence_of(error)
+    if "application/json" in request.headers.get("accept", ""):
+        return JSONResponse({"error": sentence}, status_code=400)
+    flash(request, sentence, "bad")
+    return to(back)

@@ -1,0 +1,110 @@
+"""Pages that are really served, on a free port of this machine, and a client that is let in."""
+
+import socket
+import threading
+import time
+
+import httpx
+import pytest
+import uvicorn
+
+from shoal.app.guard import Guard
+from shoal.app.server import create_app
+from shoal.app.workspace import Workspace
+
+
+class Pages:
+    """A running server, the state of work behind it, and a client that has its cookie."""
+
+    def __init__(self, work: Workspace, **guarded) -> None:
+        self.work = work
+        self._socket = socket.socket()
+        self._socket.bind(("127.0.0.1", 0))
+        self.guard = Guard(port=self._socket.getsockname()[1], **guarded)
+        self.app = create_app(work, self.guard)
+        config = uvicorn.Config(
+            self.app, log_config=None, access_log=False, lifespan="off", ws="none"
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True
+        )
+        self._thread.start()
+        while not self._server.started:
+            time.sleep(0.005)
+        self.client = self.new_client()
+        self.client.get(f"/?key={self.guard.key}")
+
+    @property
+    def origin(self) -> str:
+        return self.guard.address.rstrip("/")
+
+    def new_client(self):
+        return httpx.Client(base_url=self.guard.address, trust_env=False, timeout=60)
+
+    def get(self, path, **options):
+        return self.client.get(path, **options)
+
+    def post(self, path, data=None, *, script=True, **options):
+        """Send a form as a page of ours does, or as its script does."""
+        headers = {"origin": self.origin, **options.pop("headers", {})}
+        if script:
+            headers.setdefault("accept", "application/json")
+        return self.client.post(path, data=data, headers=headers, **options)
+
+    def open_file(self, path):
+        """Open a table by its path and wait until it is read."""
+        response = self.post("/open/path", {"path": str(path)})
+        assert response.status_code == 303, response.text
+        self.wait("open")
+
+    def drop(self, name, content):
+        """Drop a file on the page and wait until it is read."""
+        response = self.post("/open/upload", params={"name": name}, content=content)
+        if response.status_code == 200 and "task" in response.json():
+            self.wait("open")
+        return response
+
+    def wait(self, name):
+        """Wait for the work of this name, which has to end well."""
+        task = self.app.state.tasks.latest(name)
+        assert task.wait(120)
+        assert task.state == "done", task.error
+        return task
+
+    def end(self):
+        self.client.close()
+        self._server.should_exit = True
+        self._thread.join(20)
+        self.app.state.tasks.stop_all(5.0)
+        self._socket.close()
+
+
+@pytest.fixture
+def patients():
+    """A small table with something of everything."""
+    illness = ("flu", "gout", "ulcer")
+    lines = ["name,age,zip,sex,diagnosis"]
+    lines += [
+        f"Person {i},{20 + i % 41},101{10 + i % 7},{'fm'[i % 2]},{illness[i % 3]}"
+        for i in range(200)
+    ]
+    return ("\n".join(lines) + "\n").encode()
+
+
+@pytest.fixture
+def work(tmp_path):
+    """A state of work with a private folder, and a folder to open files in."""
+    root = tmp_path / "files"
+    root.mkdir()
+    found = Workspace(tmp_path / "private", root)
+    yield found
+    found.leave()
+
+
+@pytest.fixture
+def pages(work):
+    """A running server with nothing open."""
+    found = Pages(work)
+    yield found
+    found.end()
