@@ -13,7 +13,7 @@ from numba import njit
 from numba.core.cpu import CPUTargetOptions
 
 import shoal
-from shoal.kernels import cache, jit
+from shoal.kernels import cache, jit, parts
 
 PACKAGE = Path(shoal.__file__).parent
 SOURCES = sorted((PACKAGE / "kernels").glob("*.py"))
@@ -26,6 +26,7 @@ SHARED = {
     "group_blocks",
     "groups",
     "jit",
+    "parts",
     "people",
     "private",
     "scan",
@@ -78,7 +79,7 @@ def test_helpers_work_in_a_numba_that_does_not_know_that_option(monkeypatch):
     (owner,) = (kind for kind in CPUTargetOptions.__mro__ if "_nrt" in vars(kind))
     monkeypatch.delattr(owner, "_nrt")
     assert jit._uncounted() == {}
-    for decorate in (jit.helper, jit.inlined_helper):
+    for decorate in (jit.helper, jit.called_helper, jit.inlined_helper):
         inner = decorate(add_first)
 
         @njit
@@ -87,6 +88,66 @@ def test_helpers_work_in_a_numba_that_does_not_know_that_option(monkeypatch):
 
         table = np.arange(6.0).reshape(3, 2)
         assert outer((table, 2 * table), 0) == 12.0
+
+
+def twice_the_sum(numbers):
+    total = 0.0
+    for i in range(numbers.shape[0]):
+        total += numbers[i]
+    return 2.0 * total
+
+
+def kernel_with(decorate):
+    """A kernel that calls a helper with such a decorator, and the helper."""
+    inner = decorate(twice_the_sum)
+
+    @njit(**parts.WHOLE)
+    def outer(numbers):
+        return inner(numbers) + inner(numbers[1:])
+
+    assert outer(np.arange(4.0)) == 24.0
+    return outer, inner
+
+
+def linked_text(library):
+    return str(library._get_module_for_linking())
+
+
+def test_a_helper_is_code_to_link_and_has_no_machine_code_of_its_own():
+    _, inner = kernel_with(jit.helper)
+    (compiled,) = inner.overloads.values()
+    assert isinstance(compiled.library, parts._Part)
+    assert compiled.library.get_pointer_to_function(compiled.fndesc.mangled_name) == 0
+    assert "fadd" in linked_text(compiled.library)
+
+
+@pytest.mark.parametrize(("decorate", "copied"), [("called_helper", False), ("helper", True)])
+def test_only_a_called_helper_stands_outside_of_its_kernel(decorate, copied):
+    outer, inner = kernel_with(getattr(jit, decorate))
+    (compiled,) = outer.overloads.values()
+    (helper,) = inner.overloads.values()
+    assert isinstance(compiled.library, parts._Whole)
+    defined = {function.name for function in compiled.library.get_defined_functions()}
+    assert (helper.fndesc.mangled_name not in defined) == copied
+
+
+def test_a_numba_without_these_parts_compiles_in_its_own_way(tmp_path):
+    code = (
+        "import numba.core.codegen as c; del c.JITCodeLibrary\n"
+        "from shoal.kernels import jit, parts\n"
+        "assert parts.CALLED == parts.PART == parts.WHOLE == {}\n"
+        "inner = jit.called_helper(lambda x: x + 1)\n"
+        "print(jit._compiled(lambda x: inner(x) * 2, **parts.WHOLE)(20))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=300,
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "42"), done.stderr
 
 
 def import_kernels(package, folder, **more):

@@ -11,8 +11,7 @@ from shoal.algorithm.base import Algorithm, Run
 from shoal.algorithm.blocked import BlockedRows
 from shoal.algorithm.checks import check_choice, check_number
 from shoal.errors import OptionError
-from shoal.kernels.k_member import Cluster, Vote, grow_clusters, join_leftovers
-from shoal.kernels.scan import load_query
+from shoal.kernels.k_member import Cluster, Vote, grow_clusters, join_leftovers, start_from
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def greedy_k_member_clustering(
         last=scanner.query(),
         last_class=np.array([scanner.classes[picked]], np.int64),
     )
-    load_query(scanner.space, scanner.rows, picked, cluster.last)
+    start_from(scanner.space, scanner.rows, picked, cluster.last)
     vote = Vote(
         labels,
         counts=np.zeros(int(labels.max(initial=0)) + 1, np.int64),

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.codes import join_codes, load_codes, store_query
-from shoal.kernels.jit import helper, kernel
+from shoal.kernels.jit import called_helper, helper, kernel
 from shoal.kernels.people import PERSON, enter, leave, rows_inside
 from shoal.kernels.private import group_holds
 from shoal.kernels.scan import absorb, charge_scan, load_query, own_cost, prepare
@@ -219,7 +219,7 @@ def _span(rows: Any, groups: Any, g: int, without: int, query: Any) -> None:
         p = groups.after[p]
 
 
-@helper
+@called_helper
 def close_group(records: Any, groups: Any, g: int, query: Any) -> None:
     """Compute closure, pillars and cost of group g anew from its members."""
     if groups.head[g] < 0:
@@ -231,7 +231,7 @@ def close_group(records: Any, groups: Any, g: int, query: Any) -> None:
     groups.costs[g] = group_cost(records.space, query, groups.hists, g)
 
 
-@helper
+@called_helper
 def gain_without(records: Any, groups: Any, i: int, query: Any) -> int:
     """Return what the group of row i (which has company) would save without it."""
     space, classes = records.space, records.classes

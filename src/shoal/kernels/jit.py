@@ -16,10 +16,12 @@ from typing import Any
 from numba import njit
 
 from shoal.kernels.cache import FOLDER, NUMBA, is_filled, one_writer
+from shoal.kernels.parts import CALLED, PART, WHOLE
 
 __all__ = [
     "array_helper",
     "array_kernel",
+    "called_helper",
     "helper",
     "inlined_helper",
     "kernel",
@@ -37,12 +39,20 @@ def needs_compiling() -> bool:
 
 def kernel(function: Any) -> Any:
     """Compile a function that Python calls: on first use, cached on disk, without the GIL."""
-    return _cached(function, **_uncounted())
+    return _cached(function, no_cfunc_wrapper=True, **WHOLE, **_uncounted())
 
 
 def helper(function: Any) -> Any:
     """Compile a function that only kernels call: without the entry points from Python."""
-    return _compiled(function, **_NO_ENTRY_POINTS, **_uncounted())
+    return _compiled(function, **_NO_ENTRY_POINTS, **PART, **_uncounted())
+
+
+def called_helper(function: Any) -> Any:
+    """Compile a helper that is called and never copied into its callers.
+
+    For what is long and runs rarely, beside scans: copies of it are most of the code of a kernel.
+    """
+    return _compiled(function, **_NO_ENTRY_POINTS, **CALLED, **_uncounted())
 
 
 def inlined_helper(function: Any) -> Any:
@@ -50,7 +60,7 @@ def inlined_helper(function: Any) -> Any:
 
     Passing forty arrays costs about as much as scanning a small block does.
     """
-    return _compiled(function, **_NO_ENTRY_POINTS, **_uncounted(), forceinline=True)
+    return _compiled(function, **_NO_ENTRY_POINTS, **PART, **_uncounted(), forceinline=True)
 
 
 def array_kernel(function: Any) -> Any:

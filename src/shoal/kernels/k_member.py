@@ -24,6 +24,7 @@ __all__ = [
     "cheapest_row",
     "grow_clusters",
     "join_leftovers",
+    "start_from",
 ]
 
 
@@ -204,6 +205,12 @@ def _lowest_id(rows: Any) -> int:
             if best_at < 0 or rows.ids[i] < rows.ids[best_at]:
                 best_at = i
     return best_at
+
+
+@kernel
+def start_from(space: Any, cols: Any, i: int, query: Any) -> None:
+    """Set the query to row i, the one picked by chance."""
+    load_query(space, cols, i, query)
 
 
 @kernel

@@ -24,7 +24,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from shoal.kernels.jit import helper
+from shoal.kernels.jit import called_helper, helper
 
 __all__ = [
     "ALPHA",
@@ -212,7 +212,7 @@ def _is_wide(hist: Any, rules: Any, m: int, a: int, b: int) -> bool:
     return enough and high - low >= rules.numbers[m, 0] * (1.0 - TOLERANCE)
 
 
-@helper
+@called_helper
 def group_holds(hist: Any, rules: Any) -> bool:
     """Return whether a group with these histograms satisfies every model."""
     for m in range(rules.kinds.shape[0]):

@@ -20,7 +20,7 @@ from shoal.kernels.groups import (
     take_out,
     widen,
 )
-from shoal.kernels.jit import helper, kernel
+from shoal.kernels.jit import called_helper, helper, kernel
 from shoal.kernels.scan import join_scan, load_query
 
 ZERO = np.int64(0)
@@ -67,7 +67,7 @@ def _rises(records: Any, groups: Any, i: int, n_groups: int, scratch: Any) -> No
                 out[h] += (counts[h] + own) * np.int64(spare[h])
 
 
-@helper
+@called_helper
 def best_group(
     records: Any,
     groups: Any,
@@ -94,7 +94,7 @@ def best_group(
     return best, least
 
 
-@helper
+@called_helper
 def scatter_rows(
     records: Any,
     groups: Any,

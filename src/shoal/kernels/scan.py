@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from shoal.kernels.codes import join_codes, load_codes
-from shoal.kernels.jit import helper, inlined_helper, kernel
+from shoal.kernels.jit import called_helper, helper, inlined_helper
 from shoal.kernels.space import MIXED8, MIXED16, MIXED32
 
 __all__ = [
@@ -33,7 +33,7 @@ __all__ = [
 BLOCK = 4096
 
 
-@kernel
+@called_helper
 def load_query(space: Any, cols: Any, i: int, query: Any) -> None:
     """Set the query to the closure of row or group i."""
     load_codes(cols, i, query)
