@@ -7,8 +7,8 @@ ends up in is optimised once. Half of the time of a first run went into what is 
 
 `Compiler` and passes are numba's documented way to change what it does; what a library of code
 does when it is finished is not documented. `tests/kernels/test_kernel_house.py` notices when a
-release of numba changes that; where the parts used here are missing, numba does what it always did,
-and only a first run takes longer.
+release of numba changes that. Where the parts used here are missing, as in releases that are older,
+numba does what it always did, and only a first run takes longer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ WHOLE: dict[str, Any]
 """Options of a kernel."""
 
 try:
-    JITCodeLibrary: Any = import_module("numba.core.codegen").JITCodeLibrary
+    codegen: Any = import_module("numba.core.codegen")
+    codegen.CPUCodegen._pass_builder  # noqa: B018, SLF001 - older releases optimise in other ways
+    JITCodeLibrary: Any = codegen.JITCodeLibrary
     Compiler: Any = import_module("numba.core.compiler").Compiler
     AnalysisPass: Any = import_module("numba.core.compiler_machinery").AnalysisPass
     register_pass: Any = import_module("numba.core.compiler_machinery").register_pass
@@ -74,12 +76,8 @@ else:
         """The code of a kernel: optimised in one go, since there are no references to prune."""
 
         def _optimize_final_module(self) -> None:
-            try:
-                manager, builder = self._codegen._module_pass_manager()  # noqa: SLF001
-            except (AttributeError, TypeError, ValueError):
-                super()._optimize_final_module()
-            else:
-                manager.run(self._final_module, builder)
+            manager, builder = self._codegen._module_pass_manager()  # noqa: SLF001
+            manager.run(self._final_module, builder)
 
     def _compiler(library: type[Any], cached: bool) -> dict[str, Any]:
         """Return the option that makes numba put code into such a library."""

@@ -52,12 +52,13 @@ Task = tuple[str, str]
 
 NARROW, WIDE = "ncp", "mi"
 _SECONDS = {
-    "slices": 17,
-    "relocate": 12,
-    "rebuild": 11,
-    "kaca": 10,
-    "agglomerative": 9,
-    "sequential": 8,
+    "slices": 13,
+    "rebuild": 10,
+    "relocate": 10,
+    "kaca": 8,
+    "agglomerative": 7,
+    "sequential": 6,
+    "dissolve": 3,
     "cells": 2,
 }
 """About what takes longer or less to compile than other tasks do: five seconds."""
