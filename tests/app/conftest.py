@@ -9,6 +9,7 @@ import pytest
 import uvicorn
 
 from shoal.app.guard import Guard
+from shoal.app.serve import server_config
 from shoal.app.server import create_app
 from shoal.app.workspace import Workspace
 
@@ -22,16 +23,14 @@ class Pages:
         self._socket.bind(("127.0.0.1", 0))
         self.guard = Guard(port=self._socket.getsockname()[1], **guarded)
         self.app = create_app(work, self.guard)
-        config = uvicorn.Config(
-            self.app, log_config=None, access_log=False, lifespan="off", ws="none"
-        )
-        self._server = uvicorn.Server(config)
+        self._server = uvicorn.Server(server_config(self.app))
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True
         )
         self._thread.start()
         while not self._server.started:
             time.sleep(0.005)
+        self._clients = []
         self.client = self.new_client()
         self.client.get(f"/?key={self.guard.key}")
 
@@ -40,7 +39,9 @@ class Pages:
         return self.guard.address.rstrip("/")
 
     def new_client(self):
-        return httpx.Client(base_url=self.guard.address, trust_env=False, timeout=60)
+        client = httpx.Client(base_url=self.guard.address, trust_env=False, timeout=60)
+        self._clients.append(client)
+        return client
 
     def get(self, path, **options):
         return self.client.get(path, **options)
@@ -58,10 +59,10 @@ class Pages:
         assert response.status_code == 303, response.text
         self.wait("open")
 
-    def drop(self, name, content):
+    def drop(self, name, content, *, wait=True):
         """Drop a file on the page and wait until it is read."""
         response = self.post("/open/upload", params={"name": name}, content=content)
-        if response.status_code == 200 and "task" in response.json():
+        if wait and response.status_code == 200 and "task" in response.json():
             self.wait("open")
         return response
 
@@ -73,7 +74,8 @@ class Pages:
         return task
 
     def end(self):
-        self.client.close()
+        for client in self._clients:
+            client.close()
         self._server.should_exit = True
         self._thread.join(20)
         self.app.state.tasks.stop_all(5.0)

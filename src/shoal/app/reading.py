@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoal.app.table import OpenedTable, open_table
+from shoal.errors import OptionError
 from shoal.settings.job_file import read_job
 
 if TYPE_CHECKING:
@@ -31,6 +32,13 @@ def start_reading(work: Workspace, tasks: Tasks) -> Task:
         with work.lock:
             if work.revision == revision:
                 table: OpenedTable = task.result
+                unknown = [name for name in work.job.columns if name not in table.names]
+                if unknown:
+                    raise OptionError(
+                        f"The settings speak of {len(unknown)} columns that this table does not "
+                        f"have (the first is {unknown[0]!r}); open the table anew to start with "
+                        "fresh guesses."
+                    )
                 if not work.job.columns:
                     work.change(_first_job(work, table))
                 work.table = table

@@ -24,9 +24,10 @@ from shoal.settings.job_file import read_job
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-__all__ = ["Wishes", "serve"]
+__all__ = ["Wishes", "open_named", "serve", "server_config"]
 
 _SHORTEST_PASSWORD = 12
+_EVERYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 - refused
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +98,7 @@ def _serve(
         app = create_app(work, guard)
         if wishes.data is not None:
             open_named(wishes.data, work, app)
-        server = _Server(_config(app, wishes))
+        server = _Server(server_config(app, wishes.tls_certificate, wishes.tls_key))
         on_interrupt(server.end)
         say(f"Shoal is at {guard.address_with_key}")
         say("The page is for you alone: the address holds a key. Ctrl-C ends it.")
@@ -122,10 +123,13 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-def _config(app: Starlette, wishes: Wishes) -> uvicorn.Config:
+def server_config(
+    app: Starlette, tls_certificate: str | None = None, tls_key: str | None = None
+) -> uvicorn.Config:
+    """Return how the pages are served: without a log, a name or anything of a proxy."""
     said: dict[str, Any] = {}
-    if wishes.tls_certificate is not None:
-        said = {"ssl_certfile": wishes.tls_certificate, "ssl_keyfile": wishes.tls_key}
+    if tls_certificate is not None:
+        said = {"ssl_certfile": tls_certificate, "ssl_keyfile": tls_key}
     return uvicorn.Config(
         app,
         log_config=None,  # no line of a log can hold a cell or the key
@@ -153,6 +157,11 @@ def _password(wishes: Wishes) -> str | None:
         raise OptionError(
             f"--host {wishes.host} would show the data to other machines: give a password of your "
             "own (--password-file) and TLS (--tls-certificate, --tls-key), or leave --host out."
+        )
+    if wishes.host in _EVERYWHERE:
+        raise OptionError(
+            f"--host {wishes.host} is every address at once, and the page must know its own name; "
+            "give the one address or name that people will use."
         )
     for name, file in (("certificate", wishes.tls_certificate), ("key", wishes.tls_key)):
         if file is not None and not os.access(file, os.R_OK):
@@ -182,9 +191,10 @@ def _listen(wishes: Wishes) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((wishes.host, wishes.port))
-    except (OSError, OverflowError) as error:
+        listening.listen(128)  # whoever has the address may ask at once
+    except (OSError, OverflowError, UnicodeError) as error:
         listening.close()
-        reason = getattr(error, "strerror", None) or "no such port"
+        reason = getattr(error, "strerror", None) or "there is no such address"
         raise OptionError(
             f"The page cannot be served at {wishes.host} port {wishes.port} ({reason}); choose "
             "another port with --port, or --port 0 for a free one."

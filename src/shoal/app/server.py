@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
@@ -16,7 +17,7 @@ from shoal.app import shared
 from shoal.app.guard import Guard, Guarded
 from shoal.app.steps import STEPS
 from shoal.app.tasks import Tasks, sentence_of
-from shoal.app.views import page, problem
+from shoal.app.views import page, problem, work_of
 from shoal.errors import ShoalError
 
 if TYPE_CHECKING:
@@ -51,8 +52,9 @@ def create_app(work: Workspace, guard: Guard) -> Starlette:
     )
     app.state.work = work
     app.state.guard = guard
-    app.state.tasks = Tasks()
+    app.state.tasks = Tasks(work.own_words)
     app.state.flashes = []
+    app.state.at_the_door = anyio.Lock()
     app.add_middleware(Guarded, guard=guard)
     return app
 
@@ -61,7 +63,12 @@ def _refused(request: Request, error: Exception) -> Response:
     """Answer with one sentence on the page that was asked from."""
     step = next((each for each in STEPS if request.url.path.startswith(each.path)), STEPS[0])
     if request.method == "GET" and request.url.path == step.path:
-        return page(request, "problem.html", status=400, sentence=sentence_of(error))
+        return page(
+            request,
+            "problem.html",
+            status=400,
+            sentence=work_of(request).own_words(sentence_of(error)),
+        )
     return problem(request, error, step.path)
 
 

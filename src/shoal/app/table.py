@@ -28,6 +28,7 @@ __all__ = ["OpenedTable", "Picture", "Unique", "open_table"]
 _MOST_BARS = 16
 _MOST_VALUES = 7
 _LONGEST_CELL = 120
+_COUNTS_KEPT = 4_000
 _KEYS_KEPT = 64  # columns whose keys are remembered; eight bytes a row each
 
 
@@ -40,12 +41,14 @@ class Picture:
         in_order: whether the bars have an order, so that they stand side by side.
         missing: how many rows have no value.
         n_values: how many different values there are.
+        ends: the lowest and the highest value, where there is an order.
     """
 
     bars: tuple[tuple[str, int], ...]
     in_order: bool
     missing: int
     n_values: int
+    ends: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)
@@ -150,7 +153,7 @@ class OpenedTable:
     def _remembered(self, key: tuple[Any, ...], count: Any) -> Any:
         with self._lock:
             if key not in self._counted:
-                if len(self._counted) > 4_000:
+                if len(self._counted) >= _COUNTS_KEPT:
                     self._counted.clear()
                 self._counted[key] = count()
             return self._counted[key]
@@ -204,18 +207,14 @@ def _picture(column: pl.Series) -> Picture:
     n_values = filled.n_unique()
     ordered = column.dtype.is_numeric() or column.dtype.is_temporal()
     if ordered and n_values > _MOST_BARS:
-        return Picture(tuple(_steps(filled)), in_order=True, missing=missing, n_values=n_values)
+        ends = (_text(filled.min()) or "", _text(filled.max()) or "")
+        return Picture(tuple(_steps(filled)), True, missing, n_values, ends)
     counts = filled.alias("value").value_counts(sort=True, name="rows")
-    if ordered:
-        counts = counts.sort("value")
-        shown = counts
-    else:
-        shown = counts.head(_MOST_VALUES)
+    shown = counts.sort("value") if ordered else counts.head(_MOST_VALUES)
     texts = [_text(value) or "" for value in shown.get_column("value").cast(pl.String).to_list()]
     rows = [int(each) for each in shown.get_column("rows").to_list()]
-    return Picture(
-        tuple(zip(texts, rows, strict=True)), in_order=ordered, missing=missing, n_values=n_values
-    )
+    bars = tuple(zip(texts, rows, strict=True))
+    return Picture(bars, ordered, missing, n_values, (texts[0], texts[-1]))
 
 
 def _steps(filled: pl.Series) -> list[tuple[str, int]]:

@@ -125,9 +125,14 @@ class Task:
 
 
 class Tasks:
-    """All work of one server."""
+    """All work of one server.
 
-    def __init__(self) -> None:
+    Args:
+        in_words: changes the sentence of an error into what its reader knows.
+    """
+
+    def __init__(self, in_words: Callable[[str], str] = str) -> None:
+        self._in_words = in_words
         self._tasks: dict[str, Task] = {}
         self._lock = threading.Lock()
         self._count = itertools.count(1)
@@ -165,7 +170,7 @@ class Tasks:
             try:
                 thread = threading.Thread(
                     target=context.run,
-                    args=(_work, task, function, then),
+                    args=(self._work, task, function, then),
                     name=f"shoal-{name}-{next(self._count)}",
                     daemon=True,
                 )
@@ -205,23 +210,22 @@ class Tasks:
         with self._lock:
             return [task for task in reversed(self._tasks.values()) if task.name == name]
 
-
-def _work(
-    task: Task, function: Callable[[Report], Any], then: Callable[[Task], None] | None
-) -> None:
-    state = "done"
-    try:
-        task.result = function(task.report)
-        if task.cancelled:
-            raise Stop  # noqa: TRY301 - it came too late to be noticed by the work itself
-        if then is not None:
-            then(task)
-    except Stop:
-        task.result, state = None, "stopped"
-    except BaseException as error:  # noqa: BLE001 - whatever it is becomes one sentence
-        task.result, state = None, "failed"
-        task.error = sentence_of(error)
-    finally:
-        task.seconds = time.monotonic() - task.began
-        task.state = state
-        task._over.set()  # noqa: SLF001 - of this module
+    def _work(
+        self, task: Task, function: Callable[[Report], Any], then: Callable[[Task], None] | None
+    ) -> None:
+        state = "done"
+        try:
+            task.result = function(task.report)
+            if task.cancelled:
+                raise Stop  # noqa: TRY301 - it came too late to be noticed by the work itself
+            if then is not None:
+                then(task)
+        except Stop:
+            task.result, state = None, "stopped"
+        except BaseException as error:  # noqa: BLE001 - whatever it is becomes one sentence
+            task.result, state = None, "failed"
+            task.error = self._in_words(sentence_of(error))
+        finally:
+            task.seconds = time.monotonic() - task.began
+            task.state = state
+            task._over.set()  # noqa: SLF001 - of this module

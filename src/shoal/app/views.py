@@ -136,7 +136,7 @@ def answer(**values: Any) -> JSONResponse:
 
 def problem(request: Request, error: BaseException, back: str) -> Response:
     """Return what a failed request shows: one sentence, to a script or on the page before."""
-    sentence = sentence_of(error)
+    sentence = work_of(request).own_words(sentence_of(error))
     if "application/json" in request.headers.get("accept", ""):
         return JSONResponse({"error": sentence}, status_code=400)
     flash(request, sentence, "bad")

@@ -15,9 +15,9 @@ The clean end of a server removes ``data/`` and ``results/``; settings and hiera
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
+import secrets
 import shutil
 import sys
 import threading
@@ -205,6 +205,20 @@ class Workspace:
             said = {name: getattr(self._job.input, name) for name in INPUT_OPTIONS}
             self.change(Job(input=Input(**{**said, **how}), output=self._job.output))
 
+    def renew_copy(self, path: Path) -> bool:
+        """Take a new copy of the table whose copy is gone, and keep what was said about it.
+
+        Returns:
+            whether that was it: the open table was a copy of this name, and it is gone.
+        """
+        with self._lock:
+            if self.source is None or not self.missing_copy() or self.source.name != path.name:
+                return False
+            self.source = Opened(kind="copy", name=path.name, path=str(path))
+            self.table = None
+            self.update_input(path=str(path))
+            return True
+
     def drop_copy(self, path: Path) -> None:
         """Remove a copy that is not wanted."""
         shutil.rmtree(path.parent, ignore_errors=True)
@@ -213,17 +227,20 @@ class Workspace:
         """Remember the URL of the open database with its password, until the server ends."""
         self._secret = url
 
+    def own_words(self, text: str) -> str:
+        """Return a sentence with tables called as their owner does, not by our private paths."""
+        source = self.source
+        if source is not None and source.kind == "copy":
+            text = text.replace(source.path, source.name)
+        return text.replace(str(self.folder) + os.sep, "")
+
     def place_for_copy(self, name: str) -> Path:
         """Return where a copy of a dropped file goes; the name is its own, made harmless."""
         plain = "".join(c if c.isalnum() or c in "._- ()+" else "_" for c in Path(name).name)
         plain = plain.strip(". ")[-120:] or "table.csv"
-        folder = self.subfolder("data")
-        for number in range(1, 1_000_000):
-            inner = folder / str(number)
-            with contextlib.suppress(FileExistsError):
-                inner.mkdir(mode=0o700)
-                return inner / plain
-        raise OptionError("There are too many copies of tables; finish this work first.")
+        inner = self.subfolder("data") / secrets.token_hex(8)  # no two copies share a place
+        inner.mkdir(mode=0o700)
+        return inner / plain
 
     def subfolder(self, name: str) -> Path:
         """Return a folder inside the private one: ``data``, ``results`` or ``hierarchies``."""

@@ -14,7 +14,7 @@ async function count() {
     if (mine !== newest) return; // roles have changed since
     for (const [number, text] of Object.entries(told.counts)) {
       const place = document.querySelector(`.together[data-number="${number}"]`);
-      if (place) place.textContent = `, ${place.dataset.text.replace("%(n)s", text)}`;
+      if (place) place.textContent = `, ${text}`;
     }
     first = told.next;
   }

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from shoal.app.table import OpenedTable, Unique
     from shoal.app.workspace import Workspace
 
-__all__ = ["routes"]
+__all__ = ["KINDS", "ROLES", "quasi_of", "routes", "unique_now"]
+
+_AT_ONCE = 10  # columns of one answer: each of them takes a count of all rows
 
 
 def _(text: str) -> str:
@@ -29,25 +31,45 @@ def _(text: str) -> str:
 
 
 ROLES = {
-    Role.IDENTIFIER: _("names a person: removed"),
-    Role.QUASI_IDENTIFIER: _("others may know it: generalised"),
-    Role.SENSITIVE: _("private: published, and protected"),
-    Role.INSENSITIVE: _("harmless: published as it is"),
-    Role.DROP: _("not needed: removed"),
-    Role.PERSON: _("says whose row it is: removed"),
+    Role.IDENTIFIER: (_("identifier: names a person"), _("removed")),
+    Role.QUASI_IDENTIFIER: (_("quasi-identifier: others may know it"), _("generalised")),
+    Role.SENSITIVE: (_("sensitive: private, to be protected"), _("published as it is")),
+    Role.INSENSITIVE: (_("insensitive: harmless"), _("published as it is")),
+    Role.DROP: (_("drop: nobody needs it"), _("removed")),
+    Role.PERSON: (_("person: says whose row it is"), _("removed")),
 }
-"""What each role means, in plain words."""
+"""What each role means in plain words, and what becomes of the column."""
 
 KINDS = {
-    Kind.NUMERIC: _("numbers, as intervals"),
-    Kind.ORDINAL: _("an ordered scale, as ranges"),
-    Kind.CATEGORICAL: _("a tree of values, as its branches"),
-    Kind.FLAT: _("kept or removed as a whole"),
-    Kind.SET: _("as a set of values"),
-    Kind.DATE: _("days, as spans"),
-    Kind.DATETIME: _("points in time, as spans"),
+    Kind.NUMERIC: _("numeric: intervals of numbers"),
+    Kind.ORDINAL: _("ordinal: ranges of an ordered scale"),
+    Kind.CATEGORICAL: _("categorical: branches of a hierarchy"),
+    Kind.FLAT: _("flat: kept, or hidden as a whole"),
+    Kind.SET: _("set: the values of a group, listed"),
+    Kind.DATE: _("date: spans of days"),
+    Kind.DATETIME: _("datetime: spans of time"),
 }
 """What each kind means, in plain words."""
+
+_TYPES = (
+    ("Bool", _("yes or no")),
+    ("Int", _("whole numbers")),
+    ("UInt", _("whole numbers")),
+    ("Float", _("numbers")),
+    ("Decimal", _("numbers")),
+    ("Datetime", _("points in time")),
+    ("Date", _("days")),
+    ("Time", _("times of day")),
+    ("Duration", _("lengths of time")),
+    ("List", _("lists")),
+    ("Struct", _("nested records")),
+    ("Null", _("nothing at all")),
+)
+
+
+def _holds(dtype: str) -> str:
+    """Return what a column holds, in plain words."""
+    return next((words for start, words in _TYPES if dtype.startswith(start)), _("text"))
 
 
 def quasi_of(work: Workspace, table: OpenedTable) -> tuple[str, ...]:
@@ -103,7 +125,7 @@ def _card(work: Workspace, table: OpenedTable, number: int) -> dict[str, Any]:
         "kind": column.kind,
         "picture": table.picture(name),
         "alone": table.alone((name,)),
-        "dtype": str(table.frame.schema[name]),
+        "holds": _holds(str(table.frame.schema[name])),
     }
 
 
@@ -203,17 +225,22 @@ def counts(request: Request) -> Response:
     """Count whom some columns single out together with the quasi-identifiers chosen now."""
     work, table = work_of(request), _table(request)
     words = words_of(request)
-    quasi = quasi_of(work, table)
+    revision, quasi = work.revision, quasi_of(work, table)
     first = int(request.path_params["first"])
     found: dict[str, str] = {}
-    for number, name in list(enumerate(table.names))[first : first + 10]:
-        n = table.alone(tuple({*quasi, name}))
-        found[str(number)] = words.number(n)
-    return answer(
-        revision=work.revision,
-        counts=found,
-        next=first + 10 if first + 10 < len(table.names) else None,
-    )
+    for number, name in list(enumerate(table.names))[first : first + _AT_ONCE]:
+        together = words.number(table.alone((*(q for q in quasi if q != name), name)))
+        if name in quasi:
+            without = words.number(table.alone(tuple(q for q in quasi if q != name)))
+            found[str(number)] = words(
+                "%(n)s with the other chosen columns, which without it single out %(without)s",
+                n=together,
+                without=without,
+            )
+        else:
+            found[str(number)] = words("%(n)s with the chosen columns", n=together)
+    end = first + _AT_ONCE
+    return answer(revision=revision, counts=found, next=end if end < len(table.names) else None)
 
 
 routes = [

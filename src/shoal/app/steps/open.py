@@ -15,6 +15,7 @@ from shoal.app.reading import start_reading
 from shoal.app.views import answer, flash, page, part, tasks_of, to, words_of, work_of
 from shoal.app.workspace import Opened
 from shoal.errors import DataError, OptionError
+from shoal.inputs import HowRead
 from shoal.io.location import is_database
 from shoal.settings.job_file import read_job
 
@@ -49,7 +50,8 @@ def show(request: Request) -> Response:
         preview=None if table is None else _preview(request),
         source=work.source,
         input=work.job.input,
-        unsure=table is not None and _is_unsure(request),
+        how=HowRead() if table is None else table.how,
+        unsure=_is_unsure(request),
     )
 
 
@@ -57,7 +59,7 @@ def _is_unsure(request: Request) -> bool:
     """Tell whether somebody should look at how the file was read."""
     table = work_of(request).table
     if table is None:
-        return False
+        return True
     return bool(table.notes or table.doubtful or table.frame.width == 1)
 
 
@@ -181,7 +183,8 @@ async def upload(request: Request) -> Response:
         finally:
             work.drop_copy(target)
         return answer(next="/columns")
-    work.open(Opened(kind="copy", name=target.name, path=str(target)))
+    if not work.renew_copy(target):
+        work.open(Opened(kind="copy", name=target.name, path=str(target)))
     task = start_reading(work, tasks_of(request))
     return answer(task=task.id, next="/open")
 
