@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import os
 import socket
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Wishes", "open_named", "serve", "server_config"]
 
 _SHORTEST_PASSWORD = 12
+_FOR_YOU = "The page is for you alone: the address holds a key. Ctrl-C ends it."
 _EVERYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 - refused
 
 
@@ -84,35 +86,37 @@ def _serve(
     say: Callable[[str], None],
     on_interrupt: Callable[[Callable[[], None] | None], None],
 ) -> None:
-    password = _password(wishes)
-    listening = _listen(wishes)
-    port = int(listening.getsockname()[1])
-    tls = wishes.tls_certificate is not None
-    guard = Guard(host=wishes.host, port=port, tls=tls, password=password)
+    password, root = _password(wishes), _root(wishes)
     folder = Path(wishes.folder) if wishes.folder else user_folder()
-    work = Workspace(folder, _root(wishes), keep_data=wishes.keep)
-    before = tempfile.tempdir
-    try:
-        # Whatever a library puts aside lies where nobody else looks, and goes with the rest.
-        tempfile.tempdir = str(work.subfolder("data"))
-        app = create_app(work, guard)
-        if wishes.data is not None:
-            open_named(wishes.data, work, app)
-        server = _Server(server_config(app, wishes.tls_certificate, wishes.tls_key))
-        on_interrupt(server.end)
-        say(f"Shoal is at {guard.address_with_key}")
-        say("The page is for you alone: the address holds a key. Ctrl-C ends it.")
-        if wishes.browser and is_loopback(wishes.host):
-            import webbrowser
+    with contextlib.closing(_listen(wishes)) as listening:
+        guard = Guard(
+            host=wishes.host,
+            port=int(listening.getsockname()[1]),
+            tls=wishes.tls_certificate is not None,
+            password=password,
+        )
+        work = Workspace(folder, root, keep_data=wishes.keep)
+        before = tempfile.tempdir
+        try:
+            # Whatever a library puts aside lies where nobody else looks, and goes with the rest.
+            tempfile.tempdir = str(work.subfolder("data"))
+            app = create_app(work, guard)
+            if wishes.data is not None:
+                open_named(wishes.data, work, app)
+            server = _Server(server_config(app, wishes.tls_certificate, wishes.tls_key))
+            on_interrupt(server.end)
+            say(f"Shoal is at {guard.address_with_key}")
+            say(_FOR_YOU if password is None else "The page asks for the password. Ctrl-C ends it.")
+            if wishes.browser and is_loopback(wishes.host):
+                import webbrowser
 
-            webbrowser.open(guard.address_with_key)
-        server.run(sockets=[listening])
-        app.state.tasks.stop_all(1.0)
-    finally:
-        on_interrupt(None)
-        tempfile.tempdir = before
-        listening.close()
-        work.leave()
+                webbrowser.open(guard.address_with_key)
+            server.run(sockets=[listening])
+            app.state.tasks.stop_all(1.0)
+        finally:
+            on_interrupt(None)
+            tempfile.tempdir = before
+            work.leave()
 
 
 class _Server(uvicorn.Server):
