@@ -2,8 +2,8 @@
 
 Keeps benchmarks/scale/results/scale.json.gz after every part (so that an interrupted run keeps what
 it has), then writes docs/results/scale.md and its plots; a quick run writes to build/scale-quick
-instead. Parts: files, adult, threads, growth. Growth keeps each run in growth.json.gz beside it and
-goes on where it was; delete that file to measure anew.
+instead. Parts: files, adult, wide, threads, growth. Growth keeps each run in growth.json.gz beside
+it and goes on where it was; delete that file to measure anew.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any
 import shoal
 from benchmarks.common import RESULTS, ROOT, load_json, machine, raw_results, save_json
 from benchmarks.kept import Keep
-from benchmarks.scale import adult, growth, page
+from benchmarks.scale import adult, growth, page, wide
 from benchmarks.scale.files import file_to_file
 
-PARTS = ("files", "adult", "threads", "growth")
+PARTS = ("files", "adult", "wide", "threads", "growth")
 WHOLE_K_MEMBER = ("--algorithm", "k-member", "--block-rows", "100000000")
 
 
@@ -86,6 +86,8 @@ def measure(
         found_ratios = adult.ratios(n_rows)
         print(found_ratios, flush=True)
         return {"ratios": found_ratios, "quality": adult.quality(n_rows)}
+    if part == "wide":
+        return wide.widths(20_000 if quick else 300_000)
     if part == "threads":
         return growth.threads(20_000 if quick else 200_000)
     sizes = growth.QUICK_SIZES if quick else growth.SIZES

@@ -31,6 +31,10 @@ SEVERAL_STARTS_ROWS = 3_000
 LARGE_ROWS, WHOLE_ROWS = 40_000, 100_000
 """Rows of a block where blocks cost little: of cells, and of tables larger than the second."""
 
+LARGE_COLUMNS, SMALLEST_ROWS = 8, 5_000
+"""A scan takes time with every column, and few rows of a wide table are near to each other: blocks
+of tables that have more columns have fewer rows, down to the second."""
+
 JITTER, OTHER_CELLS = 0.15, 6
 """Where groups are few, cells are looked for so often again, with other weights of the columns."""
 
@@ -98,7 +102,10 @@ class Auto(Algorithm):
         if self._from_cells(run) and (self.effort == "fast" or _few_groups(n, run.k)):
             rows = max(LARGE_ROWS, 10 * run.k)
             return rows, rows
-        return self.whole_rows, BLOCK_ROWS if n <= WHOLE_ROWS else LARGE_ROWS
+        if n <= WHOLE_ROWS:
+            return self.whole_rows, BLOCK_ROWS
+        share = min(1.0, LARGE_COLUMNS / len(run.model.forms)) ** 1.5
+        return self.whole_rows, max(int(LARGE_ROWS * share), SMALLEST_ROWS, 10 * run.k)
 
     @property
     def for_blocks(self) -> Algorithm:

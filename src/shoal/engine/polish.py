@@ -37,6 +37,9 @@ REGION_ROWS = 20_000
 """Rows of a region; larger tables are refined in regions first."""
 WHOLE_ROWS = 100_000
 """Tables up to this size are refined as a whole in the end: scans of all groups are cheap there."""
+USUAL_COLUMNS, LEAST_ROWS = 12, 5_000
+"""A scan takes time with every column, and few rows of a wide table are near to each other: with
+more columns than the first, both are smaller, down to the second."""
 RENEWED_ROWS, RENEWED_GROUPS = 600, (8, 30)
 """Groups that are made anew together: of so many rows, but no fewer and no more groups."""
 PATIENCE = 4
@@ -53,7 +56,7 @@ def polish(table: EncodedTable, partition: Partition, run: Run, effort: Effort) 
     if partition.n_suppressed:
         return _without_suppressed(table, partition, run, effort)
     end = None if effort.seconds is None else time.monotonic() + effort.seconds
-    if table.n_rows > REGION_ROWS:
+    if table.n_rows > _room(run, REGION_ROWS):
         cost = _cost(run, partition)
         for number in range(effort.rounds):
             rounds = effort.rounds - number
@@ -65,11 +68,17 @@ def polish(table: EncodedTable, partition: Partition, run: Run, effort: Effort) 
             before, cost = cost, _cost(run, partition)
             if cost == before:
                 break
-    if table.n_rows <= WHOLE_ROWS:
+    if table.n_rows <= _room(run, WHOLE_ROWS):
         partition = _refine_whole(table, partition, run, effort, end)
     if effort.renewals and can_renew(table, run):
         partition = _renew(table, partition, run, effort, end)
     return partition
+
+
+def _room(run: Run, rows: int) -> int:
+    """Return how many rows of this table take as long as so many of a usual one."""
+    share = min(1.0, USUAL_COLUMNS / len(run.model.forms)) ** 1.5
+    return max(int(rows * share), min(rows, LEAST_ROWS))
 
 
 def _is_late(end: float | None) -> bool:
@@ -106,7 +115,7 @@ def _renew(
         partition, interrupted = _renew_regions(table, partition, run, effort, number)
         if interrupted or _is_late(end):
             break
-        if table.n_rows <= WHOLE_ROWS:
+        if table.n_rows <= _room(run, WHOLE_ROWS):
             partition = _refine_whole(table, partition, run, settle, end)
         else:
             partition, interrupted = _refine_regions(table, partition, run, settle, end, number, 1)
@@ -163,7 +172,9 @@ def _refine_regions(
 ) -> tuple[Partition, bool]:
     """Refine the groups of each region together; so many rounds are to come, with this one."""
     mean = table.n_rows / partition.n_groups
-    regions = _regions(table, run, partition, max(2, int(REGION_ROWS / mean)), number + 1)
+    regions = _regions(
+        table, run, partition, max(2, int(_room(run, REGION_ROWS) / mean)), number + 1
+    )
     efforts = _shares(effort, end, len(regions), rounds, run.threads)
 
     def work(part: EncodedTable, groups: Partition, inner: Run) -> Partition:
