@@ -17,7 +17,7 @@ from shoal.app import shared
 from shoal.app.guard import Guard, Guarded
 from shoal.app.steps import STEPS
 from shoal.app.tasks import Tasks, sentence_of
-from shoal.app.views import page, problem, work_of
+from shoal.app.views import page, problem, words_of, work_of
 from shoal.errors import ShoalError
 
 if TYPE_CHECKING:
@@ -75,7 +75,8 @@ def _refused(request: Request, error: Exception) -> Response:
 def _no_page(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
     if status == 404:
-        return page(request, "problem.html", status=404, sentence="There is no such page.")
+        words = words_of(request)
+        return page(request, "problem.html", status=404, sentence=words("There is no such page."))
     return PlainTextResponse("This is not answered here.", status_code=status)
 
 

@@ -37,7 +37,9 @@ def task(request: Request) -> Response:
     if found is None:
         return JSONResponse({"state": "unknown"}, status_code=404)
     told = found.to_dict()
-    told["what"] = words_of(request)(found.what)
+    words = words_of(request)
+    told["what"] = words(found.what)
+    told["left"] = found.left.replace("rows/s", words("rows/s")).replace("left", words("left"))
     return JSONResponse(told)
 
 
@@ -77,7 +79,8 @@ def remove(request: Request) -> Response:
     work = work_of(request)
     tasks_of(request).stop_all(2.0)
     work.forget_table()
-    flash(request, words_of(request)("Everything that was kept here is removed."))
+    words = words_of(request)
+    flash(request, words("Everything that was kept here is removed."))
     return to("/open")
 
 
@@ -99,7 +102,8 @@ async def login(request: Request) -> Response:
         if guard.is_password(str(form.get("password", ""))):
             return guard.let_in()
         await anyio.sleep(1.0)
-    flash(request, words_of(request)("This is not the password."), "bad")
+    words = words_of(request)
+    flash(request, words("This is not the password."), "bad")
     return to(LOGIN)
 
 

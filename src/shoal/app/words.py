@@ -10,11 +10,10 @@ import gettext
 from functools import cache
 from pathlib import Path
 
-__all__ = ["LANGUAGES", "Words", "language_of"]
+__all__ = ["LANGUAGES", "STAGES", "Words", "language_of"]
 
 _FOLDER = Path(__file__).parent / "messages"
 _DOMAIN = "shoal"
-_OWN_NAMES = {"en": "English", "de": "Deutsch"}
 
 
 @cache
@@ -25,10 +24,42 @@ def _catalogue(language: str) -> gettext.NullTranslations:
 def _found() -> dict[str, str]:
     """Return the languages that there are, with what each calls itself."""
     codes = {"en", *(path.parts[-3] for path in _FOLDER.glob(f"*/LC_MESSAGES/{_DOMAIN}.mo"))}
-    return {
-        code: _OWN_NAMES.get(code, code) for code in sorted(codes, key=lambda c: (c != "en", c))
-    }
+    ordered = sorted(codes, key=lambda code: (code != "en", code))
+    return {code: _catalogue(code).gettext("English") for code in ordered}
 
+
+def _(text: str) -> str:
+    """Mark a text for the message files."""
+    return text
+
+
+_OF_A_LANGUAGE = (
+    _("English"),  # what the language calls itself
+    _("1,234.5"),  # how it writes this number
+    _("{n}%"),  # how it writes per cents
+)
+
+STAGES = (
+    _("reading"),
+    _("looking"),
+    _("encoding"),
+    _("clustering"),
+    _("searching"),
+    _("refining"),
+    _("covering"),
+    _("publishing"),
+    _("verifying"),
+    _("scoring"),
+    _("measuring"),
+    _("writing"),
+    _("written"),
+    _("compiling"),
+    _("compiling anew"),
+    _("looking for cells"),
+    _("unifying closest clusters"),
+    _("done"),
+)
+"""What work tells about where it is; a stage that is not here is shown in English."""
 
 LANGUAGES = _found()
 """Languages by their codes, English first."""
@@ -70,10 +101,9 @@ class Words:
 
     def number(self, value: float, digits: int = 0) -> str:
         """Return a number as this language writes it."""
-        text = f"{value:,.{digits}f}"
-        if self.language == "de":
-            text = text.replace(",", "\0").replace(".", ",").replace("\0", ".")
-        return text
+        shown = self("1,234.5")
+        signs = {",": shown[1], ".": shown[-2]}
+        return "".join(signs.get(sign, sign) for sign in f"{value:,.{digits}f}")
 
     def share(self, value: float) -> str:
         """Return a share as per cents; nothing that is there becomes 0 or 100."""
@@ -83,4 +113,4 @@ class Words:
             text = f"> {self.number(99.9, 1)}"
         else:
             text = self.number(100 * value, 0 if value in (0, 1) else 1)
-        return f"{text} %" if self.language == "de" else f"{text}%"
+        return self("{n}%").replace("{n}", text)

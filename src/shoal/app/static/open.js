@@ -23,7 +23,7 @@ function send(chosen) {
     if (request.status === 200) {
       location.assign(request.response.next);
     } else {
-      wrong.textContent = request.response?.error || "The file did not arrive.";
+      wrong.textContent = request.response?.error || wrong.dataset.lost;
       wrong.hidden = false;
     }
   };

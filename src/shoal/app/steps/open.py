@@ -208,7 +208,8 @@ def _take_job(request: Request, path: Path) -> None:
         if isinstance(column.hierarchy, Path):
             columns[name] = type(column)(**{**vars(column), "hierarchy": mine.get(name)})
     work.change(job.replaced(input=work.job.input, output=work.job.output, columns=columns))
-    flash(request, words_of(request)("The job file is taken over; check the columns."))
+    words = words_of(request)
+    flash(request, words("The job file is taken over; check the columns."))
 
 
 async def reading(request: Request) -> Response:

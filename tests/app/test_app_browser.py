@@ -1,0 +1,183 @@
+"""The first steps in a real Chromium: drop, keyboard, accessibility, phones, zoom, attacks."""
+
+import shutil
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect, sync_playwright
+
+# What axe calls these, a person cannot work around.
+SERIOUS = {"serious", "critical"}
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with sync_playwright() as started:
+        browser = started.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(chromium, pages):
+    """Opens a page of its own; afterwards nothing may have gone wrong behind its back."""
+    contexts, complaints, foreign = [], [], []
+
+    def open_it(**options):
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(30_000)
+        page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(dialog.message))
+        page.on(
+            "request",
+            lambda r: None if r.url.startswith(pages.guard.address) else foreign.append(r.url),
+        )
+        page.goto(pages.guard.address_with_key)
+        return page
+
+    yield open_it
+    for context in contexts:
+        context.close()
+    assert complaints == []
+    assert foreign == []
+
+
+@pytest.fixture
+def table(tmp_path, patients):
+    path = tmp_path / "patients.csv"
+    path.write_bytes(patients)
+    return path
+
+
+def check_accessibility(page):
+    found = Axe().run(page).response["violations"]
+    bad = [(each["id"], each["nodes"][0]["html"]) for each in found if each["impact"] in SERIOUS]
+    assert bad == []
+
+
+def check_width(page):
+    """Nothing sticks out of the window at the right; what is wide scrolls by itself."""
+    wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    assert wide <= 0
+
+
+def test_a_dropped_file_is_shown_and_a_role_updates_the_bar_without_a_reload(
+    open_page, pages, patients
+):
+    page = open_page()
+    page.evaluate(
+        """text => {
+            const data = new DataTransfer();
+            data.items.add(new File([text], "patients.csv"));
+            document.dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true}));
+        }""",
+        patients.decode(),
+    )
+    expect(page.locator("#preview caption")).to_have_text("Rows 1 to 50 of 200")
+    page.get_by_role("link", name="Next", exact=True).click()
+    expect(page.locator("#preview caption")).to_have_text("Rows 51 to 100 of 200")
+    page.get_by_role("link", name="Next: the columns").click()
+    expect(page.locator(".together").nth(1)).to_contain_text("without it single out")
+    page.evaluate("window.stays = true")
+    bar = page.locator("#unique .legend").inner_text()
+    page.locator("#role-2").select_option("drop")
+    expect(page.locator("#fate-2")).to_have_text("In the release: removed")
+    expect(page.locator("#unique .legend")).not_to_have_text(bar)
+    assert page.evaluate("window.stays")
+    page.reload()
+    expect(page.locator("#role-2")).to_have_value("drop")
+    assert pages.work.job.columns["zip"].role == "drop"
+
+
+def test_the_whole_way_to_a_role_goes_by_keyboard_alone(open_page, pages, patients):
+    (pages.work.root / "patients.csv").write_bytes(patients)
+    page = open_page()
+    page.keyboard.press("Tab")
+    expect(page.locator(":focus")).to_have_text("To the content")
+    page.keyboard.press("Enter")
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "browse-button":
+            break
+    page.keyboard.press("Enter")
+    expect(page.locator(":focus")).to_have_text("patients.csv")
+    page.keyboard.press("Enter")
+    expect(page.locator("#preview caption")).to_be_visible()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent").startswith("Next: "):
+            break
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/columns")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "role-1":
+            break
+    page.keyboard.press("s")  # the first role that begins with it
+    expect(page.locator("#fate-1")).to_have_text("In the release: published as it is")
+    expect(page.locator(":focus")).to_have_attribute("id", "role-1")
+    assert pages.work.job.columns["age"].role == "sensitive"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_have_no_serious_barrier(open_page, pages, table, scheme):
+    page = open_page(color_scheme=scheme)
+    check_accessibility(page)
+    page.set_input_files("#file", table)
+    expect(page.locator("#preview caption")).to_be_visible()
+    page.locator("summary").click()
+    page.locator("#browse-button").click()
+    expect(page.locator("#browse ul")).to_be_visible()
+    check_accessibility(page)
+    for path in ("columns", "finish", "nowhere"):
+        answer = page.request.get(pages.guard.address + path)
+        assert answer.status in {200, 404}
+        if answer.status == 200:
+            page.goto(pages.guard.address + path)
+            check_accessibility(page)
+
+
+@pytest.mark.parametrize(
+    ("width", "language"), [(360, "de"), (640, "en")], ids=["a phone", "200 % of a laptop"]
+)
+def test_nothing_sticks_out_on_a_phone_or_at_twice_the_size(
+    open_page, pages, tmp_path, width, language
+):
+    page = open_page(viewport={"width": width, "height": 700}, locale=language)
+    check_width(page)
+    name = "a_very_long_name_of_a_column_without_any_blank_" * 3
+    rows = [f"{i % 40},{'x' * 100}{i},{i % 3}" for i in range(60)]
+    path = tmp_path / f"{'long' * 20}.csv"
+    path.write_text("\n".join([f"age,{name},group", *rows]), encoding="utf-8")
+    page.set_input_files("#file", path)
+    expect(page.locator("#preview caption")).to_be_visible()
+    check_width(page)
+    for place in ("columns", "finish"):
+        page.goto(pages.guard.address + place)
+        check_width(page)
+
+
+def test_scripts_in_names_and_cells_do_not_run_in_the_browser(open_page, pages, tmp_path):
+    attack = "<img src=x onerror=\"alert('x')\"><script>alert('y')</script>"
+    cell = '"' + attack.replace('"', '""') + '"'
+    path = tmp_path / "attack.csv"
+    path.write_text("\n".join([f"{cell},age"] + [f"{cell},{i % 9}" for i in range(50)]))
+    page = open_page()
+    page.set_input_files("#file", path)
+    expect(page.locator("#preview caption")).to_be_visible()
+    expect(page.locator("#preview td bdi").first).to_have_text(attack)
+    page.goto(pages.guard.address + "columns")
+    page.locator("#role-0").select_option("quasi-identifier")
+    expect(page.locator("#fate-0")).to_have_text("In the release: generalised")
+    assert page.locator("img").count() == 0
+
+
+def test_the_address_of_the_key_does_not_stay_in_the_address_bar(open_page, pages):
+    page = open_page()
+    assert page.url == pages.guard.address + "open"
+    assert page.evaluate("document.cookie") == ""

@@ -1,0 +1,135 @@
+"""Message files of the pages: takes texts out of the code, and compiles what translators wrote.
+
+    python tools/messages.py            update every shoal.po, and compile it to shoal.mo
+    python tools/messages.py --check    exit status 1 if a file is not current or not complete
+    python tools/messages.py --new fr   begin another language
+
+Texts are found by their calls: ``_("...")``, ``words("...")`` and ``plural("...", "...", n)``, in
+Python files and in templates. A ``.po`` file is edited with any editor, or with Poedit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_dir
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+
+ROOT = Path(__file__).resolve().parents[1]
+APP = ROOT / "src" / "shoal" / "app"
+MESSAGES = APP / "messages"
+KEYWORDS = {"_": None, "words": None, "plural": (1, 2)}
+METHODS = [("**.py", "python"), ("templates/**.html", "jinja2.ext.babel_extract")]
+
+
+def find_texts() -> Catalog:
+    """Returns every text of the pages, in English."""
+    found = Catalog(project="shoal", charset="utf-8")
+    texts = extract_from_dir(
+        APP, METHODS, {"templates/**.html": {"trimmed": "true"}}, keywords=KEYWORDS
+    )
+    places: dict[object, set[str]] = {}
+    for file, _, message, _, _ in texts:
+        places.setdefault(message, set()).add(file)
+    # Files, and not lines: an edit elsewhere leaves the message files as they are.
+    for message, files in sorted(places.items(), key=lambda each: str(each[0])):
+        found.add(message, locations=[(file, 0) for file in sorted(files)])
+    return found
+
+
+def updated(path: Path, texts: Catalog) -> Catalog:
+    """Returns a language with the texts of today; what is not used any more is left out."""
+    language = path.parts[-3]
+    before = (
+        read_po(io.BytesIO(path.read_bytes()), locale=language)
+        if path.exists()
+        else Catalog(locale=language, charset="utf-8")
+    )
+    after = Catalog(locale=language, project="shoal", charset="utf-8", fuzzy=False)
+    for message in texts:
+        if message.id:
+            known = before.get(message.id[0] if isinstance(message.id, tuple) else message.id)
+            string = known.string if known is not None and known.id == message.id else None
+            after.add(message.id, string, locations=message.locations)
+    return after
+
+
+def as_po(catalog: Catalog) -> bytes:
+    """Returns a language as text for translators."""
+    text = io.BytesIO()
+    write_po(text, catalog, width=100, omit_header=True, include_lineno=False, sort_output=True)
+    plurals = f"nplurals={catalog.num_plurals}; plural={catalog.plural_expr};"
+    header = (
+        f"# Messages of the pages of `shoal app`: {catalog.locale.english_name}.\n"
+        "# `python tools/messages.py` updates and compiles this file.\n"
+        'msgid ""\nmsgstr ""\n'
+        f'"Language: {catalog.locale}\\n"\n'
+        '"Content-Type: text/plain; charset=utf-8\\n"\n'
+        '"Content-Transfer-Encoding: 8bit\\n"\n'
+        f'"Plural-Forms: {plurals}\\n"\n\n'
+    )
+    return header.encode() + text.getvalue()
+
+
+def as_mo(po: bytes, language: str) -> bytes:
+    """Returns a language as Python's gettext reads it."""
+    catalog = read_po(io.BytesIO(po), locale=language)
+    # Nothing that changes by itself: the same texts are the same bytes.
+    plain = Catalog(locale=language, charset="utf-8", fuzzy=False)
+    for message in catalog:
+        if message.id:
+            plain.add(message.id, message.string)
+    plurals = f"nplurals={plain.num_plurals}; plural={plain.plural_expr};"
+    plain.mime_headers = [
+        ("Content-Type", "text/plain; charset=utf-8"),
+        ("Plural-Forms", plurals),
+    ]
+    text = io.BytesIO()
+    write_mo(text, plain)
+    return text.getvalue()
+
+
+def missing(catalog: Catalog) -> list[str]:
+    """Returns the texts that a language lacks."""
+    return [
+        str(message.id)
+        for message in catalog
+        if message.id
+        and not (all(message.string) if isinstance(message.string, tuple) else message.string)
+    ]
+
+
+def main() -> int:
+    """Updates the files, or checks them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="change nothing, and complain")
+    parser.add_argument("--new", metavar="CODE", help="begin another language, as in fr")
+    asked = parser.parse_args()
+    if asked.new:
+        (MESSAGES / asked.new / "LC_MESSAGES").mkdir(parents=True, exist_ok=True)
+    texts, problems = find_texts(), 0
+    for folder in sorted(MESSAGES.glob("*/LC_MESSAGES")):
+        path = folder / "shoal.po"
+        catalog = updated(path, texts)
+        po = as_po(catalog)
+        mo = as_mo(po, path.parts[-3])
+        for file, content in ((path, po), (path.with_suffix(".mo"), mo)):
+            if not file.exists() or file.read_bytes() != content:
+                problems += 1
+                print(f"{file.relative_to(ROOT)} {'is not current' if asked.check else 'updated'}")
+                if not asked.check:
+                    file.write_bytes(content)
+        lacking = missing(catalog)
+        problems += len(lacking)
+        for text in lacking:
+            print(f"{path.parts[-3]} lacks: {text}")
+    return 1 if asked.check and problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
