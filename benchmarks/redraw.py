@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmarks.again.__main__ import page as again_page
 from benchmarks.algorithms.__main__ import report
+from benchmarks.app.__main__ import page as app_page
 from benchmarks.audit.__main__ import page as audit_page
 from benchmarks.beyond.page import write_page
 from benchmarks.common import RESULTS, load_json, raw_results
@@ -49,6 +50,8 @@ def redraw(folder: Path, *, figures: bool = True) -> None:
     (folder / "again.md").write_text(again, encoding="utf-8")
     audit = audit_page(load_json(raw_results("audit") / "audit.json.gz"))
     (folder / "audit.md").write_text(audit, encoding="utf-8")
+    app = app_page(load_json(raw_results("app") / "app.json.gz"))
+    (folder / "app.md").write_text(app, encoding="utf-8")
     grid = grid_page(load_json(raw_results("grid") / "grid.json.gz"))
     (folder / "grid.md").write_text(grid, encoding="utf-8")
     means = means_page(load_json(raw_results("means") / "means.json.gz"))

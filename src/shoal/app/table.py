@@ -126,17 +126,21 @@ class OpenedTable:
     def alone(self, columns: tuple[str, ...]) -> int:
         """Return how many rows nobody shares the values of all these columns with."""
         key = ("alone", *sorted(columns))
-        return int(self._remembered(key, lambda: int((self._sizes(columns) == 1).sum())))
+        return int(self._remembered(key, lambda: int(self._combined(columns).is_unique().sum())))
 
     def _sizes(self, columns: tuple[str, ...]) -> NDArray[np.int64]:
         """Return the number of rows of every combination of values that occurs."""
+        found = self._combined(columns).value_counts(name="rows")
+        return found.get_column("rows").to_numpy().astype(np.int64)
+
+    def _combined(self, columns: tuple[str, ...]) -> pl.Series:
+        """Return a number for the values of these columns in each row; equal ones are equal."""
         import polars as pl
 
         total = np.zeros(self.n_rows, np.uint64)
         for name in columns:
             total += self._key(name)
-        found = pl.Series("key", total).value_counts(name="rows")
-        return found.get_column("rows").to_numpy().astype(np.int64)
+        return pl.Series("key", total)
 
     def _key(self, name: str) -> NDArray[np.uint64]:
         with self._lock:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "ROLES", "quasi_of", "routes", "unique_now"]
 
-_AT_ONCE = 10  # columns of one answer: each of them takes a count of all rows
+_AT_ONCE = 4  # columns of one answer: each of them takes a count of all rows
 
 
 def _(text: str) -> str:
