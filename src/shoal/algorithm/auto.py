@@ -41,8 +41,9 @@ JITTER, OTHER_CELLS = 0.15, 6
 PROMISED_ROWS = 40_000
 """Under promises, larger tables are cut into blocks."""
 
-FEW_GROUPS = 100
-"""Where there are no more groups than this, cutting often ends better than merging."""
+FEW_GROUPS, RESTARTS = 100, 3
+"""Where there are no more groups than this, cutting often ends better than merging, and it depends
+on chance where: "best" tries so often."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +121,10 @@ class Auto(Algorithm):
         if run.privacy:
             found = self._promised(table, run)
         else:
-            found = self._refine(table, run, self._start(table, run), first)
+            # the first is what "balanced" finds
+            again = RESTARTS if others and _few_groups(table.n_rows, run.k) else 1
+            ends = [self._refine(table, run, self._start(table, run), first) for _ in range(again)]
+            found = _cheapest(ends, run)
         for effort in others:
             ends = [self._refine(table, run, found, effort)]
             if table.n_rows <= SEVERAL_STARTS_ROWS and not run.privacy:

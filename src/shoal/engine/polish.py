@@ -42,6 +42,9 @@ USUAL_COLUMNS, LEAST_ROWS = 12, 5_000
 more columns than the first, both are smaller, down to the second."""
 RENEWED_ROWS, RENEWED_GROUPS = 600, (8, 30)
 """Groups that are made anew together: of so many rows, but no fewer and no more groups."""
+FEW_GROUPS, OFTENER = 100, 5
+"""Groups as few as that are made anew so many times as often: a round takes less time, and wins
+more."""
 PATIENCE = 4
 """So many rounds in a row that change nothing are the last ones."""
 
@@ -111,7 +114,8 @@ def _renew(
     """
     settle = replace(effort, sweeps=1, rounds=1)
     cost, idle, number = _cost(run, partition), 0, 0
-    while number < effort.renewals if end is None else idle < PATIENCE and not _is_late(end):
+    rounds = effort.renewals * (OFTENER if partition.n_groups <= FEW_GROUPS else 1)
+    while number < rounds if end is None else idle < PATIENCE and not _is_late(end):
         partition, interrupted = _renew_regions(table, partition, run, effort, number)
         if interrupted or _is_late(end):
             break
