@@ -24,6 +24,7 @@ PROMISES = {
     "t-closeness 0.4": shoal.TCloseness(0.4),
     "(alpha,k) 0.3": shoal.AlphaK(0.3),
     "t-closeness 0.1, by order": shoal.TCloseness(0.1, distance="ordered"),
+    "frequency l = 2, two columns": shoal.LDiversity(2),
 }
 ORDERED = "hours_per_week"
 
@@ -33,10 +34,11 @@ def promised_roles(frame: Any, name: str) -> dict[str, Any]:
     column = ORDERED if "order" in name else "occupation"
     roles = eight(frame)
     names = [c for c in roles["quasi_identifiers"] if c != column]
+    sensitive = [column, "relationship"] if "two columns" in name else [column]
     return {
         "quasi_identifiers": names,
-        "sensitive": [column],
-        "drop": [c for c in frame.columns if c not in (*names, column)],
+        "sensitive": sensitive,
+        "drop": [c for c in frame.columns if c not in (*names, *sensitive)],
     }
 
 
