@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import io
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -80,7 +81,10 @@ def as_mo(po: bytes, language: str) -> bytes:
     """Returns a language as Python's gettext reads it."""
     catalog = read_po(io.BytesIO(po), locale=language)
     # Nothing that changes by itself: the same texts are the same bytes.
-    plain = Catalog(locale=language, charset="utf-8", fuzzy=False)
+    day = datetime(2026, 1, 1, tzinfo=UTC)
+    plain = Catalog(
+        locale=language, charset="utf-8", fuzzy=False, creation_date=day, revision_date=day
+    )
     for message in catalog:
         if message.id:
             plain.add(message.id, message.string)

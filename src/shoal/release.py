@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Release(Generic[FrameT]):
         key: under which people are kept. Private: never publish it.
         mark: random; tells it from any other release of the same people. Private.
         beside: marks of the earlier releases that it was made beside. Private.
+        recoded: by column, the node of each group where whole columns are generalised alike.
     """
 
     frame: FrameT
@@ -94,6 +96,7 @@ class Release(Generic[FrameT]):
     key: bytes | None = None
     mark: str = ""
     beside: tuple[str, ...] = ()
+    recoded: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
 
     @property
     def n_groups(self) -> int:

@@ -95,6 +95,7 @@ def make_release(
         key=None if result.published.ids is None else (key_of(earlier) or new_key()),
         mark=new_mark(),
         beside=marks_of(earlier),
+        recoded=found.groups.recoded,
     )
 
 

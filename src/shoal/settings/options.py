@@ -20,6 +20,7 @@ __all__ = [
     "Option",
     "anything",
     "check_all",
+    "choices_of",
     "factor",
     "mapping",
     "one_of",
@@ -142,9 +143,17 @@ def anything(name: str, value: Any) -> Any:
     return value
 
 
+@dataclass(frozen=True)
+class _OrNone:
+    check: Check
+
+    def __call__(self, name: str, value: Any) -> Any:
+        return None if value is None else self.check(name, value)
+
+
 def or_none(check: Check) -> Check:
     """Check a value that may be left out."""
-    return lambda name, value: None if value is None else check(name, value)
+    return _OrNone(check)
 
 
 def whole(least: int) -> Check:
@@ -188,16 +197,27 @@ def truth(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def one_of(*known: str) -> Check:
-    """Check a word."""
+@dataclass(frozen=True)
+class _OneOf:
+    known: tuple[str, ...]
 
-    def check(name: str, value: Any) -> str:
-        if not isinstance(value, str) or value not in known:
-            hint = did_you_mean(str(value), known)
-            raise OptionError(f"{name} must be one of {', '.join(known)}, got {value!r}.{hint}")
+    def __call__(self, name: str, value: Any) -> str:
+        if not isinstance(value, str) or value not in self.known:
+            hint = did_you_mean(str(value), self.known)
+            words = ", ".join(self.known)
+            raise OptionError(f"{name} must be one of {words}, got {value!r}.{hint}")
         return str(value)
 
-    return check
+
+def one_of(*known: str) -> Check:
+    """Check a word."""
+    return _OneOf(known)
+
+
+def choices_of(check: Check | None) -> tuple[str, ...]:
+    """Return the words that a check takes; none if it takes others."""
+    inner = check.check if isinstance(check, _OrNone) else check
+    return inner.known if isinstance(inner, _OneOf) else ()
 
 
 def mapping(name: str, value: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ saves is the difference to the run without it, in the terms of the original tabl
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,6 +18,7 @@ from shoal.progress import no_progress
 from shoal.settings.request import Request, request_of
 from shoal.stopwatch import Stopwatch
 from shoal.study.findings import (
+    Advice,
     Finding,
     find_lost,
     find_relations,
@@ -63,6 +64,7 @@ class Change:
         price: what the change gives up in its own column.
         loss: the loss with the change.
         sentence: all this in plain words.
+        settings: what a job file says to have it; see `Advice`.
     """
 
     what: What
@@ -71,6 +73,7 @@ class Change:
     price: float
     loss: float
     sentence: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def net(self) -> float:
@@ -110,6 +113,8 @@ class Explanation:
         outliers: the most expensive groups, described by published cells.
         advice: what to do, in plain words.
         seconds: how long all runs took.
+        to_do: the advice again, each with the settings of a job file that do it.
+        further: the promises again, each with its settings.
     """
 
     k: int
@@ -123,6 +128,8 @@ class Explanation:
     outliers: tuple[OutlierGroup, ...]
     advice: tuple[str, ...]
     seconds: float
+    to_do: tuple[Advice, ...] = ()
+    further: tuple[Advice, ...] = ()
 
     @property
     def is_sample(self) -> bool:
@@ -242,6 +249,12 @@ def _explain(
     # Ties in the order in which they were tried, so that nothing depends on the threads.
     ranked = tuple(sorted(changes, key=lambda change: -change.saving))
     findings = _find(before, ranked, runs, sample.schema)
+    to_do = _advise(ranked, findings, _mean(before.losses, sample.schema))
+    further = tuple(
+        price_of(trial, None if after is None else _cost(before, after, sample.schema))
+        for trial, after in runs
+        if trial.what == "promise"
+    )
     return Explanation(
         k=asked.request.k,
         n_rows=asked.table.height,
@@ -250,14 +263,12 @@ def _explain(
         by_column=before.losses,
         changes=ranked,
         findings=findings,
-        promises=tuple(
-            price_of(trial, None if after is None else _cost(before, after, sample.schema))
-            for trial, after in runs
-            if trial.what == "promise"
-        ),
+        promises=tuple(each.sentence for each in further),
         outliers=_outliers(asked, release, sample, before.labels),
-        advice=_advise(ranked, findings, _mean(before.losses, sample.schema)),
+        advice=tuple(each.sentence for each in to_do),
         seconds=watch.seconds(),
+        to_do=to_do,
+        further=further,
     )
 
 
@@ -309,6 +320,7 @@ def _change(
         price=price,
         loss=_mean(after, schema),
         sentence=_sentence(trial, saving, price),
+        settings=trial.settings,
     )
 
 
@@ -350,11 +362,11 @@ def _find(
     for names in find_relations(before.table):
         best = max((drops[n] for n in names if n in drops), key=lambda c: c.net, default=None)
         worth = best is not None and best.saving > _WORTH_SAYING
-        related.append(told_of_relations(names, best.sentence if worth and best else None))
+        related.append(told_of_relations(names, _advice(best) if worth and best else None))
     taken = {name for finding in related for name in finding.columns}
     losses = {name: loss for name, loss in before.losses.items() if name not in taken}
     helpful = sorted(changes, key=lambda change: change.net)
-    best_of = {c.column: c.sentence for c in helpful if c.column and c.saving > _WORTH_SAYING}
+    best_of = {c.column: _advice(c) for c in helpful if c.column and c.saving > _WORTH_SAYING}
     lost = find_lost(losses, best_of)
     taken |= {name for finding in lost for name in finding.columns}
     wide = [
@@ -367,15 +379,19 @@ def _find(
     return (*related, *lost, *wide)
 
 
+def _advice(of: Change | Finding) -> Advice:
+    return Advice(sentence=of.sentence, settings=of.settings)
+
+
 def _advise(
     changes: tuple[Change, ...], findings: tuple[Finding, ...], loss: float
-) -> tuple[str, ...]:
+) -> tuple[Advice, ...]:
     """Return what to do: first what stands out, then what gives detail back.
 
     No column is told to be treated in two ways, and changes that keep the promise as it is come
     before a smaller k.
     """
-    advice = [finding.sentence for finding in findings]
+    advice = [_advice(finding) for finding in findings]
     done: set[str | None] = {
         name for finding in findings if finding.what != "stretched" for name in finding.columns
     }
@@ -386,22 +402,18 @@ def _advise(
         if change.column is None or change.column not in done:
             chosen.append(change)
             done |= set() if change.column is None else {change.column}
-    advice += [change.sentence for change in chosen[:3]]
+    advice += [_advice(change) for change in chosen[:3]]
     if advice:
         return tuple(advice)
     costly = next((c for c in changes if c.what == "drop" and c.saving > _WORTH_SAYING), None)
     if costly is not None:
-        return (f"No change is free. If {costly.column!r} can be spared: {costly.sentence}",)
+        words = f"No change is free. If {costly.column!r} can be spared: {costly.sentence}"
+        return (Advice(sentence=words, settings=costly.settings),)
+    why = "what is lost is the price of this k for so many quasi-identifiers."
     if loss < _LITTLE:
-        return (
-            "Nothing that was tried makes a difference, and little is lost: leave it as it is.",
-        )
-    return (
-        (
-            "Nothing that was tried makes a difference: what is lost is the price of this k for so "
-            "many quasi-identifiers."
-        ),
-    )
+        why = "and little is lost: leave it as it is."
+    between = "," if loss < _LITTLE else ":"
+    return (Advice(sentence=f"Nothing that was tried makes a difference{between} {why}"),)
 
 
 def _outliers(

@@ -6,8 +6,9 @@ its own; `shoal.study.explain` puts it into one list of advice that does not con
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,15 +16,13 @@ from shoal.publish.loss import is_stretched
 from shoal.table.relations import FEWEST_ROWS, follows, go_together, renumbered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
     from numpy.typing import NDArray
 
     from shoal.study.trials import Measured, Trial
     from shoal.table.encode import Attribute, EncodedTable
 
 __all__ = [
+    "Advice",
     "Finding",
     "find_lost",
     "find_relations",
@@ -42,6 +41,22 @@ _L, _T = 2, 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
+class Advice:
+    """What to do, and how.
+
+    Attributes:
+        sentence: in plain words.
+        settings: what a job file says to have it, as in ``{"k": 5}`` or ``{"columns": {"age":
+            {"grid": 5}}}``; promises under ``privacy`` are added to those there are. A hierarchy
+            may be ``{"build": "frequency"}``: one that lists the values, by their frequency.
+            Empty if no option does it.
+    """
+
+    sentence: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Finding:
     """Something about columns of the unchanged run that its owner should know.
 
@@ -50,11 +65,13 @@ class Finding:
             or ``stretched`` (by outliers).
         columns: the columns it is about.
         sentence: the same in plain words.
+        settings: what a job file says to have what the sentence recommends; see `Advice`.
     """
 
     what: Literal["lost", "related", "stretched"]
     columns: tuple[str, ...]
     sentence: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 def further_trials(unchanged: Trial, before: Measured) -> list[Trial]:
@@ -84,19 +101,19 @@ def _promising(start: Trial, table: EncodedTable) -> list[Trial]:
             what="promise",
             doing=words,
             request=replace(start.request, privacy=(*start.request.privacy, model)),
+            settings={"privacy": [model.to_dict()]},
         )
         for model, words in doing.items()
         if type(model) not in asked
     ]
 
 
-def price_of(trial: Trial, cost: float | None) -> str:
+def price_of(trial: Trial, cost: float | None) -> Advice:
     """Say what a further promise costs; None if no grouping keeps it."""
     if cost is None:
-        return f"{trial.doing} is not possible here: no grouping keeps it."
-    if cost < 0.0005:
-        return f"{trial.doing} would cost next to nothing."
-    return f"{trial.doing} would cost {100 * cost:.1f} points of detail."
+        return Advice(sentence=f"{trial.doing} is not possible here: no grouping keeps it.")
+    price = "next to nothing" if cost < 0.0005 else f"{100 * cost:.1f} points of detail"
+    return Advice(sentence=f"{trial.doing} would cost {price}.", settings=trial.settings)
 
 
 def _rescaling(start: Trial, before: Measured) -> list[Trial]:
@@ -141,22 +158,25 @@ def find_stretched(before: Measured, name: str, after: Measured | None, cost: fl
             f" With the scale 'rank' they would cover {then:.0%}, and {others} in the other "
             "columns."
         )
-    return Finding(what="stretched", columns=(name,), sentence=text)
+    said = {} if then is None else {"columns": {name: {"scale": "rank"}}}
+    return Finding(what="stretched", columns=(name,), sentence=text, settings=said)
 
 
-def find_lost(losses: Mapping[str, float], best: Mapping[str, str]) -> list[Finding]:
+def find_lost(losses: Mapping[str, float], best: Mapping[str, Advice]) -> list[Finding]:
     """Name the columns of which next to nothing is left.
 
     Args:
         losses: of the unchanged run.
-        best: by column, the sentence of the change that helps most, if any does.
+        best: by column, the change that helps most, if any does.
     """
+    nothing = Advice(sentence="Nothing that was tried brings it back.")
     return [
         Finding(
             what="lost",
             columns=(name,),
             sentence=f"{name!r} is nearly all lost ({loss:.0%}): what is left of it tells next to "
-            f"nothing. {best.get(name, 'Nothing that was tried brings it back.')}",
+            f"nothing. {best.get(name, nothing).sentence}",
+            settings=best.get(name, nothing).settings,
         )
         for name, loss in losses.items()
         if loss >= NEARLY_ALL
@@ -206,13 +226,17 @@ def _ranks(codes: NDArray[np.int64]) -> NDArray[Any]:
     return ranks
 
 
-def told_of_relations(names: Sequence[str], drop: str | None) -> Finding:
+def told_of_relations(names: Sequence[str], drop: Advice | None) -> Finding:
     """Say that columns follow from one another, and what dropping one of them gives back."""
     *first, last = (repr(name) for name in names)
     listed = f"{', '.join(first)} and {last}"
-    advice = drop or "One of them is enough, though dropping another gives little back here."
+    advice = drop or Advice(
+        sentence="One of them is enough, though dropping another gives little back here."
+    )
     return Finding(
         what="related",
         columns=tuple(names),
-        sentence=f"{listed} follow from one another: each tells what the others tell. {advice}",
+        sentence=f"{listed} follow from one another: each tells what the others tell. "
+        f"{advice.sentence}",
+        settings=advice.settings,
     )

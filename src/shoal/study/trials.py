@@ -7,7 +7,7 @@ can be compared: a dropped column is lost, a coarser column covers all values of
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -65,6 +65,8 @@ class Trial:
         but: what has to be said beside the saving.
         base: the unchanged table, in whose terms losses are counted.
         own: the loss of the changed column; None if it is read off like the others.
+        settings: what a job file says to have the change, as in ``{"k": 5}``; empty if no option
+            does the same.
     """
 
     what: Literal["drop", "coarsen", "suppress", "lower-k", "hierarchy", "promise", "scale"]
@@ -76,6 +78,7 @@ class Trial:
     base: EncodedTable | None = None
     but: str = ""
     own: Own | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def unchanged(cls, table: pl.DataFrame, schema: Schema, request: Request) -> Trial:
@@ -125,6 +128,7 @@ def _dropping(start: Trial, attribute: Attribute) -> Trial:
         what="drop",
         column=name,
         doing=f"Dropping {name!r}",
+        settings=_of_column(name, role=Role.DROP.value),
         schema=_with(start.schema, Column(name=name, role=Role.DROP)),
         own=lambda found, table: 1.0,  # noqa: ARG005 - a dropped column is lost whatever happens
     )
@@ -137,7 +141,8 @@ def _suppressing(start: Trial) -> list[Trial]:
     more = " more" if start.request.max_suppression else ""
     doing = f"Allowing 1 %{more} of the rows to be left out as outliers"
     request = replace(start.request, max_suppression=share)
-    return [replace(start, what="suppress", doing=doing, request=request)]
+    said = {"max_suppression": round(share, 9)}
+    return [replace(start, what="suppress", doing=doing, request=request, settings=said)]
 
 
 def _lowering(start: Trial) -> list[Trial]:
@@ -152,6 +157,7 @@ def _lowering(start: Trial) -> list[Trial]:
             doing=f"k = {smaller} instead of {k}",
             request=replace(start.request, k=smaller),
             but=f", but raises the highest risk from {1 / k:.1%} to {1 / smaller:.1%}",
+            settings={"k": smaller},
         )
     ]
 
@@ -222,7 +228,7 @@ def _coarser_intervals(start: Trial, attribute: Attribute) -> Trial | None:
     found = _steps(attribute)
     if found is None:
         return None
-    bins, words = found
+    bins, words, grid = found
     starts = np.flatnonzero(np.append(True, bins[1:] != bins[:-1]))
     if not 2 <= len(starts) < attribute.size:
         return None
@@ -253,15 +259,17 @@ def _coarser_intervals(start: Trial, attribute: Attribute) -> Trial | None:
         sizes = Grouped(table, partition).sizes
         return float(np.sum(sizes * cost) / table.n_rows)
 
-    return _coarser(start, column, start.schema[attribute.name], words, own)
+    said = {} if grid is None else _of_column(attribute.name, grid=grid)
+    return _coarser(start, column, start.schema[attribute.name], words, own, said)
 
 
-def _steps(attribute: Attribute) -> tuple[NDArray[np.int64], str] | None:
-    """Return the step of every value, and what the steps are called."""
+def _steps(attribute: Attribute) -> tuple[NDArray[np.int64], str, float | str | None] | None:
+    """Return the step of every value, what the steps are called, and the grid that they are."""
     from shoal.profile.trees import nice_width
 
     if attribute.kind is Kind.ORDINAL:
-        return np.arange(attribute.size, dtype=np.int64) // 2, "in pairs of neighbouring steps"
+        pairs = np.arange(attribute.size, dtype=np.int64) // 2
+        return pairs, "in pairs of neighbouring steps", None
     if attribute.kind in (Kind.DATE, Kind.DATETIME):
         return _time_steps(attribute)
     position = attribute.positions
@@ -274,19 +282,21 @@ def _steps(attribute: Attribute) -> tuple[NDArray[np.int64], str] | None:
         bins = np.floor(position / width)
     if not np.isfinite(bins).all() or abs(bins).max() > 2**53:
         return None
-    return bins.astype(np.int64), f"in steps of {width:g}"
+    step = float(f"{width:.12g}")  # 2 * 0.1 as people write it
+    grid = int(step) if step.is_integer() else step
+    return bins.astype(np.int64), f"in steps of {width:g}", grid
 
 
-def _time_steps(attribute: Attribute) -> tuple[NDArray[np.int64], str] | None:
+def _time_steps(attribute: Attribute) -> tuple[NDArray[np.int64], str, str] | None:
     import polars as pl
 
     assert isinstance(attribute.values, pl.Series)
     moments = attribute.values
-    units = {"1d": "by day", "1mo": "by month", "1q": "by quarter", "1y": "by year"}
-    for every, words in units.items():
+    units = {"1d": "day", "1mo": "month", "1q": "quarter", "1y": "year"}
+    for every, unit in units.items():
         steps = moments.dt.truncate(every)
         if every == "1y" or steps.n_unique() <= min(60, attribute.size // 2):
-            return steps.rank("dense").to_numpy().astype(np.int64), words
+            return steps.rank("dense").to_numpy().astype(np.int64), f"by {unit}", unit
     return None
 
 
@@ -306,7 +316,7 @@ def _adding_tree(start: Trial, attribute: Attribute) -> Trial | None:
         return None
     texts = column.drop_nulls().cast(pl.String)
     coded = looks_like_code(texts.unique())
-    tree, _ = prefix_tree(texts.unique().sort()) if coded else frequency_tree(texts)
+    tree, rule = prefix_tree(texts.unique().sort()) if coded else frequency_tree(texts)
     if tree is None or tree.tree_height < 2:
         return None
     how = "by its first characters" if coded else "by frequency"
@@ -326,6 +336,10 @@ def _adding_tree(start: Trial, attribute: Attribute) -> Trial | None:
         doing=f"A hierarchy for {attribute.name!r} ({attribute.size:,} values, put together {how})",
         schema=_with(start.schema, changed),
         own=own,
+        # without a rule, values have to be listed: whoever applies it writes the file
+        settings=_of_column(
+            attribute.name, hierarchy={"build": "frequency"} if rule is None else rule.to_dict()
+        ),
     )
 
 
@@ -379,7 +393,19 @@ def _only(schema: Schema, name: str) -> Schema:
     return Schema((schema[name],))
 
 
-def _coarser(start: Trial, cells: pl.Series, column: Column, how: str, own: Own) -> Trial:
+def _of_column(name: str, **said: Any) -> dict[str, Any]:
+    """Return what a job file says about one column."""
+    return {"columns": {name: said}}
+
+
+def _coarser(
+    start: Trial,
+    cells: pl.Series,
+    column: Column,
+    how: str,
+    own: Own,
+    said: Mapping[str, Any] | None = None,
+) -> Trial:
     return replace(
         start,
         what="coarsen",
@@ -388,4 +414,5 @@ def _coarser(start: Trial, cells: pl.Series, column: Column, how: str, own: Own)
         table=start.table.with_columns(cells),
         schema=_with(start.schema, column),
         own=own,
+        settings=said or {},
     )

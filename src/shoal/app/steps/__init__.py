@@ -32,4 +32,8 @@ def _(text: str) -> str:
 STEPS = (
     Step("open", "/open", _("Table"), needs_table=False),
     Step("columns", "/columns", _("Columns")),
+    Step("hierarchies", "/hierarchies", _("Hierarchies")),
+    Step("promises", "/promises", _("Promises")),
+    Step("run", "/run", _("Run")),
+    Step("hand_over", "/hand-over", _("Hand over")),
 )

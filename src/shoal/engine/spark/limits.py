@@ -31,7 +31,7 @@ MODELS = ("l-diversity", "t-closeness", "alpha-k", "beta-likeness", "delta-discl
 
 def may_leave_out(request: Request) -> bool:
     """Return whether the algorithm leaves out rows by itself."""
-    return create_algorithm(request.algorithm, request.algorithm_options).suppresses
+    return create_algorithm(request.algorithm, request.algorithm_options).may_suppress
 
 
 def refuse(request: Request, schema: Schema, frame: Any) -> None:
@@ -52,7 +52,6 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
         (measure.needs_sensitive or measure.of_means, f"measure {request.measure!r}"),
         (not algorithm.works_in_blocks, f"algorithm {algorithm.name!r}, which needs all rows"),
         (request.style.numeric in ("mean", "median"), f"numeric style {request.style.numeric!r}"),
-        (request.style.categories == "values", "style categories 'values'"),
         (
             schema.person is not None and bool(request.privacy),
             "a privacy model together with person",
@@ -62,7 +61,7 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
             f"suppress_for={request.suppress_for!r} without a max_suppression above 0",
         ),
         (
-            request.suppress_for != "all" and algorithm.suppresses,
+            request.suppress_for != "all" and algorithm.may_suppress,
             f"suppress_for={request.suppress_for!r} with algorithm {algorithm.name!r}",
         ),
     )

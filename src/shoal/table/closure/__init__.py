@@ -12,7 +12,6 @@ from shoal.table.closure.groups import (
     TreeClosures,
     close,
     domain_size,
-    union_sets,
     wide_cells,
 )
 
@@ -23,6 +22,5 @@ __all__ = [
     "TreeClosures",
     "close",
     "domain_size",
-    "union_sets",
     "wide_cells",
 ]

@@ -1,0 +1,81 @@
+"""From measured advice to a job: what a button beside a sentence of `explain` does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import OptionError
+from shoal.settings.job import JOB_OPTIONS, Job, JobColumn
+from shoal.table.schema import Kind, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+__all__ = ["apply_settings", "changed_column"]
+
+_DETAILS = ("kind", "hierarchy", "order", "grid", "scale")
+
+
+def apply_settings(
+    job: Job, settings: Mapping[str, Any], list_values: Callable[[str, str], Path]
+) -> Job:
+    """Return the job with the settings of one piece of advice.
+
+    Args:
+        job: as it is.
+        settings: as `shoal.study.findings.Advice` has them.
+        list_values: given a column and how its tree is built, writes a hierarchy file and returns
+            where it is; for trees that no rule describes.
+
+    Raises:
+        OptionError: an option or column is unknown.
+    """
+    changes: dict[str, Any] = {}
+    columns = dict(job.columns)
+    for name, value in settings.items():
+        if name == "columns":
+            for column, said in value.items():
+                if column not in columns:
+                    raise OptionError(f"The job says nothing about a column {column!r}.")
+                columns[column] = _advised(columns[column], column, said, list_values)
+        elif name == "privacy":
+            changes["privacy"] = (*job.privacy, *value)
+        elif name in JOB_OPTIONS:
+            changes[name] = value
+        else:
+            raise OptionError(f"There is no option {name!r} that advice could set.")
+    return job.replaced(columns=columns, **changes)
+
+
+def _advised(
+    before: JobColumn, name: str, said: Mapping[str, Any], list_values: Callable[[str, str], Path]
+) -> JobColumn:
+    changes = dict(said)
+    tree = changes.get("hierarchy")
+    if isinstance(tree, Mapping) and "build" in tree:
+        changes["hierarchy"] = list_values(name, str(tree["build"]))
+    return changed_column(before, **changes)
+
+
+def changed_column(before: JobColumn, **changes: Any) -> JobColumn:
+    """Return a column with changes, without what would contradict them.
+
+    A column that is not generalised has no details; one with a hierarchy is categorical and has no
+    order, grid or scale; a grid or a scale is for columns without a hierarchy.
+    """
+    after = replace(before, **changes)
+    if after.role is not Role.QUASI_IDENTIFIER:
+        keep_tree = after.role is Role.SENSITIVE and "role" not in changes
+        gone = [name for name in _DETAILS if name != "hierarchy" or not keep_tree]
+        return replace(after, weight=1.0, **dict.fromkeys(gone))
+    if changes.get("hierarchy") is not None:
+        return replace(after, kind=Kind.CATEGORICAL, order=None, grid=None, scale=None)
+    said = [name for name in ("grid", "scale", "order", "kind") if changes.get(name) is not None]
+    if said and after.kind is not Kind.CATEGORICAL:
+        after = replace(after, hierarchy=None)
+    elif said and said != ["kind"]:
+        after = replace(after, hierarchy=None, kind=None)
+    return after

@@ -1,0 +1,244 @@
+"""What leaves the house and what stays: files of a run, zips of them, and the same as commands.
+
+To be given away are the release, its report, its certificate (the signature is in it) and the
+public key. The job file stays: with the seed in it, whoever has the table can repeat the run, and
+whoever has the seed knows more than a reader should. Hierarchies that list values stay, too.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shlex
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shoal.errors import DataError, OptionError
+from shoal.settings.files import INPUT_OPTIONS, Input, Output
+from shoal.settings.job_file import format_job
+
+if TYPE_CHECKING:
+    from shoal.settings.job import Job
+
+__all__ = [
+    "FORMATS",
+    "RunFiles",
+    "as_commands",
+    "portable_job",
+    "private_zip",
+    "public_zip",
+    "sign_run",
+]
+
+FORMATS = ("csv", "tsv", "parquet", "arrow", "xlsx", "jsonl")
+"""Formats of the release that a page offers."""
+_DATE = (1980, 1, 1, 0, 0, 0)  # a zip tells nothing about when its files were made
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """The files of one run, in a private folder of its own.
+
+    Attributes:
+        folder: where they are.
+        suffix: format of the release.
+    """
+
+    folder: Path
+    suffix: str = "csv"
+
+    @property
+    def release(self) -> Path:
+        """The published table."""
+        return self.folder / f"release.{self.suffix}"
+
+    @property
+    def report(self) -> Path:
+        """The report."""
+        return self.folder / "report.html"
+
+    @property
+    def certificate(self) -> Path:
+        """The certificate; a signature is put into it."""
+        return self.folder / "certificate.json"
+
+    @property
+    def public_key(self) -> Path:
+        """The public half of the key that the certificate was signed with."""
+        return self.folder / "signed-by.pub"
+
+    @property
+    def job(self) -> Path:
+        """The job file, with its seed: private."""
+        return self.folder / "job.toml"
+
+    @property
+    def groups(self) -> Path:
+        """Which row is in which group: private, and never handed over."""
+        return self.folder / "groups.npz"
+
+    def output(self, said: Output) -> Output:
+        """Return where a run writes, with what its owner says about it."""
+        return Output(
+            table=str(self.release),
+            report=str(self.report),
+            certificate=str(self.certificate),
+            replace=True,
+            escape_formulas=said.escape_formulas,
+            sampling_fraction=said.sampling_fraction,
+            title=said.title,
+            owner=said.owner,
+            purpose=said.purpose,
+        )
+
+    def public(self) -> dict[str, Path]:
+        """Return what may be given away, by the name under which it is downloaded."""
+        found = (self.release, self.report, self.certificate, self.public_key)
+        return {path.name: path for path in found if path.is_file()}
+
+
+def portable_job(job: Job, files: RunFiles, name: str | None = None) -> tuple[Job, dict[str, Path]]:
+    """Return the job of a run as it is saved elsewhere, and the hierarchy files it names.
+
+    Outputs and hierarchies are named without folders: the file is put beside its table. The seed
+    stays in it, so that the run can be repeated exactly.
+
+    Args:
+        job: as it was run.
+        files: of the run.
+        name: what the owner calls the table; its own path if not given.
+    """
+    from dataclasses import replace
+
+    trees: dict[str, Path] = {}
+    columns = {}
+    for column, said in job.columns.items():
+        if isinstance(said.hierarchy, Path):
+            plain = _free_name(said.hierarchy.name, trees)
+            trees[plain] = said.hierarchy
+            columns[column] = replace(said, hierarchy=Path("hierarchies") / plain)
+        else:
+            columns[column] = said
+    source = {option: getattr(job.input, option) for option in INPUT_OPTIONS}
+    if name is not None:
+        source["path"] = name
+    written = files.output(job.output)
+    output = replace(
+        written,
+        table=files.release.name,
+        report=files.report.name,
+        certificate=files.certificate.name,
+        replace=False,
+    )
+    return job.replaced(input=Input(**source), output=output, columns=columns), trees
+
+
+def _free_name(name: str, taken: dict[str, Path]) -> str:
+    path, number, plain = Path(name), 2, name
+    while plain in taken:
+        plain, number = f"{path.stem}-{number}{path.suffix}", number + 1
+    return plain
+
+
+def public_zip(files: RunFiles) -> bytes:
+    """Return what may be given away as one file.
+
+    Raises:
+        DataError: the files of the run are gone.
+    """
+    found = files.public()
+    if files.release.name not in found:
+        raise DataError("The files of this run are no longer there; run it again.")
+    return _zip({name: path.read_bytes() for name, path in found.items()})
+
+
+def private_zip(job: Job, files: RunFiles, name: str | None = None) -> bytes:
+    """Return what the owner keeps: the job file with its seed, and the hierarchies it names."""
+    portable, trees = portable_job(job, files, name)
+    content = {"job.toml": format_job(portable).encode()}
+    for plain, path in trees.items():
+        content[f"hierarchies/{plain}"] = path.read_bytes()
+    return _zip(content)
+
+
+def _zip(content: dict[str, bytes]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in content.items():
+            entry = zipfile.ZipInfo(name, _DATE)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o600 << 16
+            archive.writestr(entry, data)
+    return made.getvalue()
+
+
+def as_commands(files: RunFiles, *, key: str | None = None) -> list[str]:
+    """Return the commands that do the same, to be typed beside the table and its job file."""
+    release, certificate = files.release.name, files.certificate.name
+    lines = ["shoal anonymize --job job.toml"]
+    if key is not None:
+        lines.append(f"shoal sign {certificate} --key {shlex.quote(key)}")
+    trusted = "" if key is None else f" --public-key {shlex.quote(Path(key).stem + '.pub')}"
+    return [*lines, f"shoal verify {release} --certificate {certificate}{trusted}"]
+
+
+def sign_run(
+    files: RunFiles, key: Path, *, passphrase: str = "", new: bool = False, replace: bool = False
+) -> str:
+    """Sign the certificate of a run with a private key, and put its public half beside it.
+
+    Args:
+        files: of the run.
+        key: the file of the private key.
+        passphrase: what protects it; nothing does if it is empty.
+        new: whether the key is made now; an existing file is never replaced.
+        replace: whether a signature that is there may be replaced.
+
+    Returns:
+        The public key, in hexadecimal digits.
+
+    Raises:
+        ShoalError: the key cannot be read or made, or the certificate cannot be signed.
+    """
+    from shoal.io.keys import make_key_pair
+    from shoal.report.signature import sign
+
+    if not files.certificate.is_file():
+        raise OptionError("There is no certificate to sign yet; run the job first.")
+    with _passphrase_file(passphrase, files.folder) as secret:
+        if new:
+            make_key_pair(key, secret)
+        number = sign(files.certificate, key, passphrase=secret, replace=replace)
+        _write_public_half(files.public_key, number)
+    return number
+
+
+def _write_public_half(path: Path, number: str) -> None:
+    from cryptography.hazmat.primitives import serialization as form
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(number))
+    path.write_bytes(key.public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo))
+
+
+class _passphrase_file:  # noqa: N801 - used like a function
+    """A private file that holds a passphrase for as long as it is needed."""
+
+    def __init__(self, passphrase: str, folder: Path) -> None:
+        self._passphrase, self._folder = passphrase, folder
+        self._path: str | None = None
+
+    def __enter__(self) -> str | None:
+        if not self._passphrase:
+            return None
+        handle, self._path = tempfile.mkstemp(dir=self._folder)  # readable by its owner alone
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(self._passphrase + "\n")
+        return self._path
+
+    def __exit__(self, *_: object) -> None:
+        if self._path is not None:
+            Path(self._path).unlink(missing_ok=True)

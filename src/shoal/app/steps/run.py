@@ -1,0 +1,298 @@
+"""Step 5: run the job, look at what it made, take advice, go back."""
+
+from __future__ import annotations
+
+import shutil
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from shoal.app.advice import apply_settings
+from shoal.app.curves import curves_of
+from shoal.app.hand_over import FORMATS
+from shoal.app.history import differences, find_run, go_back, history_of, record
+from shoal.app.possible import impossible
+from shoal.app.runs import Tried, look_beside, run_in
+from shoal.app.sentences import of_k, of_model
+from shoal.app.steps.promises import encoded_of, words_for_place
+from shoal.app.tree_state import columns_with_trees, frame_of, list_values
+from shoal.app.views import answer, flash, page, part, problem, tasks_of, to, words_of, work_of
+from shoal.errors import OptionError, ShoalError
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from shoal.app.beside import Beside
+    from shoal.app.tasks import Task
+    from shoal.app.workspace import Workspace
+    from shoal.progress import Report
+
+__all__ = ["chosen_run", "routes"]
+
+_PATH = "/run"
+_TASK, _EXPLAIN = "run", "explain"
+_GROUPS, _ROWS = 5, 8
+_MOST_TRIED = 5_000
+_REPORT_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""The report carries its own style and runs nothing."""
+
+
+def show(request: Request) -> Response:
+    """Show what will run, the run that is under way, or what came of one."""
+    work, tasks = work_of(request), tasks_of(request)
+    if work.table is None:
+        return to("/open")
+    words, job = words_of(request), work.job
+    wrong = {} if job.k is None else impossible(encoded_of(request, work), job)
+    runs = history_of(work)
+    run = chosen_run(request, work)
+    latest = tasks.latest(_TASK)
+    quasi = [name for _, name in columns_with_trees(work)]
+    ready = isinstance(job.k, int) and job.k > 1 and bool(quasi)
+    sentences = [of_k(words, job.k, quasi)] if ready else []
+    return page(
+        request,
+        "run.html",
+        task=tasks.running(_TASK),
+        failed="" if latest is None or latest.state != "failed" else latest.error,
+        stopped=latest is not None and latest.state == "stopped" and not tasks.running(_TASK),
+        sentences=[(each, words.language) for each in sentences]
+        + [of_model(words, table) for table in job.privacy],
+        wrong=[(words_for_place(words, place), text) for place, text in wrong.items()],
+        ready=ready,
+        formats=FORMATS,
+        output=job.output,
+        suffix=work.kept("suffix") or "csv",
+        runs=runs,
+        run=run,
+        has_files=run is not None and run.files(work.subfolder("results")).release.is_file(),
+        bars=[] if run is None else sorted(run.by_column.items(), key=lambda each: -each[1]),
+        beside=None if run is None else _page_of_groups(request, work, run),
+        advice=None if run is None else _advice(request, work, run),
+        explaining=tasks.running(_EXPLAIN),
+        explain_failed=_explain_failed(request),
+        differs=[] if run is None else [(each, differences(run, each)) for each in runs],
+    )
+
+
+def chosen_run(request: Request, work: Workspace) -> Tried | None:
+    """Return the run that a page is about: the one asked for, else the latest."""
+    runs = history_of(work)
+    wanted = request.query_params.get("run") or work.kept("shown")
+    return next((each for each in runs if each.id == wanted), runs[0] if runs else None)
+
+
+# -- running -------------------------------------------------------------------------------------
+
+
+async def start(request: Request) -> Response:
+    """Run the job as it is set."""
+    from anyio.to_thread import run_sync
+
+    form = await request.form()
+    given = {key: str(value).strip() for key, value in form.items() if isinstance(value, str)}
+    return await run_sync(_start, request, given)
+
+
+def _start(request: Request, given: dict[str, str]) -> Response:
+    from dataclasses import replace
+
+    work = work_of(request)
+    suffix = given.get("suffix", "csv")
+    try:
+        if suffix not in FORMATS:
+            raise OptionError(f"The format must be one of {', '.join(FORMATS)}.")
+        about: dict[str, Any] = {
+            name: given.get(name) or None for name in ("title", "owner", "purpose")
+        }
+        with work.lock:
+            work.change(work.job.replaced(output=replace(work.job.output, **about)))
+            work.keep("suffix", suffix)
+        _run(request)
+    except ShoalError as error:
+        return problem(request, error, _PATH)
+    return to(_PATH)
+
+
+def _run(request: Request) -> Task:
+    """Start a run of the present job; the curve lets it have the machine."""
+    work, tasks = work_of(request), tasks_of(request)
+    job = work.runnable()
+    job.request()  # a wrong option is said at once
+    curves_of(request.app).stop()
+    results, suffix = work.subfolder("results"), work.kept("suffix") or "csv"
+
+    def keep(task: Task) -> None:
+        tried: Tried = task.result
+        record(work, tried)
+        work.keep("shown", tried.id)
+
+    def run(report: Report) -> Tried:
+        return run_in(results, job, report, suffix=suffix)
+
+    return tasks.start(_TASK, run, revision=work.revision, next_page=f"{_PATH}#result", then=keep)
+
+
+# -- before and after ----------------------------------------------------------------------------
+
+
+def _beside(request: Request, work: Workspace, run: Tried) -> Beside | None:
+    """Return the groups of a run with their original rows; the last one is remembered."""
+    files = run.files(work.subfolder("results"))
+    kept: tuple[str, Beside | None] | None = getattr(request.app.state, "beside", None)
+    if kept is not None and kept[0] == run.id:
+        return kept[1]
+    if not files.groups.is_file():
+        return None
+    found = look_beside(files, run.read_job(work.subfolder("results")), frame_of(work))
+    request.app.state.beside = (run.id, found)
+    return found
+
+
+def _page_of_groups(request: Request, work: Workspace, run: Tried) -> dict[str, Any] | None:
+    try:
+        found = _beside(request, work, run)
+    except ShoalError:
+        found = None
+    if found is None:
+        return None
+    text = request.query_params.get("page", "1")
+    pages = max((found.n_groups + _GROUPS - 1) // _GROUPS, 1)
+    number = min(max(int(text) if text.isdecimal() and len(text) < 9 else 1, 1), pages)
+    out = found.left_out(0, _ROWS)
+    return {
+        "names": found.names,
+        "n_keys": found.n_keys,
+        "groups": found.page((number - 1) * _GROUPS, _GROUPS, _ROWS),
+        "n_groups": found.n_groups,
+        "page": number,
+        "pages": pages,
+        "run": run.id,
+        "left_out": out if number == pages and out.n_rows else None,
+    }
+
+
+def groups(request: Request) -> Response:
+    """Return another page of groups, for a script."""
+    work = work_of(request)
+    run = chosen_run(request, work)
+    shown = None if run is None else _page_of_groups(request, work, run)
+    return answer(html="" if shown is None else part(request, "beside.html", beside=shown))
+
+
+# -- advice --------------------------------------------------------------------------------------
+
+
+def explain(request: Request) -> Response:
+    """Measure what costs most, by trying."""
+    work, tasks = work_of(request), tasks_of(request)
+    run = find_run(work, request.path_params["id"])
+    job, frame = go_back(work, run), frame_of(work)
+    curves_of(request.app).stop()
+
+    def measure(report: Report) -> dict[str, Any]:
+        from shoal.study.explain import explain as tries
+
+        found = tries(frame, max_rows=_MOST_TRIED, progress=report, **job.arguments())
+        told = [{"sentence": a.sentence, "settings": dict(a.settings)} for a in found.to_do]
+        further = [{"sentence": a.sentence, "settings": dict(a.settings)} for a in found.further]
+        return {
+            "run": run.id,
+            "advice": [*told, *further],
+            "n_to_do": len(told),
+            "n_tried": found.n_tried,
+            "n_rows": found.n_rows,
+            "loss": found.loss,
+        }
+
+    def keep(task: Task) -> None:
+        work.keep("explained", task.result)
+
+    tasks.start(_EXPLAIN, measure, next_page=f"{_PATH}?run={run.id}#advice", then=keep)
+    return to(f"{_PATH}?run={run.id}#advice")
+
+
+def _explain_failed(request: Request) -> str:
+    latest = tasks_of(request).latest(_EXPLAIN)
+    return "" if latest is None or latest.state != "failed" else latest.error
+
+
+def _advice(request: Request, work: Workspace, run: Tried) -> dict[str, Any] | None:
+    del request
+    found: dict[str, Any] | None = work.kept("explained")
+    return found if found is not None and found["run"] == run.id else None
+
+
+def apply(request: Request) -> Response:
+    """Do what one piece of advice says, and run again."""
+    work, words = work_of(request), words_of(request)
+    run = find_run(work, request.path_params["id"])
+    found = _advice(request, work, run)
+    place = request.path_params["place"]
+    try:
+        if found is None or place >= len(found["advice"]):
+            raise OptionError("This advice belongs to another run; ask again what costs most.")
+        settings = found["advice"][place]["settings"]
+        if not settings:
+            raise OptionError("No setting does this by itself; change the columns by hand.")
+        with work.lock:
+            before = go_back(work, run)
+            work.change(apply_settings(before, settings, partial(list_values, work)))
+        _run(request)
+    except ShoalError as error:
+        return problem(request, error, f"{_PATH}?run={run.id}")
+    flash(request, words("The advice is applied; the job runs again."))
+    return to(_PATH)
+
+
+# -- history -------------------------------------------------------------------------------------
+
+
+def back(request: Request) -> Response:
+    """Take the settings of an earlier run again."""
+    work, words = work_of(request), words_of(request)
+    run = find_run(work, request.path_params["id"])
+    with work.lock:
+        work.change(go_back(work, run))
+        work.keep("shown", run.id)
+    flash(request, words("The settings of this run are back."))
+    return to(_PATH)
+
+
+def forget(request: Request) -> Response:
+    """Remove the history with its files."""
+    work = work_of(request)
+    for run in history_of(work):
+        shutil.rmtree(work.subfolder("results") / run.id, ignore_errors=True)
+    for name in ("history", "shown", "explained"):
+        work.keep(name, None)
+    request.app.state.beside = None
+    return to(_PATH)
+
+
+def report(request: Request) -> Response:
+    """Show the report of a run."""
+    work = work_of(request)
+    run = find_run(work, request.path_params["id"])
+    path = run.files(work.subfolder("results")).report
+    if not path.is_file():
+        raise OptionError("The files of this run are no longer there; run it again.")
+    return Response(
+        path.read_bytes(),
+        media_type="text/html; charset=utf-8",
+        headers={"content-security-policy": _REPORT_POLICY},
+    )
+
+
+routes = [
+    Route(_PATH, show),
+    Route(_PATH, start, methods=["POST"]),
+    Route(_PATH + "/groups", groups),
+    Route(_PATH + "/forget", forget, methods=["POST"]),
+    Route(_PATH + "/{id}/report.html", report),
+    Route(_PATH + "/{id}/explain", explain, methods=["POST"]),
+    Route(_PATH + "/{id}/apply/{place:int}", apply, methods=["POST"]),
+    Route(_PATH + "/{id}/back", back, methods=["POST"]),
+]
