@@ -436,3 +436,36 @@ def test_a_script_in_a_name_a_cell_or_a_label_is_text_on_every_page(pages):
         text = pages.get(path).text
         assert SCRIPT not in text, path
         assert "<script>alert" not in text
+
+
+# -- languages -----------------------------------------------------------------------------------
+
+
+def test_every_text_of_the_rooms_below_that_a_form_shows_can_be_translated(opened):
+    from shoal import registry
+    from shoal.app.fields import option_fields
+    from shoal.app.told_below import TEXTS
+    from shoal.app.words import Words
+
+    shown = [registry.load("privacy", name).title for name in registry.privacy_models()]
+    for panel in ("Promises", "Search"):
+        shown += [
+            each.help for each in option_fields(opened.work.job, panel, ("k", "max_suppression"))
+        ]
+    assert [text for text in shown if text not in TEXTS] == []
+    german = Words("de")
+    assert [text for text in TEXTS if german(text) == text] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/hierarchies", "Was wird aus den Werten?"),
+        ("/promises", "findet mindestens 5 Zeilen"),
+        ("/run", "Rechnen und ansehen"),
+        ("/hand-over", "Es gibt noch nichts zu übergeben"),
+    ],
+)
+def test_the_further_steps_speak_german(opened, path, text):
+    page = opened.get(path, headers={"accept-language": "de"}).text
+    assert text in page
