@@ -219,21 +219,51 @@ def test_a_clean_end_removes_the_copy_and_dropping_it_again_goes_on(work, patien
 def test_another_table_under_settings_of_the_last_one_is_refused(work, patients, tmp_path):
     from tests.app.conftest import Pages
 
+    (work.root / "t.csv").write_bytes(patients)
     pages = Pages(work)
+    pages.open_file("t.csv")
+    pages.end()
+    work.leave()
+    (work.root / "t.csv").write_text("height\n1\n2\n", encoding="utf-8")
+    again = Workspace(tmp_path / "private", work.root)
+    restarted = Pages(again)
     try:
-        (work.root / "t.csv").write_bytes(patients)
-        pages.open_file("t.csv")
-        (work.root / "t.csv").write_text("height\n1\n2\n", encoding="utf-8")
-        pages.work.table = None
-        pages.app.state.tasks.latest("open").state = "stopped"
-        pages.get("/open")
-        task = pages.app.state.tasks.latest("open")
+        restarted.get("/open")
+        task = restarted.app.state.tasks.latest("open")
         assert task.wait(60)
         assert task.state == "failed"
         assert "columns that this table does not have" in task.error
-        assert work.table is None
+        assert again.table is None
     finally:
-        pages.end()
+        restarted.end()
+        again.leave()
+
+
+def test_reading_that_was_cancelled_does_not_begin_again_by_itself(pages, patients, monkeypatch):
+    import threading
+
+    begun, go = threading.Event(), threading.Event()
+
+    def slow(source, report):
+        begun.set()
+        assert go.wait(60)
+        report(1, 2, "reading")
+
+    monkeypatch.setattr("shoal.app.reading.open_table", slow)
+    pages.drop("patients.csv", patients, wait=False)
+    assert begun.wait(60)
+    task = pages.app.state.tasks.latest("open")
+    pages.post(f"/task/{task.id}/cancel")
+    go.set()
+    assert task.wait(60)
+    text = pages.get("/open").text
+    assert "Reading the table was cancelled." in text
+    assert "Read again" in text
+    assert pages.app.state.tasks.latest("open") is task
+    monkeypatch.undo()
+    pages.post("/open/reading", {"header": "yes"})
+    pages.wait("open")
+    assert pages.work.table.n_rows == 200
 
 
 def test_damaged_settings_start_anew(work, tmp_path):

@@ -183,6 +183,7 @@ def open_table(source: Input, report: Report) -> OpenedTable:
             encoding=source.encoding,
             header=source.header,
             decimal=source.decimal,
+            progress=report,
         )
         found = [*watch.how_read.values()]
         table = OpenedTable(

@@ -18,6 +18,7 @@ from shoal.inputs import HowRead, current_watch, watching_inputs
 from shoal.profile.guess import Guess, guess_column
 from shoal.profile.repeats import propose_person
 from shoal.profile.together import compare_columns, count_singled_out, shorten
+from shoal.progress import Report, no_progress
 from shoal.settings.files import Input
 from shoal.settings.job import Job, JobColumn
 from shoal.settings.job_file import format_job
@@ -314,6 +315,7 @@ def look_at(
     encoding: str | None = None,
     header: bool = True,
     decimal: str | None = None,
+    progress: Report = no_progress,
 ) -> tuple[Suggestion, pl.DataFrame]:
     """Return what ``suggest_job`` suggests, and the table that it has looked at."""
     from shoal.profile.markers import apply_markers, find_markers
@@ -333,7 +335,7 @@ def look_at(
             header=header,
             decimal=decimal,
         )
-        frame, how = _read(asked)
+        frame, how = _read(asked, progress)
         found = find_markers(frame) if missing_values is None else ()
         if found or missing_values is not None:
             markers = tuple(dict.fromkeys(("", *given, *found)))
@@ -348,7 +350,11 @@ def look_at(
         frame = to_polars(data)
         if find_markers(frame):
             notes.append("some columns hold texts such as '?' or 'NA'; make them null first.")
-    guesses = compare_columns(frame, [guess_column(column) for column in frame.get_columns()])
+    guesses = []
+    for number, column in enumerate(frame.get_columns(), start=1):
+        progress(number, frame.width, "looking")
+        guesses.append(guess_column(column))
+    guesses = compare_columns(frame, guesses)
     guesses = propose_person(frame, guesses)
     guesses, singled_out = count_singled_out(frame, shorten(guesses))
     if not any(guess.role is Role.QUASI_IDENTIFIER for guess in guesses):
@@ -366,12 +372,12 @@ def look_at(
     return suggestion, frame
 
 
-def _read(asked: Input) -> tuple[pl.DataFrame, HowRead]:
+def _read(asked: Input, progress: Report) -> tuple[pl.DataFrame, HowRead]:
     """Return the table, and how it was read."""
     from shoal.settings.inputs import read_input
 
     with watching_inputs() if current_watch() is None else nullcontext(current_watch()) as watch:
-        frame = read_input(asked)
+        frame = read_input(asked, progress=progress)
         found = [] if watch is None else list(watch.how_read.values())
     return frame, found[-1] if found else HowRead()
 

@@ -34,17 +34,16 @@ _JOB = ".toml"
 def show(request: Request) -> Response:
     """Show ways to open a table, and the table that is open."""
     work, tasks = work_of(request), tasks_of(request)
-    if work.source is not None and work.table is None and not work.missing_copy():
-        latest = tasks.latest("open")
-        if latest is None or latest.state == "stopped":
-            start_reading(work, tasks)  # after a restart of the server
-    table = work.table
-    latest = tasks.latest("open")
+    unread = work.source is not None and work.table is None and not work.missing_copy()
+    if unread and tasks.latest("open") is None:
+        start_reading(work, tasks)  # after a restart of the server
+    table, latest = work.table, tasks.latest("open")
     return page(
         request,
         "open.html",
         task=tasks.running("open"),
         failed="" if latest is None or latest.state != "failed" else latest.error,
+        stopped=unread and latest is not None and latest.state == "stopped",
         missing=work.missing_copy(),
         table=table,
         preview=None if table is None else _preview(request),

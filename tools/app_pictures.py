@@ -1,0 +1,144 @@
+"""Pictures of every step of `shoal app`, on a desktop and on a phone, for docs/app.md.
+
+    python tools/app_pictures.py [FOLDER]
+
+A server is started, Debian's Chromium goes the whole way as a person does, and each step is
+pictured in both sizes. FOLDER is docs/images/app unless given. The table is made up.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[1]
+SIZES = {"": {"width": 1180, "height": 820}, "-phone": {"width": 360, "height": 740}}
+LONG = 240_000  # milliseconds; the first run compiles
+
+
+def make_patients(path: Path, n_rows: int = 1_500) -> None:
+    """Write a table about people who do not exist."""
+    chance = random.Random(7)  # noqa: S311 - a picture, no secret
+    first = ["Ada", "Ben", "Cleo", "Dov", "Eve", "Finn", "Gus", "Hana", "Ivo", "Jana"]
+    family = ["Adler", "Brandt", "Conrad", "Dietz", "Ebert", "Fuchs", "Graf", "Haas", "Iske"]
+    illness = ["asthma", "diabetes", "migraine", "anaemia", "gout", "flu"]
+    lines = ["name,age,sex,zip,admitted,ward,diagnosis"]
+    for _ in range(n_rows):
+        age = min(max(round(chance.gauss(52, 19)), 18), 97)
+        day = f"2025-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}"
+        postcode = chance.choice(["791", "792", "793", "781"]) + f"{chance.randint(0, 39):02}"
+        ward = chance.choice(["surgery", "medicine", "eye", "ear", "children"])
+        lines.append(
+            f"{chance.choice(first)} {chance.choice(family)},{age},{chance.choice('FM')},"
+            f"{postcode},{day},{ward},{chance.choice(illness)}"
+        )
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def picture(page: Page, folder: Path, name: str, place: str | None = None) -> None:
+    """Take a picture of a step in both sizes, from its top or from a place in it."""
+    for ending, size in SIZES.items():
+        page.set_viewport_size(size)
+        page.evaluate("window.scrollTo(0, 0)")
+        if place is not None:
+            page.locator(place).first.evaluate("part => part.scrollIntoView()")
+        page.wait_for_timeout(400)
+        page.screenshot(path=folder / f"{name}{ending}.png")
+    page.set_viewport_size(SIZES[""])
+
+
+def go(page: Page, table: Path, folder: Path) -> None:
+    """Go the whole way, and take a picture of every step."""
+    picture(page, folder, "open")
+    page.set_input_files("#file", table)
+    page.locator("#preview caption").wait_for(timeout=LONG)
+    picture(page, folder, "table")
+    page.get_by_role("link", name="Next: the columns").click()
+    page.locator(".together", has_text="chosen columns").last.wait_for()
+    picture(page, folder, "columns")
+    for step in further_steps():
+        step(page, folder)
+
+
+def hierarchies(page: Page, folder: Path) -> None:
+    """Look at the tree of a column."""
+    page.goto(page.url.rpartition("/")[0] + "/hierarchies?column=3")
+    page.wait_for_timeout(800)
+    picture(page, folder, "hierarchies")
+
+
+def promises(page: Page, folder: Path) -> None:
+    """Wait for the curve."""
+    page.locator(".steps a", has_text="Promises").click()
+    page.locator("svg.curve, #curve svg").first.wait_for(timeout=LONG)
+    picture(page, folder, "promises")
+
+
+def run(page: Page, folder: Path) -> None:
+    """Run, and look at what came of it."""
+    page.locator(".steps a", has_text="Run").click()
+    page.locator("#run-button").click()
+    page.locator("#result").wait_for(timeout=LONG)
+    picture(page, folder, "run", "#result")
+    picture(page, folder, "before-and-after", "#beside-title")
+
+
+def hand_over(page: Page, folder: Path) -> None:
+    """Look at the files."""
+    page.locator(".steps a", has_text="Hand over").click()
+    page.wait_for_timeout(500)
+    picture(page, folder, "hand-over")
+
+
+def further_steps() -> tuple[Callable[[Page, Path], None], ...]:
+    """Return the steps after the columns."""
+    return hierarchies, promises, run, hand_over
+
+
+def open_browser(browser: Browser, address: str, scheme: str = "light") -> Page:
+    """Return a page that the server lets in."""
+    context = browser.new_context(viewport=SIZES[""], color_scheme=scheme, locale="en")
+    page = context.new_page()
+    page.goto(address)
+    return page
+
+
+def main() -> None:
+    """Start everything, take the pictures, and end everything."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "images" / "app"
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        table = place / "patients.csv"
+        make_patients(table)
+        command = [sys.executable, "-m", "shoal", "app", "--no-browser", "--port", "0"]
+        server = subprocess.Popen(
+            [*command, "--folder", str(place / "private"), "--files", "."],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=place,
+        )
+        assert server.stdout is not None
+        address = server.stdout.readline().split()[-1]
+        try:
+            with sync_playwright() as started:
+                browser = started.chromium.launch(
+                    executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+                )
+                go(open_browser(browser, address), table, folder)
+                browser.close()
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.communicate(timeout=60)
+
+
+if __name__ == "__main__":
+    main()
