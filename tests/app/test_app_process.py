@@ -38,6 +38,15 @@ class Process:
         self.address = found[1]
         self.origin = self.address.partition("/?")[0].rstrip("/")
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        # a test that fails leaves no server behind
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate(timeout=60)
+
     def client(self, **options):
         return httpx.Client(base_url=self.origin, trust_env=False, timeout=60, **options)
 
@@ -64,11 +73,11 @@ def drop(process, client, content):
 def test_the_end_removes_copies_and_keeps_settings_and_a_kill_keeps_both(
     tmp_path, patients, number, status, copies
 ):
-    process = Process(tmp_path / "private", cwd=tmp_path)
-    with process.client() as client:
-        drop(process, client, patients)
-        client.get("/columns")
-    returned, printed = process.end(number)
+    with Process(tmp_path / "private", cwd=tmp_path) as process:
+        with process.client() as client:
+            drop(process, client, patients)
+            client.get("/columns")
+        returned, printed = process.end(number)
     assert returned == status
     assert len(list((tmp_path / "private").glob("data/*/t.csv"))) == copies
     assert "diagnosis" in (tmp_path / "private" / "job.toml").read_text(encoding="utf-8")
@@ -83,13 +92,16 @@ def test_the_end_removes_copies_and_keeps_settings_and_a_kill_keeps_both(
 
 def test_a_table_or_a_job_of_the_command_line_is_opened(tmp_path, patients):
     (tmp_path / "t.csv").write_bytes(patients)
-    process = Process(tmp_path / "private", tmp_path / "t.csv", cwd=tmp_path)
-    with process.client() as client:
-        client.get(process.address)
-        while "200 rows" not in (text := client.get("/open").text):
-            assert "Reading the table" in text
-            time.sleep(0.1)
-    assert process.end(signal.SIGINT)[0] == 0
+    with Process(tmp_path / "private", tmp_path / "t.csv", cwd=tmp_path) as process:
+        with process.client() as client:
+            client.get(process.address)
+            for _ in range(600):
+                text = client.get("/open").text
+                if "200 rows" in text:
+                    break
+                time.sleep(0.1)
+            assert "200 rows, 5 columns" in text
+        assert process.end(signal.SIGINT)[0] == 0
 
 
 @pytest.fixture(scope="module")
@@ -156,16 +168,16 @@ def test_beyond_this_machine_only_with_a_password_and_tls(files, tmp_path, host,
 
 def test_with_tls_the_page_speaks_tls_and_its_cookie_travels_nowhere_else(files, tmp_path):
     tls = ["--tls-certificate", files / "page.pem", "--tls-key", files / "page.key"]
-    process = Process(tmp_path / "private", "--password-file", files / "password", *tls)
-    assert process.address.startswith("https://127.0.0.1:")
-    assert "key=" not in process.address
-    trusted = ssl.create_default_context(cafile=files / "page.pem")
-    with process.client(verify=trusted) as client:
-        said = {"password": "correct horse battery"}
-        answer = client.post("/login", data=said, headers={"origin": process.origin})
-        assert "secure" in answer.headers["set-cookie"].lower()
-        assert client.get("/open").status_code == 200
-    assert process.end(signal.SIGINT)[0] == 0
+    with Process(tmp_path / "private", "--password-file", files / "password", *tls) as process:
+        assert process.address.startswith("https://127.0.0.1:")
+        assert "key=" not in process.address
+        trusted = ssl.create_default_context(cafile=files / "page.pem")
+        with process.client(verify=trusted) as client:
+            said = {"password": "correct horse battery"}
+            answer = client.post("/login", data=said, headers={"origin": process.origin})
+            assert "secure" in answer.headers["set-cookie"].lower()
+            assert client.get("/open").status_code == 200
+        assert process.end(signal.SIGINT)[0] == 0
 
 
 @pytest.mark.parametrize(
