@@ -282,6 +282,7 @@ def test_finishing_removes_everything_that_was_kept(pages, patients):
     pages.post("/columns/2", {"role": "quasi-identifier"})
     assert pages.post("/finish").status_code == 303
     left = [p for p in pages.work.folder.rglob("*") if p.is_file()]
+    assert pages.work.table is None
     assert {p.name for p in left} == {".claim", "job.toml", "state.json"}
     for path in left:
         assert "patients" not in path.read_text(encoding="utf-8")
@@ -294,3 +295,61 @@ def test_two_servers_do_not_share_a_folder(work, tmp_path):
 
     with pytest.raises(OptionError, match="works in"):
         Workspace(tmp_path / "private", work.root)
+
+
+def test_a_folder_with_files_of_somebody_else_is_neither_used_nor_touched(tmp_path):
+    from shoal.errors import OptionError
+
+    mine = tmp_path / "mine"
+    (mine / "data").mkdir(parents=True)
+    (mine / "data" / "thesis.txt").write_text("years of work")
+    mine.chmod(0o755)
+    with pytest.raises(OptionError, match="holds other files"):
+        Workspace(mine, tmp_path)
+    assert (mine / "data" / "thesis.txt").read_text() == "years of work"
+    assert mine.stat().st_mode & 0o777 == 0o755
+    assert [p.name for p in mine.iterdir()] == ["data"]
+
+
+def test_the_folder_is_gone_where_nothing_is_open_at_the_end(tmp_path, patients):
+    from tests.app.conftest import Pages
+
+    work = Workspace(tmp_path / "private", tmp_path)
+    pages = Pages(work)
+    pages.drop("patients.csv", patients)
+    pages.post("/finish")
+    pages.end()
+    work.leave()
+    assert not (tmp_path / "private").exists()
+
+
+def test_another_table_leaves_no_results_of_the_one_before(pages, patients):
+    pages.drop("one.csv", patients)
+    (pages.work.subfolder("results") / "release.csv").write_text("cells")
+    pages.drop("two.csv", patients)
+    assert not (pages.work.folder / "results").exists()
+    assert [p.name for p in pages.work.folder.glob("data/*/*")] == ["two.csv"]
+
+
+def test_a_saved_job_takes_its_hierarchies_along(pages):
+    import io
+    import zipfile
+
+    from shoal.settings.job_file import read_job
+
+    words = [f"{a}{b}" for a in "abcdefghij" for b in "klmnopqrst"]
+    lines = ["word,age", *(f"{words[i % 60]},{20 + i % 50}" for i in range(600))]
+    pages.drop("words.csv", "\n".join(lines).encode())
+    pages.post("/columns/0", {"role": "quasi-identifier"})
+    saved = pages.get("/open/job.toml")
+    assert 'filename="job.zip"' in saved.headers["content-disposition"]
+    with zipfile.ZipFile(io.BytesIO(saved.content)) as packed:
+        packed.extractall(pages.work.root)
+        names = packed.namelist()
+    assert names[0] == "job.toml"
+    assert len(names) == 2
+    job = read_job(pages.work.root / "job.toml")
+    assert job.columns["word"].hierarchy.is_file()
+    (pages.work.root / "words.csv").write_text("\n".join(lines))
+    pages.open_file("job.toml")
+    assert pages.work.job.columns["word"].kind is Kind.CATEGORICAL

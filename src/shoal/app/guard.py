@@ -43,6 +43,9 @@ _CLOSED = (
     "This page is open to one browser only. Open the address that 'shoal app' printed in its "
     "terminal; it ends with a key."
 )
+_ELSEWHERE = (
+    "This request comes from another page. Type or copy the address into the browser instead."
+)
 LOGIN = "/login"
 
 
@@ -183,7 +186,7 @@ class Guarded:
         if len(hosts) != 1 or hosts[0].lower() not in guard.hosts:
             return PlainTextResponse("This server has another name.", status_code=421)
         if not guard.comes_from_us(scope["method"], headers):
-            return PlainTextResponse("This request comes from another page.", status_code=403)
+            return PlainTextResponse(_ELSEWHERE, status_code=403)
         query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
         if scope["path"] == "/" and "key" in query and guard.is_key(query["key"][0]):
             return guard.let_in()

@@ -99,7 +99,7 @@ def _serve(
         before = tempfile.tempdir
         try:
             # Whatever a library puts aside lies where nobody else looks, and goes with the rest.
-            tempfile.tempdir = str(work.subfolder("data"))
+            tempfile.tempdir = str(work.subfolder("temporary"))
             app = create_app(work, guard)
             if wishes.data is not None:
                 open_named(wishes.data, work, app)

@@ -8,13 +8,15 @@ kill bring it back:
 - ``hierarchies/``: hierarchies of listed values. They hold values of the data.
 - ``data/``: copies of tables that were dropped on the page.
 - ``results/``: releases, reports and certificates until they are downloaded.
+- ``temporary/``: what libraries put aside.
 
-The clean end of a server removes ``data/`` and ``results/``; settings and hierarchies stay.
-`Workspace.remove` removes everything. Passwords are in memory only.
+The clean end of a server removes the last three; settings and hierarchies stay. Where nothing is
+open then, the whole folder goes. Passwords are in memory only.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -39,7 +41,8 @@ __all__ = ["Opened", "Workspace", "leave_all", "user_folder"]
 
 _VERSION = 1
 _JOB, _STATE = "job.toml", "state.json"
-_TEMPORARY = ("data", "results")
+_CLAIM = ".claim"
+_TEMPORARY = ("data", "results", "temporary")
 _OPEN: list[Workspace] = []
 
 
@@ -92,7 +95,7 @@ class Workspace:
     """
 
     def __init__(self, folder: Path, root: Path | None = None, *, keep_data: bool = False) -> None:
-        self.folder = folder
+        self.folder = folder.absolute()
         self.root = (root or Path.cwd()).resolve()
         self.revision = 0
         self.table: OpenedTable | None = None
@@ -104,7 +107,7 @@ class Workspace:
         self._secret: str | None = None  # the URL of the database with its password
         self._gone = False
         self._make_folder()
-        self._claim: IO[bytes] | None = _claimed(folder)
+        self._claim: IO[bytes] | None = _claimed(self.folder)
         self._load()
         _OPEN.append(self)
 
@@ -174,6 +177,7 @@ class Workspace:
         with self._lock:
             if self.source is not None and self.source.path != opened.path:
                 self._remove_copy(self.source)
+                shutil.rmtree(self.folder / "results", ignore_errors=True)
             self.source, self._secret, self.table = opened, secret, None
             self._kept.clear()
             said = {} if job is None else {n: getattr(job.input, n) for n in INPUT_OPTIONS}
@@ -322,18 +326,17 @@ class Workspace:
     # -- the folder ------------------------------------------------------------------------------
 
     def forget_table(self) -> None:
-        """Close the open table and remove what was kept about it."""
+        """Close the open table and remove everything that was kept about it."""
         with self._lock:
-            if self.source is not None:
-                self._remove_copy(self.source)
             self.source = self._secret = self.table = None
             self._kept.clear()
             for name in (*_TEMPORARY, "hierarchies"):
                 shutil.rmtree(self.folder / name, ignore_errors=True)
+            self.subfolder("temporary")  # libraries go on to put things there
             self.change(Job())
 
     def leave(self) -> None:
-        """End this use of the folder: copies and results go, settings stay."""
+        """End this use of the folder: copies and results go, settings stay if there are any."""
         with self._lock:
             if self._gone:
                 return
@@ -341,41 +344,50 @@ class Workspace:
             if not self._keep_data:
                 for name in _TEMPORARY:
                     shutil.rmtree(self.folder / name, ignore_errors=True)
-            self._let_go()
+            nothing_left = self.source is None and not self._kept
+            if self in _OPEN:
+                _OPEN.remove(self)
+            if self._claim is not None:
+                self._claim.close()
+                self._claim = None
+            if nothing_left:
+                self._remove_folder()
 
-    def remove(self) -> None:
-        """Remove everything, settings included."""
-        with self._lock:
-            self._gone = True
-            self._let_go()
-            shutil.rmtree(self.folder, ignore_errors=True)
-            self.source = self._secret = self.table = None
+    def _remove_folder(self) -> None:
+        """Remove what is ours in the folder, and the folder if nothing else is in it."""
+        for name in (*_TEMPORARY, "hierarchies"):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            for name in (_JOB, _STATE, _CLAIM):
+                (self.folder / name).unlink(missing_ok=True)
+            self.folder.rmdir()
 
     def missing_copy(self) -> bool:
         """Tell whether the open table was a copy that the end of the last server removed."""
         source = self.source
         return source is not None and source.kind == "copy" and not Path(source.path).exists()
 
-    def _let_go(self) -> None:
-        if self in _OPEN:
-            _OPEN.remove(self)
-        if self._claim is not None:
-            self._claim.close()
-            self._claim = None
-
     def _remove_copy(self, source: Opened) -> None:
-        if source.kind == "copy":
-            shutil.rmtree(Path(source.path).parent, ignore_errors=True)
+        inner = Path(source.path).parent
+        if source.kind == "copy" and inner.parent == self.folder / "data":
+            shutil.rmtree(inner, ignore_errors=True)
 
     def _make_folder(self) -> None:
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.folder.chmod(0o700)
+            ours = (self.folder / _CLAIM).exists() or not any(self.folder.iterdir())
+            if ours:  # somebody else's folder stays as it is: ours is cleared at the end
+                self.folder.chmod(0o700)
         except OSError as error:
             raise OptionError(
                 f"The private folder {str(self.folder)!r} cannot be made ({error.strerror}); "
                 "name another with --folder."
             ) from None
+        if not ours:
+            raise OptionError(
+                f"{str(self.folder)!r} holds other files, and the private folder is cleared at "
+                "the end; name a new or an empty one with --folder."
+            )
 
     def _load(self) -> None:
         state = self.folder / _STATE
@@ -409,7 +421,7 @@ class Workspace:
 
 def _claimed(folder: Path) -> IO[bytes]:
     """Return the open file that says that a server works in a folder; the system closes it."""
-    file = (folder / ".claim").open("ab")
+    file = (folder / _CLAIM).open("ab")
     try:
         if sys.platform == "win32":
             import msvcrt

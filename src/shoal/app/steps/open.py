@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +20,7 @@ from shoal.app.workspace import Opened
 from shoal.errors import DataError, OptionError
 from shoal.inputs import HowRead
 from shoal.io.location import is_database
+from shoal.limits import read_side_file
 from shoal.settings.job_file import read_job
 
 if TYPE_CHECKING:
@@ -243,13 +247,28 @@ def close(request: Request) -> Response:
 
 
 def job_file(request: Request) -> Response:
-    """Give the job as a file."""
-    text = work_of(request).job_text()
-    return Response(
-        text,
-        media_type="application/toml; charset=utf-8",
-        headers={"content-disposition": 'attachment; filename="job.toml"'},
-    )
+    """Give the job as a file; with the hierarchies that list values, it is a zip of them."""
+    work = work_of(request)
+    columns, trees = dict(work.job.columns), dict[str, bytes]()
+    for number, (name, column) in enumerate(columns.items(), start=1):
+        if isinstance(column.hierarchy, Path):
+            file = f"hierarchies/column_{number}.csv"
+            trees[file] = read_side_file(column.hierarchy, "the hierarchy file")
+            columns[name] = replace(column, hierarchy=Path(file))
+    text = work.job_text(work.job.replaced(columns=columns))
+    if not trees:
+        return _download(text.encode(), "job.toml", "application/toml; charset=utf-8")
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file, content in {"job.toml": text.encode(), **trees}.items():
+            # no date: it would tell nothing but when somebody worked
+            archive.writestr(zipfile.ZipInfo(file, (1980, 1, 1, 0, 0, 0)), content)
+    return _download(packed.getvalue(), "job.zip", "application/zip")
+
+
+def _download(content: bytes, name: str, kind: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=kind, headers=headers)
 
 
 routes = [
