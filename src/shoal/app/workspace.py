@@ -105,7 +105,7 @@ class Workspace:
         self._job = Job()
         self._kept: dict[str, Any] = {}
         self._secret: str | None = None  # the URL of the database with its password
-        self._gone = False
+        self._gone = self._unknown = False
         self._make_folder()
         self._claim: IO[bytes] | None = _claimed(self.folder)
         self._load()
@@ -344,7 +344,7 @@ class Workspace:
             if not self._keep_data:
                 for name in _TEMPORARY:
                     shutil.rmtree(self.folder / name, ignore_errors=True)
-            nothing_left = self.source is None and not self._kept
+            nothing_left = self.source is None and not self._kept and not self._unknown
             if self in _OPEN:
                 _OPEN.remove(self)
             if self._claim is not None:
@@ -396,12 +396,13 @@ class Workspace:
         try:
             found = json.loads(state.read_text(encoding="utf-8"))
             if found["version"] != _VERSION:
-                return
+                raise ValueError  # noqa: TRY301 - as good as damaged
             self._job = read_job(self.folder / _JOB)
             self.source = Opened(**found["source"]) if found["source"] else None
             self._kept = dict(found["kept"])
         except (OSError, ValueError, KeyError, TypeError, JobError):
             # Whoever damaged it: a page that starts anew is better than none at all.
+            self._unknown = True  # a newer version may read it: it stays until a table is opened
             self._job, self.source, self._kept = Job(), None, {}
 
     def _save(self) -> None:
