@@ -58,7 +58,15 @@ async function follow(place) {
     part("bar").hidden = true;
     if (cancel) cancel.hidden = true;
   } else {
-    location.assign(told.next || location.pathname);
+    const next = new URL(told.next || location.pathname, location.href);
+    // To another place of the same page a browser only scrolls, and it has to be made anew.
+    const here = next.pathname === location.pathname && next.search === location.search;
+    if (here) {
+      location.hash = next.hash;
+      location.reload();
+    } else {
+      location.assign(next);
+    }
   }
 }
 
