@@ -24,7 +24,8 @@ class Keep:
 
     The file states machine and versions, the commits its runs were made at and how busy the
     machine was when a session of runs began. Seeds belong to the runs: a module says them in its
-    keys or its results.
+    keys or its results. ``made`` has the commit of each run, where that is known: a run that is
+    stored is not made again when the code changes, so a page can say of what each one is.
     """
 
     def __init__(self, path: Path, *, quick: bool, fresh: bool = False) -> None:
@@ -33,11 +34,14 @@ class Keep:
         before = None if fresh else load_json(path)
         if before is not None and before["quick"] == quick:
             self.content = before
+        self.content.setdefault("made", {})
         self.content["machine"] = {**machine(), "model": _model()}
         self._began = False
+        self._asked: set[str] = set()
 
     def __call__(self, key: str, make: Callable[[], Run]) -> Run:
         """Return the stored result of a key, or make it and write it down."""
+        self._asked.add(key)
         if key not in self.content["runs"]:
             self._begin()
             self._add(key, make())
@@ -49,6 +53,7 @@ class Keep:
         Only for runs whose times are not shown: they share the cores. A job is a function of a
         module, with its arguments, since processes receive both by name.
         """
+        self._asked.update(jobs)
         missing = {key: job for key, job in jobs.items() if key not in self.content["runs"]}
         if missing:
             self._begin()
@@ -61,8 +66,11 @@ class Keep:
         return {key: self.content["runs"][key] for key in jobs}
 
     def finish(self, results: dict[str, Any]) -> None:
-        """Write what the module made of its runs."""
+        """Write what the module made of its runs; runs that it no longer asks for are dropped."""
         self.content["results"] = results
+        for what in ("runs", "made"):
+            kept = {k: v for k, v in self.content[what].items() if k in self._asked}
+            self.content[what] = kept
         save_json(self.path, self.content)
 
     def _begin(self) -> None:
@@ -77,6 +85,7 @@ class Keep:
     def _add(self, key: str, run: Run) -> None:
         # as it will be read again: keys are texts, tuples are lists
         self.content["runs"][key] = json.loads(json.dumps(run))
+        self.content["made"][key] = self.content["machine"]["commit"]
         save_json(self.path, self.content)
         print(f"  {self.path.name.partition('.')[0]}: {key}", flush=True)
 

@@ -1,7 +1,7 @@
 """The papers, reproduced.
 
 Run: python -m benchmarks.papers [part ...] [--quick] [--fresh] [--out FOLDER]
-Parts: byun, li, lin, goldberger-tassa, utility, cross; all of them if none is named.
+Parts: byun, li, lin, goldberger-tassa, utility, conjecture, cross; all if none is named.
 Keeps every single run at once in benchmarks/papers/results/<part>.json.gz (a stopped benchmark goes
 on where it was; --fresh starts anew), draws docs/results/papers/*.svg, and writes
 docs/results/papers.md of all parts that have results. With --out pages and figures go to FOLDER and
@@ -20,7 +20,7 @@ from benchmarks.common import RESULTS, ROOT, raw_results
 from benchmarks.kept import Keep, stored
 from benchmarks.papers import page
 
-PARTS = ("byun", "li", "lin", "goldberger-tassa", "utility", "cross")
+PARTS = ("byun", "li", "lin", "goldberger-tassa", "utility", "conjecture", "cross")
 
 
 def part(name: str) -> ModuleType:

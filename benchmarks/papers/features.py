@@ -78,15 +78,15 @@ class Reading:
 
     def shares(self, cells: Cells) -> NDArray[np.float64]:
         """Return the share of each bin per group; every row sums to 1."""
-        share = self._counts(cells) / (cells.high - cells.low + 1)[:, None]
+        share = self.counts(cells) / (cells.high - cells.low + 1)[:, None]
         return _fill(share, self.covers_all(cells), cells.rows)
 
     def certain(self, cells: Cells) -> NDArray[np.float64]:
         """Return 1 where all covered values lie in the bin, else 0."""
-        inside = self._counts(cells) == (cells.high - cells.low + 1)[:, None]
+        inside = self.counts(cells) == (cells.high - cells.low + 1)[:, None]
         return np.asarray(inside, np.float64)
 
-    def _counts(self, cells: Cells) -> NDArray[np.float64]:
+    def counts(self, cells: Cells) -> NDArray[np.float64]:
         """Return how many covered codes lie in each bin."""
         one_hot = np.zeros((self.n_values + 1, len(self.labels)))
         one_hot[np.arange(self.n_values) + 1, self.bin_of] = 1

@@ -11,6 +11,15 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.draw import figures, tables
 from benchmarks.papers import gt_theory
 from benchmarks.papers.gt_claims import all_claims
+from benchmarks.papers.gt_open import open_points, plain
+from benchmarks.papers.gt_open_page import (
+    as_published,
+    balanced,
+    figures_of_plain,
+    norms,
+    over_sites,
+    variants,
+)
 from benchmarks.papers.gt_runs import VARIANTS, adult, run, same_as_agglomerative
 from benchmarks.papers.published_numbers import (
     AT_50,
@@ -29,6 +38,8 @@ DIMENSIONS = (5, 8, 11, 14)
 SALARY_L = (1.0, 1.05, 1.1, 1.15, 1.2, 1.25, 1.28, 1.3, 1.31, 1.315, 1.3295)
 EDUCATION_L = (1.0, 1.25, 1.5, 1.75, 2.0, 2.1, 2.2, 2.3, 2.4, 2.6, 3.05)
 WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+BALANCED_L = {"education": (2.6, 3.0)}
+PASSES = (1, 2)
 ALPHAS, OMEGAS = (0.25, 0.5, 0.75, 1.0), (1.25, 1.5, 1.75, 2.0)
 SCALED = tuple(name for name in VARIANTS if name != "hilbert, not rescaled")
 
@@ -48,8 +59,10 @@ def measure(keep: Keep, *, quick: bool) -> dict[str, Any]:
 
     def timed(name: str, k: int, seed: int = 0, **given: Any) -> dict[str, Any]:
         told = "".join(f" {what}={value}" for what, value in given.items())
+        # the one variant whose options have changed since its first runs were stored
+        shown = "mondrian cuts=median" if name == "mondrian" else name
         return keep(
-            f"{name} k={k}{told} seed={seed}", partial(run, name, k, seed, quick=quick, **given)
+            f"{shown} k={k}{told} seed={seed}", partial(run, name, k, seed, quick=quick, **given)
         )
 
     over_k = {name: {k: timed(name, k) for k in ks} for name in VARIANTS}
@@ -95,8 +108,30 @@ def measure(keep: Keep, *, quick: bool) -> dict[str, Any]:
         ]
         for alpha, omega in dict.fromkeys([(a, 1.5) for a in ALPHAS] + [(0.5, o) for o in OMEGAS])
     }
+    rounded = {
+        private: {
+            l: job(
+                f"diverse {private} l={l} balanced seed=0",
+                mark,
+                0,
+                private=private,
+                l=l,
+                options={"rounding": "balanced"},
+            )
+            for l in levels
+        }
+        for private, levels in (BALANCED_L if not quick else {"education": (1.5,)}).items()
+    }
+    passes = {
+        n: job(f"weighted k={mark} w=0.0 passes={n} seed=0", mark, 0, w=0.0, options=_at_most(n))
+        for n in (PASSES if not quick else (1,))
+    }
     done = keep.many(jobs)
     return {
+        **open_points(keep, mark, quick=quick),
+        "plain": plain(keep, ks, quick=quick),
+        "rounded": {p: {l: done[key] for l, key in row.items()} for p, row in rounded.items()},
+        "passes": {n: done[key] for n, key in passes.items()},
         "rows": adult(quick=quick).height,
         "mark": mark,
         "runs": runs,
@@ -127,6 +162,10 @@ def _quality(k: int, seed: int, quick: bool, given: dict[str, Any]) -> dict[str,
     found = run("sequential", k, seed, quick=quick, **given)
     del found["seconds"]
     return found
+
+
+def _at_most(passes: int) -> dict[str, Any]:
+    return {"max_passes": passes}
 
 
 def _demand(l: float) -> float | None:
@@ -173,7 +212,10 @@ def draw(results: dict[str, Any], folder: Path) -> list[str]:
             figures.lines(
                 stem,
                 folder,
-                {name: _points(cells[name], "seconds") for name in SCALED},
+                {
+                    **{name: _points(cells[name], "seconds") for name in SCALED},
+                    **figures_of_plain(results["plain"], stem),
+                },
                 x_label=x_label,
                 y_label="time (s)",
                 title=f"Goldberger & Tassa, {title}",
@@ -187,7 +229,8 @@ def draw(results: dict[str, Any], folder: Path) -> list[str]:
             {
                 f"sequential, k = {k}": [(int(r), seconds) for r, seconds in row.items()]
                 for k, row in results["over_r"].items()
-            },
+            }
+            | figures_of_plain(results["plain"], "gt_fig4_dimension"),
             x_label="public attributes",
             y_label="time (s)",
             title="Goldberger & Tassa, Fig. 4: run time over dimension",
@@ -203,7 +246,14 @@ def draw(results: dict[str, Any], folder: Path) -> list[str]:
             if cell["groups"] > 1
         )
         series = {f"sequential, diverse in {private}": found}
-        ends = (found[0][0], found[-1][0])
+        more = sorted(
+            (cell["diversity"], cell["lm"])
+            for cell in results["rounded"].get(private, {}).values()
+            if cell["groups"] > 1
+        )
+        if more:
+            series[f"sequential, diverse in {private}, balanced rounding"] = more
+        ends = (found[0][0], max(found[-1][0], *(x for x, _ in more), found[0][0]))
         for name in ("hilbert", "mondrian"):
             loss = over_k[name][str(mark)]["lm"]
             series[f"{name}, no diversity asked for"] = [(x, loss) for x in ends]
@@ -280,6 +330,10 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
         ["columns", *next(iter(results["over_r"].values()))],
         [[f"k = {k}", *(f"{s:.2f}" for s in row.values())] for k, row in results["over_r"].items()],
     )
+    yield from as_published(results["plain"])
+    yield from variants(results)
+    yield from over_sites(results["sites"])
+    yield from norms(results)
     toy = results["table_1"]
     yield ""
     yield (
@@ -301,7 +355,9 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
         "Where the start of Algorithm 3 is less diverse than demanded, Algorithm 2 gives one "
         "cluster of all rows (step 3); these points are not in the figures."
     )
+    yield from balanced(results["rounded"], results["facts"])
     yield from _table_3(results["table_3"])
+    yield from _passes(results)
     yield from tables.titled(
         f"LM over alpha and omega, k = {results['mark']}",
         ["alpha", "omega", "LM"],
@@ -348,6 +404,24 @@ def _table_3(rows: dict[str, Any]) -> Iterator[str]:
         body.append([f"{k}, clusters of one value", *(f"{row[w]['pure']:.0%}" for w in weights)])
     heads = ["k", *(f"w = {w}" for w in weights)]
     yield from tables.titled("Table 3: mean entropy of the clusters' salaries (bits)", heads, body)
+
+
+def _passes(results: dict[str, Any]) -> Iterator[str]:
+    """Yield what Table 3 at w = 0 is if the algorithm is stopped earlier, and by size."""
+    yield from tables.titled(
+        f"Table 3 at w = 0, k = {results['mark']}: after so many passes",
+        ["passes", "mean entropy", "weighted by size", "clusters of one value", "LM"],
+        [
+            [
+                n,
+                f"{cell['entropy']:.3f}",
+                f"{cell['entropy_by_size']:.3f}",
+                f"{cell['pure']:.0%}",
+                f"{cell['lm']:.3f}",
+            ]
+            for n, cell in results["passes"].items()
+        ],
+    )
 
 
 def _over(cells: dict[str, Any], title: str, over: str, what: str, form: str) -> Iterator[str]:

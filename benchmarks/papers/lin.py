@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,16 @@ VARIANTS = {
     "chiu-tsai": Variant("chiu-tsai"),
 }
 DRAWN = ("oka", "k-member")
+CONTEST = {
+    ("trees", "sorted"): Variant("oka"),
+    ("trees", "random"): Variant("oka", {"order": "random"}),
+    ("flat", "sorted"): Variant("oka", told="flat"),
+    ("flat", "random"): Variant("oka", {"order": "random"}, told="flat"),
+}
+"""OKA by what it is told about categories, and by the order in which records join clusters."""
+CONTEST_KS = (5, 10, 50, 250)
 PLAIN = "k-member, every record looked at"
+CHEAPER = Variant("oka", {"small": "cheaper"})
 SIZES = (5_000, 10_000, 20_000, 40_000)
 THRESHOLDS = (0.1, 0.2, 0.3, 0.5, 0.7)
 OUTLIERS = 0.01
@@ -70,6 +80,19 @@ def measure(keep: Keep, *, quick: bool) -> dict[str, Any]:
         "deleted": {},
         "stages": {"rows": small, "k": k},
         "models": {},
+        "contest": contest(keep, adult, CONTEST_KS if not quick else (5, 10), min(seeds, 2)),
+        "cheaper": {
+            k: summary(
+                [
+                    keep(
+                        f"oka, suppressed or filled n={adult.height} k={k} seed={seed}",
+                        lambda k=k, seed=seed: run(adult, k, CHEAPER, seed),
+                    )
+                    for seed in range(min(seeds, 2))
+                ]
+            )
+            for k in ks
+        },
         "levels": keep(f"levels k={k}", lambda: _levels(adult, k)),
     }
     mixed = _with_outliers(adult)
@@ -108,6 +131,34 @@ def _cell(
         for seed in range(seeds)
     ]
     return summary(runs)
+
+
+def contest(keep: Keep, frame: Any, ks: Sequence[int], seeds: int) -> dict[str, Any]:
+    """Run OKA and k-member over trees, k and orders; losses count under what both were told."""
+    found: dict[str, Any] = {}
+    for told in ("trees", "flat"):
+        variants = {
+            **{f"oka, {order}": v for (t, order), v in CONTEST.items() if t == told},
+            "k-member": Variant("k-member", told=told),  # type: ignore[arg-type]
+        }
+        found[told] = {
+            name: {
+                str(k): mean(
+                    keep(
+                        f"contest {told} {name} k={k} seed={seed}",
+                        lambda k=k, v=v, seed=seed: _own_loss(frame, k, v, seed),
+                    )["il"]
+                    for seed in range(seeds)
+                )
+                for k in ks
+            }
+            for name, v in variants.items()
+        }
+    return found
+
+
+def _own_loss(frame: Any, k: int, variant: Variant, seed: int) -> dict[str, float]:
+    return {"il": release(frame, k, variant, seed)[0].scores["il"]}
 
 
 def _plain(keep: Keep, frame: Any, k: int) -> dict[str, float]:
@@ -243,6 +294,19 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
                 for rows, name, row in body
             ),
         )
+    yield from _contest(results["contest"])
+    yield from tables.titled(
+        "OKA with small clusters filled, or suppressed where that loses less (outlook)",
+        ["k", *results["cheaper"]],
+        [
+            ["filled", *(f"{results['over_k']['oka'][k]['il']:,.0f}" for k in results["cheaper"])],
+            ["whichever loses less", *(f"{c['il']:,.0f}" for c in results["cheaper"].values())],
+            [
+                "rows suppressed",
+                *(f"{c['suppressed'] / results['rows']:.1%}" for c in results["cheaper"].values()),
+            ],
+        ],
+    )
     yield ""
     yield (
         f"**The clustering stage alone** ({results['stages']['rows']:,} rows, "
@@ -261,6 +325,19 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
         lines.append([what, "", cell["smallest"], cell["largest"], f"{cell['il']:,.0f}"])
     heads = ["", "equal records all in one cluster", "smallest", "largest", "Total-IL"]
     yield from tables.table(heads, lines)
+
+
+def _contest(contest: dict[str, Any]) -> Iterator[str]:
+    """Yield OKA's loss divided by k-member's over trees, orders and k."""
+    ks = list(next(iter(contest.values()))["k-member"])
+    rows = [
+        [told, name.partition(", ")[2], *(f"{row[k] / found['k-member'][k]:.2f}" for k in ks)]
+        for told, found in contest.items()
+        for name, row in found.items()
+        if name != "k-member"
+    ]
+    title = "OKA's Total-IL ÷ k-member's, by trees, order of the records and k (below 1: OKA wins)"
+    yield from tables.titled(title, ["categories", "records", *ks], rows)
 
 
 claims = all_claims

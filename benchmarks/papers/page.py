@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -30,7 +31,9 @@ def _lines(parts: Parts, missing: list[str]) -> Iterator[str]:
         "papers print them (their figures have no numbers, so there we test what the text says). "
         "`make papers` repeats everything, `make papers-byun` and so on one part; results of "
         "single runs are in `benchmarks/papers/results/`. Times are those of whole calls, from a "
-        "table in memory to a verified release, compiling left out. Within a part, runs whose "
+        "table in memory to a verified release, compiling left out; where a paper speaks of time, "
+        "there is also a series *as published* (one core, nothing skipped, CPU seconds of the "
+        "clustering alone), and the claim is judged on that one. Within a part, runs whose "
         "times are shown run one at a time, except in the cross table (two at a time); what else "
         "the machine had to do is in the last table."
     )
@@ -67,6 +70,17 @@ def _contents(parts: Parts, missing: list[str]) -> Iterator[str]:
     yield ""
 
 
+def of_commits(content: dict[str, Any]) -> str:
+    """Return how many runs of a part were made at each commit."""
+    made = content.get("made", {})
+    found = Counter(made.get(key) for key in content["runs"])
+    before = [commit for commit in content["commits"] if commit not in found]
+    listed = [f"{commit}: {n}" for commit, n in found.items() if commit is not None]
+    if found[None]:
+        listed.insert(0, f"{', '.join(before) or 'not noted'}: {found[None]}")
+    return "; ".join(listed)
+
+
 def _anchor(title: str) -> str:
     """Return the anchor that Markdown readers give to a heading."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
@@ -75,17 +89,25 @@ def _anchor(title: str) -> str:
 def _made_on(parts: Parts) -> Iterator[str]:
     yield "## Where this was measured"
     yield ""
-    heads = ["part", "commits", "Python, numpy, numba, polars", "cores", "load when it began"]
+    heads = [
+        "part",
+        "runs by commit of the library",
+        "Python, numpy, numba, polars",
+        "cores",
+        "load when it began",
+    ]
     rows = []
     for name, (_, content) in parts.items():
         card = content["machine"]
         versions = ", ".join(card[key] for key in ("python", "numpy", "numba", "polars"))
         loads = ", ".join(f"{load:.1f}" for load in content["loads"])
         cores = f"{card['cores']} ({card['model']})"
-        rows.append([name, ", ".join(content["commits"]), versions, cores, loads])
+        rows.append([name, of_commits(content), versions, cores, loads])
     yield from tables.table(heads, rows)
     yield ""
     yield (
-        "Seeds are part of the name of each run in the JSON files. A load well below 1 says that "
-        "nothing else was running when the part began."
+        "Made by `make papers`. Runs are stored one by one and not made again when other code "
+        "changes, so each part says how many of its runs were made at which commit. Seeds are "
+        "part of the name of each run in the JSON files. A load well below 1 says that nothing "
+        "else was running when the part began."
     )

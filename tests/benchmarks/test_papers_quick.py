@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("byun", "li", "lin", "goldberger-tassa", "utility", "cross")
+PARTS = ("byun", "li", "lin", "goldberger-tassa", "utility", "conjecture", "cross")
 
 
 def _papers(part, out):
@@ -80,10 +80,13 @@ def test_a_run_that_is_stored_is_not_made_again(tmp_path):
     ("cm", "verdict"), [(0.1, "confirmed"), (0.4, "not confirmed"), (0.25, "partly")]
 )
 def test_a_verdict_follows_the_results(cm, verdict):
-    names = ("k-member", "mondrian", "mondrian, ordered values")
+    names = ("k-member", "mondrian", "mondrian, ordered values", "mondrian, as published")
     others = {name: {"2": {"cm": 0.2, "il": 1.0}, "5": {"cm": 0.3, "il": 2.0}} for name in names}
     modified = {k: {"cm": cm, "il": 1.0} for k in ("2", "5")}
-    results = {"over_k": {**others, "k-member, classification": modified}}
+    results = {
+        "over_k": {**others, "k-member, classification": modified},
+        "orders": {"one": others["mondrian"]},
+    }
     (claim,) = [
         claim
         for claim in import_module("benchmarks.papers.byun_claims")._classification(results)

@@ -1,0 +1,101 @@
+"""Runs of what the paper leaves open, and the algorithms as published, nothing skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.papers import gt_plain, gt_variants
+from benchmarks.papers.gt_runs import VARIANTS
+
+if TYPE_CHECKING:
+    from benchmarks.kept import Keep
+
+ROWS = 5_000
+"""Of the plain series over k: agglomerative clustering looks at all pairs of clusters."""
+SIZES = (1_250, 2_500, 5_000)
+DIMENSIONS = (5, 8, 11, 14)
+QUICK = ("mondrian", "hilbert")
+
+
+def plain(keep: Keep, ks: Sequence[int], *, quick: bool) -> dict[str, Any]:
+    """Time the algorithms as published: one core, CPU seconds of the clustering alone."""
+    rows, sizes, mark = (ROWS, SIZES, 50) if not quick else (300, (100, 200, 300), 10)
+    wide = (20, 50) if not quick else (10,)
+
+    def slow(name: str, k: int, n: int, columns: int = 14) -> dict[str, Any]:
+        return keep(
+            f"plain {name} k={k} rows={n} columns={columns}",
+            partial(gt_plain.run, name, k, n, columns),
+        )
+
+    def fast(name: str, k: int, n: int) -> dict[str, Any]:
+        return keep(f"plain {name} k={k} rows={n}", partial(gt_plain.quick_run, name, k, n))
+
+    return {
+        "rows": rows,
+        "mark": mark,
+        "over_k": {
+            **{name: {k: slow(name, k, rows) for k in ks} for name in gt_plain.PLAIN},
+            **{name: {k: fast(name, k, rows) for k in ks} for name in QUICK},
+        },
+        "over_n": {
+            **{name: {n: slow(name, mark, n) for n in sizes} for name in gt_plain.PLAIN},
+            **{name: {n: fast(name, mark, n) for n in sizes} for name in QUICK},
+        },
+        "over_r": {k: {r: slow("sequential", k, rows, r) for r in DIMENSIONS} for k in wide},
+    }
+
+
+def open_points(keep: Keep, mark: int, *, quick: bool) -> dict[str, Any]:
+    """Run the variants of Mondrian and of the curve, and DM of groups and of published rows."""
+    few, sites = (1_500, (1, 2, 4)) if not quick else (150, (1, 2))
+    many = 5_000 if not quick else 300
+    return {
+        "sites": {
+            "rows": few,
+            "k": 20,
+            **{
+                str(n): keep(
+                    f"sites={n} rows={few} k=20 seed=0", partial(gt_variants.over_sites, n, few, 20)
+                )
+                for n in sites
+            },
+            "central": keep(
+                f"sites: central rows={few} k=20 seed=0", partial(gt_variants.central, few, 20)
+            ),
+        },
+        "norms": {
+            name: keep(
+                f"norm {name} rows={many} k={mark} seed=0",
+                partial(gt_variants.norm, name, many, mark),
+            )
+            for name in ("l1", "l2", "max", "mi")
+        },
+        "norm_rows": many,
+        "variants": {
+            "mondrian": {
+                name: keep(
+                    f"mondrian {name} k={mark}",
+                    partial(gt_variants.mondrian, name, mark, quick=quick),
+                )
+                for name in gt_variants.MONDRIAN
+            },
+            "hilbert": {
+                name: keep(
+                    f"hilbert axes {name} k={mark}",
+                    partial(gt_variants.hilbert, name, mark, quick=quick),
+                )
+                for name in gt_variants.axes()
+            },
+        },
+        "dm": {
+            name: keep(
+                f"dm both ways {name} rows={gt_variants.DM_ROWS} k={mark}",
+                partial(gt_variants.both_dm, name, mark, quick=quick),
+            )
+            for name in VARIANTS
+            if name != "hilbert, not rescaled"
+        },
+    }
