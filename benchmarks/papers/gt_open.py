@@ -84,7 +84,7 @@ def open_points(keep: Keep, mark: int, *, quick: bool) -> dict[str, Any]:
             },
             "hilbert": {
                 name: keep(
-                    f"hilbert axes {name} k={mark}",
+                    f"hilbert order of axes {name} k={mark}",
                     partial(gt_variants.hilbert, name, mark, quick=quick),
                 )
                 for name in gt_variants.axes()

@@ -46,7 +46,9 @@ def hilbert(name: str, k: int, *, quick: bool) -> dict[str, float]:
     if name not in orders:
         rng = np.random.default_rng(int(name.rpartition(" ")[2]))
         orders[name] = [public[i] for i in rng.permutation(len(public))]
-    return _scored(frame, k, {**roles, "quasi_identifiers": orders[name]}, "hilbert", {})
+    # the axes are the columns in the order of the table
+    moved = frame.select([*orders[name], *(c for c in frame.columns if c not in public)])
+    return _scored(moved, k, {**roles, "quasi_identifiers": orders[name]}, "hilbert", {})
 
 
 def _scored(
