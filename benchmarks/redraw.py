@@ -24,6 +24,7 @@ from benchmarks.peers.__main__ import page as peers_page
 from benchmarks.person.__main__ import page as person_page
 from benchmarks.plain_scan.__main__ import page as plain_scan_page
 from benchmarks.scale import page as scale_page
+from benchmarks.spark.page import page as spark_page
 from fuzz.page import page as hunt_page
 from fuzz.page import stored as stored_hunts
 
@@ -62,6 +63,8 @@ def redraw(folder: Path, *, figures: bool = True) -> None:
     (folder / "plain_scan.md").write_text(plain, encoding="utf-8")
     person = person_page(load_json(raw_results("person") / "person.json.gz"))
     (folder / "person.md").write_text(person, encoding="utf-8")
+    spark = spark_page(load_json(raw_results("spark") / "spark.json.gz"))
+    (folder / "spark.md").write_text(spark, encoding="utf-8")
     (folder / "fuzz.md").write_text(hunt_page(stored_hunts()), encoding="utf-8")
 
 

@@ -1,118 +1,106 @@
 """The same release on Spark and on one machine: what is lost, how long it takes, how much it needs.
 
-Run: python -m benchmarks.spark --rows 45222 --block-rows 20000
-     python -m benchmarks.spark --rows 50000000 --memory 2g --no-local
-The first 45,222 rows are Adult; other numbers of rows are drawn from the synthetic census. Without
---block-rows the usual size of a block is used. Rows are written to Parquet in parts first, so that
-no more than a part is ever in memory here.
+Run: python -m benchmarks.spark [--only loss,same,growth,faults] [--sizes 1000000,5000000]
+Every run is a process of its own, on a cluster of two executor processes with one core each. Rows
+beyond Adult are the synthetic census, written to Parquet a million at a time. Runs are kept one by
+one, so a stopped benchmark goes on where it was. Writes benchmarks/spark/results/ and
+docs/results/spark.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import resource
+import subprocess
 import sys
 import tempfile
-import time
-import warnings
 from pathlib import Path
 from typing import Any
 
-import polars as pl
+from benchmarks.common import RESULTS, ROOT, raw_results
+from benchmarks.kept import Keep, Run
+from benchmarks.spark.page import page
+from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult, make_census
 
-import shoal
-from shoal.datasets import load_adult, make_census
-
-ADULT = 45_222
-PART = 1_000_000
-QUASI = [
-    *("age", "workclass", "education_num", "marital_status"),
-    *("occupation", "race", "sex", "native_country"),
-]
+PARTS = ("loss", "same", "growth", "faults")
+PART_ROWS = 1_000_000
+FAST = {"algorithm_options": {"effort": "fast"}}
+MOMENTS = ("cutting into blocks", "clustering blocks", "verifying")
 
 
-def write_rows(folder: Path, n_rows: int) -> list[str]:
-    """Write so many rows as Parquet and return the names of their columns."""
-    if n_rows == ADULT:
-        table = load_adult()
-        table.write_parquet(folder / "adult.parquet")
-        return table.columns
-    for number, start in enumerate(range(0, n_rows, PART)):
-        part = make_census(min(PART, n_rows - start), seed=number)
-        part.write_parquet(folder / f"part-{number:05d}.parquet")
-    return part.columns
+def write_rows(folder: Path, n_rows: int | None) -> Path:
+    """Return a folder with Adult (None), or with so many rows of the census."""
+    place = folder / str(n_rows or "adult")
+    place.mkdir(exist_ok=True)
+    names = [*ADULT_QUASI_IDENTIFIERS, "salary"]
+    if n_rows is None:
+        load_adult().select(names).write_parquet(place / "part-00000.parquet")
+        return place
+    for number, start in enumerate(range(0, n_rows, PART_ROWS)):
+        path = place / f"part-{number:05d}.parquet"
+        if not path.exists():
+            part = make_census(min(PART_ROWS, n_rows - start), seed=number).select(names)
+            part.write_parquet(path)
+    return place
 
 
-def on_spark(folder: Path, asked: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
-    """Anonymize a folder on Spark, write the release, and return what was measured."""
-    from pyspark.sql import SparkSession
-
-    import shoal.spark
-
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = (
-        SparkSession.builder.master(options.master)
-        .config("spark.executor.memory", options.memory)
-        .config("spark.ui.enabled", "false")
-        .config("spark.pyspark.python", sys.executable)
-        .config("spark.executorEnv.PYTHONPATH", os.pathsep.join(sys.path))
+def run(what: str, rows: Path, asked: dict[str, Any], **cluster: Any) -> Run:
+    """Run once in a process of its own."""
+    given = json.dumps({"asked": asked, "cluster": cluster})
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.spark.one", what, str(rows), given],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        check=True,
     )
-    if "NUMBA_CACHE_DIR" in os.environ:
-        builder = builder.config("spark.executorEnv.NUMBA_CACHE_DIR", os.environ["NUMBA_CACHE_DIR"])
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    try:
-        frame = session.read.parquet(str(folder))
-        began = time.perf_counter()
-        release = shoal.spark.anonymize(frame, options.k, block_rows=options.block_rows, **asked)
-        made = time.perf_counter()
-        release.write(folder.parent / "safe")
-        written = time.perf_counter()
-    finally:
-        session.stop()
-    return {
-        "ncp": release.scores["ncp"],
-        "groups": release.n_groups,
-        "seconds": made - began,
-        "seconds to write and verify": written - made,
-    }
+    found: Run = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
-def on_one_machine(folder: Path, asked: dict[str, Any], k: int) -> dict[str, Any]:
-    """Anonymize the same rows in memory."""
-    frame = pl.read_parquet(folder)
-    began = time.perf_counter()
-    release = shoal.anonymize(frame, k, **asked)
-    seconds = time.perf_counter() - began
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"ncp": release.scores["ncp"], "seconds": seconds, "peak MB": peak}
+def both(keep: Keep, name: str, rows: Path, asked: dict[str, Any], more: dict[str, Any]) -> None:
+    """Run on one machine and on Spark."""
+    keep(f"{name}: one machine", lambda: run("local", rows, asked))
+    keep(f"{name}: Spark", lambda: run("spark", rows, asked | more))
+
+
+def measure(part: str, keep: Keep, folder: Path, sizes: list[int], memory: str) -> None:
+    """Make the runs of one part."""
+    if part == "loss":
+        adult = write_rows(folder, None)
+        both(keep, "Adult", adult, {}, {})
+        both(keep, "Adult in blocks of 20,000", adult, {}, {"block_rows": 20_000})
+        both(keep, "1,000,000 rows, fast", write_rows(folder, 1_000_000), FAST, {})
+    if part == "same":
+        rows = write_rows(folder, 100_000)
+        keep("same", lambda: run("same", rows, FAST | {"block_rows": 20_000}))
+    if part == "growth":
+        for size in sizes:
+            rows, name = write_rows(folder, size), f"{size:,} rows, fast"
+            keep(f"{name}: Spark", lambda rows=rows: run("spark", rows, FAST, memory=memory))
+    if part == "faults":
+        rows = write_rows(folder, 100_000)
+        asked = FAST | {"block_rows": 20_000, "moments": list(MOMENTS)}
+        keep("faults", lambda: run("faults", rows, asked))
 
 
 def main() -> None:
-    """Run both and print them as JSON."""
+    """Measure the parts asked for and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=ADULT)
-    parser.add_argument("--k", type=int, default=10)
-    parser.add_argument("--block-rows", type=int)
-    parser.add_argument("--master", default="local-cluster[2,1,1024]")
-    parser.add_argument("--memory", default="1g")
-    parser.add_argument("--no-local", action="store_true")
+    parser.add_argument("--only", default=",".join(PARTS), help="comma-separated parts")
+    parser.add_argument("--sizes", default="1000000,5000000,50000000", help="rows, for growth")
+    parser.add_argument("--memory", default="1g", help="heap of an executor's Java, for growth")
+    parser.add_argument("--folder", help="where tables are kept; a temporary one unless given")
     options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    found: dict[str, Any] = {"rows": options.rows, "k": options.k, "block rows": options.block_rows}
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / "rows"
-        folder.mkdir()
-        columns = write_rows(folder, options.rows)
-        rest = [name for name in columns if name not in QUASI]
-        asked = {"quasi_identifiers": QUASI, "drop": rest, "seed": 1, "rows_are_people": True}
-        if not options.no_local:
-            found["one machine"] = on_one_machine(folder, asked, options.k)
-            print(json.dumps(found), flush=True)
-        found["spark"] = on_spark(folder, asked, options)
-    print(json.dumps(found))
+    keep = Keep(raw_results("spark") / "spark.json.gz", quick=False)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(options.folder or temporary)
+        for part in options.only.split(","):
+            sizes = [int(each) for each in options.sizes.split(",")]
+            measure(part, keep, folder, sizes, options.memory)
+            keep.finish(
+                {"parts": sorted({part, *keep.content.get("results", {}).get("parts", [])})}
+            )
+    (RESULTS / "spark.md").write_text(page(keep.content), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -113,6 +113,11 @@ class Release(Generic[FrameT]):
         return self.n_rows - self.n_suppressed
 
     @property
+    def counts_people(self) -> bool:
+        """Whether the promises count people, and not rows."""
+        return self.verification.fewest_people is not None
+
+    @property
     def gap(self) -> float | None:
         """How many times the best possible loss this release has at most: loss ÷ bound.
 

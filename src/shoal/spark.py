@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.engine.spark.engine import SparkEngine
+from shoal.engine.spark.errors import saying_why
 from shoal.engine.spark.session import check_frame
-from shoal.errors import OptionError, ShoalWarning
+from shoal.errors import DataError, OptionError, ShoalWarning
 from shoal.pipeline import run_pipeline
 from shoal.progress import watching
 from shoal.promises import grids_of
@@ -19,8 +20,10 @@ from shoal.release import Release
 from shoal.settings.request import request_of
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterable
 
+    from shoal.life.kept import KeptRelease
     from shoal.settings.request import Request
 
 __all__ = ["SparkRelease", "anonymize", "release_of"]
@@ -34,27 +37,55 @@ class SparkRelease(Release[Any]):
         assert isinstance(self.engine, SparkEngine)
         self.engine.forget()
 
-    def report(self, *arguments: Any, **options: Any) -> None:
-        """Refuse: the report is not drawn from tables of Spark yet."""
-        del arguments, options
-        raise OptionError(_NOT_YET.format("A report"))
+    def kept(self) -> KeptRelease:
+        """Return what further rows and later releases need: the published cells and their counts.
 
-    def plot(self) -> Any:
-        """Refuse: pictures are not drawn from tables of Spark yet."""
-        raise OptionError(_NOT_YET.format("A plot"))
+        Raises:
+            DataError: there are too many of them, or people are counted.
+        """
+        from shoal.engine.spark.seen import classes_of
+        from shoal.life.kept import ValueCounts, check_style, keep_cells, number_classes
+        from shoal.publish.named import columns_needed
 
-    def save(self, *arguments: Any, **options: Any) -> None:
-        """Refuse: published cells are not collected from Spark yet."""
-        del arguments, options
-        raise OptionError(_NOT_YET.format("A file for further rows"))
+        if self.counts_people:
+            raise DataError(
+                "Who is in which group is not collected from Spark, so a release that counts "
+                "people cannot be kept; leave --save out."
+            )
+        check_style(self)
+        names = columns_needed(self.frame.columns, list(self.schema.quasi_identifiers))
+        own = [f"c{number}" for number in range(len(names))]
+        with saying_why():
+            found = classes_of(self.frame, names).sort(own, nulls_last=True)
+            counted = {name: classes_of(self.frame, names, name) for name in self.schema.sensitive}
+        numbered = found.select(own).with_row_index("group")
+        sensitive = {}
+        for name, table in counted.items():
+            placed = table.join(numbered, on=own, how="left", nulls_equal=True)
+            values, codes, _ = number_classes(placed.select(f"c{len(names)}"))
+            order = placed.select("group", "n").with_columns(value=codes).sort("group", "value")
+            numbers = (order.get_column(each).to_numpy() for each in ("group", "value", "n"))
+            group, value, count = (each.astype("int64") for each in numbers)
+            sensitive[name] = ValueCounts(values.to_series().alias(name), group, value, count)
+        cells = found.select(own).rename(dict(zip(own, names, strict=True)))
+        return keep_cells(self, cells, found.get_column("n").to_numpy().astype("int64"), sensitive)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Keep what further rows and later releases need, in a file; see `shoal.Release.save`.
+
+        Raises:
+            DataError: there are too many groups, or people are counted.
+        """
+        from shoal.life.file import write_kept
+
+        write_kept(self.kept(), path)
 
     def audit(self, *arguments: Any, **options: Any) -> Any:
         """Refuse: attacks need both tables in memory."""
         del arguments, options
-        raise OptionError(_NOT_YET.format("An audit"))
-
-
-_NOT_YET = "{} is not made of a table of Spark yet; write the release and read what fits."
+        raise OptionError(
+            "An audit is not made of a table of Spark; write the release and read what fits."
+        )
 
 
 def anonymize(
@@ -117,7 +148,7 @@ def release_of(
     schema = request.schema(frame.columns)
     engine = SparkEngine(keys)
     try:
-        with watching(progress) as report:
+        with watching(progress) as report, saying_why():
             result = run_pipeline(frame, schema, replace(request, progress=report), engine)
     except BaseException:
         engine.forget()
@@ -142,4 +173,5 @@ def release_of(
         grids=grids_of(found.schema.grids, request.style),
         whose="declared" if request.rows_are_people else "assumed",
         style=request.style,
+        asked=schema,
     )

@@ -1,11 +1,15 @@
 """Refinement of whole tables and of regions: more effort never loses more, threads tell nothing."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import polars as pl
 import pytest
 
 import shoal
 from shoal.engine import polish
+from shoal.search.refine import Effort
+from shoal.table.partition import Partition
 
 QIS = ["age", "town", "job"]
 
@@ -79,3 +83,19 @@ def test_promises_and_people_are_not_made_anew_without_them():
             **options,
         )
         assert release.verification
+
+
+@pytest.mark.parametrize(("part_of", "whole"), [(None, 1), (3_000, 0), (300, 1)])
+def test_a_part_of_a_large_table_is_refined_in_regions_only(monkeypatch, part_of, whole):
+    """A table of this size is refined as a whole, in the end; a part of a larger one is not."""
+    called = []
+    monkeypatch.setattr(polish, "_room", lambda run, rows: rows)
+    monkeypatch.setattr(polish, "REGION_ROWS", 100)
+    monkeypatch.setattr(polish, "WHOLE_ROWS", 400)
+    monkeypatch.setattr(polish, "_cost", lambda *_: 1)
+    monkeypatch.setattr(polish, "_refine_regions", lambda *given: (given[1], False))
+    monkeypatch.setattr(polish, "_refine_whole", lambda *given: called.append(1) or given[1])
+    table = SimpleNamespace(n_rows=300)
+    groups = Partition(np.zeros(300, np.int32), 1)
+    polish.polish(table, groups, SimpleNamespace(part_of=part_of), Effort())
+    assert len(called) == whole

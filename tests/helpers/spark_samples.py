@@ -13,6 +13,8 @@ from tests.helpers.contract_samples import SEED, arguments
 K = 4
 N = 240
 FEW = ["age", "city"]
+# Java compiles for a run of minutes: neither deeply nor with many threads.
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:CICompilerCount=1 -Xshare:auto"
 
 
 def on_spark(spark, frame, *, names=FEW, partitions=2, **options):

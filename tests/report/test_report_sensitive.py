@@ -1,12 +1,21 @@
 """What a page tells about sensitive columns is the same every time it is made."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 
 import shoal
 from shoal.report.html import render_report
-from shoal.report.sensitive import read_published_groups, sensitive_facts
+from shoal.report.sensitive import (
+    Groups,
+    merged_facts,
+    part_of_facts,
+    read_by_people,
+    read_published_groups,
+    sensitive_facts,
+)
 
 
 def test_ties_and_roundings_come_out_the_same_every_time():
@@ -105,3 +114,31 @@ def test_many_promises_are_told_in_two_sentences_and_listed_in_the_table():
     assert "Each of the 13 other promises holds as well" in page
     assert "and 9 more." in page
     assert page.count("✓ holds") == 14
+
+
+def test_sizes_counted_by_size_tell_what_the_sizes_themselves_tell():
+    rng = np.random.default_rng(4)
+    for number in (1, 2, 7, 40):
+        sizes = rng.integers(2, 9, number)
+        told = Groups(np.repeat(np.arange(number), sizes), sizes).by_size
+        assert told.number == number
+        assert (told.smallest, told.largest) == (sizes.min(), sizes.max())
+        assert told.median == np.median(sizes)
+        assert told.size_of_share(0.95) == np.quantile(sizes, 0.95, method="higher")
+
+
+def test_facts_of_parts_of_the_groups_put_together_are_those_of_all_groups():
+    rng = np.random.default_rng(5)
+    values = pl.Series("ill", ["flu", "Flu", None, "gout"])
+    in_whole = np.array([0.4, 0.3, 0.2, 0.1])
+    read = read_by_people(values)
+    counts = rng.integers(0, 3, (30, 4)) + np.eye(4, dtype=np.int64)[rng.integers(0, 4, 30)]
+
+    def part(rows):
+        group, code = np.nonzero(rows)
+        return part_of_facts(group, code, rows[group, code], rows.sum(axis=1), in_whole, read)
+
+    whole = merged_facts("ill", values, in_whole, [part(counts)])
+    parts = merged_facts("ill", values, in_whole, [part(counts[:7]), part(counts[7:])])
+    assert parts.mean_distance == pytest.approx(whole.mean_distance)
+    assert replace(parts, mean_distance=0.0) == replace(whole, mean_distance=0.0)

@@ -99,7 +99,7 @@ class Auto(Algorithm):
         """
         if run.privacy and run.scanner.points is None and can_grow(run):
             return PROMISED_ROWS, PROMISED_ROWS // 2
-        n = run.scanner.n_rows
+        n = run.all_rows
         if self._from_cells(run) and (self.effort == "fast" or _few_groups(n, run.k)):
             rows = max(LARGE_ROWS, 10 * run.k)
             return rows, rows

@@ -53,6 +53,8 @@ class Run:
             (None: as many as it does as published).
         warn: takes a sentence that the user should read; it becomes part of this run's release,
             whichever thread says it.
+        part_of: where the rows are a part of a larger table, how many rows that has: effort is
+            chosen by the size of the whole.
     """
 
     k: int
@@ -64,6 +66,12 @@ class Run:
     progress: Callable[[int, int, str], None] = no_progress
     max_suppressed: int | None = None
     warn: Callable[[str], None] = no_warning
+    part_of: int | None = None
+
+    @property
+    def all_rows(self) -> int:
+        """Rows of the whole table."""
+        return self.scanner.n_rows if self.part_of is None else self.part_of
 
 
 class Algorithm(ABC):

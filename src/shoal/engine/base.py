@@ -131,6 +131,9 @@ class Engine(Protocol):
     def measure(self, work: Work, groups: Groups, published: Published) -> Measured:
         """Return what was lost and what the report needs."""
 
+    def seen(self, release: Any) -> Any:
+        """Return a `shoal.report.sensitive.Seen`: what a reader of the published table sees."""
+
     def write(
         self,
         group: Any,

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from shoal.io import AtomicGroup
     from shoal.privacy import PrivacyModel
     from shoal.release import Release
+    from shoal.report.sensitive import Seen
     from shoal.settings.request import Request
     from shoal.stage import Staged
     from shoal.table.encode import EncodedTable
@@ -322,6 +323,12 @@ class LocalEngine:
             ),
             bound=bound,
         )
+
+    def seen(self, release: Release) -> Seen:
+        """Return what a reader of the published table sees."""
+        from shoal.report.sensitive import seen_in_table
+
+        return seen_in_table(to_polars(release.frame), release.schema)
 
     def write(
         self,

@@ -71,7 +71,7 @@ def polish(table: EncodedTable, partition: Partition, run: Run, effort: Effort) 
             before, cost = cost, _cost(run, partition)
             if cost == before:
                 break
-    if table.n_rows <= _room(run, WHOLE_ROWS):
+    if table.n_rows <= _most_at_once(run):
         partition = _refine_whole(table, partition, run, effort, end)
     if effort.renewals and can_renew(table, run):
         partition = _renew(table, partition, run, effort, end)
@@ -82,6 +82,14 @@ def _room(run: Run, rows: int) -> int:
     """Return how many rows of this table take as long as so many of a usual one."""
     share = min(1.0, USUAL_COLUMNS / len(run.model.forms)) ** 1.5
     return max(int(rows * share), min(rows, LEAST_ROWS))
+
+
+def _most_at_once(run: Run) -> int:
+    """Return up to how many rows a table is refined as a whole; parts of large ones are not."""
+    whole = _room(run, WHOLE_ROWS)
+    if run.part_of is not None and run.part_of > whole:
+        return min(_room(run, REGION_ROWS), whole)
+    return whole
 
 
 def _is_late(end: float | None) -> bool:
@@ -119,7 +127,7 @@ def _renew(
         partition, interrupted = _renew_regions(table, partition, run, effort, number)
         if interrupted or _is_late(end):
             break
-        if table.n_rows <= _room(run, WHOLE_ROWS):
+        if table.n_rows <= _most_at_once(run):
             partition = _refine_whole(table, partition, run, settle, end)
         else:
             partition, interrupted = _refine_regions(table, partition, run, settle, end, number, 1)

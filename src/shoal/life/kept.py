@@ -29,7 +29,15 @@ if TYPE_CHECKING:
     from shoal.release import Release
     from shoal.table.schema import Column
 
-__all__ = ["KeptRelease", "ValueCounts", "keep", "number_classes", "with_counts"]
+__all__ = [
+    "KeptRelease",
+    "ValueCounts",
+    "check_style",
+    "keep",
+    "keep_cells",
+    "number_classes",
+    "with_counts",
+]
 
 OPTIONS = (
     "rows_are_people",
@@ -137,33 +145,16 @@ def keep(release: Release | KeptRelease) -> KeptRelease:
     Raises:
         DataError: a published column is of a type that cannot be kept.
     """
-    from shoal.recode import Style
-
     if isinstance(release, KeptRelease):
         return release
-    style = release.style or Style()
-    if style.numeric == "struct":
-        raise DataError(
-            "A release with intervals as structs cannot be kept; publish them as intervals or "
-            "bounds (--numeric-output)."
-        )
+    check_style(release)
     frame = decode_text(to_polars(release.frame))
     if frame.height == 0:
         raise DataError("The release has no rows; there is nothing to keep.")
     keys = columns_needed(frame.columns, release.schema.quasi_identifiers)
     cells, of_row, sizes = number_classes(frame.select(keys))
-    kept = KeptRelease(
-        k=release.k,
-        privacy=release.privacy,
-        schema=_without_values(release),
-        style=style,
-        options=_options(release),
-        cells=cells,
-        sizes=sizes,
-        sensitive={
-            name: _count(frame.get_column(name), of_row) for name in release.schema.sensitive
-        },
-    )
+    counts = {name: _count(frame.get_column(name), of_row) for name in release.schema.sensitive}
+    kept = keep_cells(release, cells, sizes, counts)
     if release.ids is None:
         return kept
     from shoal.life.file import digest_of, to_bytes
@@ -172,6 +163,40 @@ def keep(release: Release | KeptRelease) -> KeptRelease:
     people = keep_people(kept, frame, of_row, release.ids, release.key)
     people = replace(people, of=digest_of(to_bytes(kept)), mark=release.mark, beside=release.beside)
     return replace(kept, people=people)
+
+
+def check_style(release: Release) -> None:
+    """Raise if published cells are written in a way that cannot be kept.
+
+    Raises:
+        DataError: they are.
+    """
+    if release.style is not None and release.style.numeric == "struct":
+        raise DataError(
+            "A release with intervals as structs cannot be kept; publish them as intervals or "
+            "bounds (--numeric-output)."
+        )
+
+
+def keep_cells(
+    release: Release,
+    cells: pl.DataFrame,
+    sizes: NDArray[np.int64],
+    sensitive: dict[str, ValueCounts],
+) -> KeptRelease:
+    """Return what is kept of a release, from its published cells and their counts."""
+    from shoal.recode import Style
+
+    return KeptRelease(
+        k=release.k,
+        privacy=release.privacy,
+        schema=_without_values(release),
+        style=release.style or Style(),
+        options=_options(release),
+        cells=cells,
+        sizes=sizes,
+        sensitive=sensitive,
+    )
 
 
 def with_counts(kept: KeptRelease, frame: pl.DataFrame) -> KeptRelease:

@@ -15,18 +15,64 @@ import numpy as np
 
 from shoal.errors import OptionError
 from shoal.publish.cleaning import clean, number_of
-from shoal.publish.predicates import SLACK, Histograms, Outcome
+from shoal.publish.predicates import SLACK, Histograms, Outcome, close
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
     from shoal.publish.cells import Reading
+    from shoal.publish.predicates import Predicate
 
-__all__ = ["numbers_of", "tree_distance", "ways_up", "wide"]
+__all__ = [
+    "looks_at_values",
+    "numbers_of",
+    "rule_by_value",
+    "tree_distance",
+    "ways_up",
+    "wide",
+]
 
 Paths = Sequence[Sequence[str]]
 """A tree: for each leaf its label, that of its parent, and so on up to the root."""
+
+
+def looks_at_values(table: Mapping[str, Any]) -> bool:
+    """Return whether a promise looks at what the values are, not only at how often they occur."""
+    return table.get("model") == "ke-anonymity" or table.get("distance") == "hierarchical"
+
+
+def rule_by_value(
+    asked: Mapping[str, Any],
+    trees: Mapping[str, Paths],
+    cells: pl.Series,
+    reading: Reading,
+    missing: frozenset[str],
+) -> Predicate:
+    """Return the rule of a promise that looks at what the values are.
+
+    Args:
+        asked: the promise, as in a job file.
+        trees: hierarchies of the sensitive columns.
+        cells: the published values of a column, or the different ones.
+        reading: how they are read.
+        missing: texts that stand for a missing value.
+
+    Raises:
+        OptionError: a value is no number, or the hierarchy is missing.
+    """
+    if asked.get("model") == "ke-anonymity":
+        numbers = numbers_of(cells, reading, missing)
+        return lambda counted: wide(counted, numbers, asked.get("k", 2), asked["e"])
+    paths = trees.get(cells.name)
+    if paths is None:
+        raise OptionError(
+            "t-closeness with distance='hierarchical' needs the hierarchy of column "
+            f"{cells.name!r} that was used; give it with hierarchies={{{cells.name!r}: ...}} "
+            f"(--hierarchy {cells.name}=FILE)."
+        )
+    ways = ways_up(cells, reading, paths, missing)
+    return lambda counted: close(tree_distance(counted, ways), asked["t"])
 
 
 def wide(counted: Histograms, numbers: NDArray[np.float64], k: int, e: float) -> Outcome:

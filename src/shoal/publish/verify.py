@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.publish.cells import Reading, SensitiveCells
+    from shoal.publish.cells import SensitiveCells
     from shoal.publish.lines import GridPromise
-    from shoal.publish.predicates import Outcome, Predicate
+    from shoal.publish.predicates import Outcome
 
 __all__ = [
     "Check",
@@ -316,6 +316,7 @@ def _outcomes(
     people: NDArray[np.int64] | None,
 ) -> list[Outcome]:
     from shoal.publish.predicates import Outcome, count_values, predicate_of
+    from shoal.publish.values import looks_at_values, rule_by_value
 
     if promise.own_rule is not None:
         return [
@@ -332,13 +333,11 @@ def _outcomes(
             )
             for reading in column.readings
         ]
-    if promise.table.get("model") == "ke-anonymity" or (
-        promise.table.get("distance") == "hierarchical"
-    ):
+    if looks_at_values(promise.table):
         # in a tree values that are one are no further apart than before: as written is stricter
         by_tree = promise.table.get("distance") == "hierarchical" and people is None
         return [
-            _by_value(promise, cells, reading, missing)(
+            rule_by_value(promise.table, promise.trees, cells, reading, missing)(
                 count_values(groups, reading.codes, reading.size, people)
             )
             for reading in ((column.written,) if by_tree else column.readings)
@@ -358,28 +357,6 @@ def _outcomes(
         rule(count_values(groups, reading.codes, reading.size, people))
         for reading in column.readings
     ]
-
-
-def _by_value(
-    promise: Promise, cells: pl.Series, reading: Reading, missing: frozenset[str]
-) -> Predicate:
-    """Return the rule of a promise that looks at what the values are."""
-    from shoal.publish.predicates import close
-    from shoal.publish.values import numbers_of, tree_distance, ways_up, wide
-
-    asked = promise.table
-    if asked.get("model") == "ke-anonymity":
-        numbers = numbers_of(cells, reading, missing)
-        return lambda counted: wide(counted, numbers, asked.get("k", 2), asked["e"])
-    paths = promise.trees.get(cells.name)
-    if paths is None:
-        raise OptionError(
-            "t-closeness with distance='hierarchical' needs the hierarchy of column "
-            f"{cells.name!r} that was used; give it with hierarchies={{{cells.name!r}: ...}} "
-            f"(--hierarchy {cells.name}=FILE)."
-        )
-    ways = ways_up(cells, reading, paths, missing)
-    return lambda counted: close(tree_distance(counted, ways), asked["t"])
 
 
 def columns_of(promise: Promise, sensitive: list[str]) -> list[str]:

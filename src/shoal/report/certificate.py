@@ -136,7 +136,7 @@ def format_certificate(certificate: Mapping[str, Any]) -> str:
 
 def _risk(release: Release) -> float | None:
     """Return the highest chance to find a person; None where that has not been established."""
-    if release.people is not None:
+    if release.counts_people:
         return 1 / release.k
     return None if release.whose == "doubtful" else release.verification.highest_risk
 
@@ -147,12 +147,12 @@ def told(release: Release, check: Check) -> float:
     Whose the rows are is not published, so that a number counted in people says more than the
     release does. That the promise is kept is all that is told of it.
     """
-    return check.measured if release.people is None or not check.holds else check.promised
+    return check.measured if not release.counts_people or not check.holds else check.promised
 
 
 def counted(release: Release) -> str:
     """Return what the promises count, and what a reader can check of that."""
-    if release.people is None:
+    if not release.counts_people:
         rows = f"Rows. Every group holds at least {release.k:,} rows; that is as many people "
         return (
             rows

@@ -128,22 +128,21 @@ def render_report(
         OptionError: the fraction is not above 0 and at most 1.
     """
     from shoal.report.attacked import attacked
-    from shoal.report.sensitive import read_published_groups, sensitive_facts
     from shoal.table.encode import to_polars
 
     fraction, said = check_fraction(sampling_fraction), about or About()
-    frame = to_polars(release.frame)
-    found = read_published_groups(frame, tuple(release.schema.quasi_identifiers))
+    seen = release.engine.seen(release)
+    found, values = seen.groups, seen.sensitive
     before, after = coarse_sizes(release.facts.tuple_sizes, release.k), found.size_counts
-    values = [sensitive_facts(frame.get_column(name), found) for name in release.schema.sensitive]
-    if release.people is not None:
+    if release.counts_people:
         # how many people each group has is not published: that they are k is all that is told
-        after = ((release.k, len(found.sizes)),)
+        after = ((release.k, found.number),)
+    advised = "" if explanation is None else advice(explanation, to_polars(release.frame))
     risks = risk_of(before), risk_of(after)
     parts = [
         ("summary", "In plain words", in_plain_words(release, *risks, values)),
         ("promises", "What was promised and what was measured", _promises(release)),
-        ("advice", "What to do next", "" if explanation is None else advice(explanation, frame)),
+        ("advice", "What to do next", advised),
         ("risk", "The risk that remains", _doubt(release) + sections.risk(before, after, fraction)),
         ("attacks", "What attackers reach", "" if audit is None else attacked(audit)),
         ("groups", "How large the groups are", sections.groups(found, release.k)),
@@ -152,7 +151,7 @@ def render_report(
         (
             "sensitive",
             "Sensitive values in the groups",
-            sections.sensitive(values, len(found.sizes)) if values else "",
+            sections.sensitive(values, found.number) if values else "",
         ),
         ("limits", "What this does not protect against", _limits(release)),
         ("details", "How it was made", _made(release, input_hmac, output_sha256)),
@@ -211,7 +210,7 @@ def _promises(release: Release) -> str:
 
 def _doubt(release: Release) -> str:
     """Return a sentence above numbers that hold only if every row is a different person."""
-    if release.people is not None or release.whose != "doubtful":
+    if release.counts_people or release.whose != "doubtful":
         return ""
     return (
         '<p class="warning">People seem to have several rows. The numbers below are those of a '
@@ -220,7 +219,7 @@ def _doubt(release: Release) -> str:
 
 
 def _limits(release: Release) -> str:
-    last = _PEOPLE if release.people is not None else _ROWS
+    last = _PEOPLE if release.counts_people else _ROWS
     shown = (*_LIMITS, last, *((_LINKED,) if release.schema.pseudonyms else ()))
     items = "".join(f"<li><b>{what}</b> {why}</li>" for what, why in shown)
     return f'<div class="card"><ul class="plain">{items}</ul></div>'

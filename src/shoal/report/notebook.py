@@ -65,7 +65,7 @@ class Summary:
             (
                 "Smallest group",
                 f"{found.smallest_group:,} rows (k = {release.k:,})"
-                if release.people is None
+                if not release.counts_people
                 else f"at least {release.k:,} different people (k)",
             ),
         ]
@@ -144,12 +144,8 @@ class Plot:
     def of(cls, release: Release) -> Plot:
         """Return the pictures of a release."""
         from shoal.report.sections import size_bars
-        from shoal.report.sensitive import read_published_groups
-        from shoal.table.frames import to_polars
 
-        found = read_published_groups(
-            to_polars(release.frame), tuple(release.schema.quasi_identifiers)
-        )
+        found = release.engine.seen(release).groups
         ranked = sorted(release.facts.columns, key=lambda column: -column.loss)
         return cls(
             losses=tuple((column.name, column.loss) for column in ranked),

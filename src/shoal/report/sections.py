@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from shoal.facts import ColumnFacts
     from shoal.release import Release
     from shoal.report.risk import Risk
-    from shoal.report.sensitive import Groups, SensitiveFacts
+    from shoal.report.sensitive import GroupSizes, SensitiveFacts
     from shoal.table.grid import Grid
 
 __all__ = ["columns", "groups", "loss", "risk", "sensitive", "size_bars"]
@@ -132,31 +132,31 @@ def _brief(share: float) -> str:
 # -- groups and loss ---------------------------------------------------------------------
 
 
-def groups(found: Groups, k: int) -> str:
+def groups(found: GroupSizes, k: int) -> str:
     """Return how large the groups are."""
-    sizes = found.sizes
     picture = histogram(size_bars(found), title="Number of groups by size")
     words = (
-        f"{count(len(sizes), 'group')}: the smallest has {int(sizes.min()):,} rows, the one in the "
-        f"middle {int(np.median(sizes)):,}, the largest {int(sizes.max()):,}; promised were at "
+        f"{count(found.number, 'group')}: the smallest has {found.smallest:,} rows, the one in the "
+        f"middle {int(found.median):,}, the largest {found.largest:,}; promised were at "
         f"least {k:,}. Groups much larger than k lose more detail than they have to."
     )
     caption = "Number of groups (above the bars) by the rows they hold (below)."
     return f"<p>{words}</p>{figure('Groups by size', picture, caption)}"
 
 
-def size_bars(found: Groups) -> list[tuple[str, float]]:
+def size_bars(found: GroupSizes) -> list[tuple[str, float]]:
     """Return one bar per size if there are few, else ranges of sizes with a long last one."""
     counts = found.size_counts
     if len(counts) <= _MOST_BARS:
         return [(f"{size:,}", float(number)) for size, number in counts]
-    low, high = counts[0][0], int(np.quantile(found.sizes, 0.95, method="higher"))
+    low, high = counts[0][0], found.size_of_share(0.95)
     width = max(1, -(-(high - low + 1) // (_MOST_BARS - 1)))
     starts = list(range(low, high + 1, width))
-    bucket = np.minimum((found.sizes - low) // width, len(starts) - 1)
-    numbers = np.bincount(bucket, minlength=len(starts)).astype(np.float64).tolist()
+    sizes, many = (np.array(each) for each in zip(*counts, strict=True))
+    bucket = np.minimum((sizes - low) // width, len(starts) - 1)
+    numbers = np.bincount(bucket, weights=many, minlength=len(starts)).tolist()
     labels = [f"{at:,}" if width == 1 else f"{at:,}–{at + width - 1:,}" for at in starts]  # noqa: RUF001 - a range
-    if int(found.sizes.max()) >= starts[-1] + width:
+    if found.largest >= starts[-1] + width:
         labels[-1] = f"{starts[-1]:,}+"
     return list(zip(labels, numbers, strict=True))
 

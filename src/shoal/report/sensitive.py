@@ -6,6 +6,7 @@ alone; nothing of a suppressed row can appear.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,27 +15,83 @@ import numpy as np
 from shoal.hierarchy import canonical_label
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["Groups", "SensitiveFacts", "read_published_groups", "sensitive_facts"]
+    from shoal.table.schema import Schema
+
+__all__ = [
+    "GroupSizes",
+    "Groups",
+    "Seen",
+    "SensitiveFacts",
+    "merged_facts",
+    "part_of_facts",
+    "read_by_people",
+    "read_published_groups",
+    "seen_in_table",
+    "sensitive_facts",
+]
 
 MOST_VALUES = 10
 _MISSING, _SEVERAL = -1, -2
 
 
+@dataclass(frozen=True)
+class GroupSizes:
+    """How large the groups are that a reader of the published table can tell apart.
+
+    Attributes:
+        size_counts: how many groups there are of each size, smallest first.
+    """
+
+    size_counts: tuple[tuple[int, int], ...]
+
+    @property
+    def number(self) -> int:
+        """How many groups there are."""
+        return sum(number for _, number in self.size_counts)
+
+    @property
+    def smallest(self) -> int:
+        """Rows of the smallest one."""
+        return self.size_counts[0][0]
+
+    @property
+    def largest(self) -> int:
+        """Rows of the largest one."""
+        return self.size_counts[-1][0]
+
+    @property
+    def median(self) -> float:
+        """Rows of the one in the middle; half way between two where there is none."""
+        number = self.number
+        return (self._at((number - 1) // 2) + self._at(number // 2)) / 2
+
+    def size_of_share(self, share: float) -> int:
+        """Return the size that such a share of the groups does not exceed."""
+        return self._at(int(np.ceil(share * (self.number - 1))))
+
+    def _at(self, place: int) -> int:
+        """Return the size of the group at a place, from the smallest."""
+        sizes, numbers = zip(*self.size_counts, strict=True)
+        return int(sizes[int(np.searchsorted(np.cumsum(numbers), place, side="right"))])
+
+
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The groups that a reader of the published table can tell apart."""
+    """The groups of a table in memory: which one each row is in."""
 
     of_row: NDArray[np.int64]
     sizes: NDArray[np.int64]
 
     @property
-    def size_counts(self) -> tuple[tuple[int, int], ...]:
+    def by_size(self) -> GroupSizes:
         """How many groups there are of each size."""
         sizes, numbers = np.unique(self.sizes, return_counts=True)
-        return tuple(zip(sizes.tolist(), numbers.tolist(), strict=True))
+        return GroupSizes(tuple(zip(sizes.tolist(), numbers.tolist(), strict=True)))
 
 
 @dataclass(frozen=True)
@@ -73,6 +130,26 @@ class SensitiveFacts:
     mean_distance: float
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What a reader of a published table sees.
+
+    Attributes:
+        groups: how large they are.
+        sensitive: what they tell about each sensitive column.
+    """
+
+    groups: GroupSizes
+    sensitive: tuple[SensitiveFacts, ...]
+
+
+def seen_in_table(frame: pl.DataFrame, schema: Schema) -> Seen:
+    """Return what a reader of a table in memory sees."""
+    found = read_published_groups(frame, tuple(schema.quasi_identifiers))
+    facts = tuple(sensitive_facts(frame.get_column(name), found) for name in schema.sensitive)
+    return Seen(found.by_size, facts)
+
+
 def read_published_groups(frame: pl.DataFrame, quasi_identifiers: tuple[str, ...]) -> Groups:
     """Return the groups of rows with equal published quasi-identifiers."""
     import polars as pl
@@ -108,11 +185,36 @@ def sensitive_facts(series: pl.Series, groups: Groups) -> SensitiveFacts:
         .to_numpy()
         .astype(np.int64)
     )
-    n_groups, n_values = len(groups.sizes), len(values)
+    n_values = len(values)
     pairs, rows = np.unique(groups.of_row * n_values + codes, return_counts=True)
     group, code = np.divmod(pairs, n_values)
     in_whole = counts.get_column("count").to_numpy() / len(series)
-    share = rows / groups.sizes[group]
+    part = part_of_facts(group, code, rows, groups.sizes, in_whole, read_by_people(values))
+    return merged_facts(series.name, values, in_whole, [part])
+
+
+def part_of_facts(
+    group: NDArray[np.int64],
+    code: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    in_whole: NDArray[np.float64],
+    read: NDArray[np.int64],
+    digits: int | None = None,
+) -> dict[str, Any]:
+    """Return what some of the groups tell, as numbers that can be put together.
+
+    Args:
+        group: group of each pair of group and value that occurs, 0 …, sorted.
+        code: value of each pair.
+        rows: how often it occurs.
+        sizes: rows of each group.
+        in_whole: share of each value in the whole table.
+        read: what a person reads in each value (`read_by_people`).
+        digits: entropies are rounded to so many, where there are too many groups to keep all.
+    """
+    n_groups = len(sizes)
+    share = rows / sizes[group]
     distinct = np.bincount(group, minlength=n_groups)
     entropy = np.bincount(group, weights=-share * np.log2(share), minlength=n_groups)
     largest = np.zeros(n_groups)
@@ -121,28 +223,70 @@ def sensitive_facts(series: pl.Series, groups: Groups) -> SensitiveFacts:
     differs = np.bincount(group, weights=np.abs(share - in_whole[code]), minlength=n_groups)
     absent = 1.0 - np.bincount(group, weights=in_whole[code], minlength=n_groups)
     distance = np.clip((differs + absent) / 2, 0.0, 1.0)
-    diverse = 2.0**entropy
-    shared = _shared_value(_as_person_reads(values)[code], group, n_groups)
-    number, groups_of = np.unique(distinct, return_counts=True)
+    shared = _shared_value(read[code], group, n_groups)
+    if digits is not None:
+        entropy = np.round(entropy, digits)
     tenths = np.bincount(np.minimum((distance * 10).astype(np.int64), 9), minlength=10)
+    return {
+        "rows": int(sizes.sum()),
+        "distinct": [each.tolist() for each in np.unique(distinct, return_counts=True)],
+        "entropies": [each.tolist() for each in np.unique(entropy, return_counts=True)],
+        "most certain": float(largest.max()),
+        "certain rows": int(sizes[shared >= 0].sum()),
+        "missing rows": int(sizes[shared == _MISSING].sum()),
+        "tenths": tenths.tolist(),
+        "farthest": float(distance.max()),
+        "distances": float(np.sum(distance * sizes)),
+    }
+
+
+def merged_facts(
+    name: str,
+    values: pl.Series,
+    in_whole: NDArray[np.float64],
+    parts: Sequence[dict[str, Any]],
+) -> SensitiveFacts:
+    """Return the facts of a column from those of parts of the groups.
+
+    Args:
+        name: the column.
+        values: its different values, most frequent first.
+        in_whole: share of each.
+        parts: what `part_of_facts` returned.
+    """
+    distinct = _added(part["distinct"] for part in parts)
+    entropies = _added(part["entropies"] for part in parts)
+    ends = np.cumsum([number for _, number in entropies])
+    middle = [(int(ends[-1]) - 1) // 2, int(ends[-1]) // 2]
+    places = np.searchsorted(ends, middle, side="right").tolist()
     return SensitiveFacts(
-        name=series.name,
-        n_values=n_values,
+        name=name,
+        n_values=len(values),
         whole=_whole(values.head(MOST_VALUES + 1).to_list(), in_whole),
-        distinct=tuple(zip(number.tolist(), groups_of.tolist(), strict=True)),
-        fewest=int(distinct.min()),
-        least_diverse=float(diverse.min()),
-        typical_diverse=float(np.median(diverse)),
-        most_certain=float(largest.max()),
-        certain_rows=int(groups.sizes[shared >= 0].sum()),
-        missing_rows=int(groups.sizes[shared == _MISSING].sum()),
-        distances=tuple(tenths.tolist()),
-        farthest=float(distance.max()),
-        mean_distance=float(np.sum(distance * groups.sizes)) / len(series),
+        distinct=tuple((int(value), number) for value, number in distinct),
+        fewest=int(distinct[0][0]),
+        least_diverse=float(2.0 ** entropies[0][0]),
+        typical_diverse=float(np.mean([2.0 ** entropies[place][0] for place in places])),
+        most_certain=max(part["most certain"] for part in parts),
+        certain_rows=sum(part["certain rows"] for part in parts),
+        missing_rows=sum(part["missing rows"] for part in parts),
+        distances=tuple(np.sum([part["tenths"] for part in parts], axis=0).tolist()),
+        farthest=max(part["farthest"] for part in parts),
+        mean_distance=math.fsum(part["distances"] for part in parts)
+        / sum(part["rows"] for part in parts),
     )
 
 
-def _as_person_reads(values: pl.Series) -> NDArray[np.int64]:
+def _added(parts: Iterable[Sequence[Sequence[float]]]) -> list[tuple[float, int]]:
+    """Return how often each number occurs in all parts, smallest first."""
+    total: dict[float, int] = {}
+    for values, numbers in parts:
+        for value, number in zip(values, numbers, strict=True):
+            total[value] = total.get(value, 0) + int(number)
+    return sorted(total.items())
+
+
+def read_by_people(values: pl.Series) -> NDArray[np.int64]:
     """Return a number for each distinct value: the same for spellings of one, `_MISSING`."""
     import polars as pl
 

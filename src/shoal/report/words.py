@@ -33,7 +33,7 @@ def who_is_covered(release: Release) -> str:
 
     Whose the rows are is not published; a share of people would tell more than the release does.
     """
-    return "people" if release.people is None else "rows"
+    return "people" if not release.counts_people else "rows"
 
 
 def _banner(look: str, mark: str, strong: str, text: str) -> str:
@@ -69,7 +69,7 @@ def _promised(release: Release) -> str:
         shown += f" and {len(names) - 8} more columns"
     text = f"Nobody stands out from fewer than {release.k:,}: in {shown}, " + (
         f"every row looks exactly like at least {count(release.k - 1, 'other row')}."
-        if release.people is None
+        if not release.counts_people
         else f"every published combination belongs to at least {release.k:,} different people."
     )
     further = [check.name for check in release.verification.checks[1:]]
@@ -92,7 +92,7 @@ def _remains(
     release: Release, before: Risk, after: Risk, sensitive: Sequence[SensitiveFacts]
 ) -> str:
     chance = f"a chance of at most <b>{one_in(after.prosecutor_highest)}</b>"
-    if release.people is None:
+    if not release.counts_people:
         condition = {
             "declared": ", as every row was declared to be a different person",
             "assumed": ", if every row is a different person",
@@ -153,7 +153,7 @@ def _numbers(release: Release, before: Risk, after: Risk) -> str:
             f"{release.verification.smallest_group:,}",
             f"rows in the smallest group (k = {release.k:,})",
         )
-        if release.people is None
+        if not release.counts_people
         else (f"{release.k:,}", "different people at least in every group (k)"),
         (_highest(release, after), "highest chance to find a person"),
         (f"about {before.uniques:,} → {after.uniques:,}", "rows that are like no other"),
@@ -166,7 +166,7 @@ def _numbers(release: Release, before: Risk, after: Risk) -> str:
 
 
 def _highest(release: Release, after: Risk) -> str:
-    doubtful = release.people is None and release.whose == "doubtful"
+    doubtful = not release.counts_people and release.whose == "doubtful"
     return "not known" if doubtful else per_cent(after.prosecutor_highest)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
-from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input
+from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +20,8 @@ __all__ = ["run_on_spark"]
 _READ_HERE = ("path", "more", "missing_values", "delimiter", "format", "memory_check")
 _ALWAYS = ("engine", "master")
 _WRITTEN_HERE = (
-    *("table", "format", "if_exists", "replace", "log", "certificate"),
-    *("title", "owner", "purpose"),
+    *("table", "format", "if_exists", "replace", "log", "certificate", "report", "save"),
+    *("title", "owner", "purpose", "sampling_fraction"),
 )
 
 
@@ -34,11 +34,14 @@ def run_on_spark(job: Job, progress: Callable[[int, int, str], None]) -> Release
     Raises:
         ShoalError: with one sentence on what is wrong and what to do.
     """
+    from shoal.engine.spark.errors import saying_why
     from shoal.engine.spark.folder import Folder
     from shoal.engine.spark.session import open_session
     from shoal.io import AtomicGroup
+    from shoal.life.file import stage_kept
     from shoal.report.certificate import build_certificate, format_certificate
-    from shoal.settings.outputs import Outputs, check_files
+    from shoal.report.html import render_report
+    from shoal.settings.outputs import Outputs
     from shoal.spark import release_of
 
     request = job.request()
@@ -48,14 +51,10 @@ def run_on_spark(job: Job, progress: Callable[[int, int, str], None]) -> Release
     outputs, choice = job.output, job.output.replaces
     try:
         Folder.beside(session, str(outputs.table), replaces=choice)  # before the work, not after
-        check_files(None, {"the certificate": outputs.certificate, "the log": outputs.log})
-        if outputs.certificate is not None and not choice and Path(outputs.certificate).is_file():
-            raise OptionError(
-                f"{outputs.certificate!r} exists; give another name, or --replace (replace = true "
-                "under [output] of the job file) to replace it."
-            )
+        _check_files(outputs)
         progress(0, 0, "reading")
-        frame = _read(session, job.input, request)
+        with saying_why():
+            frame = _read(session, job.input, request)
         release = release_of(frame, request, progress=progress)
         progress(0, release.n_published, "writing")
         with AtomicGroup() as group:
@@ -69,8 +68,14 @@ def run_on_spark(job: Job, progress: Callable[[int, int, str], None]) -> Release
                 escape_formulas=outputs.escape_formulas,
             )
             found: Release[Any] = staged.release
+            about = Outputs.of(job.input, outputs).about
+            if outputs.report is not None:
+                fraction = outputs.sampling_fraction
+                page = render_report(found, sampling_fraction=fraction, about=about)
+                group.add(outputs.report, page)
+            if outputs.save is not None:
+                stage_kept(group, release.kept(), outputs.save)
             if outputs.certificate is not None:
-                about = Outputs.of(job.input, outputs).about
                 text = format_certificate(build_certificate(found, None, None, about))
                 group.add(outputs.certificate, text)
         release.forget()
@@ -78,6 +83,30 @@ def run_on_spark(job: Job, progress: Callable[[int, int, str], None]) -> Release
     finally:
         if ours:
             session.stop()
+
+
+def _check_files(outputs: Output) -> None:
+    """Find out before the work which files would be in the way after it.
+
+    Raises:
+        OptionError: one exists and is not to be replaced, or two are the same.
+    """
+    from shoal.settings.outputs import STREAM, check_files
+
+    files = {
+        "the certificate": outputs.certificate,
+        "the report": outputs.report,
+        "the release file": outputs.save,
+    }
+    check_files(None, {**files, "the log": outputs.log})
+    for path in files.values():
+        if path == STREAM:
+            raise OptionError("On Spark every output is a file or a folder; name it.")
+        if path is not None and not outputs.replaces and Path(path).is_file():
+            raise OptionError(
+                f"{path!r} exists; give another name, or --replace (replace = true under [output] "
+                "of the job file) to replace it."
+            )
 
 
 def _refuse(job: Job) -> None:
@@ -151,7 +180,8 @@ def _typed(frame: Any, source: Input, request: Request) -> Any:
     types = {pl.Int64: "bigint", pl.Float64: "double", pl.Date: "date", pl.String: "string"}
     for name in wanted:
         values, _ = count_values(frame, name)
-        found = type_column(values.sort(), lenient=name in numeric).dtype
+        typed = type_column(values.sort(), lenient=name in numeric)
+        found = typed.dtype
         known = next((title for kind, title in types.items() if found == kind), None)
         if known is None:
             raise DataError(
@@ -159,5 +189,13 @@ def _typed(frame: Any, source: Input, request: Request) -> Any:
                 "files into Parquet first."
             )
         if known != "string":
-            frame = frame.withColumn(name, column(name).cast(known))
+            # a cast that fails would say the cell
+            cells = column(name).try_cast(known)
+            lost = frame.filter(column(name).isNotNull() & cells.isNull()).select(column(name))
+            if lost.distinct().count() != typed.null_count() - values.null_count():
+                raise DataError(
+                    f"Column {name!r} holds {found} that Spark reads in another way; turn the "
+                    "files into Parquet first."
+                )
+            frame = frame.withColumn(name, cells)
     return frame

@@ -17,9 +17,10 @@ from shoal.engine.local import SEAM, LocalEngine, LocalWork
 from shoal.engine.polish import polish
 from shoal.engine.spark.plan import clean_person
 from shoal.engine.spark.tally import tally
+from shoal.errors import PromiseError
 from shoal.measure.base import CostMeasure, CostModel
 from shoal.pipeline import form_groups
-from shoal.recode import published_cells, published_names
+from shoal.recode import published_cells, published_names, unite_equal
 from shoal.scores import create_measure
 from shoal.search.enforce import enforce
 from shoal.search.refine import EFFORTS
@@ -32,10 +33,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.algorithm.base import Algorithm
-    from shoal.engine.spark.plan import Plan, Rule
+    from shoal.engine.spark.plan import Columns, Parts, Plan, Rule
+    from shoal.search.refine import Effort
+    from shoal.settings.request import Request
     from shoal.table.encode import EncodedTable
 
-__all__ = ["GROUP_BITS", "assign_leaves", "cluster_block", "encode_batches", "finish_region"]
+__all__ = [
+    "GROUP_BITS",
+    "assign_blocks",
+    "assign_leaves",
+    "cluster_block",
+    "encode_batches",
+    "finish_region",
+    "in_order",
+    "moved_to",
+]
 
 GROUP_BITS = 32
 """A group's number is that of its block, and behind it its own in so many bits."""
@@ -73,28 +85,43 @@ def encode_batches(plan: Plan, batches: Iterator[Any]) -> Iterator[Any]:
 
 def assign_leaves(rule: Rule, n_codes: int, batches: Iterator[Any]) -> Iterator[Any]:
     """Add the leaf of every row."""
-    import pyarrow as pa
+    for batch, leaves in _with_leaves(rule, n_codes, batches):
+        yield _widened(batch, {"leaf": leaves})
 
+
+def assign_blocks(rule: Rule, n_codes: int, batches: Iterator[Any]) -> Iterator[Any]:
+    """Add the first block of every row, and to how many its like are dealt."""
+    for batch, leaves in _with_leaves(rule, n_codes, batches):
+        yield _widened(batch, {"b": rule.first[leaves], "pieces": rule.pieces[leaves]})
+
+
+def _with_leaves(
+    rule: Rule, n_codes: int, batches: Iterator[Any]
+) -> Iterator[tuple[Any, NDArray[np.int64]]]:
     for batch in batches:
         if batch.num_rows:
             codes = [batch.column(f"q{number}").to_numpy() for number in range(n_codes)]
-            leaves = pa.array(rule.tree.leaves_of(codes), pa.int64())
-            yield pa.RecordBatch.from_arrays(
-                [*batch.columns, leaves], names=[*batch.schema.names, "leaf"]
-            )
+            yield batch, rule.tree.leaves_of(codes)
 
 
-def cluster_block(plan: Plan, regions: Rule, block: int, rows: Any) -> Any:
+def _widened(batch: Any, more: dict[str, NDArray[np.int64]]) -> Any:
+    import pyarrow as pa
+
+    columns = [*batch.columns, *(pa.array(each, pa.int64()) for each in more.values())]
+    return pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, *more])
+
+
+def cluster_block(plan: Plan, parts: Parts, block: int, rows: Any) -> Any:
     """Group the rows of a block, and say in which region each group is refined."""
     import pyarrow as pa
 
-    rows = _in_order(plan, rows)
+    rows = in_order(plan.columns, rows)
     codes, person = _arrays(plan, rows)
     chance = np.random.default_rng([plan.seed, CLUSTERING, block])
     turn = chance.permutation(rows.num_rows)
     shuffled = {name: column[turn] for name, column in codes.items()}
     table = plan.table(shuffled, None if person is None else person[turn], searched=True)
-    algorithm, run = _run(plan, table, chance)
+    algorithm, run = _run(plan, table, chance, seamed=parts.seamed)
     work = LocalWork(
         None,  # type: ignore[arg-type]  # what is published as it is stays where it is
         plan.schema,
@@ -107,13 +134,24 @@ def cluster_block(plan: Plan, regions: Rule, block: int, rows: Any) -> Any:
         False,
     )
     engine = LocalEngine()
-    found = engine.thin_out(work, form_groups(engine, work), lambda w: form_groups(engine, w))
+
+    def form(given: LocalWork) -> Partition:
+        return _part_of_table(engine, given) if parts.seamed else form_groups(engine, given)
+
+    try:
+        found = engine.thin_out(work, form(work), form)
+    except PromiseError:
+        if person is None or not parts.seamed:
+            raise
+        # people who have rows elsewhere, too, were counted twice: regions keep what it cannot
+        found = Partition(np.zeros(table.n_rows, np.int32), 1)
     labels = np.empty(rows.num_rows, np.int64)
     labels[turn] = found.labels
     heads = np.empty(rows.num_rows, np.int64)  # one row that stands for the group of each row
     heads[turn] = np.where(found.labels >= 0, turn[np.append(found.heads, 0)[found.labels]], turn)
     groups = np.where(labels >= 0, (block << GROUP_BITS) + labels, SUPPRESSED)
     own = [codes[name][heads] for name in plan.columns.codes]
+    regions = parts.regions
     leaves = regions.tree.leaves_of(own)
     # groups of one and the same tuple are dealt to regions: there is nothing to gain from mixing
     region = regions.first[leaves] + np.abs(labels) % regions.pieces[leaves]
@@ -122,12 +160,40 @@ def cluster_block(plan: Plan, regions: Rule, block: int, rows: Any) -> Any:
     )
 
 
+def _part_of_table(engine: LocalEngine, work: LocalWork) -> Partition:
+    """Group a block of a larger table; regions refine across its cuts later, so once is enough."""
+    parts = engine.cut(work)
+    groups = engine.cluster(work, parts)
+    groups = engine.enforce(work, groups, parts)
+    if parts.seamed:
+        for step in _steps(work.request, work.algorithm):
+            groups = engine.refine(work, groups, parts, replace(step, rounds=1))
+    return engine.enforce(work, groups)
+
+
+def _steps(request: Request, algorithm: Algorithm) -> tuple[Effort, ...]:
+    """Return how groups are refined across cuts, as on one machine."""
+    asked = request.refine
+    return (EFFORTS[asked],) if asked is not None else algorithm.seams or (SEAM,)
+
+
+def moved_to(region_of: NDArray[np.int64], batches: Iterator[Any]) -> Iterator[Any]:
+    """Give rows the region that theirs was united with."""
+    import pyarrow as pa
+
+    for batch in batches:
+        if batch.num_rows:
+            place = batch.schema.get_field_index("r")
+            own = pa.array(region_of[batch.column(place).to_numpy()], pa.int64())
+            yield batch.set_column(place, "r", own)
+
+
 def finish_region(plan: Plan, region: int, rows: Any, *, seamed: bool, types: Any) -> Any:
     """Refine the groups of a region, and publish what the rows of each have in common."""
     import polars as pl
     import pyarrow as pa
 
-    rows = _in_order(plan, rows)
+    rows = in_order(plan.columns, rows)
     given = rows.column("g").to_numpy()
     left_out = rows.filter(pa.array(given < 0))
     rows = rows.filter(pa.array(given >= 0))
@@ -154,7 +220,8 @@ def finish_region(plan: Plan, region: int, rows: Any, *, seamed: bool, types: An
     n_rows, n_out = rows.num_rows, left_out.num_rows
     groups = (np.int64(region) << GROUP_BITS) + partition.labels
     gone = plan.table(_arrays(plan, left_out)[0], None, searched=False)
-    told = [tally(plan, table, partition, gone), *[None] * max(n_rows + n_out - 1, 0)]
+    nothing = [None] * max(n_rows + n_out - 1, 0)
+    told, counts = ([each, *nothing] for each in tally(plan, region, table, partition, gone))
     columns = []
     for part, (_, wanted) in zip(parts, types, strict=True):
         kind = part.type if wanted is None else wanted
@@ -164,14 +231,14 @@ def finish_region(plan: Plan, region: int, rows: Any, *, seamed: bool, types: An
         both = [*rows.column(name).chunks, *left_out.column(name).chunks]
         columns.append(pa.concat_arrays([_plain(c, rows.schema.field(name).type) for c in both]))
         names.append(name)
-    if plan.columns.person:
-        columns.append(
-            pa.concat_arrays([_plain(rows.column("w"), pa.int64()), pa.nulls(n_out, pa.int64())])
-        )
-        names.append("w")
+    for name in plan.columns.beside:
+        own = _plain(rows.column(name), pa.int64())
+        columns.append(pa.concat_arrays([own, pa.nulls(n_out, pa.int64())]))
+        names.append(name)
     everyone = np.concatenate((groups, np.full(n_out, SUPPRESSED)))
-    columns += [pa.array(everyone, pa.int64()), pa.array(told, pa.string())]
-    return pa.Table.from_arrays(columns, names=[*names, "g", "told"])
+    columns += [pa.array(everyone, pa.int64())]
+    columns += [pa.array(each, pa.string()) for each in (told, counts)]
+    return pa.Table.from_arrays(columns, names=[*names, "g", "told", "counts"])
 
 
 def _refined(
@@ -185,19 +252,26 @@ def _refined(
     turn = chance.permutation(partition.n_rows)
     shuffled = {name: column[turn] for name, column in codes.items()}
     table = plan.table(shuffled, None if person is None else person[turn], searched=True)
-    algorithm, run = _run(plan, table, chance)
+    algorithm, run = _run(plan, table, chance, seamed=True)
     groups = Partition(partition.labels[turn], partition.n_groups)
     if run.privacy:  # rows that were left out change what the others are compared with
         groups = enforce(table, groups, run.scanner, run.k, run.privacy, run.progress)
-    asked = plan.request.refine
-    for effort in (EFFORTS[asked],) if asked is not None else algorithm.seams or (SEAM,):
-        groups = polish(table, groups, run, effort)
+    for step in _steps(plan.request, algorithm):  # blocks have had one of the rounds
+        groups = polish(table, groups, run, replace(step, rounds=max(step.rounds - 1, 1)))
+    while run.privacy and table.person is not None:
+        # groups that publish the same are one to a reader, and may share people
+        seen = unite_equal(table, groups, plan.request.style)
+        if seen.n_groups == groups.n_groups:
+            break
+        groups = enforce(table, seen, run.scanner, run.k, run.privacy, run.progress)
     labels = np.empty(partition.n_rows, np.int32)
     labels[turn] = groups.labels
     return Partition(labels, groups.n_groups)
 
 
-def _run(plan: Plan, table: EncodedTable, chance: np.random.Generator) -> tuple[Algorithm, Run]:
+def _run(
+    plan: Plan, table: EncodedTable, chance: np.random.Generator, *, seamed: bool
+) -> tuple[Algorithm, Run]:
     request = plan.request
     measure = create_measure(request.measure, request.measure_options)
     assert isinstance(measure, CostMeasure)
@@ -210,15 +284,20 @@ def _run(plan: Plan, table: EncodedTable, chance: np.random.Generator) -> tuple[
         rng=chance,
         privacy=request.privacy,
         max_suppressed=allowed if request.max_suppression > 0 else None,
+        part_of=plan.n_rows if seamed else None,
     )
     return create_algorithm(request.algorithm, request.algorithm_options), run
 
 
-def _in_order(plan: Plan, rows: Any) -> Any:
-    """Return the rows in an order of their own; those that came as one with a number are many."""
+def in_order(columns: Columns, rows: Any) -> Any:
+    """Return the rows in an order of their own; those that came as one with a number are many.
+
+    Rows that are equal may be in different groups, so the group is a part of the order.
+    """
     import pyarrow as pa
 
-    order = np.lexsort([rows.column(name).to_numpy() for name in plan.columns.order])
+    names = [*(name for name in ("g",) if name in rows.column_names), *columns.order]
+    order = np.lexsort([rows.column(name).to_numpy() for name in names])
     if "m" in rows.column_names:
         order = np.repeat(order, rows.column("m").to_numpy()[order])
     return rows.combine_chunks().take(pa.array(order))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.engine.spark.errors import guarded, guarded_batches
 from shoal.engine.spark.session import column, load_functions
 from shoal.errors import DataError, OptionError
 from shoal.publish.cells import number_groups, pack_rows, read_cells
@@ -21,6 +22,7 @@ from shoal.publish.cleaning import MISSING
 from shoal.publish.lines import cells_off_grid
 from shoal.publish.named import columns_needed
 from shoal.publish.predicates import Histograms, predicate_of
+from shoal.publish.values import looks_at_values, rule_by_value
 from shoal.publish.verify import (
     Check,
     Verification,
@@ -39,14 +41,17 @@ if TYPE_CHECKING:
 
     from shoal.publish.cells import SensitiveCells
     from shoal.publish.lines import GridPromise
+    from shoal.publish.predicates import Predicate
     from shoal.publish.verify import Promise
 
-__all__ = ["MOST_VALUES", "count_values", "verify_frame"]
+__all__ = ["MOST_VALUES", "broken_groups", "count_values", "group_number", "verify_frame"]
 
 MOST_VALUES = 1_000_000
 """A column with more different values than this is refused: they have to fit the driver."""
 SHARE_GROUPS = 50_000
 """About so many groups are judged at a time."""
+MOST_BROKEN = 100
+"""So many of them are named if they break a promise."""
 
 
 def count_values(
@@ -80,7 +85,7 @@ class _Judged:
 
     which: int
     promise: int
-    table: dict[str, Any]
+    rule: Predicate
     at_least: bool
     whole: NDArray[np.int64]
 
@@ -108,20 +113,8 @@ def verify_frame(
         person: a column that tells people apart: they are counted then.
         spelled: whether text is how a file spells numbers and dates.
     """
-    names = [name for name in frame.columns if name != person]
-    keys = _keys(frame, columns_needed(names, list(quasi_identifiers)))
-    looked_at = [columns_of(promise, list(sensitive)) for promise in promises]
-    needed = [name for name in sensitive if any(name in names for names in looked_at)]
-    columns: dict[str, SensitiveCells] = {}
-    values: list[pl.Series] = []
-    for name in needed:
-        series, _ = count_values(frame, name)
-        columns[name] = read_cells(series, missing=MISSING, find_order=spelled)
-        values.append(series)
-    coded, codes = _coded(frame, keys, needed, values, columns, person)
-    counted, wholes = _counted(coded, len(keys), codes, person=person is not None)
-    judged, about = _judged(promises, looked_at, columns, codes, wholes)
-    shares = _judge(counted, len(keys), k, judged, person=person is not None)
+    found = _examine(frame, k, quasi_identifiers, sensitive, promises, person, spelled=spelled)
+    shares, about = found.shares, found.about
     if not shares:
         raise DataError("The table has no rows, so there is nothing to verify.")
     smallest = min(each["smallest"] for each in shares)
@@ -133,7 +126,9 @@ def verify_frame(
         kept = all(each["holds"][number] for each in shares)
         checks.append(promise_check(promise, name, worst, kept=kept, people=person is not None))
     n_rows = sum(each["rows"] for each in shares)
+    names = [name for name in frame.columns if name != person]
     checks += [_check_grid(frame, names, grid, n_rows) for grid in grids]
+    read = found.columns.values()
     return Verification(
         holds=all(check.holds for check in checks),
         k=k,
@@ -144,9 +139,71 @@ def verify_frame(
         violating_groups=sum(each["broken"] for each in shares),
         violating_rows=sum(each["broken rows"] for each in shares),
         checks=tuple(checks),
-        notes=tuple(note_on_readings(c) for c in columns.values() if len(c.readings) > 1),
+        notes=tuple(note_on_readings(column) for column in read if len(column.readings) > 1),
         fewest_people=fewest,
     )
+
+
+def broken_groups(
+    frame: Any,
+    *,
+    k: int,
+    quasi_identifiers: Sequence[str],
+    sensitive: Sequence[str],
+    promises: Sequence[Promise],
+    person: str,
+) -> list[int]:
+    """Return the numbers (as `group_number` has them) of groups that break a promise, or some."""
+    found = _examine(frame, k, quasi_identifiers, sensitive, promises, person, spelled=False)
+    return [number for each in found.shares for number in each["which"]]
+
+
+def group_number(frame: Any, quasi_identifiers: Sequence[str]) -> Any:
+    """Return a number of a row's group, from its published cells."""
+    names = columns_needed(frame.columns, list(quasi_identifiers))
+    return load_functions().xxhash64(*_keys(frame, names))
+
+
+@dataclass(frozen=True, eq=False)
+class _Examined:
+    """What was found in each share of the groups, and about what."""
+
+    shares: list[dict[str, Any]]
+    about: list[tuple[Promise, str]]
+    columns: dict[str, SensitiveCells]
+
+
+def _examine(
+    frame: Any,
+    k: int,
+    quasi_identifiers: Sequence[str],
+    sensitive: Sequence[str],
+    promises: Sequence[Promise],
+    person: str | None,
+    *,
+    spelled: bool,
+) -> _Examined:
+    """Count the published rows, and judge every group."""
+    names = [name for name in frame.columns if name != person]
+    keys = _keys(frame, columns_needed(names, list(quasi_identifiers)))
+    looked_at = [columns_of(promise, list(sensitive)) for promise in promises]
+    needed = [name for name in sensitive if any(name in names for names in looked_at)]
+    columns: dict[str, SensitiveCells] = {}
+    values: list[pl.Series] = []
+    for name in needed:
+        series, _ = count_values(frame, name)
+        columns[name] = read_cells(series, missing=MISSING, find_order=spelled)
+        values.append(series)
+    coded, codes = _coded(frame, keys, needed, values, columns, person)
+    once = _once(coded, len(keys), len(codes), person=person is not None)
+    try:
+        counted, wholes = _counted(once, len(keys), codes, person=person is not None)
+        by_name = dict(zip(needed, values, strict=True))
+        judged, about = _judged(promises, looked_at, columns, by_name, codes, wholes)
+        shares = _judge(once, counted, len(keys), k, judged, person=person is not None)
+    finally:
+        once.unpersist()
+    return _Examined(shares, about, columns)
 
 
 def _keys(frame: Any, names: Sequence[str]) -> list[Any]:
@@ -209,33 +266,42 @@ def _coded(
                     found[f"c{len(found) - len(titles)}"] = own.get_column(name).to_arrow()
             yield pa.RecordBatch.from_pydict(found)
 
-    return table.mapInArrow(look_up, types.StructType(fields)), codes
+    return table.mapInArrow(guarded_batches(look_up), types.StructType(fields)), codes
+
+
+def _once(coded: Any, n_keys: int, n_codes: int, *, person: bool) -> Any:
+    """Return the different rows with how many there are: what follows looks at fewer."""
+    from pyspark import StorageLevel
+
+    functions = load_functions()
+    names = [f"k{n}" for n in range(n_keys)] + [f"c{n}" for n in range(n_codes)]
+    whose = [functions.coalesce("w", functions.lit(0).cast("long")).alias("w")] if person else []
+    rows = coded.select(*names, *whose).groupBy(*names, *(["w"] if person else []))
+    return rows.agg(functions.count(functions.lit(1)).alias("rows")).persist(StorageLevel.DISK_ONLY)
 
 
 def _counted(
-    coded: Any, n_keys: int, codes: Sequence[tuple[str, int]], *, person: bool
+    once: Any, n_keys: int, codes: Sequence[tuple[str, int]], *, person: bool
 ) -> tuple[Any, list[NDArray[np.int64]]]:
     """Return how often each value occurs in each group, and in the whole table."""
     functions = load_functions()
     keys = [f"k{number}" for number in range(n_keys)]
-    how = functions.count_distinct("w") if person else functions.count(functions.lit(1))
-    rows = functions.count(functions.lit(1))
+    rows = functions.sum("rows")
+    how = functions.count_distinct("w") if person else rows
 
     def long(which: int, by: list[str], value: Any, number: Any) -> Any:
-        counted = coded.groupBy(*by).agg(number.alias("n"))
+        counted = once.groupBy(*by).agg(number.alias("n"))
         return counted.select(*keys, functions.lit(which).alias("which"), value.alias("value"), "n")
 
     nothing = functions.lit(0).cast("long")
     counted = long(-1, keys, nothing, rows)
     if person:
-        counted = counted.unionByName(
-            long(-2, keys, nothing, functions.count_distinct(functions.coalesce("w", nothing)))
-        )
+        counted = counted.unionByName(long(-2, keys, nothing, functions.count_distinct("w")))
     wholes = []
     for which in range(len(codes)):
         name = f"c{which}"
         counted = counted.unionByName(long(which, [*keys, name], functions.col(name), how))
-        whole = coded.groupBy(name).agg(how.alias("n")).toArrow().sort_by(name)
+        whole = once.groupBy(name).agg(how.alias("n")).toArrow().sort_by(name)
         assert whole.column(0).null_count == 0
         wholes.append(whole.column(1).to_numpy().astype(np.int64))
     return counted, wholes
@@ -245,6 +311,7 @@ def _judged(
     promises: Sequence[Promise],
     looked_at: Sequence[Sequence[str]],
     columns: dict[str, SensitiveCells],
+    series: dict[str, pl.Series],
     codes: Sequence[tuple[str, int]],
     wholes: Sequence[NDArray[np.int64]],
 ) -> tuple[list[_Judged], list[tuple[Promise, str]]]:
@@ -252,7 +319,9 @@ def _judged(
     about: list[tuple[Promise, str]] = []
     for promise, names in zip(promises, looked_at, strict=True):
         table = dict(promise.table)
-        if promise.own_rule is not None or predicate_of(table) is None:
+        by_value = looks_at_values(promise.table)
+        plain = predicate_of(table)
+        if promise.own_rule is not None or (plain is None and not by_value):
             raise OptionError(
                 f"The privacy model {table.get('model')!r} comes from a plug-in, and verification "
                 "on Spark has no rule of its own for it; use the engine of one machine."
@@ -263,31 +332,36 @@ def _judged(
                     "t-closeness with distance='ordered' needs numbers, dates or ordered "
                     f"categories, and column {name!r} holds none of them; use distance='equal'."
                 )
-            judged += [
-                _Judged(which, len(about), table, promise.at_least, wholes[which])
-                for which, (own, _) in enumerate(codes)
-                if own == name
-            ]
+            for which, (own, place) in enumerate(codes):
+                if own != name:
+                    continue
+                rule = plain
+                if by_value:
+                    reading = columns[name].readings[place]
+                    rule = rule_by_value(table, promise.trees, series[name], reading, MISSING)
+                assert rule is not None
+                judged.append(_Judged(which, len(about), rule, promise.at_least, wholes[which]))
             about.append((promise, name))
     return judged, about
 
 
 def _judge(
-    counted: Any, n_keys: int, k: int, judged: Sequence[_Judged], *, person: bool
+    once: Any, counted: Any, n_keys: int, k: int, judged: Sequence[_Judged], *, person: bool
 ) -> list[dict[str, Any]]:
     """Return what was found in each share of the groups."""
     functions = load_functions()
     keys = [f"k{number}" for number in range(n_keys)]
-    groups = counted.filter("which = -1").count()
+    groups = once.select(*keys).distinct().count()
     shares = functions.lit(max(1, groups // SHARE_GROUPS + 1)).cast("long")
-    spread = counted.withColumn("share", functions.pmod(functions.xxhash64(*keys), shares))
+    spread = counted.withColumn("own", functions.xxhash64(*keys))
+    spread = spread.withColumn("share", functions.pmod("own", shares))
 
     def work(rows: Any) -> Any:
         import pyarrow as pa
 
         return pa.table({"told": [json.dumps(judge_share(rows, n_keys, k, judged, person=person))]})
 
-    told = spread.groupBy("share").applyInArrow(work, "told string").toArrow()
+    told = spread.groupBy("share").applyInArrow(guarded(work), "told string").toArrow()
     return [json.loads(each) for each in sorted(told.column(0).to_pylist())]
 
 
@@ -300,7 +374,7 @@ def judge_share(
     table = pl.DataFrame(pl.from_arrow(rows))
     packed = pack_rows([table.get_column(f"k{number}") for number in range(n_keys)])
     groups = pl.Series("group", number_groups(packed)[0])
-    numbered = table.select("which", "value", "n").with_columns(groups)
+    numbered = table.select("which", "value", "n", "own").with_columns(groups)
     numbered = numbered.sort("which", "group", "value")
 
     def of(which: int) -> tuple[NDArray[np.int64], ...]:
@@ -321,15 +395,14 @@ def judge_share(
     for each in judged:
         group, value, count = of(each.which)
         first = np.flatnonzero(np.diff(group, prepend=-1))
-        rule = predicate_of(each.table)
-        assert rule is not None
-        outcome = rule(Histograms(group, value, count, first, each.whole))
+        outcome = each.rule(Histograms(group, value, count, first, each.whole))
         broken |= ~outcome.holds
         holds[each.promise] &= bool(outcome.holds.all())
         before = worst[each.promise]
         best = min if each.at_least else max
         worst[each.promise] = outcome.worst if before is None else best(before, outcome.worst)
-    told |= {"holds": holds, "worst": worst}
+    own = numbered.filter(pl.col("which") == -1).get_column("own").to_numpy()
+    told |= {"holds": holds, "worst": worst, "which": own[broken][:MOST_BROKEN].tolist()}
     return told | {"broken": int(broken.sum()), "broken rows": int(sizes[broken].sum())}
 
 
@@ -350,7 +423,7 @@ def _check_grid(frame: Any, names: Sequence[str], grid: GridPromise, n_rows: int
                     {"off": [int(table.get_column("count").to_numpy()[off].sum())]}
                 )
 
-    told = cells.mapInArrow(work, "off long").toArrow()
+    told = cells.mapInArrow(guarded_batches(work), "off long").toArrow()
     off = sum(told.column(0).to_pylist())
     _, holds, words = grid.verdict(np.array([off > 0]))
     return Check(f"grid of {grid.name!r}", 1.0, 1.0 - off / n_rows, holds, words, is_share=True)

@@ -7,13 +7,14 @@ is cut again; one tuple that more rows share than a block may have is dealt to s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shoal.engine.spark.block import assign_leaves
-from shoal.engine.spark.plan import Rule
+from shoal.engine.spark.errors import guarded_batches
+from shoal.engine.spark.plan import Parts, Rule
 from shoal.engine.spark.rows import whole_table
 from shoal.engine.spark.rule import Sample, Tree, grow, places_of
 from shoal.engine.spark.session import load_functions
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from shoal.engine.spark.plan import Plan
     from shoal.privacy import PrivacyModel
 
-__all__ = ["BLOCK_ROWS", "Parts", "cut_rows", "one_block"]
+__all__ = ["BLOCK_ROWS", "cut_rows", "one_block"]
 
 BLOCK_ROWS = 100_000
 """Rows of a block, unless the user says otherwise."""
@@ -37,23 +38,10 @@ LARGEST = 2
 """A leaf so many times too large is cut again."""
 UNITED = 8
 """Blocks united until they can keep the promises may be so many times too large."""
+MOST_COUNTS = 50_000_000
+"""So many counts of sensitive values in blocks may come to the driver."""
 HASHES = 1 << 30
 ROUNDS = 8
-
-
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """Rows that are clustered together, and groups that are refined together.
-
-    Attributes:
-        blocks: from codes to blocks.
-        regions: from codes to regions, cut elsewhere.
-        seamed: whether there are seams to repair.
-    """
-
-    blocks: Rule
-    regions: Rule
-    seamed: bool
 
 
 def one_block() -> Parts:
@@ -75,7 +63,7 @@ def cut_rows(plan: Plan, rows: Any, block_rows: int) -> Parts:
 
     Raises:
         PromiseError: blocks of such a size cannot keep the promises.
-        DataError: people and one tuple of very many rows come together.
+        DataError: a sensitive column has too many values for promises about so many blocks.
     """
     functions = load_functions()
     codes = plan.columns.codes
@@ -158,7 +146,8 @@ def _with_leaves(plan: Plan, rows: Any, tree: Tree) -> Any:
     shared = rows.sparkSession.sparkContext.broadcast(Rule(tree, none, none))
     n_codes = len(plan.columns.codes)
     schema = types.StructType([*rows.schema.fields, types.StructField("leaf", types.LongType())])
-    return rows.mapInArrow(lambda batches: assign_leaves(shared.value, n_codes, batches), schema)
+    work = guarded_batches(lambda batches: assign_leaves(shared.value, n_codes, batches))
+    return rows.mapInArrow(work, schema)
 
 
 def _count_leaves(counted: Any, n_leaves: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -192,13 +181,10 @@ def _blocks(
     if plan.columns.person or plan.request.privacy:
         placed = _with_leaves(plan, rows, tree)
         if plan.columns.person:
-            if (plain.pieces > 1).any():
-                raise DataError(
-                    f"More than {block_rows:,} rows are alike in every quasi-identifier; with "
-                    "people that have several rows this is not done on Spark yet: give a larger "
-                    "block_rows."
-                )
             people = _count(placed, "count(distinct w)", tree.n_leaves)
+            # people are dealt by a hash of who they are: so many that none of the blocks lacks them
+            fewest = max(4 * int(plan.request.k), 50)
+            plain = replace(plain, pieces=np.minimum(plain.pieces, np.maximum(people // fewest, 1)))
         if plan.request.privacy:
             judge = _judge(plan, placed, tree.n_leaves)
     enough = 2 * int(plan.request.k)
@@ -269,8 +255,16 @@ def _judge(plan: Plan, placed: Any, n_leaves: int) -> Callable[[list[int]], bool
     """
     looked: list[tuple[PrivacyModel, NDArray[np.int64], NDArray[np.int64], float]] = []
     histograms: dict[str, NDArray[np.int64]] = {}
+    functions = load_functions()
+    how = functions.count_distinct("w") if plan.columns.person else functions.count("*")
     for number, column in enumerate(plan.sensitive):
-        found = placed.groupBy("leaf", f"s{number}").count().toArrow()
+        if n_leaves * column.size > MOST_COUNTS:
+            raise DataError(
+                f"Column {column.name!r} has {column.size:,} different values, which is too many "
+                f"to keep a promise about it in {n_leaves:,} blocks; give a larger block_rows, or "
+                "group the values first."
+            )
+        found = placed.groupBy("leaf", f"s{number}").agg(how.alias("n")).toArrow()
         counts = np.zeros((n_leaves, column.size), np.int64)
         counts[found.column(0).to_numpy(), found.column(1).to_numpy()] = found.column(2).to_numpy()
         histograms[column.name] = counts
@@ -285,7 +279,8 @@ def _judge(plan: Plan, placed: Any, n_leaves: int) -> Callable[[list[int]], bool
                 merged = np.zeros((n_leaves, column.size), np.int64)
                 np.add.at(merged.T, merging.merged, counts.T)
                 counts = merged
-            looked.append((model, counts, whole, model.measured(whole[np.newaxis], whole)))
+            own = model.on(column)
+            looked.append((own, counts, whole, own.measured(whole[np.newaxis], whole)))
 
     def judge(leaves: list[int]) -> bool:
         for model, counts, whole, reached in looked:

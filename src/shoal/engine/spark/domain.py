@@ -85,7 +85,7 @@ def find_domains(
         values, rows = count_values(frame, name)
         if values.dtype.is_float():
             values = values + 0.0
-        found = encode_sensitive(values)
+        found = encode_sensitive(values, schema[name].hierarchy)
         counts = np.bincount(found.codes, weights=rows, minlength=found.size).astype(np.int64)
         sensitive_codings.append(Coding(name, values, found.codes, apart=True))
         sensitive.append(replace(found, codes=np.empty(0, np.int32), counts=counts))

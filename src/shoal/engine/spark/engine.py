@@ -12,16 +12,21 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from shoal.engine.base import Measured
 from shoal.engine.local import check_people
-from shoal.engine.spark.block import cluster_block, finish_region
+from shoal.engine.spark.block import cluster_block
 from shoal.engine.spark.check import verify_frame
-from shoal.engine.spark.cut import BLOCK_ROWS, Parts, cut_rows, one_block
+from shoal.engine.spark.cut import BLOCK_ROWS, cut_rows, one_block
 from shoal.engine.spark.danger import find_dangers
 from shoal.engine.spark.domain import find_domains
-from shoal.engine.spark.layout import laid_out, output_types
+from shoal.engine.spark.errors import guarded, saying_why
+from shoal.engine.spark.finish import finished_rows, named_rows, regroup_regions, titles_of
+from shoal.engine.spark.first import one_compiles
+from shoal.engine.spark.layout import laid_out
 from shoal.engine.spark.limits import may_leave_out, refuse
-from shoal.engine.spark.plan import Plan
+from shoal.engine.spark.plan import Parts, Plan
 from shoal.engine.spark.rows import (
     columns_of,
     encoded,
@@ -29,16 +34,14 @@ from shoal.engine.spark.rows import (
     placed_rows,
     style_of,
     tuple_sizes,
-    unused,
     whole_table,
     with_counts,
 )
 from shoal.engine.spark.session import check_frame, frame_of_rows, load_functions
-from shoal.engine.spark.tally import Tallies, shown_groups
+from shoal.engine.spark.tally import Tallies, shown_groups, told_by_regions
 from shoal.errors import DataError, OptionError
 from shoal.progress import no_progress
-from shoal.promises import grids_of, promises_of
-from shoal.recode import published_names
+from shoal.promises import grids_of, promises_of, trees_of
 from shoal.table.encode import EncodedTable
 from shoal.table.scale import rescaled
 
@@ -46,7 +49,10 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
     from shoal.publish.verify import Verification
+    from shoal.report.sensitive import Seen
     from shoal.search.refine import Effort
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
@@ -63,12 +69,14 @@ class SparkWork:
         rows: all rows as codes, beside what is published as it is.
         n_rows: how many there are.
         warn: what the user should know.
+        progress: what is done now.
     """
 
     plan: Plan
     rows: Any
     n_rows: int
     warn: Callable[[str], None]
+    progress: Callable[[int, int, str], None]
 
     @property
     def taking_part(self) -> Any:
@@ -111,6 +119,7 @@ class SparkEngine:
     def __init__(self, key: Sequence[str] = ()) -> None:
         self.key = tuple(key)
         self.read: tuple[str, ...] = ()
+        self._people: Any = None
         self._held: list[Any] = []
 
     def forget(self) -> None:
@@ -131,7 +140,8 @@ class SparkEngine:
             raise DataError("The table has no rows; there is nothing to anonymize.")
         check_people(n_rows, request.k)
         schema = domains.schema
-        columns = columns_of(schema, domains.attributes, self.key)
+        fewer = request.max_suppression > 0 or may_leave_out(request)
+        columns = columns_of(schema, domains.attributes, self.key, tuples=fewer)
         search = rescaled(EncodedTable(0, domains.attributes, ()), schema)
         seed = request.seed if request.seed is not None else secrets.randbits(62)
         plan = Plan(
@@ -145,11 +155,12 @@ class SparkEngine:
             sensitive_codings=domains.sensitive_codings,
             styles=tuple(style_of(each, request.style) for each in domains.attributes),
             cells=domains.cells,
+            n_rows=n_rows,
             shown=0,
             seed=seed,
         )
         rows = self._held_on_disk(encoded(frame, plan, self.key))
-        work = SparkWork(plan, rows, n_rows, warn)
+        work = SparkWork(plan, rows, n_rows, warn, request.progress)
         return self._with_people(replace(work, plan=with_counts(plan, work.taking_part)), request)
 
     def _with_people(self, work: SparkWork, request: Request) -> SparkWork:
@@ -171,7 +182,7 @@ class SparkEngine:
         whole = whole_table(plan)
         for model in request.privacy:
             for column in model.columns(whole):
-                model.check_possible(replace(column, counts=column.whole))
+                model.check_possible(replace(column, counts=column.whole, people=None))
         return work
 
     def _held_on_disk(self, frame: Any) -> Any:
@@ -187,6 +198,7 @@ class SparkEngine:
         rows = max(BLOCK_ROWS if asked is None else asked, 4 * int(work.plan.request.k))
         if work.n_rows <= rows:
             return one_block()
+        work.progress(0, work.n_rows, "cutting into blocks")
         return cut_rows(work.plan, work.taking_part, rows)
 
     def cluster(self, work: SparkWork, parts: Parts) -> SparkGroups:
@@ -195,7 +207,7 @@ class SparkEngine:
 
         plan, functions = work.plan, load_functions()
         context = work.rows.sparkSession.sparkContext
-        shared = context.broadcast((plan, parts.regions))
+        shared = context.broadcast((plan, parts))
         names = plan.columns.carried
         placed = placed_rows(plan, work.taking_part, parts.blocks)
         fields = [work.rows.schema[name] for name in names]
@@ -203,15 +215,16 @@ class SparkEngine:
         has_many = "m" in placed.columns
 
         def group(key: Any, rows: Any) -> Any:
-            own_plan, regions = shared.value
-            found = cluster_block(own_plan, regions, key[0].as_py(), rows.drop_columns("b"))
+            own_plan, own_parts = shared.value
+            with one_compiles():
+                found = cluster_block(own_plan, own_parts, key[0].as_py(), rows.drop_columns("b"))
             return found.drop_columns("m") if has_many else found
 
         n_parts = min(2 * parts.blocks.n_blocks, 20_000)
         clustered = (
             placed.repartition(n_parts, "b")
             .groupBy("b")
-            .applyInArrow(group, types.StructType([*fields, *added]))
+            .applyInArrow(guarded(group), types.StructType([*fields, *added]))
         )
         if plan.request.missing == "suppress":
             left_out = work.rows.filter(~nothing_missing(plan)).select(
@@ -235,48 +248,33 @@ class SparkEngine:
         effort: Effort | None = None,
     ) -> SparkPublished:
         """Refine groups across blocks; and since all rows of a group are there, publish them."""
-        from pyspark.sql import types
-
         del parts, effort
         plan, request = work.plan, work.plan.request
         regions, seamed = groups.parts.regions, groups.parts.seamed
         rows = groups.rows
-        fewer = request.max_suppression > 0 or may_leave_out(request)
-        if request.privacy and fewer:
+        if request.privacy and (plan.columns.tuples or plan.columns.person):
             rows = self._held_on_disk(rows)
+        if request.privacy and plan.columns.tuples:
             plan = with_counts(plan, rows.filter("g >= 0"))
             seamed = True  # rows that were left out change what the others are compared with
+        if plan.columns.person and request.privacy and regions.n_blocks > 1:
+            seamed = True  # a person may have rows in several of them
         plan = replace(plan, shown=shown_groups(regions.n_blocks))
-        shared = rows.sparkSession.sparkContext.broadcast(plan)
-        outputs = output_types(plan, work.rows.schema)
-        fields = [types.StructField(f"f{n}", each.kind) for n, each in enumerate(outputs)]
-        fields += [work.rows.schema[name] for name in plan.columns.keys]
-        if plan.columns.person:
-            fields.append(types.StructField("w", types.LongType()))
-        fields.append(types.StructField("g", types.LongType()))
-        fields.append(types.StructField("told", types.StringType()))
-        arrow = [(f"f{number}", each.arrow) for number, each in enumerate(outputs)]
-
-        def finish(key: Any, rows: Any) -> Any:
-            region = key[0].as_py()
-            return finish_region(shared.value, region, rows, seamed=seamed, types=arrow)
-
-        n_parts = min(2 * regions.n_blocks, 20_000)
-        finished = self._held_on_disk(
-            rows.repartition(n_parts, "r")
-            .groupBy("r")
-            .applyInArrow(finish, types.StructType(fields))
-        )
-        told = finished.filter("told is not null").select("told").toArrow()
-        tallies = Tallies(plan, told.column(0).to_pylist())
+        work.progress(0, work.n_rows, "clustering blocks")
+        region_of: NDArray[np.int64] | None = np.arange(regions.n_blocks)
+        while region_of is not None:
+            finished = self._held_on_disk(
+                finished_rows(plan, rows, work.rows.schema, region_of, seamed=seamed)
+            )
+            tallies = Tallies(plan, *told_by_regions(finished))
+            region_of = regroup_regions(plan, finished, region_of)
         if tallies.n_rows != work.n_rows:
             raise DataError(
                 f"The table had {work.n_rows:,} rows at first and {tallies.n_rows:,} in the end; "
                 "give a table that stays the same while it is read (write it down first)."
             )
         self._warn_of_suppressed(work, tallies)
-        named = published_names(plan.schema, request.style)
-        titles = [title for under in named.values() for title in under]
+        titles = titles_of(plan)
         return SparkPublished(laid_out(finished, titles, tallies.n_published), finished, tallies)
 
     def given(self, work: SparkWork, labels: Any) -> SparkGroups:
@@ -322,22 +320,16 @@ class SparkEngine:
     def verify(self, work: SparkWork, published: SparkPublished) -> Verification:
         """Check every promise again, from the published table alone."""
         plan, request = work.plan, work.plan.request
-        titles = published.frame.columns
-        frame = published.rows.filter("g >= 0")
-        names = {f"f{number}": title for number, title in enumerate(titles)}
-        whose = None
-        columns = [frame[own].alias(title) for own, title in names.items()]
-        if plan.columns.person:
-            whose = unused("w", titles)
-            columns.append(frame["w"].alias(whose))
+        named = named_rows(plan, published.rows)
+        self._people = named if plan.columns.person else None
         return verify_frame(
-            frame.select(*columns),
+            named.frame,
             k=int(request.k),
             quasi_identifiers=plan.schema.quasi_identifiers,
             sensitive=plan.schema.sensitive,
-            promises=promises_of(request.privacy),
+            promises=promises_of(request.privacy, trees_of(plan.schema)),
             grids=grids_of(plan.schema.grids, request.style),
-            person=whose,
+            person=named.person,
         )
 
     def measure(
@@ -354,9 +346,24 @@ class SparkEngine:
             n_groups=tallies.n_groups,
             n_suppressed=tallies.n_suppressed,
             scores=tallies.scores(),
-            facts=tallies.facts(tuple_sizes(work.plan, work.taking_part)),
+            facts=tallies.facts(self._tuple_sizes(work, groups)),
             bound=None,
         )
+
+    def seen(self, release: Any) -> Seen:
+        """Return what a reader of the published table sees."""
+        from shoal.engine.spark.seen import seen_on_spark
+
+        schema = release.schema
+        with saying_why():
+            return seen_on_spark(release.frame, schema.quasi_identifiers, schema.sensitive)
+
+    @staticmethod
+    def _tuple_sizes(work: SparkWork, groups: SparkPublished) -> tuple[tuple[int, int], ...]:
+        """Return how alike published rows were; nothing about those that were left out."""
+        if work.plan.columns.tuples:
+            return tuple_sizes(work.plan, groups.rows.filter("g >= 0"), ["t"])
+        return tuple_sizes(work.plan, work.taking_part, work.plan.columns.coded)
 
     def write(
         self,
@@ -381,4 +388,5 @@ class SparkEngine:
             if_exists=if_exists,
             escape_formulas=escape_formulas,
             inputs=self.read,
+            people=self._people,
         )

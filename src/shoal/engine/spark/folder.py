@@ -13,8 +13,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.engine.spark.check import verify_frame
+from shoal.engine.spark.errors import saying_why
+from shoal.engine.spark.footer import settle_footer
+from shoal.engine.spark.whose import with_people
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.promises import promises_of
+from shoal.promises import promises_of, trees_of
 from shoal.stage import Staged
 
 if TYPE_CHECKING:
@@ -111,7 +114,11 @@ class Folder:
             path = self.path(f"{self.side}/{name}")
             if name.startswith("part-"):
                 suffix = name.split(".", 1)[1]
-                files.rename(path, self.path(f"{self.side}/part-{number:05d}.{suffix}"))
+                numbered = self.path(f"{self.side}/part-{number:05d}.{suffix}")
+                files.rename(path, numbered)
+                if suffix.endswith("parquet"):
+                    beside = self.path(f"{self.side}/_footer-{number:05d}")
+                    settle_footer(self.session, files, numbered, beside)
                 number += 1
             else:
                 files.delete(path, True)
@@ -156,8 +163,20 @@ def write_folder(
     if_exists: str = "fail",
     escape_formulas: bool = False,
     inputs: Sequence[str] = (),
+    people: Any = None,
 ) -> Staged:
     """Write a release beside its place and verify what was written; see `Release.write`.
+
+    Args:
+        group: what appears together.
+        release: what is written.
+        target: the folder.
+        format: of its files.
+        delimiter: of CSV.
+        if_exists: whether a folder is replaced.
+        escape_formulas: refused.
+        inputs: files that the table was read from.
+        people: the published rows with their people, where those are counted.
 
     Raises:
         PromiseError: what was written does not keep the promises.
@@ -183,8 +202,10 @@ def write_folder(
             writer.csv(folder.side, header=True, sep=separator, escape='"', emptyValue='""')
     except (Py4JError, PySparkException) as error:
         raise DataError(f"{folder.target!r} cannot be written ({_reason(error)}).") from None
-    folder.tidy()
-    found = _verify(release, read_folder(session, folder.side, kind, separator), kind)
+    with saying_why():
+        folder.tidy()
+        written = read_folder(session, folder.side, kind, separator)
+        found = _verify(release, written, kind, people)
     old = release.verification.notes
     warnings = [each for each in release.warnings if each not in old]
     warnings.extend(each for each in found.notes if each not in warnings)
@@ -203,21 +224,26 @@ def read_folder(session: Any, path: str, kind: str, delimiter: str | None = None
     return session.read.csv(path, header=True, sep=delimiter or ",", escape='"', multiLine=True)
 
 
-def _verify(release: Release, written: Any, kind: str) -> Verification:
+def _verify(release: Release, written: Any, kind: str, people: Any) -> Verification:
     """Verify what was written."""
-    memory = release.verification
+    memory, person = release.verification, None
     if len(written.columns) != len(release.frame.columns):
         raise PromiseError(
             f"What was written has {len(written.columns)} columns and the release "
             f"{len(release.frame.columns)}, so it is not published."
         )
+    frame = written.toDF(*release.frame.columns)
+    if people is not None and kind == "parquet":
+        # whose rows they are is not written: each row is found again by all of its cells
+        frame, person = with_people(frame, people), people.person
     found = verify_frame(
-        written.toDF(*release.frame.columns),
+        frame,
         k=release.k,
         quasi_identifiers=release.schema.quasi_identifiers,
         sensitive=release.schema.sensitive,
-        promises=promises_of(release.privacy),
+        promises=promises_of(release.privacy, trees_of(release.schema)),
         grids=release.grids,
+        person=person,
         spelled=kind == "csv",
     )
     if found.n_rows != release.n_published:
@@ -230,9 +256,9 @@ def _verify(release: Release, written: Any, kind: str) -> Verification:
             "What was written does not keep the promise, although the table before does, so it is "
             "not published: " + " ".join(c.sentence for c in found.checks if not c.holds)
         )
-    if memory.fewest_people is None:
+    if memory.fewest_people is None or person is not None:
         return replace(found, read_from="what was written")
-    # whose rows they are is not written: people were counted before, rows are counted again
+    # a CSV spells cells anew: people were counted before, rows are counted again
     if found.n_groups != memory.n_groups:
         raise PromiseError(
             f"What was written has {found.n_groups:,} groups and the release "

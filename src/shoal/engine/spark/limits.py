@@ -25,7 +25,10 @@ DONE = (
     *("block_rows", "refine", "strict", "style"),
 )
 """Options that are heeded; others are refused unless nothing is asked with them."""
-MODELS = ("l-diversity", "t-closeness", "alpha-k", "beta-likeness", "delta-disclosure")
+MODELS = (
+    *("l-diversity", "t-closeness", "alpha-k", "beta-likeness", "delta-disclosure"),
+    "ke-anonymity",
+)
 """Privacy models that blocks keep by themselves and that counts of values can verify."""
 
 
@@ -53,10 +56,6 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
         (not algorithm.works_in_blocks, f"algorithm {algorithm.name!r}, which needs all rows"),
         (request.style.numeric in ("mean", "median"), f"numeric style {request.style.numeric!r}"),
         (
-            schema.person is not None and bool(request.privacy),
-            "a privacy model together with person",
-        ),
-        (
             request.suppress_for != "all" and not request.max_suppression > 0,
             f"suppress_for={request.suppress_for!r} without a max_suppression above 0",
         ),
@@ -66,11 +65,9 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
         ),
     )
     for model in request.privacy:
-        table = model.to_dict()
-        known = table["model"] in MODELS and table.get("distance") in (None, "equal", "ordered")
-        if not known:
-            kind = f" with distance {table['distance']!r}" if "distance" in table else ""
-            raise OptionError(f"Spark does not do this: {table['model']}{kind}; {LOCAL}.")
+        name = model.to_dict()["model"]
+        if name not in MODELS:
+            raise OptionError(f"Spark does not do this: {name}; {LOCAL}.")
     for name, row in OPTIONS.items():
         if name not in DONE and getattr(request, name) not in (row.default, None, ()):
             raise OptionError(f"Spark does not do this: {name}; {LOCAL}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from shoal.table.schema import Schema
     from shoal.table.sensitive import Sensitive
 
-__all__ = ["Coding", "Columns", "Plan", "Rule", "clean_person", "whole_column"]
+__all__ = ["Coding", "Columns", "Parts", "Plan", "Rule", "clean_person", "whole_column"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,15 @@ class Coding:
     codes: NDArray[np.int32]
     apart: bool
 
+    @cached_property
+    def known(self) -> pl.DataFrame:
+        """Values and their codes, ready to be looked up; made once in a worker."""
+        import polars as pl
+
+        values = _plain(self.values, apart=self.apart)
+        found = pl.DataFrame({"value": values, "code": self.codes})
+        return found.unique("value", keep="first", maintain_order=True)
+
     def of(self, cells: pl.Series) -> NDArray[np.int32]:
         """Return the code of each cell.
 
@@ -49,10 +59,9 @@ class Coding:
         """
         import polars as pl
 
-        known = pl.DataFrame({"value": _plain(self.values, apart=self.apart), "code": self.codes})
         given = pl.DataFrame({"value": _plain(cells.cast(self.values.dtype), apart=self.apart)})
         found = given.join(
-            known.unique("value", keep="first", maintain_order=True),
+            self.known,
             on="value",
             how="left",
             nulls_equal=True,
@@ -101,6 +110,7 @@ class Columns:
         original: codes before a grid; only columns on one.
         sensitive: sensitive columns as codes.
         person: whether rows have a person.
+        tuples: whether a number for all quasi-identifiers of a row is carried, to be counted later.
     """
 
     raw: tuple[str, ...]
@@ -110,6 +120,7 @@ class Columns:
     original: tuple[str, ...]
     sensitive: tuple[str, ...]
     person: bool
+    tuples: bool
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -124,8 +135,12 @@ class Columns:
     @property
     def carried(self) -> tuple[str, ...]:
         """All columns of a row on its way."""
-        whose = ("w",) if self.person else ()
-        return (*self.kept, *self.keys, *self.coded, *self.sensitive, *whose, "h", "z")
+        return (*self.kept, *self.keys, *self.coded, *self.sensitive, *self.beside, "h", "z")
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """What goes with a row to the end although it is not published: its person, its tuple."""
+        return (*(("w",) if self.person else ()), *(("t",) if self.tuples else ()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +165,21 @@ class Rule:
 
 
 @dataclass(frozen=True, eq=False)
+class Parts:
+    """Rows that are clustered together, and groups that are refined together.
+
+    Attributes:
+        blocks: from codes to blocks.
+        regions: from codes to regions, cut elsewhere.
+        seamed: whether there are seams to repair.
+    """
+
+    blocks: Rule
+    regions: Rule
+    seamed: bool
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
     """Everything a worker is told.
 
@@ -164,6 +194,7 @@ class Plan:
         sensitive_codings: of the sensitive columns.
         styles: how cells of each quasi-identifier are written.
         cells: of each quasi-identifier the cell of every value (missing last); None off a grid.
+        n_rows: how many rows the whole table has.
         shown: how many groups of a region are shown to the report.
         seed: chance; every block draws from it and from its own number.
     """
@@ -178,6 +209,7 @@ class Plan:
     sensitive_codings: tuple[Coding, ...]
     styles: tuple[Style, ...]
     cells: tuple[NDArray[np.int32] | None, ...]
+    n_rows: int
     shown: int
     seed: int
 

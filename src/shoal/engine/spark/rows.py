@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.engine.spark.block import assign_leaves, encode_batches
+from shoal.engine.spark.block import assign_blocks, encode_batches
+from shoal.engine.spark.errors import guarded_batches
 from shoal.engine.spark.plan import Columns, whole_column
 from shoal.engine.spark.session import column, load_functions
 from shoal.recode import is_wide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from shoal.engine.spark.plan import Plan, Rule
     from shoal.recode import Style
@@ -33,7 +36,9 @@ __all__ = [
 ]
 
 
-def columns_of(schema: Schema, attributes: Sequence[Attribute], key: Sequence[str]) -> Columns:
+def columns_of(
+    schema: Schema, attributes: Sequence[Attribute], key: Sequence[str], *, tuples: bool
+) -> Columns:
     """Return names of our own for the columns of a table."""
     kept = [name for name in schema.published if name not in schema.quasi_identifiers]
     return Columns(
@@ -44,6 +49,7 @@ def columns_of(schema: Schema, attributes: Sequence[Attribute], key: Sequence[st
         original=tuple(f"o{n}" for n, each in enumerate(attributes) if each.cells is not None),
         sensitive=tuple(f"s{number}" for number in range(len(schema.sensitive))),
         person=schema.person is not None,
+        tuples=tuples,
     )
 
 
@@ -94,18 +100,18 @@ def encoded(frame: Any, plan: Plan, key: Sequence[str]) -> Any:
     if names.person:
         fields.append(types.StructField("wt", types.StringType()))
     shared = frame.sparkSession.sparkContext.broadcast(plan)
-    rows = source.mapInArrow(
-        lambda batches: encode_batches(shared.value, batches), types.StructType(fields)
-    )
+    work = guarded_batches(lambda batches: encode_batches(shared.value, batches))
+    rows = source.mapInArrow(work, types.StructType(fields))
     hashed = [
         (functions.xxhash64(*own) if own else functions.lit(0)).cast(long).alias(title)
         for own, title in ((names.kept, "h"), (names.keys, "z"))
     ]
     if names.person:  # nobody knows whose the rows without an id are: one person
         hashed.append(functions.xxhash64(functions.coalesce("wt", functions.lit(""))).alias("w"))
-    return rows.select(*(n for n in names.carried if n not in {"w", "h", "z"}), *hashed).select(
-        *names.carried
-    )
+    if names.tuples:
+        hashed.append(functions.xxhash64(*names.coded).alias("t"))
+    made = {"w", "t", "h", "z"}
+    return rows.select(*(n for n in names.carried if n not in made), *hashed).select(*names.carried)
 
 
 def nothing_missing(plan: Plan) -> Any:
@@ -121,27 +127,57 @@ def whole_table(plan: Plan) -> EncodedTable:
     """Return the table without its rows, for what is asked about its columns."""
     names = (*plan.columns.coded, *plan.columns.sensitive)
     codes = {name: np.zeros(0, np.int32) for name in names}
-    return plan.table(codes, None, searched=True)
+    nobody = np.zeros(0, np.int64) if plan.columns.person else None
+    return plan.table(codes, nobody, searched=True)
 
 
 def with_counts(plan: Plan, rows: Any) -> Plan:
-    """Return the plan with how many of these rows have each sensitive value."""
+    """Return the plan with how many of these rows (or people) have each sensitive value."""
     wholes = []
     for number, each in enumerate(plan.sensitive):
-        counted = rows.groupBy(f"s{number}").count().toArrow()
-        counts = np.zeros(each.size, np.int64)
-        counts[counted.column(0).to_numpy()] = counted.column(1).to_numpy()
-        wholes.append(whole_column(each, counts, None))
+        own = f"s{number}"
+        merged = None if each.merging is None else each.merging.merged
+        cleaned = None
+        if plan.columns.person and merged is not None:
+            # a person who has a value in two spellings counts once for it after cleaning
+            size = int(merged.max(initial=-1)) + 1
+            cleaned = _counts(plan, _with_merged(rows, own, merged), "merged", size)
+        wholes.append(whole_column(each, _counts(plan, rows, own, each.size), cleaned))
     return replace(plan, sensitive=tuple(wholes))
 
 
-def tuple_sizes(plan: Plan, rows: Any) -> tuple[tuple[int, int], ...]:
-    """Return how many rows (or people) share all quasi-identifiers, and how often that is so."""
+def _with_merged(rows: Any, code: str, merged: NDArray[np.integer[Any]]) -> Any:
+    """Return people and codes after cleaning."""
+    import pyarrow as pa
+
+    known = pa.table({code: np.arange(len(merged), dtype=np.int32), "merged": merged})
+    table = rows.sparkSession.createDataFrame(known)
+    return rows.select(code, "w").distinct().join(load_functions().broadcast(table), code)
+
+
+def _counts(plan: Plan, rows: Any, code: str, size: int) -> NDArray[np.int64]:
+    """Return how many rows (or people) have each code."""
+    functions = load_functions()
+    how = functions.count_distinct("w") if plan.columns.person else functions.count("*")
+    counted = rows.groupBy(code).agg(how.alias("n")).toArrow()
+    counts = np.zeros(size, np.int64)
+    counts[counted.column(0).to_numpy()] = counted.column(1).to_numpy()
+    return counts
+
+
+def tuple_sizes(plan: Plan, rows: Any, by: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Return how many rows (or people) share all quasi-identifiers, and how often that is so.
+
+    Args:
+        plan: whether people are counted.
+        rows: those that are published.
+        by: what tells tuples apart.
+    """
     functions = load_functions()
     number = functions.count(functions.lit(1))
     if plan.columns.person:
         number = functions.count_distinct("w")
-    found = rows.groupBy(*plan.columns.coded).agg(number.alias("n")).groupBy("n").count()
+    found = rows.groupBy(*by).agg(number.alias("n")).groupBy("n").count()
     return tuple(sorted((row["n"], row["count"]) for row in found.collect()))
 
 
@@ -154,15 +190,14 @@ def placed_rows(plan: Plan, rows: Any, rule: Rule) -> Any:
         return rows.withColumn("b", functions.lit(0).cast("long"))
     shared = rows.sparkSession.sparkContext.broadcast(rule)
     n_codes = len(names.codes)
-    schema = types.StructType([*rows.schema.fields, types.StructField("leaf", types.LongType())])
-    placed = rows.mapInArrow(lambda given: assign_leaves(shared.value, n_codes, given), schema)
-    blocks = functions.array(*(functions.lit(int(each)) for each in rule.first))
-    first = functions.element_at(blocks, functions.col("leaf").cast("int") + 1).cast("long")
+    added = [types.StructField(name, types.LongType()) for name in ("b", "pieces")]
+    work = guarded_batches(lambda given: assign_blocks(shared.value, n_codes, given))
+    placed = rows.mapInArrow(work, types.StructType([*rows.schema.fields, *added]))
     if not (rule.pieces > 1).any():
-        return placed.withColumn("b", first).drop("leaf")
-    many = functions.array(*(functions.lit(int(each)) for each in rule.pieces))
-    pieces = functions.element_at(many, functions.col("leaf").cast("int") + 1).cast("long")
-    placed = placed.withColumn("b", first).withColumn("pieces", pieces).drop("leaf")
+        return placed.drop("pieces")
+    if names.person:  # all rows of a person stay together
+        dealt = functions.expr(f"b + pmod(xxhash64(w, {plan.seed % (1 << 31)}), pieces)")
+        return placed.withColumn("b", dealt).drop("pieces")
     single = (
         placed.filter("pieces = 1").drop("pieces").withColumn("m", functions.lit(1).cast("long"))
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -72,17 +73,32 @@ def open_session(master: str | None = None) -> tuple[Any, bool]:
     Args:
         master: where a new session works, as ``local[4]`` or ``yarn``; what spark-submit or the
             settings of Spark say unless given.
+
+    Raises:
+        OptionError: it cannot be started.
     """
     load_functions()
+    from pyspark import SparkContext
+    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    running = SparkSession.getActiveSession()
-    if running is not None:
-        return running, False
+    if SparkContext._active_spark_context is not None:  # noqa: SLF001 - of any thread
+        return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate(), False
     builder = SparkSession.builder.appName("shoal")
     if master is not None:
         builder = builder.master(master)
         if master.startswith("local"):  # workers are on this machine: the same Python
-            builder = builder.config("spark.pyspark.python", sys.executable)
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             builder = builder.config("spark.ui.enabled", "false")
-    return builder.getOrCreate(), True
+    try:
+        session = builder.getOrCreate()
+    except PySparkException as error:
+        if "JAVA_GATEWAY_EXITED" not in str(error.getCondition()):
+            raise
+        raise OptionError(
+            "Spark could not be started: it needs Java 17 or newer (JAVA_HOME says where), and a "
+            "master that exists."
+        ) from None
+    # what Spark says about a cell that it stumbles on is not for a terminal
+    session.sparkContext.setLogLevel("OFF")
+    return session, True

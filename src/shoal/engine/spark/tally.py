@@ -1,7 +1,9 @@
 """What a region tells about itself, and what the sums of all regions say: scores and facts.
 
-A tally is text of some kilobytes: sums of rows and costs, and how many rows publish each closure of
-a column. Sums are added in the order of the regions, so that they do not depend on who was first.
+A tally is text of a kilobyte: sums of rows and costs, and some groups for a picture. Sums are added
+in the order of the regions, so that they do not depend on who was first. How many rows publish each
+closure of a column is added up by Spark, and of each column at most `MOST_CLOSURES` come to the
+driver.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.engine.spark.session import load_functions
 from shoal.facts import Facts
 from shoal.facts.gather import column_facts, heat_of
 from shoal.measure.base import CostMeasure, Grouped, pick_target
@@ -30,25 +33,41 @@ if TYPE_CHECKING:
     from shoal.table.encode import Attribute
     from shoal.table.partition import Partition
 
-__all__ = ["Tallies", "shown_groups", "tally"]
+__all__ = ["MOST_CLOSURES", "Tallies", "shown_groups", "tally", "told_by_regions"]
 
 _COSTS = ("ncp", "lm", "suppression", "mi")
+MOST_CLOSURES = 100_000
+"""Of each column the most frequent closures, so many, come to the driver for the report."""
 _HEAT_GROUPS = 20_000
 """So many groups are looked at for the picture of where the loss is."""
 
 
-def tally(plan: Plan, table: EncodedTable, partition: Partition, left_out: EncodedTable) -> str:
-    """Return what a region tells: its published rows in groups, and rows that are left out."""
+def tally(
+    plan: Plan, region: int, table: EncodedTable, partition: Partition, left_out: EncodedTable
+) -> tuple[str, str]:
+    """Return what a region tells: its published rows in groups, and rows that are left out.
+
+    Returns:
+        Sums, and counts that Spark adds up: of closures of each column, and (numbered from −1
+        down) of values of rows that are left out.
+    """
     target = pick_target(table, plan.request.measure_options)
     grouped = Grouped(table, partition, target)
     told: dict[str, Any] = {
+        "region": region,
         "rows": partition.n_rows,
         "left out": left_out.n_rows,
         "groups": partition.n_groups,
         "squares": int(np.sum(partition.sizes**2)),
         "costs": {name: _costs(plan, name, grouped, left_out) for name in _measures(plan)},
-        "gone": [_counted(attribute.codes) for attribute in left_out.attributes],
     }
+    counts: list[dict[str, Any]] = []
+    for number, attribute in enumerate(left_out.attributes):
+        gone = np.unique(attribute.codes, return_counts=True)
+        counts += [
+            {"c": -1 - number, "s": str(code), "n": int(rows)}
+            for code, rows in zip(*gone, strict=True)
+        ]
     if target is not None and partition.n_groups:
         histogram = grouped.histogram[:-1]
         share = histogram / histogram.sum(axis=1, keepdims=True)
@@ -57,13 +76,39 @@ def tally(plan: Plan, table: EncodedTable, partition: Partition, left_out: Encod
         told["entropy"] = float(-np.sum(share * logs))
     step = max(1, -(-partition.n_groups // max(plan.shown, 1)))
     chosen = np.arange(0, partition.n_groups, step)
-    told["shapes"], told["seen"] = [], [partition.sizes[chosen].tolist()]
-    for closures in grouped.closures:
+    told["seen"] = [partition.sizes[chosen].tolist()]
+    whole = EncodedTable(0, plan.attributes, ())
+    for number, closures in enumerate(grouped.closures):
         shapes, place = _shapes(closures, partition.n_groups)
         rows = np.bincount(place, weights=partition.sizes, minlength=len(shapes))
-        told["shapes"].append([shapes, rows.astype(np.int64).tolist()])
-        told["seen"].append(place[chosen].tolist())
-    return json.dumps(told)
+        counts += [
+            {"c": number, "s": json.dumps(shape), "n": int(n)}
+            for shape, n in zip(shapes, rows, strict=True)
+        ]
+        loss = published_loss(whole, number, closures, partition.n_groups)
+        told["seen"].append(loss[chosen].tolist())
+    return json.dumps(told), json.dumps(counts)
+
+
+def told_by_regions(finished: Any) -> tuple[list[str], list[tuple[int, str, int]]]:
+    """Return what all regions told: sums of each, and counts that Spark has added up."""
+    from pyspark.sql import Window
+
+    functions = load_functions()
+    told = finished.filter("told is not null").select("told").toArrow().column(0).to_pylist()
+    kind = "array<struct<c:int,s:string,n:bigint>>"
+    each = functions.explode(functions.from_json("counts", kind)).alias("each")
+    counted = (
+        finished.filter("counts is not null")
+        .select(each)
+        .groupBy(functions.col("each.c").alias("c"), functions.col("each.s").alias("s"))
+        .agg(functions.sum("each.n").alias("n"))
+    )
+    order = Window.partitionBy("c").orderBy(functions.desc("n"), "s")
+    place = functions.row_number().over(order)
+    most = counted.withColumn("place", place).filter(f"c < 0 or place <= {MOST_CLOSURES}")
+    rows = most.select("c", "s", "n").toArrow()
+    return told, list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
 
 
 def _measures(plan: Plan) -> list[str]:
@@ -89,11 +134,6 @@ def _measure(plan: Plan, name: str) -> CostMeasure:
     measure = create_measure(name, plan.request.measure_options if asked else None)
     assert isinstance(measure, CostMeasure)
     return measure
-
-
-def _counted(codes: NDArray[Any]) -> list[list[int]]:
-    values, counts = np.unique(codes, return_counts=True)
-    return [values.tolist(), counts.tolist()]
 
 
 def _shapes(closures: Closures, n_groups: int) -> tuple[list[Any], NDArray[np.int64]]:
@@ -140,9 +180,16 @@ def _closures(attribute: Attribute, shapes: Sequence[Any]) -> Closures:
 class Tallies:
     """What all regions told, in the order of their numbers."""
 
-    def __init__(self, plan: Plan, told: Sequence[str]) -> None:
+    def __init__(
+        self, plan: Plan, told: Sequence[str], counts: Sequence[tuple[int, str, int]]
+    ) -> None:
         self.plan = plan
-        self.told = [json.loads(each) for each in told]
+        self.told = sorted((json.loads(each) for each in told), key=lambda each: each["region"])
+        self.counts: dict[int, dict[Any, int]] = {}
+        for column, shape, rows in counts:
+            read = json.loads(shape)
+            key = tuple(read) if isinstance(read, list) else read
+            self.counts.setdefault(column, {})[key] = rows
         self.n_published = self._sum("rows")
         self.n_suppressed = self._sum("left out")
         self.n_rows = self.n_published + self.n_suppressed
@@ -182,21 +229,16 @@ class Tallies:
 
         plan, request = self.plan, self.plan.request
         table = EncodedTable(0, plan.attributes, ())
-        columns, closures, sizes, losses = [], [], [], []
+        columns, closures, sizes = [], [], []
         for number, attribute in enumerate(plan.attributes):
-            known: dict[Any, int] = {}
-            for each in self.told:
-                for shape, rows in zip(*each["shapes"][number], strict=True):
-                    key = tuple(shape) if isinstance(shape, list) else shape
-                    known[key] = known.get(key, 0) + rows
+            known = self.counts.get(number, {})
             order = sorted(known)
             closed = _closures(attribute, order)
             counts = np.array([known[shape] for shape in order], np.int64)
             loss = published_loss(table, number, closed, len(order))
             before = attribute.counts.copy()
-            for each in self.told:
-                values, gone = each["gone"][number]
-                np.subtract.at(before, np.array(values, np.int64), np.array(gone, np.int64))
+            for code, gone in self.counts.get(-1 - number, {}).items():
+                before[code] -= gone
             columns.append(
                 column_facts(
                     attribute,
@@ -211,28 +253,21 @@ class Tallies:
             )
             closures.append(closed)
             sizes.append(counts)
-            losses.append(dict(zip(order, loss.tolist(), strict=True)))
-        heat, rows = self._heat(losses)
+        heat, rows = self._heat()
         scores = scores_of_columns(table, closures, sizes, self.n_suppressed, request.style)
         return Facts(tuple(columns), tuple_sizes, heat, rows, scores)
 
-    def _heat(
-        self, losses: Sequence[dict[Any, float]]
-    ) -> tuple[tuple[tuple[float, ...], ...], tuple[int, ...]]:
+    def _heat(self) -> tuple[tuple[tuple[float, ...], ...], tuple[int, ...]]:
         """Return where the loss is, from the groups that were shown; all of them if few."""
         sizes: list[int] = []
-        found: list[list[float]] = [[] for _ in losses]
+        found: list[list[float]] = [[] for _ in self.plan.attributes]
         for each in self.told:
             sizes += each["seen"][0]
-            for number, known in enumerate(losses):
-                shapes = [
-                    tuple(shape) if isinstance(shape, list) else shape
-                    for shape in each["shapes"][number][0]
-                ]
-                found[number] += [known[shapes[place]] for place in each["seen"][number + 1]]
+            for number, losses in enumerate(found):
+                losses.extend(each["seen"][number + 1])
         weights = np.array([a.weight for a in self.plan.attributes])
         counts = np.array(sizes, np.int64)
-        heat, rows = heat_of(np.array(found).reshape(len(losses), -1), counts, weights)
+        heat, rows = heat_of(np.array(found).reshape(len(found), -1), counts, weights)
         share = self.n_published / max(int(counts.sum()), 1)
         return heat, tuple(round(each * share) for each in rows)
 

@@ -1,0 +1,149 @@
+"""What a run on Spark needs, read from /proc and from Spark's own log of events."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+SECONDS = 0.5
+EXECUTOR = "CoarseGrainedExecutorBackend"
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass
+class Process:
+    """A process as it was seen last: whose child it is, its CPU seconds, its memory."""
+
+    parent: int
+    said: str
+    cpu: float
+    rss: int
+
+
+def processes() -> dict[int, Process]:
+    """Return all processes below this one, by id; CPU seconds with those of ended children."""
+    everybody: dict[int, Process] = {}
+    for each in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it may have ended
+            stat = (each / "stat").read_text().rpartition(")")[2].split()
+            cpu = sum(map(int, stat[11:15])) / _TICKS
+            said = (each / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            pages = int((each / "statm").read_text().split()[1])
+            everybody[int(each.name)] = Process(int(stat[1]), said, cpu, pages * _PAGE)
+    ours: dict[int, Process] = {}
+    known = {os.getpid()}
+    while known:
+        found = {pid: each for pid, each in everybody.items() if each.parent in known}
+        ours |= found
+        known = set(found)
+    return ours
+
+
+@dataclass
+class Peaks:
+    """The most memory of the driver and of each executor with its Python, and CPU seconds so far.
+
+    An executor is told by its process; memory that two processes share is counted twice.
+    """
+
+    executors: dict[int, int] = field(default_factory=dict)
+    java: dict[int, int] = field(default_factory=dict)
+    python: dict[int, int] = field(default_factory=dict)
+    driver_java: int = 0
+    driver_python: int = 0
+    cpu: dict[str, float] = field(default_factory=dict)
+    n_executors: int = 0
+
+    def look(self) -> None:
+        """Look once."""
+        ours = processes()
+        cpu = {"driver java": 0.0, "executors java": 0.0, "executors python": 0.0}
+        executors = [pid for pid, each in ours.items() if EXECUTOR in each.said]
+        below: dict[int, int] = dict.fromkeys(executors, 0)
+        for pid, each in ours.items():
+            if pid in below:
+                cpu["executors java"] += each.cpu
+                continue
+            of = each.parent
+            while of in ours and of not in below:
+                of = ours[of].parent
+            if of in below:
+                below[of] += each.rss
+                cpu["executors python"] += each.cpu
+            else:
+                cpu["driver java"] += each.cpu
+                if "java" in each.said:
+                    self.driver_java = max(self.driver_java, each.rss)
+        for pid, python in below.items():
+            both = ours[pid].rss + python
+            for most, now in (
+                (self.executors, both), (self.java, ours[pid].rss), (self.python, python)
+            ):  # fmt: skip
+                most[pid] = max(most.get(pid, 0), now)
+        me = Path("/proc/self/statm").read_text().split()[1]
+        self.driver_python = max(self.driver_python, int(me) * _PAGE)
+        used = os.times()
+        cpu["driver python"] = used.user + used.system
+        if len(executors) >= self.n_executors:  # ended ones are the driver's children that were
+            self.cpu, self.n_executors = cpu, len(executors)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return mebibytes and seconds."""
+        ordered = sorted(self.executors)
+        return {
+            "executors": [round(self.executors[pid] / 2**20) for pid in ordered],
+            "executors java": [round(self.java[pid] / 2**20) for pid in ordered],
+            "executors python": [round(self.python[pid] / 2**20) for pid in ordered],
+            "driver java": round(self.driver_java / 2**20),
+            "driver python": round(self.driver_python / 2**20),
+            "cpu": {name: round(seconds, 2) for name, seconds in self.cpu.items()},
+        }
+
+
+@contextlib.contextmanager
+def watching() -> Iterator[Peaks]:
+    """Look at the processes below this one twice a second."""
+    peaks, done = Peaks(), threading.Event()
+
+    def look() -> None:
+        while not done.wait(SECONDS):
+            peaks.look()
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield peaks
+    finally:
+        done.set()
+        thread.join()
+
+
+def told_by_events(folder: Path) -> dict[str, Any]:
+    """Return what Spark counted itself: bytes that were shuffled, spilled, handed to the driver."""
+    names = {"shuffled": 0, "spilled to disk": 0, "results": 0, "input": 0, "output": 0}
+    tasks = failed = stages = 0
+    for path in folder.iterdir():
+        with path.open(encoding="utf-8") as lines:
+            for line in lines:
+                if '"SparkListenerStageCompleted"' in line:
+                    stages += 1
+                if '"SparkListenerTaskEnd"' not in line:
+                    continue
+                event = json.loads(line)
+                tasks += 1
+                failed += event["Task End Reason"]["Reason"] != "Success"
+                told = event.get("Task Metrics") or {}
+                written = told.get("Shuffle Write Metrics", {})
+                names["shuffled"] += written.get("Shuffle Bytes Written", 0)
+                names["spilled to disk"] += told.get("Disk Bytes Spilled", 0)
+                names["results"] += told.get("Result Size", 0)
+                names["input"] += told.get("Input Metrics", {}).get("Bytes Read", 0)
+                names["output"] += told.get("Output Metrics", {}).get("Bytes Written", 0)
+    return {**names, "tasks": tasks, "tasks that failed": failed, "stages": stages}

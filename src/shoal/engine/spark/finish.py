@@ -1,0 +1,130 @@
+"""Groups meet in regions: refined there, published there, and counted once more across regions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.engine.spark.block import finish_region, moved_to
+from shoal.engine.spark.errors import guarded, guarded_batches
+from shoal.engine.spark.first import one_compiles
+from shoal.engine.spark.layout import output_types
+from shoal.engine.spark.rows import unused
+from shoal.engine.spark.shared import united_regions
+from shoal.errors import PromiseError
+from shoal.promises import promises_of, trees_of
+from shoal.recode import published_names
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shoal.engine.spark.plan import Plan
+
+__all__ = ["Named", "finished_rows", "named_rows", "regroup_regions", "titles_of"]
+
+MOST_PARTS = 20_000
+UNITED = 8
+"""So many regions may be refined together because they share people."""
+
+
+def titles_of(plan: Plan) -> list[str]:
+    """Return the names of the published columns."""
+    named = published_names(plan.schema, plan.request.style)
+    return [title for under in named.values() for title in under]
+
+
+def finished_rows(
+    plan: Plan, rows: Any, schema: Any, region_of: NDArray[np.int64], *, seamed: bool
+) -> Any:
+    """Return the published rows of all regions, with groups, keys and people.
+
+    Args:
+        plan: what workers are told.
+        rows: rows with group and region.
+        schema: types of the rows on their way.
+        region_of: where the rows of each region go.
+        seamed: whether there is anything to refine.
+    """
+    from pyspark.sql import types
+
+    shared = rows.sparkSession.sparkContext.broadcast((plan, region_of))
+    outputs = output_types(plan, schema)
+    fields = [types.StructField(f"f{n}", each.kind) for n, each in enumerate(outputs)]
+    fields += [schema[name] for name in plan.columns.keys]
+    long = types.LongType()
+    fields += [types.StructField(name, long) for name in (*plan.columns.beside, "g")]
+    fields += [types.StructField(name, types.StringType()) for name in ("told", "counts")]
+    arrow = [(f"f{number}", each.arrow) for number, each in enumerate(outputs)]
+
+    def finish(key: Any, rows: Any) -> Any:
+        with one_compiles():
+            return finish_region(shared.value[0], key[0].as_py(), rows, seamed=seamed, types=arrow)
+
+    if (region_of != np.arange(len(region_of))).any():
+        moved = guarded_batches(lambda batches: moved_to(shared.value[1], batches))
+        rows = rows.mapInArrow(moved, rows.schema)
+    parts = rows.repartition(min(2 * len(region_of), MOST_PARTS), "r").groupBy("r")
+    return parts.applyInArrow(guarded(finish), types.StructType(fields))
+
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """Published rows under their names.
+
+    Attributes:
+        frame: the rows.
+        person: the column that tells people apart; None if rows are counted.
+        group: the column with a row's group; None if it was not asked for.
+    """
+
+    frame: Any
+    person: str | None
+    group: str | None
+
+
+def named_rows(plan: Plan, finished: Any, *, group: bool = False) -> Named:
+    """Return the published rows under their names, with people where they are counted."""
+    titles = titles_of(plan)
+    rows = finished.filter("g >= 0")
+    columns = [rows[f"f{number}"].alias(title) for number, title in enumerate(titles)]
+    whose = own = None
+    if plan.columns.person:
+        whose = unused("w", titles)
+        columns.append(rows["w"].alias(whose))
+    if group:
+        own = unused("g", titles)
+        columns.append(rows["g"].alias(own))
+    return Named(rows.select(*columns), whose, own)
+
+
+def regroup_regions(
+    plan: Plan, finished: Any, region_of: NDArray[np.int64]
+) -> NDArray[np.int64] | None:
+    """Return which regions are to be refined together; None if every promise is kept.
+
+    Raises:
+        PromiseError: too many would have to be.
+    """
+    request = plan.request
+    if not (plan.columns.person and request.privacy) or len(region_of) == 1:
+        return None
+    named = named_rows(plan, finished, group=True)
+    found = united_regions(
+        named.frame,
+        str(named.group),
+        str(named.person),
+        region_of,
+        k=int(request.k),
+        quasi_identifiers=plan.schema.quasi_identifiers,
+        sensitive=plan.schema.sensitive,
+        promises=promises_of(request.privacy, trees_of(plan.schema)),
+    )
+    if found is not None and int(np.bincount(found).max()) > UNITED:
+        raise PromiseError(
+            f"More than {UNITED} blocks of similar rows have to be looked at together to keep the "
+            "promises, because people have rows in many of them; give a larger block_rows, or "
+            "promise less."
+        )
+    return found
