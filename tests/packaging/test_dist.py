@@ -16,6 +16,7 @@ import pytest
 from tests.helpers.scripts import load_script
 
 ROOT = Path(__file__).parents[2]
+PACKED = zipfile.ZIP_DEFLATED
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ def test_the_wheel_runs_without_the_repository(built, tmp_path):
 
 def test_a_wheel_that_lacks_a_file_or_has_a_cache_is_reported(dist, tree, built, tmp_path):
     wheel = tmp_path / built[1].name
-    with zipfile.ZipFile(built[1]) as old, zipfile.ZipFile(wheel, "w") as new:
+    with zipfile.ZipFile(built[1]) as old, zipfile.ZipFile(wheel, "w", PACKED) as new:
         for name in old.namelist():
             if name != "shoal/datasets/adult.parquet":
                 new.writestr(name, old.read(name))
@@ -82,7 +83,7 @@ def test_a_wheel_that_lacks_a_file_or_has_a_cache_is_reported(dist, tree, built,
 
 def test_a_wheel_whose_bytes_are_not_those_of_its_record_is_reported(dist, tree, built, tmp_path):
     wheel = tmp_path / built[1].name
-    with zipfile.ZipFile(built[1]) as old, zipfile.ZipFile(wheel, "w") as new:
+    with zipfile.ZipFile(built[1]) as old, zipfile.ZipFile(wheel, "w", PACKED) as new:
         for name in old.namelist():
             more = b"# changed\n" if name == "shoal/api.py" else b""
             new.writestr(name, old.read(name) + more)
@@ -92,7 +93,7 @@ def test_a_wheel_whose_bytes_are_not_those_of_its_record_is_reported(dist, tree,
 
 def test_a_wheel_with_other_dependencies_is_reported(dist, tree, built, tmp_path):
     wheel = tmp_path / built[1].name
-    with zipfile.ZipFile(built[1]) as old, zipfile.ZipFile(wheel, "w") as new:
+    with zipfile.ZipFile(built[1]) as old, zipfile.ZipFile(wheel, "w", PACKED) as new:
         for name in old.namelist():
             new.writestr(name, old.read(name).replace(b"Requires-Dist: numba", b"Requires-Dist: x"))
     found = list(dist.wheel_problems(wheel, tree))
