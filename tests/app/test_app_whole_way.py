@@ -9,6 +9,7 @@ import sys
 import zipfile
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
 
 from shoal.app.history import history_of
@@ -261,3 +262,31 @@ def test_the_whole_way_goes_by_keyboard_alone(page, pages, adult, tmp_path):
     assert names == ["certificate.json", "release.csv", "report.html", "signed-by.pub"]
     assert work.job.k == 6
     assert work.job.columns["salary"].role == "sensitive"
+
+
+def test_the_further_steps_have_no_barrier_and_nothing_sticks_out(page, pages, adult):
+    (pages.work.root / "adult.csv").write_text(adult)
+    pages.open_file("adult.csv")
+    pages.work.update(k=5, algorithm="mondrian", seed=1)
+    number = COLUMNS.index("marital_status")
+    pages.post(f"/hierarchies/{number}/use", {"method": "frequency"}, script=False)
+    pages.post("/promises", {"k": "5", "algorithm": "mondrian", "add": "t-closeness"})
+    pages.post("/promises", {"k": "5", "algorithm": "mondrian", "remove": "0"})
+    pages.post("/run", {"suffix": "csv"}, script=False)
+    pages.wait("run")
+    for step in ("hierarchies", f"hierarchies/{number}", "promises", "run", "hand-over"):
+        for scheme, width in (("light", 1280), ("dark", 640), ("light", 360)):
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": width, "height": 740})
+            page.goto(pages.guard.address + step)
+            wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+            assert wide <= 0, (step, width)
+            page.evaluate("document.querySelectorAll('main details').forEach(d => d.open = true)")
+            if width != 360:
+                found = Axe().run(page).response["violations"]
+                bad = [
+                    (each["id"], each["nodes"][0]["html"])
+                    for each in found
+                    if each["impact"] in {"serious", "critical"}
+                ]
+                assert bad == [], step
