@@ -230,8 +230,8 @@ def _weighted(results: dict[str, Any]) -> list[Claim]:
             f"Explained if it stopped early: after {', '.join(near)} passes ours is within 0.01 of "
             "the printed number."
             if near
-            else "Open: no number of passes gives the printed value within 0.01; the paper does "
-            "not say how its passes end for PMI.",
+            else f"Open: neither the end nor stopping after {' or '.join(early)} passes gives the "
+            "printed value within 0.01; the paper does not say how its passes end for PMI.",
         ),
         Claim(
             "Goldberger & Tassa, section 8.4",
