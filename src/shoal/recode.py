@@ -24,7 +24,7 @@ from shoal.hierarchy import canonical_label
 from shoal.publish.fresh import fresh_column
 from shoal.publish.order import RowHash
 from shoal.table.centres import group_centres
-from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, close
+from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, close, union_sets
 from shoal.table.partition import Partition
 from shoal.table.schema import Kind
 
@@ -46,6 +46,7 @@ __all__ = [
 ]
 
 Numeric = Literal["interval", "bounds", "struct", "mean", "median"]
+Categories = Literal["node", "values"]
 _INTERVALS = (Kind.NUMERIC, Kind.ORDINAL, Kind.DATE, Kind.DATETIME)
 
 
@@ -67,6 +68,10 @@ class Style:
             it a name.
         set_format: text of a set, with ``{values}``.
         set_separator: text between the values of a set.
+        categories: what a column with a hierarchy publishes where values differ: ``node`` the
+            label of their closest common node, ``values`` the set of values that occur in the
+            group (Byun et al., Definition 5: the union is published, the tree is charged). The set
+            says more than the node, to readers and to attackers; the loss is that of the node.
     """
 
     numeric: Numeric = "interval"
@@ -75,6 +80,7 @@ class Style:
     suppressed: str = "*"
     set_format: str = "{{values}}"
     set_separator: str = ", "
+    categories: Categories = "node"
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -83,12 +89,16 @@ class Style:
                     f"The style's {each.name} must be text, but {getattr(self, each.name)!r} "
                     "was given."
                 )
-        known = get_args(Numeric)
-        if self.numeric not in known:
-            raise OptionError(
-                f"The style's numeric must be one of {', '.join(map(repr, known))}, but "
-                f"{self.numeric!r} was given.{did_you_mean(self.numeric, known)}"
-            )
+        for option, known in (
+            ("numeric", get_args(Numeric)),
+            ("categories", get_args(Categories)),
+        ):
+            given = getattr(self, option)
+            if given not in known:
+                raise OptionError(
+                    f"The style's {option} must be one of {', '.join(map(repr, known))}, but "
+                    f"{given!r} was given.{did_you_mean(given, known)}"
+                )
         for option in ("interval_format", "wide_interval_format"):
             text = getattr(self, option)
             once = text.count("{low}") == text.count("{high}") == 1
@@ -267,7 +277,11 @@ def published_cells(attribute: Attribute, partition: Partition, style: Style) ->
     closures = close(attribute, partition)
     n_groups = partition.n_groups
     if isinstance(closures, TreeClosures):
-        return [_tree_text(attribute, closures.node[:n_groups], style)]
+        nodes = _tree_text(attribute, closures.node[:n_groups], style)
+        if style.categories == "values" and attribute.kind is Kind.CATEGORICAL:
+            sets, mixed = union_sets(attribute, partition)
+            return [nodes.zip_with(pl.Series(mixed), _set_text(attribute, sets, n_groups, style))]
+        return [nodes]
     if isinstance(closures, SetClosures):
         return [_set_text(attribute, closures, n_groups, style)]
     intervals = IntervalClosures(

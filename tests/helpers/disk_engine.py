@@ -77,7 +77,8 @@ class DiskEngine:
         self._pool = ProcessPoolExecutor(2, mp_context=fresh)
         # what the driver does by itself is done as on one machine
         for stage in (
-            *("given", "count_broken", "thin_out", "publish", "find_dangers", "verify", "write"),
+            *("given", "count_broken", "thin_out", "publish", "find_dangers"),
+            *("verify", "seen", "write"),
         ):
             setattr(self, stage, getattr(self._local, stage))
         self.describe = self._local.describe

@@ -7,6 +7,7 @@ from collections import Counter
 from functools import reduce
 
 import numpy as np
+import polars as pl
 import pytest
 from tests.helpers.brute import as_groups, make_run, small_tables
 
@@ -30,8 +31,8 @@ PROMISES = {
 }
 
 
-def plain_mondrian(table, k, promises, *, relaxed):
-    """Return the groups of strict or relaxed partitioning as sets of rows."""
+def plain_mondrian(table, k, promises, *, where="nearest"):
+    """Return the groups of partitioning at the nearest boundary, the middle or "≤ median"."""
 
     def may_stand(rows):
         return len(rows) >= k and all(
@@ -46,7 +47,7 @@ def plain_mondrian(table, k, promises, *, relaxed):
                 break
             # each attempt sorts the rows again, on top of the attempts before
             order = sorted(order, key=lambda row: int(attribute.codes[row]))
-            parts = cut(attribute, order, relaxed=relaxed)
+            parts = cut(attribute, order, where)
             if all(may_stand(part) for part in parts):
                 return [group for part in parts for group in anonymize(part)]
         return [rows]
@@ -92,7 +93,7 @@ def offers(attribute, rows):
     if len(counts) == 1:
         return
     if attribute.kind is not Kind.FLAT or attribute.size in counts:
-        yield cut(attribute, order, relaxed=False)
+        yield cut(attribute, order, "nearest")
         return
     frequent = sorted(counts, key=lambda code: (-counts[code], code))
     for i in range(1, len(frequent)):
@@ -124,7 +125,7 @@ def width(attribute, rows):
     return (2.0 if len(known) < len(codes) else place[-1]) - place[0]
 
 
-def cut(attribute, order, *, relaxed):
+def cut(attribute, order, where):
     """Return the parts of sorted rows: missing apart, children of the node, or two halves."""
     codes = [int(attribute.codes[row]) for row in order]
     if codes[-1] == attribute.size:
@@ -133,8 +134,14 @@ def cut(attribute, order, *, relaxed):
     if attribute.kind is Kind.CATEGORICAL:
         return split_by_child(attribute.taxonomy, order, codes)
     middle = len(order) // 2
-    if relaxed:
+    if where == "middle":
         return [order[:middle], order[middle:]]
+    if where == "median":
+        median = sorted(codes)[(len(codes) - 1) // 2]
+        return [
+            [row for row, code in zip(order, codes, strict=True) if code <= median],
+            [row for row, code in zip(order, codes, strict=True) if code > median],
+        ]
     edges = [i for i in range(1, len(order)) if codes[i] != codes[i - 1]]
     # of two boundaries equally near to the middle, the upper one
     up = min((i for i in edges if i >= middle), default=len(order))
@@ -170,16 +177,20 @@ def frequent_first(table):
 
 
 @pytest.mark.parametrize("value_order", ["frequency", "code"])
-@pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
+@pytest.mark.parametrize(
+    ("options", "where"),
+    [({}, "nearest"), ({"relaxed": True}, "middle"), ({"cuts": "median"}, "median")],
+    ids=["strict", "relaxed", "published"],
+)
 @pytest.mark.parametrize("promises", PROMISES.values(), ids=PROMISES.keys())
-def test_mondrian_equals_the_plain_recursion(promises, relaxed, value_order):
+def test_mondrian_equals_the_plain_recursion(promises, options, where, value_order):
     cuts = 0
     for seed, table in enumerate(small_tables(77, count=40)):
         k = 2 + seed % 4
         run = make_run(table, "ncp", k, seed, privacy=tuple(promises))
-        found = Mondrian(relaxed=relaxed, value_order=value_order).partition(table, run)
+        found = Mondrian(value_order=value_order, **options).partition(table, run)
         ordered = frequent_first(table) if value_order == "frequency" else table
-        expected = plain_mondrian(ordered, k, promises, relaxed=relaxed)
+        expected = plain_mondrian(ordered, k, promises, where=where)
         assert as_groups(found) == expected, (seed, k)
         cuts += len(expected) - 1
     assert cuts > 40  # the comparison is about something
@@ -202,6 +213,7 @@ def test_the_cheapest_cuts_equal_those_of_the_plain_recursion(promises):
     [
         ({"cuts": "cheap"}, "cuts of 'mondrian'.*Did you mean 'cheapest'"),
         ({"cuts": "cheapest", "relaxed": True}, "relaxed of 'mondrian' works with cuts='widest'"),
+        ({"cuts": "median", "relaxed": True}, "relaxed of 'mondrian' works with cuts='widest'"),
         ({"value_order": "frequent"}, "value_order of 'mondrian'.*Did you mean 'frequency'"),
         ({"relaxed": 1}, "relaxed of 'mondrian' must be true or false"),
     ],
@@ -209,6 +221,22 @@ def test_the_cheapest_cuts_equal_those_of_the_plain_recursion(promises):
 def test_options_that_make_no_sense_are_refused(options, message):
     with pytest.raises(OptionError, match=message):
         Mondrian(**options)
+
+
+def test_the_published_cut_takes_all_rows_up_to_the_median_and_ours_the_nearest_boundary():
+    ages = [1, 1, 1, 2, 2, 2, 2, 2, 3, 3]  # the median is 2: "≤ 2" are eight rows, "≤ 1" three
+    frame = pl.DataFrame({"age": ages})
+    found = {
+        cuts: shoal.anonymize(
+            frame, 2, quasi_identifiers="age", algorithm="mondrian",
+            algorithm_options={"cuts": cuts}, seed=0, shuffle=False,
+        )
+        for cuts in ("widest", "median")
+    }  # fmt: skip
+    sizes = {
+        cuts: sorted(Counter(release.groups.tolist()).values()) for cuts, release in found.items()
+    }
+    assert sizes == {"widest": [2, 3, 5], "median": [2, 8]}
 
 
 def test_on_adult_the_order_of_values_and_the_choice_of_cuts_pay():

@@ -16,8 +16,10 @@ from tests.helpers.brute import MEASURES, as_groups, make_run, row_cost, small_t
 import shoal
 from shoal.algorithm.agglomerative import Agglomerative
 from shoal.algorithm.sequential import (
+    Rounding,
     Sequential,
     _Moves,
+    balanced_split,
     diverse_split,
     private_values,
     start_clusters,
@@ -91,12 +93,15 @@ class Twin:
                 break
         return left
 
-    def sequential(self, alpha: float, omega: float) -> list[set[int]]:
+    def sequential(
+        self, alpha: float, omega: float, rounding: Rounding = "random"
+    ) -> list[set[int]]:
+        self.halve = balanced_split if rounding == "balanced" else diverse_split
         run, n = self.run, self.table.n_rows
         k0 = max(1, round(alpha * run.k))
         if k0 == 1 and not run.privacy:
             return self.unify([{i} for i in range(n)])
-        start = start_clusters(self.table, run, max(1, n // k0))
+        start = start_clusters(self.table, run, max(1, n // k0), rounding)
         if start is None:
             return [set(range(n))]
         clusters = [set(start.rows_of(g).tolist()) for g in range(start.n_groups)]
@@ -135,7 +140,7 @@ class Twin:
                 away = set(self.run.rng.permutation(rows)[: len(rows) // 2].tolist())
             else:
                 values = private_values(self.table, self.run)
-                half = diverse_split(values, rows, 2, self.run.rng)
+                half = self.halve(values, rows, 2, self.run.rng)
                 away = set(rows[half == 1].tolist())
                 if not away or away == cluster:
                     continue
@@ -171,7 +176,10 @@ def test_sequential_equals_its_plain_twin(measure: str) -> None:
     ],
     ids=lambda model: model.label,
 )
-def test_sequential_with_a_privacy_model_equals_its_plain_twin(model: shoal.LDiversity) -> None:
+@pytest.mark.parametrize("rounding", ["random", "balanced"])
+def test_sequential_with_a_privacy_model_equals_its_plain_twin(
+    model: shoal.LDiversity, rounding: Rounding
+) -> None:
     compared = 0
     for number, table in enumerate(small_tables(seed=12, count=14, max_rows=30)):
         column = table.sensitive[0]
@@ -181,9 +189,9 @@ def test_sequential_with_a_privacy_model_equals_its_plain_twin(model: shoal.LDiv
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ShoalWarning)
             run = make_run(table, "ncp", k, seed=number, privacy=(model,))
-            fast = Sequential(alpha=0.5).partition(table, run)
+            fast = Sequential(alpha=0.5, rounding=rounding).partition(table, run)
             twin_run = make_run(table, "ncp", k, seed=number, privacy=(model,))
-            slow = Twin(table, twin_run).sequential(0.5, 1.5)
+            slow = Twin(table, twin_run).sequential(0.5, 1.5, rounding)
         assert as_groups(fast) == _sets(slow)
         compared += 1
     assert compared >= 8
@@ -228,6 +236,58 @@ def test_the_diverse_split_gives_every_part_its_share_of_each_value() -> None:
             count = int((values == value).sum())
             assert set(share) <= {count // t, math.ceil(count / t)}
             assert share.sum() == count
+
+
+def test_the_balanced_split_rounds_every_value_and_every_part_by_less_than_one() -> None:
+    rng = np.random.default_rng(5)
+    values = rng.choice(4, size=203, p=[0.6, 0.3, 0.05, 0.05]).astype(np.int64)
+    for t in (2, 7, 30):
+        labels = balanced_split(values, np.arange(203), t, rng)
+        sizes = np.bincount(labels, minlength=t)
+        assert set(sizes) <= {203 // t, math.ceil(203 / t)}
+        for value in range(4):
+            share = np.bincount(labels[values == value], minlength=t)
+            count = int((values == value).sum())
+            assert set(share) <= {count // t, math.ceil(count / t)}
+            assert share.sum() == count
+
+
+def _diversity(labels: np.ndarray, values: np.ndarray) -> float:
+    counts = np.zeros((labels.max() + 1, values.max() + 1))
+    np.add.at(counts, (labels, values), 1)
+    return float((counts.sum(axis=1) / counts.max(axis=1)).min())
+
+
+def test_balanced_rounding_starts_more_diverse_than_the_published_on_adults_education() -> None:
+    education = shoal.datasets.load_adult().get_column("education").to_numpy()
+    values = np.unique(education, return_inverse=True)[1].astype(np.int64)
+    rows, parts = np.arange(len(values)), len(values) // 25
+    published, balanced = (
+        _diversity(split(values, rows, parts, np.random.default_rng(1)), values)
+        for split in (diverse_split, balanced_split)
+    )
+    assert published < 2.5
+    assert balanced > 2.75  # 25 / 9
+
+
+def test_balanced_rounding_finds_a_start_where_the_published_gives_up() -> None:
+    # 3.0 of at most 3.33: parts of 10 rows need exactly 3 of the most frequent value
+    values = ["a"] * 60 + ["b"] * 50 + ["c"] * 50 + ["d"] * 40
+    frame = pl.DataFrame({"age": [(7 * i) % 97 for i in range(200)], "sick": values})
+    given = {
+        "quasi_identifiers": "age",
+        "sensitive": "sick",
+        "algorithm": "sequential",
+        "privacy": [LDiversity(3.3)],
+        "seed": 3,
+    }
+    published = shoal.anonymize(frame, 8, **given, algorithm_options={"alpha": 0.5})
+    balanced = shoal.anonymize(
+        frame, 8, **given, algorithm_options={"alpha": 0.5, "rounding": "balanced"}
+    )
+    assert published.n_groups == 1
+    assert balanced.n_groups > 5
+    assert not balanced.warnings
 
 
 def table_of_13_rows() -> EncodedTable:

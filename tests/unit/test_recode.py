@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import shoal
 from shoal.errors import OptionError, RoleError
 from shoal.recode import Style, published_names, recode
 from shoal.table.encode import encode
@@ -101,6 +102,41 @@ def test_sets_list_what_was_seen():
     style = Style(set_format="<{values}>", set_separator="|")
     assert cells(values, labels, kinds={"x": "set"}, style=style) == ["<a|b>", "b", None, "*"]
     assert cells([10, 9, 9, 9], [0, 0, 1, 1], kinds={"x": "set"}) == ["{9, 10}", "9"]
+
+
+def test_a_union_set_is_published_where_the_tree_is_charged():
+    # Byun et al., Definition 5
+    values = ["India", "Iran", "Peru", "Peru", "Iran", None, None, None]
+    labels = [0, 0, 1, 1, 2, 2, 3, 3]
+    asked = {"hierarchies": {"x": {"World": TREE}}, "style": Style(categories="values")}
+    assert cells(values, labels, **asked) == ["{India, Iran}", "Peru", "World", None]
+    assert cells(values[:2], [0, 0], hierarchies={"x": {"World": TREE}}) == ["Asia"]
+
+
+def test_union_sets_lose_what_their_nodes_do_and_can_be_scored_and_read_again():
+    frame = pl.DataFrame(
+        {"land": ["India", "Iran", "Peru", "USA", "India", "Peru"], "sick": list("abcabc")}
+    )
+    roles = {"quasi_identifiers": "land", "sensitive": "sick", "hierarchies": {"land": TREE}}
+    made = {
+        categories: shoal.anonymize(
+            frame, 2, **roles, measure="il", seed=3, style={"categories": categories}
+        )
+        for categories in ("node", "values")
+    }
+    assert made["values"].scores == made["node"].scores
+    sets = set(made["values"].frame.get_column("land"))
+    assert sets != set(made["node"].frame.get_column("land"))
+    assert any(cell.startswith("{") for cell in sets)
+    again = shoal.score(
+        frame, made["values"].frame, **roles, measures=["il"], style=Style(categories="values")
+    )
+    assert again["il"] == pytest.approx(made["node"].scores["il"])
+    assert shoal.verify(made["values"].frame, 2, **_without(roles, "hierarchies")).holds
+
+
+def _without(roles, name):
+    return {key: value for key, value in roles.items() if key != name}
 
 
 def test_an_interval_format_is_followed_and_braces_in_values_are_left_alone():
@@ -302,6 +338,7 @@ def test_a_release_of_no_rows_still_has_its_columns(people):
         ({"wide_interval_format": "[]"}, "wide_interval_format must hold"),
         ({"set_format": "{}"}, "set_format must hold {values} once"),
         ({"set_separator": ""}, "set_separator must not be empty"),
+        ({"categories": "value"}, "categories must be one of.*Did you mean 'values'"),
         ({"nummeric": "mean"}, "no option 'nummeric'. Did you mean 'numeric'"),
     ],
 )

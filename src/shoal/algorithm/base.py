@@ -98,6 +98,11 @@ class Algorithm(ABC):
     whole_rows: ClassVar[float] = 100_000
 
     @property
+    def suppresses(self) -> bool:
+        """Whether it may leave rows out on its own, with the options it was given."""
+        return self.may_suppress
+
+    @property
     def seams(self) -> tuple[Effort, ...]:
         """How groups are refined across blocks; empty for the engine's own way."""
         return ()

@@ -12,7 +12,7 @@ from shoal.algorithm.base import Algorithm, Run
 from shoal.algorithm.checks import check_choice, check_flag
 from shoal.errors import OptionError
 from shoal.kernels.mondrian import cut_medians
-from shoal.kernels.mondrian_splits import CutScratch, Shape
+from shoal.kernels.mondrian_splits import AT_MOST, MIDDLE, NEAREST, CutScratch, Shape
 from shoal.privacy.arrays import PrivateArrays
 from shoal.table.partition import Partition
 from shoal.table.schema import Kind
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Mondrian"]
 
 SLICE_ROWS = 4_000_000
-Cuts = Literal["widest", "cheapest"]
+Cuts = Literal["widest", "median", "cheapest"]
 ValueOrder = Literal["frequency", "code"]
 
 
@@ -38,7 +38,11 @@ class Mondrian(Algorithm):
     the widest to the narrowest (ties: in the order given) until one has an allowed cut: both parts
     have at least k rows and satisfy every privacy model. A strict cut lies at the boundary between
     two values that is nearest to the median, so equal values stay together; if that cut is not
-    allowed, no other of this attribute is. An attribute with a taxonomy is cut into the children of
+    allowed, no other of this attribute is. This is not quite the published cut, whose left part are
+    all rows "≤ median" (Fig. 3 of the paper): where most rows have one value, that part is nearly
+    everything, though the boundary below the median may part the rows evenly. ``cuts="median"``
+    cuts as published; the median of an even number of rows is the lower of the two in the middle.
+    With both, an attribute with a taxonomy is cut into the children of
     the common node, and only if all of them may stand. Rows with a missing value are cut off first.
 
     The values of a flat column have no order of their own and the paper names none. They are
@@ -57,7 +61,9 @@ class Mondrian(Algorithm):
 
     Args:
         relaxed: let rows that tie on the median fall on either side (relaxed partitioning).
-        cuts: "widest" as published, or "cheapest" for the cut after which least is lost.
+        cuts: "widest" for the widest attribute at the boundary nearest to its median, "median" for
+            the same attribute cut into "≤ median" and "> median" as published, or "cheapest" for
+            the cut after which least is lost.
         value_order: order of the values of flat columns, "frequency" or "code".
     """
 
@@ -75,7 +81,7 @@ class Mondrian(Algorithm):
         check_flag(self, "relaxed")
         check_choice(self, "cuts", get_args(Cuts))
         check_choice(self, "value_order", get_args(ValueOrder))
-        if self.relaxed and self.cuts == "cheapest":
+        if self.relaxed and self.cuts != "widest":
             raise OptionError(
                 "relaxed of 'mondrian' works with cuts='widest' only, as a relaxed cut lies in the "
                 "very middle; leave one of the two out."
@@ -104,13 +110,14 @@ class Mondrian(Algorithm):
             np.empty(widest + 1, np.int64),
             np.empty(widest + 1, np.int64),
         )
+        where = MIDDLE if self.relaxed else AT_MOST if self.cuts == "median" else NEAREST
         while top >= 0:
             done = int(ends[n_ends - 1]) if n_ends else 0
             run.progress(done, n, "clustering")
             top, n_ends = cut_medians(
                 shape,
                 run.k,
-                self.relaxed,
+                where,
                 self.cuts == "cheapest",
                 private.rules,
                 order,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from shoal.algorithm.base import Algorithm, Run
 from shoal.algorithm.blocked import similar_groups
-from shoal.algorithm.checks import check_whole
+from shoal.algorithm.checks import check_choice, check_whole
+from shoal.kernels.loukides_shao import join_cheapest
 from shoal.kernels.oka import (
     CentroidBlocks,
     Centroids,
@@ -19,7 +20,9 @@ from shoal.kernels.oka import (
     centroid_distances,
     start_clusters,
 )
-from shoal.table.partition import Partition
+from shoal.search.enforce import GroupState
+from shoal.search.suppress import everything_cost
+from shoal.table.partition import SUPPRESSED, Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +34,8 @@ __all__ = ["OKA"]
 
 SLICE_COMPARISONS = 100_000_000
 BLOCK_CLUSTERS = 512
+Order = Literal["sorted", "random"]
+Small = Literal["fill", "cheaper"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +55,12 @@ class OKA(Algorithm):
     * "Farthest from the centroid" is measured before the first record leaves, as Fig. 2 sorts only
       once; the centroid is computed anew from the records that stay. Ties go to the lowest row.
       (Within its cluster a record can only differ from the centroid in numeric attributes.)
+    * ``small="cheaper"`` is the paper's outlook that it may be better to suppress small clusters
+      than to fill them, depending on what loses more. After the adjustment each cluster that was
+      filled is compared with what would be lost without it: its own records suppressed, the others
+      where they cost least among the clusters that were large. Clusters that are better suppressed
+      are, those that gain most first, as many as ``max_suppression`` allows where that is given;
+      the outcome is kept if it loses less in all.
     * Further iterations (the paper's outlook) repeat the clustering stage with the record closest
       to each centroid as seed: a common ancestor as seed could never become more specific again.
 
@@ -61,6 +72,10 @@ class OKA(Algorithm):
 
     Args:
         iterations: how often the clustering stage runs before the adjustment; 1 as published.
+        order: in which order records join clusters: "sorted" by their quasi-identifiers as
+            published, or "random".
+        small: what becomes of clusters below k: "fill" as published, or "cheaper" to suppress the
+            records of those whose filling loses more.
     """
 
     name = "oka"
@@ -68,20 +83,33 @@ class OKA(Algorithm):
     citation = "Lin, Wei 2008"
 
     iterations: int = 1
+    order: Order = "sorted"
+    small: Small = "fill"
 
     def __post_init__(self) -> None:
         """Check the options."""
         check_whole(self, "iterations")
+        check_choice(self, "order", get_args(Order))
+        check_choice(self, "small", get_args(Small))
+
+    @property
+    def suppresses(self) -> bool:
+        """Whether it leaves out rows: where small clusters may be suppressed."""
+        return self.small == "cheaper"
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
         n = table.n_rows
-        order = sort_records(table)
+        # the rows of a table are in a random order already
+        order = sort_records(table) if self.order == "sorted" else np.arange(n)
         seeds = run.rng.permutation(n)[: n // run.k]
         clusters = clustering_stage(run, order, seeds)
         for _ in range(1, self.iterations):
             clusters = clustering_stage(run, order, closest_records(clusters))
-        return Partition(adjustment_stage(clusters, run), len(seeds))
+        found = Partition(adjustment_stage(clusters, run), len(seeds))
+        if self.small == "cheaper":
+            return suppress_or_fill(found, clusters, run)
+        return found
 
 
 class _Clusters:
@@ -218,6 +246,61 @@ def adjustment_stage(clusters: _Clusters, run: Run) -> NDArray[np.int32]:
         keep, limit = (len(small) // 2, run.k) if len(small) else (0, 0)
         done += clusters.assign(todo[done:], limit, keep, report)
     return label
+
+
+def suppress_or_fill(filled: Partition, clusters: _Clusters, run: Run) -> Partition:
+    """Suppress the records of small clusters where that loses less than having filled them.
+
+    Args:
+        filled: the groups after the adjustment.
+        clusters: the clusters before it.
+        run: the run.
+    """
+    scanner, before = run.scanner, clusters.label
+    was_small = clusters.sizes < run.k
+    if not was_small.any() or was_small.all():
+        return filled
+    state = GroupState(scanner, filled)
+    whole = everything_cost(scanner)
+    own = was_small[before] & (filled.labels == before)
+    added = np.flatnonzero(was_small[filled.labels] & ~own)
+    places = Partition.from_labels(np.where(was_small[filled.labels], SUPPRESSED, filled.labels))
+    rise = _join(scanner, GroupState(scanner, places), added, None)
+    without = np.bincount(before[own], whole[scanner.classes[own]], len(was_small))
+    without += np.bincount(filled.labels[added], rise, len(was_small))
+    gain = np.where(was_small, state.costs - without, 0.0)
+    left = np.bincount(before[own], minlength=len(was_small))
+    best_first = np.argsort(-gain, kind="stable")
+    best_first = best_first[gain[best_first] > 0]
+    if run.max_suppressed is not None:
+        best_first = best_first[np.cumsum(left[best_first]) <= run.max_suppressed]
+    if not len(best_first):
+        return filled
+    labels = filled.labels.copy()
+    gone = np.isin(labels, best_first)
+    labels[gone] = SUPPRESSED
+    kept = Partition.from_labels(labels)
+    labels = kept.labels.copy()
+    moved = np.flatnonzero(gone & ~own)
+    _join(scanner, GroupState(scanner, kept), moved, labels)
+    thinner = Partition(labels, kept.n_groups)
+    lost = int(GroupState(scanner, thinner).costs.sum())
+    lost += int(whole[scanner.classes[thinner.labels < 0]].sum())
+    return thinner if lost < int(state.costs.sum()) else filled
+
+
+def _join(
+    scanner: Scanner,
+    state: GroupState,
+    rows: NDArray[np.int64],
+    labels: NDArray[np.int32] | None,
+) -> NDArray[np.int64]:
+    """Return what the cheapest group pays more for each row; with labels, let the rows join."""
+    rise = np.empty(len(rows), np.int64)
+    joined = np.empty(0, np.int32) if labels is None else labels
+    scratch = scanner.scratch(state.n_groups)
+    join_cheapest(scanner.records, rows, labels is not None, state.closed, scratch, joined, rise)
+    return rise
 
 
 def remove_farthest(clusters: _Clusters, k: int) -> NDArray[np.int64]:

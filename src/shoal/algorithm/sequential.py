@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from shoal.algorithm.agglomerative import unify_small_clusters
 from shoal.algorithm.base import Algorithm, Run
+from shoal.algorithm.checks import check_choice
 from shoal.errors import OptionError
 from shoal.kernels.sequential import Looks, Recent, list_recent, sequential_pass
 from shoal.privacy import LDiversity
@@ -26,6 +28,8 @@ __all__ = ["Sequential"]
 
 SLICE_JOINS = 20_000_000
 ALPHA, PROMISED_ALPHA = 0.5, 2.0
+STEPS = 16  # start sizes that are tried one after the other, before larger and larger steps
+Rounding = Literal["random", "balanced"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +49,14 @@ class Sequential(Algorithm):
     cluster of all rows (step 3), with a warning; for the other models, which the paper does not
     treat, violating start clusters are merged at least cost instead.
 
+    Algorithm 3 rounds every value by itself, so a cluster may get one row more of the most frequent
+    value and one less of others, and the start is less diverse than the table: with the 16 values
+    of education in Adult 2.3 where the table has 3.06. ``rounding="balanced"`` deals the rows out
+    in turn, value after value, the most frequent first: every value and every cluster is rounded
+    by less than one row, and the clusters that get one more of the most frequent value are the
+    larger ones. If that start does not hold the models either, start sizes are tried at which the
+    most frequent value needs no rounding.
+
     Guarantee: every cluster has at least k records and satisfies the privacy models.
     Cost: O(n²/k) joins per pass; typically ten to thirty passes.
     Determinism: given the seed; ties go to the lowest cluster number.
@@ -56,6 +68,8 @@ class Sequential(Algorithm):
         omega: largest size before a split, as a multiple of k; above 1, at most 2.
         restarts: runs from different random starts; the best is kept.
         max_passes: stop moving records after this many passes.
+        rounding: how Algorithm 3 spreads the sensitive values over clusters, "random" as published
+            or "balanced".
     """
 
     name = "sequential"
@@ -66,12 +80,14 @@ class Sequential(Algorithm):
     omega: float = 1.5
     restarts: int = 1
     max_passes: int = 100
+    rounding: Rounding = "random"
 
     def __post_init__(self) -> None:
         """Check the options."""
         if self.alpha is not None:
             _check("alpha", self.alpha, 0.0, 2.0)
         _check("omega", self.omega, 1.0, 2.0)
+        check_choice(self, "rounding", get_args(Rounding))
         for name in ("restarts", "max_passes"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -100,10 +116,11 @@ class Sequential(Algorithm):
         if start_size == 1 and not run.privacy:
             alone = Partition(np.arange(table.n_rows, dtype=np.int32), table.n_rows)
             return unify_small_clusters(table, alone, run)
-        initial = start_clusters(table, run, n_clusters)
+        initial = start_clusters(table, run, n_clusters, self.rounding)
         if initial is None:
             return Partition(np.zeros(table.n_rows, np.int32), 1)
-        moved = _Moves(table, run, initial).until_stable(self.omega * run.k, self.max_passes)
+        moves = _Moves(table, run, initial, self.rounding)
+        moved = moves.until_stable(self.omega * run.k, self.max_passes)
         return unify_small_clusters(table, moved, run)
 
 
@@ -115,7 +132,9 @@ def _check(name: str, value: object, low: float, high: float) -> None:
         )
 
 
-def start_clusters(table: EncodedTable, run: Run, n_clusters: int) -> Partition | None:
+def start_clusters(
+    table: EncodedTable, run: Run, n_clusters: int, rounding: Rounding = "random"
+) -> Partition | None:
     """Step 1: a random partition; with privacy models one that holds them, None if impossible."""
     rows = np.arange(table.n_rows)
     if not run.privacy:
@@ -125,10 +144,15 @@ def start_clusters(table: EncodedTable, run: Run, n_clusters: int) -> Partition 
         sizes[: table.n_rows % n_clusters] += 1
         labels[order] = np.repeat(np.arange(n_clusters, dtype=np.int32), sizes)
         return Partition(labels, n_clusters)
-    labels = diverse_split(private_values(table, run), rows, n_clusters, run.rng)
-    initial = Partition.from_labels(labels)
+    values = private_values(table, run)
+    split = balanced_split if rounding == "balanced" else diverse_split
+    initial = Partition.from_labels(split(values, rows, n_clusters, run.rng))
     if not violations(table, initial, 1, run.privacy).any():
         return initial
+    for fewer in _even_starts(values, n_clusters) if rounding == "balanced" else ():
+        other = Partition.from_labels(balanced_split(values, rows, fewer, run.rng))
+        if not violations(table, other, 1, run.privacy).any():
+            return other
     if all(isinstance(m, LDiversity) and m.kind == "frequency" for m in run.privacy):
         run.warn(
             "The demanded diversity is above that of the start clusters, so 'sequential' puts all "
@@ -167,11 +191,45 @@ def diverse_split(
     return labels
 
 
+def balanced_split(
+    values: NDArray[np.int64], rows: NDArray[Any], t: int, rng: np.random.Generator
+) -> NDArray[np.int32]:
+    """Split rows into t parts by dealing them out in turn, the most frequent value first.
+
+    Part i gets ⌈p_j/t⌉ or ⌊p_j/t⌋ of the p_j rows of value j, as in Algorithm 3, and ⌈n/t⌉ or ⌊n/t⌋
+    rows in all. Which rows and which parts is up to chance.
+    """
+    own = values[rows]
+    _, place, counts = np.unique(own, return_inverse=True, return_counts=True)
+    frequent = np.argsort(np.argsort(-counts, kind="stable"), kind="stable")
+    order = np.lexsort((rng.permutation(len(rows)), frequent[place]))
+    labels = np.empty(len(rows), np.int32)
+    labels[order] = rng.permutation(t).astype(np.int32)[np.arange(len(rows)) % t]
+    return labels
+
+
+def _even_starts(values: NDArray[np.int64], n_clusters: int) -> Iterator[int]:
+    """Yield numbers of clusters at which all have the same share of the most frequent value."""
+    most = int(np.bincount(values).max())
+    each = max(1, most // n_clusters)
+    tried = 0
+    while True:
+        parts = -(-most // each)
+        if parts < 2:
+            return
+        yield parts
+        tried += 1
+        each += 1 if tried < STEPS else max(1, each // 4)
+
+
 class _Moves:
     """The state of the passes: clusters, their closures, costs and members."""
 
-    def __init__(self, table: EncodedTable, run: Run, initial: Partition) -> None:
+    def __init__(
+        self, table: EncodedTable, run: Run, initial: Partition, rounding: Rounding = "random"
+    ) -> None:
         self.table = table
+        self.split = balanced_split if rounding == "balanced" else diverse_split
         self.run = run
         self.private = PrivateArrays.of(table, run.privacy)
         self.values = private_values(table, run) if run.privacy else None
@@ -236,7 +294,7 @@ class _Moves:
             if self.values is None:
                 away = self.run.rng.permutation(rows)[: len(rows) // 2]
             else:
-                half = diverse_split(self.values, rows, 2, self.run.rng)
+                half = self.split(self.values, rows, 2, self.run.rng)
                 pair = Partition.from_labels(half)
                 # values that occur once may all have gone to the same half
                 if pair.n_groups < 2 or self._breaks_a_model(rows, pair):

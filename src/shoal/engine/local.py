@@ -17,6 +17,7 @@ import numpy as np
 
 from shoal.algorithm.base import Algorithm, Run, create_algorithm
 from shoal.engine.base import Measured
+from shoal.engine.norms import follow_measure
 from shoal.engine.parts import Blocks, cluster_blocks, cut_table, enforce_blocks, run_algorithm
 from shoal.engine.polish import polish
 from shoal.engine.thin import thin_for_kept
@@ -228,12 +229,17 @@ class LocalEngine:
         return int(broken.sum()), groups.n_groups
 
     def thin_out(
-        self, work: LocalWork, groups: Partition, regroup: Callable[[LocalWork], Partition]
+        self, work: LocalWork, groups: Partition, form: Callable[[LocalWork], Partition]
     ) -> Partition:
         """Leave out the worst outliers, group the others anew, and keep whichever loses less."""
         run, n_rows = work.run, work.table.n_rows
+        groups = follow_measure(work, groups, form)
+
+        def regroup(of: LocalWork) -> Partition:
+            return follow_measure(of, form(of), form)
+
         allowed = int(work.request.max_suppression * work.whole.n_rows)
-        if work.algorithm.may_suppress or not allowed:
+        if work.algorithm.suppresses or not allowed:
             self._warn_of_suppressed(work, groups)
             return groups
         room = min(allowed - groups.n_suppressed, n_rows - run.k)
@@ -352,7 +358,7 @@ def _check_whose(request: Request, algorithm: Algorithm) -> None:
             f"suppress_for={request.suppress_for!r} says what rows are left out for, but none may "
             "be; give a max_suppression above 0."
         )
-    if algorithm.may_suppress:
+    if algorithm.suppresses:
         raise OptionError(
             f"Algorithm {algorithm.name!r} chooses by itself which rows it leaves out, so "
             f"suppress_for={request.suppress_for!r} cannot be kept; choose another algorithm."

@@ -16,7 +16,14 @@ ZERO = np.int64(0)
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["Chains", "Chance", "KacaScratch", "SmallClasses", "generalise_small_classes"]
+__all__ = [
+    "Chains",
+    "Chance",
+    "KacaScratch",
+    "Outliers",
+    "SmallClasses",
+    "generalise_small_classes",
+]
 
 
 class Chains(NamedTuple):
@@ -35,10 +42,17 @@ class SmallClasses(NamedTuple):
 
 
 class Chance(NamedTuple):
-    """Random numbers, and how much of them and of the classes was used up."""
+    """Random numbers, and how much of them, of the classes and of the rows was used up."""
 
     uniforms: Array  # float64
-    used: Array  # int64 [2]: numbers, classes
+    used: Array  # int64 [3]: numbers, classes, rows that were suppressed
+
+
+class Outliers(NamedTuple):
+    """Which classes are suppressed instead of generalised."""
+
+    limit: Any  # int: a class that costs more per row of the common class is one; negative: none is
+    room: Any  # int: how many rows may be suppressed
 
 
 class KacaScratch(NamedTuple):
@@ -52,8 +66,12 @@ class KacaScratch(NamedTuple):
 
 
 @helper
-def _closest_by_value(space: Any, groups: Any, c: int, k: int, scratch: Any) -> np.int64:
-    """Return the class closest to c where costs depend on sensitive values; classes are in order.
+def _closest_by_value(
+    space: Any, groups: Any, c: int, k: int, scratch: Any
+) -> tuple[np.int64, np.int64]:
+    """Return the class closest to c, and how far it is, where costs depend on sensitive values.
+
+    Classes are in order.
 
     The rise of a class is what its members (or a stub of them) pay more for the common
     generalisation. A stub's rise is its share of the whole class's, rounded down.
@@ -81,7 +99,7 @@ def _closest_by_value(space: Any, groups: Any, c: int, k: int, scratch: Any) -> 
         if distance < least:
             least = distance
             best = np.int64(h)
-    return best
+    return best, least
 
 
 @helper
@@ -128,16 +146,19 @@ def generalise_small_classes(
     k: int,
     blocks: Any,
     chance: Any,
+    outliers: Any,
     scratch: Any,
 ) -> int:
     """Generalise random small classes with their closest class; return how many are still small.
 
     Stops early after max_turns, when max_dead classes have been used up, or when the random numbers
     may not suffice for another turn. Every turn leaves fewer small classes. Blocks with a negative
-    number of changes have no bounds yet.
+    number of changes have no bounds yet. A class that is too far from its closest one is suppressed
+    as a whole, as long as there is room.
     """
     at = 0
     dead = 0
+    gone = 0
     columns, hists, sizes = groups.columns, groups.hists, groups.sizes
     uniforms, query, rows = chance.uniforms, scratch.query, scratch.rows
     bounded = hists.shape[0] == 1
@@ -148,14 +169,29 @@ def generalise_small_classes(
         at += 1
         load_query(space, columns, c, query)
         if bounded:
-            h, _ = closest_in_blocks(space, groups, c, k, blocks, scratch)
+            h, far = closest_in_blocks(space, groups, c, k, blocks, scratch)
         else:
-            h = _closest_by_value(space, groups, c, k, scratch)
-        absorb(space, columns, query, h)
-        store_query(columns, c, query)
+            h, far = _closest_by_value(space, groups, c, k, scratch)
         joining = sizes[h]
         if sizes[c] + sizes[h] >= 2 * k:
             joining = k - sizes[c]
+        if (
+            outliers.limit >= 0
+            and gone + sizes[c] <= outliers.room
+            and far > outliers.limit * (sizes[c] + joining)
+        ):
+            gone += sizes[c]
+            dead += 1
+            sizes[c] = 0
+            hists[:, c] = 0
+            groups.costs[c] = 0
+            n_small = _forget(small, n_small, c)
+            if bounded:
+                note_change(groups, blocks, c)
+            continue
+        absorb(space, columns, query, h)
+        store_query(columns, c, query)
+        if sizes[c] + sizes[h] >= 2 * k:
             _split_stub(chains, h, sizes[h], joining, uniforms, at, rows)
             at += joining
             chains.following[chains.tail[c]] = rows[0]
@@ -185,4 +221,5 @@ def generalise_small_classes(
             note_change(groups, blocks, h)
     chance.used[0] = at
     chance.used[1] = dead
+    chance.used[2] = gone
     return n_small

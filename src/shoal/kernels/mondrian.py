@@ -7,12 +7,18 @@ from typing import Any
 import numpy as np
 
 from shoal.kernels.jit import helper, kernel
-from shoal.kernels.mondrian_splits import find_edges, pieces_stand, range_of, sort_by_code, width_of
+from shoal.kernels.mondrian_splits import (
+    NEAREST,
+    find_edges,
+    pieces_stand,
+    range_of,
+    sort_by_code,
+    width_of,
+)
 
 __all__ = ["cut_medians"]
 
 NONE, ONE = np.int64(-1), np.int64(1)  # plain numbers would be types of their own to numba
-STRICT = np.bool_(False)
 NEARLY = 1e-9
 """Sums of losses closer than this are equal: they come about in different orders."""
 
@@ -87,7 +93,7 @@ def _sort_by_frequency(
 
 @helper
 def _widest_cut(
-    shape: Any, k: int, relaxed: bool, rules: Any, order: Any, low: int, high: int, scratch: Any
+    shape: Any, k: int, where: int, rules: Any, order: Any, low: int, high: int, scratch: Any
 ) -> int:
     """Cut by the widest attribute that has an allowed cut; return the number of cuts, or 0."""
     widths, edges = scratch.widths, scratch.edges
@@ -104,7 +110,7 @@ def _widest_cut(
         widths[j] = 0.0
         least, most = range_of(shape.codes, j, order, low, high)
         sort_by_code(shape.codes, j, order, low, high, least, most, scratch)
-        n_cuts = find_edges(shape, j, order, low, high, relaxed, edges)
+        n_cuts = find_edges(shape, j, order, low, high, where, edges)
         if pieces_stand(order, low, high, edges, n_cuts, k, rules, scratch.hist):
             return n_cuts
     return 0
@@ -177,7 +183,7 @@ def _cheapest_cut(
                     by, cut, lost = j, edges[e], losses[e]
         else:
             sort_by_code(shape.codes, j, order, low, high, least, most, scratch)
-            n = find_edges(shape, j, order, low, high, STRICT, edges)
+            n = find_edges(shape, j, order, low, high, NEAREST, edges)
             if pieces_stand(order, low, high, edges, n, k, rules, hist):
                 total = _loss_of_pieces(shape, order, low, high, edges, n)
                 if total < lost - NEARLY:
@@ -190,14 +196,14 @@ def _cheapest_cut(
         edges[0] = cut
         return 1
     sort_by_code(shape.codes, by, order, low, high, least, most, scratch)
-    return find_edges(shape, by, order, low, high, STRICT, edges)
+    return find_edges(shape, by, order, low, high, NEAREST, edges)
 
 
 @kernel
 def cut_medians(
     shape: Any,
     k: int,
-    relaxed: bool,
+    where: int,
     cheapest: bool,
     rules: Any,
     order: Any,
@@ -209,6 +215,8 @@ def cut_medians(
     scratch: Any,
 ) -> tuple[int, int]:
     """Cut sets of rows from the stack until it is empty or the budget of rows is used up.
+
+    ``where`` says at which place the widest attribute is cut (see `find_edges`).
 
     Returns the new top of the stack (−1 when done) and the number of finished groups, whose ends
     in ``order`` are in ``ends``.
@@ -223,7 +231,7 @@ def cut_medians(
         if high - low >= 2 * k and cheapest:
             n_cuts = _cheapest_cut(shape, k, rules, order, low, high, scratch)
         elif high - low >= 2 * k:
-            n_cuts = _widest_cut(shape, k, relaxed, rules, order, low, high, scratch)
+            n_cuts = _widest_cut(shape, k, where, rules, order, low, high, scratch)
         if n_cuts == 0:
             ends[n_ends] = high
             n_ends += 1

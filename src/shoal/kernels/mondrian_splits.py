@@ -10,6 +10,9 @@ from shoal.kernels.jit import helper
 from shoal.kernels.private import count_rows, group_holds
 
 __all__ = [
+    "AT_MOST",
+    "MIDDLE",
+    "NEAREST",
     "CutScratch",
     "Shape",
     "find_edges",
@@ -20,6 +23,9 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, Any]
+
+NEAREST, MIDDLE, AT_MOST = np.int64(0), np.int64(1), np.int64(2)
+"""Where an attribute without a taxonomy is cut."""
 
 
 class Shape(NamedTuple):
@@ -136,14 +142,13 @@ def _piece_stands(order: Any, low: int, high: int, k: int, rules: Any, hist: Any
 
 
 @helper
-def find_edges(
-    shape: Any, j: int, order: Any, low: int, high: int, relaxed: bool, edges: Any
-) -> int:
+def find_edges(shape: Any, j: int, order: Any, low: int, high: int, where: int, edges: Any) -> int:
     """Propose where to cut order[low:high], sorted by attribute j; return the number of cuts.
 
     Rows with a missing value are cut off first, as they cost everything together with others.
     An attribute with a taxonomy is cut between the children of the common node; any other at the
-    boundary of codes nearest to the middle, or in the very middle if ``relaxed``.
+    boundary of codes nearest to the middle (``where`` is NEAREST), in the very middle (MIDDLE), or
+    after the last row that is not above the median (AT_MOST), which may leave nothing on the right.
     """
     codes = shape.codes
     missing = shape.missing[j]
@@ -167,12 +172,15 @@ def find_edges(
                 found += 1
         return found
     middle = (low + high) // 2
-    if relaxed:
+    if where == MIDDLE:
         edges[0] = middle
         return 1
-    up = middle
+    up = (low + high + 1) // 2 if where == AT_MOST else middle
     while up < high and codes[j, order[up]] == codes[j, order[up - 1]]:
         up += 1
+    if where == AT_MOST:
+        edges[0] = up
+        return 1
     down = middle
     while down > low and codes[j, order[down]] == codes[j, order[down - 1]]:
         down -= 1

@@ -87,7 +87,7 @@ class AgainEngine(LocalEngine):
         if request.pseudonyms:
             raise OptionError("Pseudonyms tell who is who in two releases; leave them out.")
         work = super().describe(table, schema, request, warn)
-        if work.algorithm.may_suppress or not work.algorithm.works_in_blocks:
+        if work.algorithm.suppresses or not work.algorithm.works_in_blocks:
             raise OptionError(
                 f"Algorithm {work.algorithm.name!r} generalises whole columns or leaves rows out "
                 "by itself, which releases beside others cannot have; choose another one."

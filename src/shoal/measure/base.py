@@ -11,18 +11,19 @@ import numpy as np
 
 from shoal.errors import OptionError
 from shoal.table.closure import close
+from shoal.table.partition import Partition
+from shoal.table.sensitive import Sensitive
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from shoal.measure.forms import Form
     from shoal.table.closure import Closures
-    from shoal.table.encode import Attribute, EncodedTable, Sensitive
-    from shoal.table.partition import Partition
+    from shoal.table.encode import Attribute, EncodedTable
 
-__all__ = ["CostMeasure", "CostModel", "Grouped", "Measure"]
+__all__ = ["CostMeasure", "CostModel", "Grouped", "Measure", "joined_target", "pick_target"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +119,19 @@ class CostMeasure(Measure):
     """Whether groups are judged by their means; then refinement moves rows by these, and the cost
     tables only say which groups are close to each other."""
 
+    @property
+    def rounds(self) -> int:
+        """How often groups are formed anew with weights that follow from those before."""
+        return 0
+
+    def follow(self, grouped: Grouped, number: int) -> tuple[float, NDArray[np.float64] | None]:
+        """Return what a grouping is worth (more is better), and the weights of the next round.
+
+        Only for measures with ``rounds``; without weights there is no next round.
+        """
+        del grouped, number
+        return 0.0, None
+
     @abstractmethod
     def form(self, attribute: Attribute, target: Sensitive | None, table: EncodedTable) -> Form:
         """Return the cost table of one attribute."""
@@ -185,11 +199,34 @@ class CostModel:
 
 
 def pick_target(table: EncodedTable, options: Mapping[str, object]) -> Sensitive | None:
-    """Return the sensitive column that class-aware measures use: ``column`` or the first."""
-    name = options.get("column")
-    if name is None:
+    """Return the sensitive column that class-aware measures use: ``column`` or the first.
+
+    Several names stand for the tuple of these columns: a private record of several attributes is
+    one value, as Goldberger and Tassa (section 2) extend theirs.
+    """
+    asked = options.get("column")
+    if asked is None:
         return table.sensitive[0] if table.sensitive else None
-    for sensitive in table.sensitive:
-        if sensitive.name == name:
-            return sensitive
-    raise OptionError(f"measure_options names column {name!r}, which is not a sensitive column.")
+    by_name = {sensitive.name: sensitive for sensitive in table.sensitive}
+    names: list[Any] = list(asked) if isinstance(asked, list | tuple) else [asked]
+    for name in names:
+        if name not in by_name:
+            raise OptionError(
+                f"measure_options names column {name!r}, which is not a sensitive column."
+            )
+    chosen = [by_name[name] for name in dict.fromkeys(names)]
+    if not chosen:
+        raise OptionError("measure_options names no column at all; leave 'column' out.")
+    return chosen[0] if len(chosen) == 1 else joined_target(chosen)
+
+
+def joined_target(columns: Sequence[Sensitive]) -> Sensitive:
+    """Return one column of the tuples of several; only tuples that occur have codes."""
+    tuples = Partition.of_equal_rows([column.codes for column in reversed(columns)])
+    return Sensitive(
+        name=", ".join(column.name for column in columns),
+        codes=tuples.labels,
+        size=tuples.n_groups,
+        ordered=False,
+        counts=tuples.sizes,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
     from shoal.measure.forms import Form
     from shoal.table.encode import Attribute, EncodedTable, Sensitive
+
+Norm = Literal["l1", "l2", "max"]
+ROUNDS = 3
+SLIGHT = 1e-3
+"""Weight of a column that hardly counts, as a share of the largest: it decides between ties."""
 
 __all__ = ["MI", "PMI", "WeightedMI", "information_about_target", "log_form"]
 
@@ -84,12 +89,52 @@ class PMI(CostMeasure):
     """Π_PMI = −(1 ÷ nr) Σ_i Σ_j log2 Pr(Y = S_i | X_j ∈ R̄_i(j)) (Goldberger–Tassa, eq. 14).
 
     Not monotone under local recoding: a coarser release may be better (section 5.1).
+
+    A search can also aim at the norms of eq. 15 and 16 (the measures ``pmi-l2`` and ``pmi-max``),
+    which are no sums over columns. Both are convex, so a line that touches the norm at the present
+    groups lies below it: what gains along the line gains at least as much in the norm. Groups are
+    formed with all columns alike, then up to three times anew: for ``l2`` with each column weighted
+    by what the last groups tell about Y in it, for ``max`` with nearly all weight on one column,
+    the best one first. The groups that tell most in the norm are kept. The score is Π_PMI whatever
+    the norm is.
+
+    Args:
+        norm: "l1" as in eq. 12, "l2" or "max".
     """
 
     name = "pmi"
     title = "mutual information lost about the sensitive column, bits per cell"
     citation = "Goldberger & Tassa 2010, equation (14)"
     needs_sensitive = True
+    options: ClassVar[tuple[str, ...]] = ("norm",)
+
+    def __init__(self, norm: Norm = "l1") -> None:
+        """Set the norm over columns that a search aims at."""
+        if norm not in get_args(Norm):
+            known = ", ".join(get_args(Norm))
+            raise OptionError(f"norm of 'pmi' must be one of {known}, got {norm!r}.")
+        self.norm: Norm = norm
+
+    @property
+    def rounds(self) -> int:
+        """How often groups are formed anew."""
+        return 0 if self.norm == "l1" else ROUNDS
+
+    def follow(self, grouped: Grouped, number: int) -> tuple[float, NDArray[np.float64] | None]:
+        """Return the norm of what the groups tell about Y, and weights for the next round."""
+        weights = grouped.table.weights
+        told = np.array(list(information_about_target(grouped).values()))
+        if self.norm == "max":
+            best_first = np.argsort(-told, kind="stable")
+            follow = np.full(len(told), SLIGHT)
+            follow[best_first[min(number, len(told) - 1)]] = 1.0
+            return float(told.max()), follow * len(told) / follow.sum()
+        worth = float(np.linalg.norm(weights * told) / weights.sum())
+        follow = weights**2 * np.maximum(told, 0.0)
+        if not follow.max() > 0:
+            return worth, None
+        follow = np.maximum(follow, SLIGHT * follow.max())
+        return worth, follow * len(told) / follow.sum()
 
     def form(self, attribute: Attribute, target: Sensitive | None, table: EncodedTable) -> Form:
         """Return the cost table of one attribute."""

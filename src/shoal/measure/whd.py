@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
     from shoal.measure.forms import Floats, Form
     from shoal.table.encode import Attribute, EncodedTable, Sensitive
 
-__all__ = ["WHD", "WHDHeight", "weighted_distance"]
+__all__ = ["WHD", "WHDHeight", "given_distance", "weighted_distance"]
+
+LevelWeights = Mapping[str, Sequence[float]]
 
 
 def weighted_distance(n_levels: int, beta: float) -> Floats:
@@ -30,6 +34,36 @@ def weighted_distance(n_levels: int, beta: float) -> Floats:
     return np.concatenate(([0.0], np.cumsum(steps))) / total
 
 
+def given_distance(weights: Sequence[float]) -> Floats:
+    """Return WHD(h, q) for q = h, …, 1 with weights w_{2,1}, …, w_{h,h−1} of the user's."""
+    climbed: Floats = np.concatenate(([0.0], np.cumsum(np.asarray(weights, np.float64)[::-1])))
+    share: Floats = climbed / climbed[-1]
+    return share
+
+
+def check_level_weights(measure: str, given: object) -> dict[str, tuple[float, ...]]:
+    """Return the weights of each column, or say what is wrong with them."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise OptionError(
+            f"level_weights of {measure!r} must map columns to lists of weights, as in "
+            f"{{'age': [3, 2, 1]}}, not {type(given).__name__}."
+        )
+    result: dict[str, tuple[float, ...]] = {}
+    for name, weights in given.items():
+        listed = list(weights) if isinstance(weights, list | tuple) else []
+        numbers = [w for w in listed if isinstance(w, int | float) and not isinstance(w, bool)]
+        fine = bool(listed) and len(numbers) == len(listed)
+        if not fine or not all(math.isfinite(w) and w >= 0 for w in numbers) or not sum(numbers):
+            raise OptionError(
+                f"level_weights of {measure!r} for column {name!r} must be a list of numbers of at "
+                "least 0, not all of them 0."
+            )
+        result[str(name)] = tuple(float(w) for w in numbers)
+    return result
+
+
 class WHD(CostMeasure):
     """Distortion of the table with uniform weights: Σ over cells of WHD(level, level′).
 
@@ -41,15 +75,42 @@ class WHD(CostMeasure):
     title = "distortion by weighted hierarchical distance, uniform weights"
     citation = "Li et al. 2006, Definitions 5 to 7"
     per_cell = False
+    options: ClassVar[tuple[str, ...]] = ("level_weights",)
     beta: float = 0.0
+
+    def __init__(self, level_weights: LevelWeights | None = None) -> None:
+        """Set weights of single steps.
+
+        Args:
+            level_weights: per column the weights of its steps, from the one below the root to the
+                one above the leaves: w_{2,1}, w_{3,2}, …, w_{h,h−1}. Columns that are not named
+                keep the weights of the measure.
+        """
+        self.level_weights = check_level_weights(self.name, level_weights)
 
     def form(self, attribute: Attribute, target: Sensitive | None, table: EncodedTable) -> Form:
         """Return the cost table of one attribute."""
-        del target, table
-        return climbing_form(attribute, self._climbed)
+        del target
+        for name in self.level_weights:
+            if name not in {each.name for each in table.attributes}:
+                raise OptionError(
+                    f"level_weights of {self.name!r} names column {name!r}, which is no "
+                    "quasi-identifier."
+                )
+        return climbing_form(attribute, partial(self._climbed, attribute.name))
 
-    def _climbed(self, taxonomy: Taxonomy) -> Floats:
-        cost: Floats = weighted_distance(taxonomy.tree_height + 1, self.beta)[taxonomy.height]
+    def _climbed(self, name: str, taxonomy: Taxonomy) -> Floats:
+        given = self.level_weights.get(name)
+        if given is None:
+            steps: Floats = weighted_distance(taxonomy.tree_height + 1, self.beta)
+        elif len(given) != taxonomy.tree_height:
+            raise OptionError(
+                f"level_weights of {self.name!r} has {len(given)} weights for column {name!r}, "
+                f"whose hierarchy has {taxonomy.tree_height} steps from the root to a leaf."
+            )
+        else:
+            steps = given_distance(given)
+        cost: Floats = steps[taxonomy.height]
         return cost
 
 
@@ -58,14 +119,16 @@ class WHDHeight(WHD):
 
     name = "whd-height"
     title = "distortion by weighted hierarchical distance, height weights"
-    options: ClassVar[tuple[str, ...]] = ("beta",)
+    options: ClassVar[tuple[str, ...]] = ("beta", "level_weights")
 
-    def __init__(self, beta: float = 1.0) -> None:
-        """Set the exponent.
+    def __init__(self, beta: float = 1.0, level_weights: LevelWeights | None = None) -> None:
+        """Set the exponent, and weights of single steps.
 
         Args:
             beta: a number ≥ 1; the larger, the cheaper the steps near the leaves.
+            level_weights: as for ``whd``.
         """
+        super().__init__(level_weights)
         if isinstance(beta, bool) or not isinstance(beta, int | float) or not math.isfinite(beta):
             raise OptionError(f"beta of 'whd-height' must be a number of at least 1, got {beta!r}.")
         if beta < 1:

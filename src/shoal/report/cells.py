@@ -99,10 +99,13 @@ class CellReader:
     def _read_text(self, text: str) -> Found | None:
         if self.attribute.algebra == "interval":
             return self._interval(text)
-        if self.attribute.algebra == "set":
+        tree = self.attribute.taxonomy
+        if self.attribute.algebra == "set" or (tree and self.style.categories == "values"):
             before, after = self.style.set_format.split("{values}")
             inner = _unwrap(text, before, after)
-            return None if inner is None else self._members(inner.split(self.style.set_separator))
+            found = None if inner is None else self._members(inner.split(self.style.set_separator))
+            # a union set below a tree loses what its common node does
+            return found if tree is None or not found else (tree.lca(found[0], found[-1]),)
         return None
 
     def _missing(self) -> Found:

@@ -34,7 +34,7 @@ MODELS = (
 
 def may_leave_out(request: Request) -> bool:
     """Return whether the algorithm leaves out rows by itself."""
-    return create_algorithm(request.algorithm, request.algorithm_options).may_suppress
+    return create_algorithm(request.algorithm, request.algorithm_options).suppresses
 
 
 def refuse(request: Request, schema: Schema, frame: Any) -> None:
@@ -55,12 +55,13 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
         (measure.needs_sensitive or measure.of_means, f"measure {request.measure!r}"),
         (not algorithm.works_in_blocks, f"algorithm {algorithm.name!r}, which needs all rows"),
         (request.style.numeric in ("mean", "median"), f"numeric style {request.style.numeric!r}"),
+        (request.style.categories == "values", "style categories 'values'"),
         (
             request.suppress_for != "all" and not request.max_suppression > 0,
             f"suppress_for={request.suppress_for!r} without a max_suppression above 0",
         ),
         (
-            request.suppress_for != "all" and algorithm.may_suppress,
+            request.suppress_for != "all" and algorithm.suppresses,
             f"suppress_for={request.suppress_for!r} with algorithm {algorithm.name!r}",
         ),
     )

@@ -12,6 +12,7 @@ from shoal.table.closure.groups import (
     TreeClosures,
     close,
     domain_size,
+    union_sets,
     wide_cells,
 )
 
@@ -22,5 +23,6 @@ __all__ = [
     "TreeClosures",
     "close",
     "domain_size",
+    "union_sets",
     "wide_cells",
 ]

@@ -20,6 +20,7 @@ __all__ = [
     "TreeClosures",
     "close",
     "domain_size",
+    "union_sets",
     "wide_cells",
 ]
 
@@ -163,3 +164,21 @@ def _close_sets(attribute: Attribute, partition: Partition) -> SetClosures:
     everything = has_missing & (count > 1)
     indptr = np.concatenate(([0], np.cumsum(count), [len(pairs)])).astype(np.int64)
     return SetClosures(indptr, member.astype(np.int32), np.append(everything, True))
+
+
+def union_sets(attribute: Attribute, partition: Partition) -> tuple[SetClosures, NDArray[np.bool_]]:
+    """Return the values of each group, and where the label of the node is published instead.
+
+    That is where some values of the group are missing, and where all are.
+    """
+    kept = partition.labels >= 0
+    width = attribute.size + 1
+    pairs = np.unique(
+        partition.labels[kept].astype(np.int64) * width + attribute.codes[kept].astype(np.int64)
+    )
+    group, code = np.divmod(pairs, width)
+    missing = np.zeros(partition.n_groups, np.bool_)
+    missing[group[code == attribute.size]] = True
+    ends = np.searchsorted(group, np.arange(partition.n_groups + 1))
+    nothing = np.zeros(partition.n_groups, np.bool_)
+    return SetClosures(ends.astype(np.int64), code.astype(np.int32), nothing), missing
