@@ -169,6 +169,7 @@ def open_table(source: Input, report: Report) -> OpenedTable:
     Raises:
         ShoalError: it cannot be read.
     """
+    import shoal.engine.local  # noqa: F401 - here progress is shown; later a page would wait for it
     from shoal.errors import OptionError
 
     if source.path is None or source.more:
