@@ -117,7 +117,7 @@ def close_all(codes, label, n_groups):
 
 
 @njit
-def one_pass(codes, label, n_groups, members, n_members):  # noqa: C901 - as published  # noqa: C901 - as published
+def one_pass(codes, label, n_groups, members, n_members):  # noqa: C901 - as published
     """Steps 2 to 8 of Algorithm 1; returns how many records moved."""
     closures, sizes = close_all(codes, label, n_groups)
     rest = np.empty(codes.shape[1], np.int64)
@@ -202,7 +202,7 @@ def nearest_of(closures, sizes, g, k):
 
 
 @njit
-def unify_small(closures, sizes, into, k):  # noqa: C901, PLR0912 - as published  # noqa: C901, PLR0912 - as published
+def unify_small(closures, sizes, into, k):  # noqa: C901, PLR0912 - as published
     """Steps 11 to 14: always the two closest small clusters; each knows its nearest other one."""
     n = closures.shape[0]
     near = np.full(n, -1, np.int64)

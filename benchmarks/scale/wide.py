@@ -10,20 +10,10 @@ import numpy as np
 import polars as pl
 
 import shoal
-from shoal.datasets import make_census
+from shoal.datasets import ADULT_QUASI_IDENTIFIERS, make_census
 
 WIDTHS = (8, 25, 60)
 SHARE = 0.6
-FIRST_EIGHT = (
-    "age",
-    "workclass",
-    "education_num",
-    "marital_status",
-    "occupation",
-    "race",
-    "sex",
-    "native_country",
-)
 
 
 def wide_table(n_rows: int, n_columns: int, seed: int = 1) -> pl.DataFrame:
@@ -34,19 +24,21 @@ def wide_table(n_rows: int, n_columns: int, seed: int = 1) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
     kind = rng.integers(0, 6, n_rows)
     further = {}
-    for j in range(n_columns - len(FIRST_EIGHT)):
+    for j in range(n_columns - len(ADULT_QUASI_IDENTIFIERS)):
         n_values = int(rng.integers(2, 15))
         drawn = rng.integers(0, n_values, n_rows)
         values = np.where(rng.random(n_rows) < SHARE, (7 * kind + j) % n_values, drawn)
         numeric = j % 3 == 0
         further[f"answer_{j}"] = values if numeric else np.array(list("abcdefghijklmn"))[values]
-    census = make_census(n_rows, seed=seed).select(FIRST_EIGHT)
+    census = make_census(n_rows, seed=seed).select(ADULT_QUASI_IDENTIFIERS)
     return census.with_columns(**{name: pl.Series(column) for name, column in further.items()})
 
 
 def widths(n_rows: int, k: int = 10) -> list[dict[str, Any]]:
     """Measure `auto` on tables of several widths, the narrowest first."""
-    shoal.anonymize(wide_table(20_000, WIDTHS[-1]), k, quasi_identifiers=list(FIRST_EIGHT), **_REST)
+    shoal.anonymize(
+        wide_table(20_000, WIDTHS[-1]), k, quasi_identifiers=list(ADULT_QUASI_IDENTIFIERS), **_REST
+    )
     found = []
     for width in WIDTHS:
         table = wide_table(n_rows, width)
@@ -67,6 +59,6 @@ def widths(n_rows: int, k: int = 10) -> list[dict[str, Any]]:
 
 
 _REST: dict[str, Any] = {
-    "drop": [f"answer_{j}" for j in range(WIDTHS[-1] - len(FIRST_EIGHT))],
+    "drop": [f"answer_{j}" for j in range(WIDTHS[-1] - len(ADULT_QUASI_IDENTIFIERS))],
     "seed": 1,
 }
