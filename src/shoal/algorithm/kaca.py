@@ -16,6 +16,7 @@ from shoal.kernels.kaca import (
     KacaScratch,
     Outliers,
     SmallClasses,
+    Turns,
     generalise_small_classes,
 )
 from shoal.search.enforce import GroupState
@@ -223,8 +224,7 @@ def generalise_closest(
         scanner.classes,
         SmallClasses(small, place),
         n_small,
-        turns,
-        max(1, n // DEAD_SHARE),
+        Turns(turns, max(1, n // DEAD_SHARE)),
         k,
         classes.blocks,
         Chance(chance, used),

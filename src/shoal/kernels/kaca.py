@@ -22,6 +22,7 @@ __all__ = [
     "KacaScratch",
     "Outliers",
     "SmallClasses",
+    "Turns",
     "generalise_small_classes",
 ]
 
@@ -53,6 +54,13 @@ class Outliers(NamedTuple):
 
     limit: Any  # int: a class that costs more per row of the common class is one; negative: none is
     room: Any  # int: how many rows may be suppressed
+
+
+class Turns(NamedTuple):
+    """When a call stops although classes are small still."""
+
+    most: Any  # int: after so many classes that were generalised
+    most_dead: Any  # int: when so many classes were used up
 
 
 class KacaScratch(NamedTuple):
@@ -141,8 +149,7 @@ def generalise_small_classes(
     classes: Any,
     small: Any,
     n_small: int,
-    max_turns: int,
-    max_dead: int,
+    turns: Any,
     k: int,
     blocks: Any,
     chance: Any,
@@ -151,20 +158,21 @@ def generalise_small_classes(
 ) -> int:
     """Generalise random small classes with their closest class; return how many are still small.
 
-    Stops early after max_turns, when max_dead classes have been used up, or when the random numbers
-    may not suffice for another turn. Every turn leaves fewer small classes. Blocks with a negative
-    number of changes have no bounds yet. A class that is too far from its closest one is suppressed
-    as a whole, as long as there is room.
+    Stops early after the most turns, when too many classes have been used up, or when the random
+    numbers may not suffice for another turn. Every turn leaves fewer small classes. Blocks with a
+    negative number of changes have no bounds yet. A class that is too far from its closest one is
+    suppressed as a whole, as long as there is room.
     """
     at = 0
     dead = 0
     gone = 0
+    left = turns.most
     columns, hists, sizes = groups.columns, groups.hists, groups.sizes
     uniforms, query, rows = chance.uniforms, scratch.query, scratch.rows
     bounded = hists.shape[0] == 1
     describe_blocks(groups, blocks)
-    while n_small > 0 and max_turns > 0 and dead < max_dead and at + k <= uniforms.shape[0]:
-        max_turns -= 1
+    while n_small > 0 and left > 0 and dead < turns.most_dead and at + k <= uniforms.shape[0]:
+        left -= 1
         c = small.listed[np.int64(uniforms[at] * n_small)]
         at += 1
         load_query(space, columns, c, query)
