@@ -83,7 +83,7 @@ def on_spark(rows: Path, asked: dict[str, Any], **cluster: Any) -> dict[str, Any
             peaks.look()
             stages.append((time.perf_counter(), sum(peaks.cpu.values()), what))
 
-    with tempfile.TemporaryDirectory() as temporary, watching() as peaks:
+    with tempfile.TemporaryDirectory() as temporary, watching(Path(temporary) / "disks") as peaks:
         place = Path(temporary)
         session = open_session(place, **{**CLUSTER, **cluster})
         logs = Path(pyspark.__file__).parent / "work" / session.sparkContext.applicationId
@@ -199,7 +199,7 @@ def killing(moment: str, killed: list[int]) -> Callable[[int, int, str], None]:
             victims = [pid for pid, each in processes().items() if EXECUTOR in each.said]
             killed.append(victims[0])
             # a moment later, when its tasks have begun
-            threading.Timer(2.0, os.kill, (victims[0], signal.SIGKILL)).start()
+            threading.Timer(1.0, os.kill, (victims[0], signal.SIGKILL)).start()
 
     return look
 

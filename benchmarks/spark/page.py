@@ -25,16 +25,12 @@ def page(content: dict[str, Any]) -> str:
             f"{machine['numba']}, polars {machine['polars']}. Made by `make bench-spark`; the "
             "numbers are in `benchmarks/spark/results/`. A cluster of two executors with one core "
             "each, all on this machine, k = 10, eight quasi-identifiers, salary sensitive. Every "
-            "run is a process of its own and starts Spark anew. Measured while the engine was "
-            "being written: what regions tell the driver has changed since, what is searched has "
-            "not."
+            f"run is a process of its own and starts Spark anew. {_made(content)}"
         ),
         "",
         (
-            "**The machine was shared with other programs the whole time**, more than two cores' "
-            "worth of them (the load is shown). Elapsed seconds are therefore several times those "
-            "of an idle machine, and CPU seconds are what can be compared. They are those of all "
-            "processes: Java and Python of driver and executors."
+            "CPU seconds are those of all processes: Java and Python of driver and executors. The "
+            "load says how many programs wanted the two cores when a run ended, its own included."
         ),
     ]
     lines += _loss(runs)
@@ -43,6 +39,12 @@ def page(content: dict[str, Any]) -> str:
     lines += _faults(runs)
     lines += _paper(runs)
     return "\n".join(lines) + "\n"
+
+
+def _made(content: dict[str, Any]) -> str:
+    """Return at which commits the runs were made."""
+    commits = list(dict.fromkeys(content.get("made", {}).values())) or content["commits"]
+    return f"Made at commit {' and '.join(commits)}."
 
 
 def _loss(runs: dict[str, Any]) -> Iterator[str]:
@@ -120,6 +122,7 @@ def _size(runs: dict[str, Any]) -> Iterator[str]:
                     f"{peaks['driver java']:,} + {peaks['driver python']:,}",
                     f"{told['shuffled'] / run['rows']:.0f}",
                     f"{told['spilled to disk'] / MB:,.0f}",
+                    f"{peaks['disk']:,}" if "disk" in peaks else "",
                     f"{told['results'] / MB:,.0f}",
                 ]
             )
@@ -137,7 +140,8 @@ def _size(runs: dict[str, Any]) -> Iterator[str]:
     yield from titled("Seconds", heads, rows)
     heads = [
         *("rows", "executor MiB, at most", "of that Java", "of that Python", "driver MiB"),
-        *("bytes shuffled per row", "MB spilled", "MB to the driver"),
+        *("bytes shuffled per row", "MB spilled", "MiB on disk, at most"),
+        "MB to the driver",
     ]
     yield from titled("Memory and bytes, on Spark", heads, memory)
     yield from _growth(runs)
@@ -170,13 +174,27 @@ def _growth(runs: dict[str, Any]) -> Iterator[str]:
                 "2 times."
             ),
         )
+    sizes = sorted(run["rows"] for name, run in found.items() if name.endswith(": Spark"))
+    if start is not None and len(sizes) > 1:
+        few, many = (found[f"{size:,} rows, fast: Spark"] for size in sizes[-2:])
+        grown = [
+            (many[what] - less) / (few[what] - less)
+            for what, less in (("cpu with writing", start), ("seconds with writing", 0.0))
+        ]
+        yield from (
+            "",
+            (
+                f"From {sizes[-2]:,} to {sizes[-1]:,} rows, {sizes[-1] / sizes[-2]:.0f} times as "
+                f"many, CPU seconds beside the start grow {grown[0]:.1f} times and elapsed seconds "
+                f"{grown[1]:.1f} times."
+            ),
+        )
     if largest < AIM_ROWS:
         yield from (
             "",
             (
-                "**5 and 50 million rows have not been run**: the machine was never idle for long "
-                "enough. So it is not shown that they finish, that a row costs the same there, and "
-                "how much is spilled. `make bench-spark ARGS='--only growth'` does it."
+                f"**{AIM_ROWS:,} rows have not been run**, so it is not shown that they finish and "
+                "what a row costs there. `make bench-spark ARGS='--only growth'` does it."
             ),
         )
 
@@ -195,13 +213,20 @@ def _faults(runs: dict[str, Any]) -> Iterator[str]:
         "## An executor is killed",
         "",
         (
-            "100,000 rows in blocks of 20,000. One of the two executors is ended with SIGKILL two "
-            f"seconds after a stage began. Spark counted "
-            f"{runs['faults']['events']['tasks that failed']} tasks that failed."
+            "500,000 rows in blocks of 100,000. One of the two executors is ended with SIGKILL a "
+            f"second after a stage began. Spark counted {_lost(runs)}."
         ),
     )
     heads = ["during", "executors killed", "the same release", "seconds"]
     yield from titled("Release", heads, rows)
+
+
+def _lost(runs: dict[str, Any]) -> str:
+    told = runs["faults"]["events"]
+    return (
+        f"{told['executors lost']} executors that were lost and {told['tasks that failed']} tasks "
+        "that failed"
+    )
 
 
 def _paper(runs: dict[str, Any]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 SECONDS = 0.5
+DISK_LOOKS = 10
 EXECUTOR = "CoarseGrainedExecutorBackend"
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -60,6 +61,7 @@ class Peaks:
     driver_python: int = 0
     cpu: dict[str, float] = field(default_factory=dict)
     n_executors: int = 0
+    disk: int = 0
 
     def look(self) -> None:
         """Look once."""
@@ -94,6 +96,15 @@ class Peaks:
         if len(executors) >= self.n_executors:  # ended ones are the driver's children that were
             self.cpu, self.n_executors = cpu, len(executors)
 
+    def look_at_disk(self, folder: Path) -> None:
+        """Look at how much is kept there: rows between stages, shuffled and spilled ones."""
+        used = 0
+        for place, _, names in os.walk(folder):
+            for name in names:
+                with contextlib.suppress(OSError):  # it may be gone
+                    used += (Path(place) / name).stat().st_blocks * 512
+        self.disk = max(self.disk, used)
+
     def to_dict(self) -> dict[str, Any]:
         """Return mebibytes and seconds."""
         ordered = sorted(self.executors)
@@ -103,18 +114,23 @@ class Peaks:
             "executors python": [round(self.python[pid] / 2**20) for pid in ordered],
             "driver java": round(self.driver_java / 2**20),
             "driver python": round(self.driver_python / 2**20),
+            "disk": round(self.disk / 2**20),
             "cpu": {name: round(seconds, 2) for name, seconds in self.cpu.items()},
         }
 
 
 @contextlib.contextmanager
-def watching() -> Iterator[Peaks]:
-    """Look at the processes below this one twice a second."""
+def watching(folder: Path) -> Iterator[Peaks]:
+    """Look at the processes below this one twice a second, and at a folder less often."""
     peaks, done = Peaks(), threading.Event()
 
     def look() -> None:
+        looks = 0
         while not done.wait(SECONDS):
             peaks.look()
+            looks += 1
+            if looks % DISK_LOOKS == 0:
+                peaks.look_at_disk(folder)
 
     thread = threading.Thread(target=look)
     thread.start()
@@ -128,12 +144,14 @@ def watching() -> Iterator[Peaks]:
 def told_by_events(folder: Path) -> dict[str, Any]:
     """Return what Spark counted itself: bytes that were shuffled, spilled, handed to the driver."""
     names = {"shuffled": 0, "spilled to disk": 0, "results": 0, "input": 0, "output": 0}
-    tasks = failed = stages = 0
+    tasks = failed = stages = lost = 0
     for path in folder.iterdir():
         with path.open(encoding="utf-8") as lines:
             for line in lines:
                 if '"SparkListenerStageCompleted"' in line:
                     stages += 1
+                if '"SparkListenerExecutorRemoved"' in line:
+                    lost += 1
                 if '"SparkListenerTaskEnd"' not in line:
                     continue
                 event = json.loads(line)
@@ -146,4 +164,5 @@ def told_by_events(folder: Path) -> dict[str, Any]:
                 names["results"] += told.get("Result Size", 0)
                 names["input"] += told.get("Input Metrics", {}).get("Bytes Read", 0)
                 names["output"] += told.get("Output Metrics", {}).get("Bytes Written", 0)
-    return {**names, "tasks": tasks, "tasks that failed": failed, "stages": stages}
+    counted = {"tasks": tasks, "tasks that failed": failed, "stages": stages}
+    return {**names, **counted, "executors lost": lost}

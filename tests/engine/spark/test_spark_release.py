@@ -175,11 +175,12 @@ def test_how_many_people_a_group_has_is_not_told(visits, tmp_path):
         release.save(tmp_path / "release.shoal")
 
 
-def test_people_are_counted_in_the_files_that_were_written(visits, tmp_path, monkeypatch):
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_people_are_counted_in_the_files_that_were_written(visits, tmp_path, monkeypatch, kind):
     from shoal.engine.spark import folder as folders
 
     release = visits[-1]
-    written = release.write(tmp_path / "safe")
+    written = release.write(tmp_path / "safe", format=kind)
     assert written.verification.read_from == "what was written"
     assert written.verification.fewest_people == release.verification.fewest_people
     read = folders.read_folder
@@ -190,25 +191,30 @@ def test_people_are_counted_in_the_files_that_were_written(visits, tmp_path, mon
 
     monkeypatch.setattr(folders, "read_folder", other)
     with pytest.raises(PromiseError, match="holds other rows than the release"):
-        release.write(tmp_path / "other")
+        release.write(tmp_path / "other", format=kind)
     assert [each.name for each in tmp_path.iterdir()] == ["safe"]
 
 
-def test_one_combination_that_most_rows_share_is_dealt_to_several_blocks(spark):
+@pytest.mark.parametrize("people", [False, True], ids=["rows", "people"])
+def test_one_combination_that_most_rows_share_is_dealt_to_several_blocks(spark, people):
     n_same = 1_000
     frame = pl.DataFrame(
         {
             "age": [40] * n_same + list(range(20, 60)) * 5,
             "city": ["Ur"] * (n_same + 200),
             "disease": ["flu", "gout"] * (n_same // 2 + 100),
+            "who": [f"id {row // 2}" for row in range(n_same + 200)],
+            "token": range(n_same + 200),
         }
     )
     table = spark.createDataFrame(frame.to_arrow()).repartition(3)
     asked = {"quasi_identifiers": FEW, "sensitive": "disease", "algorithm": "mondrian", "seed": 1}
+    asked |= {"insensitive": "token", "person" if people else "drop": "who"}
     release = shoal.spark.anonymize(table, K, block_rows=250, **asked)
-    published = pl.DataFrame(pl.from_arrow(release.frame.toArrow()))
+    published = pl.DataFrame(pl.from_arrow(release.frame.toArrow())).sort("token")
     assert published.height == frame.height
-    assert published.group_by("age").len().get_column("len").min() >= K
+    counted = published.with_columns(frame.get_column("who" if people else "token").alias("who"))
+    assert counted.group_by("age").n_unique().get_column("who").min() >= K
     assert published.filter(pl.col("age") == "40").height >= n_same
     assert (
         published.get_column("disease")

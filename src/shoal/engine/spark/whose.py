@@ -7,6 +7,7 @@ must have each row equally often; otherwise the files are not what was to be wri
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.engine.spark.rows import unused
@@ -16,7 +17,28 @@ from shoal.errors import PromiseError
 if TYPE_CHECKING:
     from shoal.engine.spark.finish import Named
 
-__all__ = ["with_people"]
+__all__ = ["spelled", "with_people"]
+
+
+def spelled(known: Named, writing: dict[str, str], reading: dict[str, str]) -> Named:
+    """Return published rows as they are read from a CSV that Spark has written.
+
+    Args:
+        known: the published rows with their people.
+        writing: how Spark writes the CSV.
+        reading: how it is read.
+    """
+    functions = load_functions()
+    person = str(known.person)
+    titles = [name for name in known.frame.columns if name != person]
+    own = [f"c{number}" for number in range(len(titles))]
+    pairs = list(zip(own, titles, strict=True))
+    cells = functions.struct(*(column(title).alias(name) for name, title in pairs))
+    as_text = ", ".join(f"{name} string" for name in own)
+    read = functions.from_csv(functions.to_csv(cells, writing), as_text, reading)
+    rows = known.frame.select(read.alias("read"), column(person).alias("whose"))
+    names = [functions.col(f"read.{name}").alias(title) for name, title in pairs]
+    return replace(known, frame=rows.select(*names, functions.col("whose").alias(person)))
 
 
 def with_people(written: Any, known: Named) -> Any:
