@@ -26,6 +26,7 @@ class Keep:
     machine was when a session of runs began. Seeds belong to the runs: a module says them in its
     keys or its results. ``made`` has the commit of each run, where that is known: a run that is
     stored is not made again when the code changes, so a page can say of what each one is.
+    ``cpu`` has the CPU seconds that making it took, compiling and reading included.
     """
 
     def __init__(self, path: Path, *, quick: bool, fresh: bool = False) -> None:
@@ -35,6 +36,7 @@ class Keep:
         if before is not None and before["quick"] == quick:
             self.content = before
         self.content.setdefault("made", {})
+        self.content.setdefault("cpu", {})
         self.content["machine"] = {**machine(), "model": _model()}
         self._began = False
         self._asked: set[str] = set()
@@ -44,7 +46,7 @@ class Keep:
         self._asked.add(key)
         if key not in self.content["runs"]:
             self._begin()
-            self._add(key, make())
+            self._add(key, *_costed(make, ()))
         return self.content["runs"][key]
 
     def many(self, jobs: Jobs, *, processes: int = PROCESSES) -> dict[str, Run]:
@@ -60,15 +62,15 @@ class Keep:
             # a forked process would inherit the locks of polars' threads
             spawn = multiprocessing.get_context("spawn")
             with ProcessPoolExecutor(processes, mp_context=spawn) as pool:
-                futures = {pool.submit(do, *given): key for key, (do, given) in missing.items()}
+                futures = {pool.submit(_costed, *job): key for key, job in missing.items()}
                 for future in as_completed(futures):
-                    self._add(futures[future], future.result())
+                    self._add(futures[future], *future.result())
         return {key: self.content["runs"][key] for key in jobs}
 
     def finish(self, results: dict[str, Any]) -> None:
         """Write what the module made of its runs; runs that it no longer asks for are dropped."""
         self.content["results"] = results
-        for what in ("runs", "made"):
+        for what in ("runs", "made", "cpu"):
             kept = {k: v for k, v in self.content[what].items() if k in self._asked}
             self.content[what] = kept
         save_json(self.path, self.content)
@@ -82,12 +84,24 @@ class Keep:
         if commit not in self.content["commits"]:
             self.content["commits"].append(commit)
 
-    def _add(self, key: str, run: Run) -> None:
+    def _add(self, key: str, run: Run, cpu: float) -> None:
         # as it will be read again: keys are texts, tuples are lists
         self.content["runs"][key] = json.loads(json.dumps(run))
         self.content["made"][key] = self.content["machine"]["commit"]
+        self.content["cpu"][key] = round(cpu, 3)
         save_json(self.path, self.content)
         print(f"  {self.path.name.partition('.')[0]}: {key}", flush=True)
+
+
+def _costed(make: Callable[..., Run], given: tuple[Any, ...]) -> tuple[Run, float]:
+    """Return a run and the CPU seconds of this process and its children that it took."""
+    before = _cpu_seconds()
+    return make(*given), _cpu_seconds() - before
+
+
+def _cpu_seconds() -> float:
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 def _model() -> str:

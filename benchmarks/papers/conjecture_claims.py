@@ -9,19 +9,16 @@ from benchmarks.papers.conjecture_compare import (
     METRICS,
     OTHERS,
     cases,
-    direction,
+    depends,
     rule_cases,
     tally,
-    verdict,
 )
-from benchmarks.papers.conjecture_models import MODELS
-from benchmarks.papers.conjecture_readings import READINGS
 
 
 def all_claims(results: dict[str, Any]) -> list[Claim]:
     """Return the conjecture's halves, and the sentence of section 8.4 they rest on."""
     rules = rule_cases(results)
-    closer = [verdict(*case) == "better" for case in rules]
+    closer = [case.kind == "better" for case in rules]
     pairs = [
         (pmi["scores"]["entropy-diversity"], row[k]["scores"]["entropy-diversity"])
         for found in results["settings"].values()
@@ -37,7 +34,7 @@ def all_claims(results: dict[str, Any]) -> list[Claim]:
             "the rules of a PMI release are closer to the original's than those of other measures",
             f"{tally(rules)} (F1 of the rule sets, two ways of mining)",
             judge(closer),
-            "Confirmed if closer in every comparison, not confirmed if in none.",
+            f"Confirmed if closer in every comparison, not confirmed if in none. {depends(rules)}",
         ),
         Claim(
             "Goldberger & Tassa, section 8.4",
@@ -54,32 +51,11 @@ def all_claims(results: dict[str, Any]) -> list[Claim]:
 
 def _classifier(results: dict[str, Any], metric: str) -> Claim:
     found = cases(results, metric)
-    better = [verdict(*case) == "better" for case in found]
     return Claim(
         "Goldberger & Tassa, section 9",
         "a classifier made from a PMI release is more accurate than one made with another "
         f"measure: by {METRICS[metric]}",
         tally(found),
-        judge(better),
-        depends(results, metric),
+        judge(case.kind == "better" for case in found),
+        depends(found),
     )
-
-
-def depends(results: dict[str, Any], metric: str) -> str:
-    """Return what is so in general and what depends on the protocol."""
-    by = {
-        "reading": {r: direction(cases(results, metric, reading=r)) for r in READINGS},
-        "model": {m: direction(cases(results, metric, model=m)) for m in MODELS},
-    }
-    parts = []
-    for what, found in by.items():
-        kinds = set(found.values())
-        if len(kinds) == 1:
-            parts.append(f"{kinds.pop()} for every {what}")
-        else:
-            parts.append(
-                f"by {what}: " + ", ".join(f"{name} {kind}" for name, kind in found.items())
-            )
-    general = {kind for found in by.values() for kind in found.values()}
-    lead = "In general so" if len(general) == 1 else "Depends on the protocol"
-    return f"{lead} (in most comparisons PMI is): {'; '.join(parts)}."

@@ -1,55 +1,47 @@
-"""How releases are compared: names, intervals of paired differences, and what they say."""
+"""How releases are compared: every comparison by its protocol, and what slices of them say."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from statistics import mean
 from typing import Any
 
-import numpy as np
-
-from benchmarks.papers.conjecture_models import MODELS
+from benchmarks.papers.conjecture_models import MODELS, WEIGHTS
+from benchmarks.papers.utility import NAMES, verdict
+from benchmarks.papers.utility import SHOWN as SINGLE
 
 METRICS = {"accuracy": "accuracy", "balanced": "balanced accuracy", "auc": "AUC"}
-RULES = ("shares", "certain")
 OTHERS = ("mi", "lm", "ncp")
 """The measures that the conjecture is about: information loss that does not look at the class."""
-SHOWN = {
-    "pmi": "PMI",
-    "mi": "MI",
-    "lm": "LM",
-    "ncp": "NCP",
-    "wmi 0.25": "wMI, w = 0.25",
-    "wmi 0.5": "wMI, w = 0.5",
-    "wmi 0.75": "wMI, w = 0.75",
+SHOWN = {**SINGLE, **{f"wmi {w}": f"wMI, w = {w}" for w in WEIGHTS}}
+PROTOCOL = {
+    "reading": "reading of a cell",
+    "model": "model",
+    "k": "k",
+    "other": "other measure",
+    "setting": "kind of recoding",
 }
-NAMES = {
-    "taxonomies": "eight columns with taxonomies",
-    "suppression": "14 columns, kept or suppressed",
-}
-Case = tuple[float, float]
+"""What can be chosen when releases are compared."""
+KINDS = ("better", "even", "worse")
 
 
-def paired(differences: Sequence[float], share: float) -> list[float]:
-    """Return the mean of paired differences and the half width of its 95 % interval.
+@dataclass(frozen=True)
+class Case:
+    """One comparison: PMI minus another release under one protocol, with its half width."""
 
-    Splits share training rows, so the variance of the mean is (1 ÷ splits + test ÷ train) times
-    that of the differences (Nadeau and Bengio 2003), not 1 ÷ splits.
-    """
-    from scipy.stats import t
+    setting: str
+    other: str
+    k: str
+    reading: str
+    model: str
+    difference: float
+    half: float
 
-    values = np.asarray(differences, float)
-    if len(values) < 2:
-        return [float(values.mean()), float("inf")]
-    error = np.sqrt((1 / len(values) + share) * values.var(ddof=1))
-    return [float(values.mean()), float(t.ppf(0.975, len(values) - 1) * error)]
-
-
-def verdict(difference: float, half: float) -> str:
-    """Return "better" or "worse" if the interval excludes 0, else "even"."""
-    if difference - half > 0:
-        return "better"
-    return "worse" if difference + half < 0 else "even"
+    @property
+    def kind(self) -> str:
+        """Whether PMI is better, even or worse."""
+        return verdict(self.difference, self.half)
 
 
 def over(cell: dict[str, Any], reading: str, metric: str) -> float:
@@ -57,51 +49,77 @@ def over(cell: dict[str, Any], reading: str, metric: str) -> float:
     return mean(cell["models"][reading][model][metric] for model in MODELS)
 
 
-def cases(
-    results: dict[str, Any],
-    metric: str,
-    reading: str | None = None,
-    model: str | None = None,
-    others: Sequence[str] = OTHERS,
-) -> list[Case]:
+def cases(results: dict[str, Any], metric: str, others: Sequence[str] = OTHERS) -> list[Case]:
     """Return all comparisons of PMI with other measures under a metric."""
     return [
-        tuple(found_metrics[metric])
-        for found in results["settings"].values()
+        Case(NAMES[name], SHOWN[other], f"k = {k}", reading, model, *found_metrics[metric])
+        for name, found in results["settings"].items()
         for other, row in found["against"].items()
         if other in others
-        for cell in row.values()
-        for r, models in cell["models"].items()
-        if reading in (None, r)
-        for m, found_metrics in models.items()
-        if model in (None, m)
+        for k, cell in row.items()
+        for reading, models in cell["models"].items()
+        for model, found_metrics in models.items()
     ]
 
 
 def rule_cases(results: dict[str, Any]) -> list[Case]:
-    """Return all comparisons of rules."""
+    """Return all comparisons of rules: how they are mined stands for the reading."""
     return [
-        tuple(case)
-        for found in results["settings"].values()
+        Case(NAMES[name], SHOWN[other], f"k = {k}", mined, "rules", *case)
+        for name, found in results["settings"].items()
         for other, row in found["against"].items()
         if other in OTHERS
-        for cell in row.values()
-        for case in cell["rules"].values()
+        for k, cell in row.items()
+        for mined, case in cell["rules"].items()
     ]
 
 
 def tally(found: Iterable[Case]) -> str:
     """Return how many comparisons are better, even and worse, and the mean difference."""
     listed = list(found)
-    kinds = [verdict(*case) for case in listed]
-    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("better", "even", "worse"))
-    return f"{counts} of {len(listed)}, mean {mean(case[0] for case in listed):+.3f}"
+    kinds = [case.kind for case in listed]
+    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in KINDS)
+    return f"{counts} of {len(listed)}, mean {mean(case.difference for case in listed):+.3f}"
 
 
 def direction(found: Iterable[Case]) -> str:
-    """Return "better" or "worse" if more than half of the comparisons are, else "mixed"."""
-    kinds = [verdict(*case) for case in found]
-    for kind in ("better", "worse", "even"):
+    """Return "better", "even" or "worse" if more than half of the comparisons are, else "mixed"."""
+    kinds = [case.kind for case in found]
+    for kind in KINDS:
         if kinds.count(kind) * 2 > len(kinds):
             return kind
     return "mixed"
+
+
+def slices(found: Sequence[Case], what: str) -> dict[str, list[Case]]:
+    """Return the comparisons by one choice of the protocol."""
+    parts: dict[str, list[Case]] = {}
+    for case in found:
+        parts.setdefault(getattr(case, what), []).append(case)
+    return parts
+
+
+def depends(found: Sequence[Case]) -> str:
+    """Return what is so in general and what depends on the protocol.
+
+    General is what more than half of the comparisons say under every choice of every part of the
+    protocol; a part under which they say different things is named with what each choice gives.
+    """
+    whole = direction(found)
+    turned = {}
+    for what, shown in PROTOCOL.items():
+        by = {name: direction(part) for name, part in slices(found, what).items()}
+        if set(by.values()) != {whole}:
+            turned[shown] = by
+    if not turned:
+        every = ", ".join(PROTOCOL.values())
+        return f"In general so: PMI is {whole} in most comparisons for every {every}."
+    parts = [
+        f"by {shown} " + ", ".join(f"{name} {kind}" for name, kind in by.items())
+        for shown, by in turned.items()
+    ]
+    same = [shown for shown in PROTOCOL.values() if shown not in turned]
+    held = f"; {whole} for every {' and '.join(same)}" if same else ""
+    return (
+        f"Depends on the protocol (in most comparisons PMI is {whole}{held}): {'; '.join(parts)}."
+    )

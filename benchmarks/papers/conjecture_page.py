@@ -6,18 +6,24 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.draw import figures, tables
-from benchmarks.papers.conjecture_claims import depends
 from benchmarks.papers.conjecture_compare import (
+    KINDS,
     METRICS,
-    NAMES,
+    PROTOCOL,
     SHOWN,
+    Case,
     cases,
+    depends,
+    direction,
     over,
+    rule_cases,
+    slices,
     tally,
-    verdict,
 )
-from benchmarks.papers.conjecture_models import CONFIDENCE, MODELS, PASSES, SUPPORT
+from benchmarks.papers.conjecture_models import MODELS
 from benchmarks.papers.conjecture_readings import READINGS
+from benchmarks.papers.utility import NAMES, ON_RULES, rules_table, verdict
+from benchmarks.papers.utility_models import PASSES
 
 
 def lines(title: str, results: dict[str, Any]) -> Iterator[str]:
@@ -41,13 +47,8 @@ def lines(title: str, results: dict[str, Any]) -> Iterator[str]:
         "Four readings: *mean*: the middle of an interval, 1 ÷ n for each of n categories, and "
         "the column's mean for a cell that says nothing; *middle*: the same without the mean; "
         "*draw*: each row draws one of the values its cell covers; *set*: both ends of an "
-        f"interval, every category covered. Three models: {', '.join(MODELS)}. Rules have up to "
-        f"three items on their left side, a support of at least {SUPPORT:.0%} of the rows and a "
-        "confidence of at least "
-        + " or ".join(f"{least:g} for {name}" for name, least in CONFIDENCE.items())
-        + "; a cell counts for an item by its share, or only if it is certain. Differences are "
-        "paired by split, with 95 % intervals that allow for splits sharing training rows (Nadeau "
-        "and Bengio 2003); better and worse mean that the interval excludes 0."
+        f"interval, every category covered. Three models: {', '.join(MODELS)}. {ON_RULES} Better "
+        "and worse mean that the interval excludes 0."
     )
     yield ""
     yield figures.picture("conjecture", "Accuracy, balanced accuracy and AUC by reading")
@@ -55,22 +56,82 @@ def lines(title: str, results: dict[str, Any]) -> Iterator[str]:
     for name, found in results["settings"].items():
         yield from _values(NAMES[name], found)
         yield from _each(NAMES[name], found)
-        yield from _rules(NAMES[name], found)
+        yield from rules_table(NAMES[name], found, SHOWN)
+    yield from _by_weight(results)
     yield ""
-    for metric, shown in METRICS.items():
-        yield f"**By {shown}: PMI against MI, LM and NCP: {tally(cases(results, metric))}.** "
-        yield depends(results, metric)
+    yield f"**{answer(results)}**"
+    for shown, found_cases in _halves(results).items():
         yield ""
+        yield f"*{shown}*: PMI against MI, LM and NCP: {tally(found_cases)}. {depends(found_cases)}"
+
+
+def _halves(results: dict[str, Any]) -> dict[str, list[Case]]:
+    by_metric = {f"By {shown}": cases(results, metric) for metric, shown in METRICS.items()}
+    return {**by_metric, "Rules": rule_cases(results)}
+
+
+def answer(results: dict[str, Any]) -> str:
+    """Return the verdict: what is so in general, and what depends on the protocol."""
+    general: dict[str, list[str]] = {kind: [] for kind in (*KINDS, "mixed")}
+    open_ones = []
+    for shown, found in _halves(results).items():
+        if depends(found).startswith("In general"):
+            general[direction(found)].append(shown)
+        else:
+            parts = [
+                what
+                for part, what in PROTOCOL.items()
+                if len({direction(some) for some in slices(found, part).values()}) > 1
+            ]
+            turned = f"turns with the {', the '.join(parts)}" if parts else "has no majority"
+            open_ones.append(f"{shown[0].lower()}{shown[1:]} it is {direction(found)} and {turned}")
+    said = [
+        f"{' and '.join(names).lower()} PMI is {kind} in general"
+        for kind, names in general.items()
+        if names
+    ]
+    return f"PMI against MI, LM and NCP: {'; '.join(said + open_ones)}."
 
 
 def _by_protocol(results: dict[str, Any]) -> Iterator[str]:
-    rows = [
-        [shown, reading, *(tally(cases(results, metric, reading, model)) for model in MODELS)]
-        for metric, shown in METRICS.items()
-        for reading in READINGS
-    ]
-    title = "PMI against MI, LM and NCP, by protocol"
+    rows = []
+    for metric, shown in METRICS.items():
+        found = cases(results, metric)
+        for reading, part in slices(found, "reading").items():
+            by_model = slices(part, "model")
+            rows.append([shown, reading, *(tally(by_model[model]) for model in MODELS)])
+    title = "PMI against MI, LM and NCP, by reading and model"
     yield from tables.titled(title, ["metric", "reading", *MODELS], rows)
+    rows = [
+        [shown, name, *(tally(slices(cases(results, m), what)[name]) for m in METRICS)]
+        for what, shown in PROTOCOL.items()
+        for name in slices(cases(results, "auc"), what)
+    ]
+    title = "PMI against MI, LM and NCP, by each part of the protocol"
+    yield from tables.titled(title, ["part", "choice", *METRICS.values()], rows)
+
+
+def _by_weight(results: dict[str, Any]) -> Iterator[str]:
+    """Yield what the weight of MI in weighted MI does, from PMI (0) to MI (1)."""
+    rows = []
+    for name, found in results["settings"].items():
+        cells = found["cells"]
+        weighted = {float(v.split()[1]): row for v, row in cells.items() if v.startswith("wmi")}
+        by_weight = {0.0: cells["pmi"], **weighted, 1.0: cells["mi"]}
+        ks = [k for k in cells["pmi"] if all(k in row for row in by_weight.values())]
+        rows += (
+            [
+                NAMES[name],
+                k,
+                f"{w:g}",
+                *(f"{over(row[k], r, m):.3f}" for m in METRICS for r in READINGS),
+            ]
+            for k in ks
+            for w, row in sorted(by_weight.items())
+        )
+    heads = [f"{shown}: {r}" for shown in METRICS.values() for r in READINGS]
+    title = "Weighted MI: the weight of MI from 0 (PMI) to 1 (MI), mean over the models"
+    yield from tables.titled(title, ["columns", "k", "w", *heads], rows)
 
 
 def _values(name: str, found: dict[str, Any]) -> Iterator[str]:
@@ -105,19 +166,3 @@ def _shown(cell: dict[str, Any], reading: str, metric: str) -> str:
     difference = sum(d for d, _ in found) / len(found)
     half = sum(h for _, h in found) / len(found)
     return f"{difference:+.3f} ± {half:.3f} ({verdict(difference, half)})"
-
-
-def _rules(name: str, found: dict[str, Any]) -> Iterator[str]:
-    heads = ["release", "k", "by shares: found again", "right", "F1", "error of confidence"]
-    heads += ["by certain cells: found again", "right", "F1", "entropy of clusters (bits)"]
-    rows = []
-    for variant, row in found["cells"].items():
-        for k, cell in row.items():
-            share, sure = cell["rules"]["shares"], cell["rules"]["certain"]
-            by_shares = [f"{share['recall']:.1%}", f"{share['precision']:.1%}"]
-            by_shares += [f"{share['f1']:.3f}", f"{share['confidence_error']:.3f}"]
-            certain = [f"{sure['recall']:.1%}", f"{sure['precision']:.1%}", f"{sure['f1']:.3f}"]
-            entropy = f"{cell['scores']['entropy-diversity']:.3f}"
-            rows.append([SHOWN[variant], k, *by_shares, *certain, entropy])
-    title = f"Rules beside the {found['n_rules']:,.0f} of the original: {name}"
-    yield from tables.titled(title, heads, rows)

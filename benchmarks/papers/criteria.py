@@ -9,6 +9,7 @@ import numpy as np
 
 ALMOST_LINEAR = (0.85, 1.15)
 QUADRATIC = (1.8, 2.2)
+INVERSE = (-1.2, -0.8)
 
 
 def about(value: float, other: float, within: float) -> bool:

@@ -7,7 +7,6 @@ told about the columns, its groups are scored under the same trees.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ import numpy as np
 
 import shoal
 from benchmarks import common
+from benchmarks.papers.plain_times import plain_time
 
 Told = Literal["trees", "flat", "ordered", "alphabet", "frequency"]
 MEASURES = ("il", "dm", "cm")
@@ -105,68 +105,45 @@ def run(frame: Any, k: int, variant: Variant, seed: int) -> dict[str, Any]:
 
 
 def plain_k_member(frame: Any, k: int, seed: int) -> dict[str, Any]:
-    """Return seconds and Total-IL of k-member as published, every record looked at each time.
-
-    The CPU seconds are those of the clustering alone, encoding and scoring left out.
-    """
-    import narwhals as nw
-
+    """Return CPU seconds and Total-IL of k-member as published, every record looked at."""
     from benchmarks.straightforward import straightforward_k_member
-    from shoal.algorithm.base import Run
-    from shoal.measure.base import CostModel
-    from shoal.scores import create_measure, score_table
-    from shoal.search.scan import Scanner
-    from shoal.table.encode import encode
-    from shoal.table.infer import infer_kinds
-    from shoal.table.schema import build_schema
 
-    def cluster(rows: Any, at_least: int) -> tuple[float, float]:
-        schema = build_schema(rows.columns, **roles(rows, "trees"))
-        table = encode(rows, infer_kinds(schema, nw.from_native(rows)))
-        model = CostModel.bind(create_measure("il"), table)
-        rng = np.random.default_rng(seed)
-        began = time.process_time()
-        found = straightforward_k_member(
-            table, Run(k=at_least, model=model, scanner=Scanner.build(table, model), rng=rng)
-        )
-        seconds = time.process_time() - began
-        return seconds, score_table(table, found, ["il"])["il"]
+    return _plain(straightforward_k_member, frame, k, "trees", seed)
 
-    cluster(frame.head(200), 5)  # compile
-    seconds, il = cluster(frame, k)
-    return {"seconds": seconds, "il": il}
+
+def plain_oka(frame: Any, k: int, seed: int) -> dict[str, Any]:
+    """Return CPU seconds and Total-IL of OKA as published, every cluster looked at."""
+    from benchmarks.papers import lin_plain
+
+    return _plain(lin_plain.plain_oka, frame, k, "trees", seed)
+
+
+def plain_chiu_tsai(frame: Any, k: int, seed: int) -> dict[str, Any]:
+    """Return CPU seconds, Total-IL and iterations of Chiu and Tsai's algorithm, all rows looked at.
+
+    Its last step, which merges small clusters, counts too: it is part of the algorithm.
+    """
+    from benchmarks.papers import lin_plain
+
+    turns = [0]
+
+    def cluster(table: Any, run: Any) -> Any:
+        found, turns[0] = lin_plain.plain_chiu_tsai(table, run)
+        return found
+
+    return {**_plain(cluster, frame, k, "trees", seed), "iterations": turns[0]}
 
 
 def plain_mondrian(frame: Any, k: int, told: Told) -> dict[str, Any]:
-    """Return CPU seconds of median partitioning as published, the clustering alone."""
-    import narwhals as nw
-
-    from shoal.algorithm.base import Run, create_algorithm
-    from shoal.measure.base import CostModel
-    from shoal.scores import create_measure
-    from shoal.search.scan import Scanner
-    from shoal.table.encode import encode
-    from shoal.table.infer import infer_kinds
-    from shoal.table.schema import build_schema
+    """Return CPU seconds of median partitioning as published."""
+    from shoal.algorithm.base import create_algorithm
 
     made = create_algorithm("mondrian", {"cuts": "median"})
+    return {"seconds": _plain(made.partition, frame, k, told)["seconds"]}
 
-    def cluster(rows: Any, at_least: int) -> float:
-        schema = build_schema(rows.columns, **roles(rows, told))
-        table = encode(rows, infer_kinds(schema, nw.from_native(rows)))
-        model = CostModel.bind(create_measure("il"), table)
-        run = Run(
-            k=at_least,
-            model=model,
-            scanner=Scanner.build(table, model),
-            rng=np.random.default_rng(0),
-        )
-        began = time.process_time()
-        made.partition(table, run)
-        return time.process_time() - began
 
-    cluster(frame.head(200), 5)  # compile
-    return {"seconds": cluster(frame, k)}
+def _plain(cluster: Any, frame: Any, k: int, told: Told, seed: int = 0) -> dict[str, float]:
+    return plain_time(cluster, frame, lambda rows: roles(rows, told), "il", k, seed)
 
 
 def both_dm(frame: Any, k: int, variant: Variant) -> dict[str, float]:

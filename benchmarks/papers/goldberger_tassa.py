@@ -15,6 +15,7 @@ from benchmarks.papers.gt_open import open_points, plain
 from benchmarks.papers.gt_open_page import (
     as_published,
     balanced,
+    by_passes,
     figures_of_plain,
     norms,
     over_sites,
@@ -39,6 +40,7 @@ SALARY_L = (1.0, 1.05, 1.1, 1.15, 1.2, 1.25, 1.28, 1.3, 1.31, 1.315, 1.3295)
 EDUCATION_L = (1.0, 1.25, 1.5, 1.75, 2.0, 2.1, 2.2, 2.3, 2.4, 2.6, 3.05)
 WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 BALANCED_L = {"education": (2.6, 3.0)}
+TRIED = (("alpha", 1.0), ("alpha", 2.0), ("omega", 1.2), ("omega", 2.0))
 PASSES = (1, 2)
 ALPHAS, OMEGAS = (0.25, 0.5, 0.75, 1.0), (1.25, 1.5, 1.75, 2.0)
 SCALED = tuple(name for name in VARIANTS if name != "hilbert, not rescaled")
@@ -126,12 +128,23 @@ def measure(keep: Keep, *, quick: bool) -> dict[str, Any]:
         n: job(f"weighted k={mark} w=0.0 passes={n} seed=0", mark, 0, w=0.0, options=_at_most(n))
         for n in (PASSES if not quick else (1,))
     }
+    tried = {
+        f"{what} = {value}": job(
+            f"weighted k={mark} w=0.0 {what}={value} passes=20 seed=0",
+            mark,
+            0,
+            w=0.0,
+            options={what: value, **_at_most(20)},
+        )
+        for what, value in (TRIED if not quick else TRIED[:1])
+    }
     done = keep.many(jobs)
     return {
         **open_points(keep, mark, quick=quick),
         "plain": plain(keep, ks, quick=quick),
         "rounded": {p: {l: done[key] for l, key in row.items()} for p, row in rounded.items()},
         "passes": {n: done[key] for n, key in passes.items()},
+        "tried": {name: done[key] for name, key in tried.items()},
         "rows": adult(quick=quick).height,
         "mark": mark,
         "runs": runs,
@@ -357,7 +370,7 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
     )
     yield from balanced(results["rounded"], results["facts"])
     yield from _table_3(results["table_3"])
-    yield from _passes(results)
+    yield from by_passes(results)
     yield from tables.titled(
         f"LM over alpha and omega, k = {results['mark']}",
         ["alpha", "omega", "LM"],
@@ -404,24 +417,6 @@ def _table_3(rows: dict[str, Any]) -> Iterator[str]:
         body.append([f"{k}, clusters of one value", *(f"{row[w]['pure']:.0%}" for w in weights)])
     heads = ["k", *(f"w = {w}" for w in weights)]
     yield from tables.titled("Table 3: mean entropy of the clusters' salaries (bits)", heads, body)
-
-
-def _passes(results: dict[str, Any]) -> Iterator[str]:
-    """Yield what Table 3 at w = 0 is if the algorithm is stopped earlier, and by size."""
-    yield from tables.titled(
-        f"Table 3 at w = 0, k = {results['mark']}: after so many passes",
-        ["passes", "mean entropy", "weighted by size", "clusters of one value", "LM"],
-        [
-            [
-                n,
-                f"{cell['entropy']:.3f}",
-                f"{cell['entropy_by_size']:.3f}",
-                f"{cell['pure']:.0%}",
-                f"{cell['lm']:.3f}",
-            ]
-            for n, cell in results["passes"].items()
-        ],
-    )
 
 
 def _over(cells: dict[str, Any], title: str, over: str, what: str, form: str) -> Iterator[str]:

@@ -154,3 +154,21 @@ def norms(results: dict[str, Any]) -> Iterator[str]:
             for name, cell in results["norms"].items()
         ],
     )
+
+
+def by_passes(results: dict[str, Any]) -> Iterator[str]:
+    """Yield what Table 3 at w = 0 is if the algorithm is stopped earlier, and by size."""
+    yield from tables.titled(
+        f"Table 3 at w = 0, k = {results['mark']}: after so many passes",
+        ["passes", "mean entropy", "weighted by size", "clusters of one value", "LM"],
+        [
+            [
+                n,
+                f"{cell['entropy']:.3f}",
+                f"{cell['entropy_by_size']:.3f}",
+                f"{cell['pure']:.0%}",
+                f"{cell['lm']:.3f}",
+            ]
+            for n, cell in results["passes"].items()
+        ],
+    )

@@ -14,7 +14,8 @@ import numpy as np
 from numba import njit
 
 from benchmarks.papers.features import encoded
-from benchmarks.papers.gt_runs import adult, described
+from benchmarks.papers.gt_runs import VARIANTS, adult, described
+from benchmarks.papers.plain_times import plain_time
 
 ANY = -1
 PLAIN = ("sequential", "agglomerative", "k-member")
@@ -289,26 +290,14 @@ def run(name: str, k: int, rows: int, columns: int = 14) -> dict[str, Any]:
 
 def quick_run(name: str, k: int, rows: int) -> dict[str, Any]:
     """Return loss and CPU seconds of Mondrian or the curve, which skip nothing anyway."""
-    from benchmarks.papers.gt_runs import VARIANTS
-    from shoal.algorithm.base import Run, create_algorithm
-    from shoal.measure.base import CostModel
-    from shoal.scores import create_measure, score_table
-    from shoal.search.scan import Scanner
+    from shoal.algorithm.base import create_algorithm
 
-    frame = adult(quick=False).head(rows)
     algorithm, options = VARIANTS[name]
-    made = create_algorithm(algorithm, options)
-
-    def once(some: Any, least: int) -> tuple[float, float]:
-        table = encoded(some, described(some, algorithm, "salary", 14))
-        model = CostModel.bind(create_measure("suppression"), table)
-        rng = np.random.default_rng(0)
-        run = Run(k=least, model=model, scanner=Scanner.build(table, model), rng=rng)
-        began = time.process_time()
-        found = made.partition(table, run)
-        seconds = time.process_time() - began
-        return seconds, score_table(table, found, ["suppression"])["suppression"]
-
-    once(frame.head(300), 5)
-    seconds, lost = once(frame, k)
-    return {"seconds": seconds, "lm": lost}
+    found = plain_time(
+        create_algorithm(algorithm, options).partition,
+        adult(quick=False).head(rows),
+        lambda some: described(some, algorithm, "salary", 14),
+        "suppression",
+        k,
+    )
+    return {"seconds": found["seconds"], "lm": found["suppression"]}

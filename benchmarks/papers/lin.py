@@ -14,7 +14,16 @@ import shoal
 from benchmarks.common import eight as columns
 from benchmarks.common import load_adult
 from benchmarks.draw import figures, tables
-from benchmarks.papers.eight import KS, Variant, plain_k_member, release, run, summary
+from benchmarks.papers.eight import (
+    KS,
+    Variant,
+    plain_chiu_tsai,
+    plain_k_member,
+    plain_oka,
+    release,
+    run,
+    summary,
+)
 from benchmarks.papers.lin_claims import all_claims
 from benchmarks.papers.lin_stage import Parts, stage
 
@@ -39,6 +48,8 @@ CONTEST = {
 """OKA by what it is told about categories, and by the order in which records join clusters."""
 CONTEST_KS = (5, 10, 50, 250)
 PLAIN = "k-member, every record looked at"
+PLAIN_OKA = "oka, every cluster looked at"
+PLAIN_CHIU_TSAI = "chiu-tsai, every record looked at"
 CHEAPER = Variant("oka", {"small": "cheaper"})
 SIZES = (5_000, 10_000, 20_000, 40_000)
 THRESHOLDS = (0.1, 0.2, 0.3, 0.5, 0.7)
@@ -76,6 +87,15 @@ def measure(keep: Keep, *, quick: bool) -> dict[str, Any]:
         },
         "plain": {k: _plain(keep, adult, k) for k in ks},
         "plain_over_n": {n: _plain(keep, adult.head(n), k) for n in sizes},
+        "plain_oka": {k: _plain_oka(keep, adult, k) for k in ks},
+        "plain_oka_over_n": {n: _plain_oka(keep, adult.head(n), k) for n in sizes},
+        "plain_chiu_tsai_over_n": {
+            n: keep(
+                f"{PLAIN_CHIU_TSAI} n={n} k={k} seed=0",
+                lambda n=n: plain_chiu_tsai(adult.head(n), k, 0),
+            )
+            for n in sizes
+        },
         "outliers": {},
         "deleted": {},
         "stages": {"rows": small, "k": k},
@@ -163,6 +183,10 @@ def _own_loss(frame: Any, k: int, variant: Variant, seed: int) -> dict[str, floa
 
 def _plain(keep: Keep, frame: Any, k: int) -> dict[str, float]:
     return keep(f"{PLAIN} n={frame.height} k={k} seed=0", lambda: plain_k_member(frame, k, 0))
+
+
+def _plain_oka(keep: Keep, frame: Any, k: int) -> dict[str, float]:
+    return keep(f"{PLAIN_OKA} n={frame.height} k={k} seed=0", lambda: plain_oka(frame, k, 0))
 
 
 def _with_outliers(frame: pl.DataFrame) -> pl.DataFrame:

@@ -81,6 +81,15 @@ def of_commits(content: dict[str, Any]) -> str:
     return "; ".join(listed)
 
 
+def minutes(content: dict[str, Any]) -> str:
+    """Return the CPU minutes of the runs, and of how many of them they are known."""
+    known = content.get("cpu", {})
+    if not known:
+        return "not noted"
+    said = f"{sum(known.values()) / 60:.1f}"
+    return said if len(known) == len(content["runs"]) else f"{said} ({len(known)} runs)"
+
+
 def _anchor(title: str) -> str:
     """Return the anchor that Markdown readers give to a heading."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
@@ -92,6 +101,7 @@ def _made_on(parts: Parts) -> Iterator[str]:
     heads = [
         "part",
         "runs by commit of the library",
+        "CPU minutes",
         "Python, numpy, numba, polars",
         "cores",
         "load when it began",
@@ -102,12 +112,13 @@ def _made_on(parts: Parts) -> Iterator[str]:
         versions = ", ".join(card[key] for key in ("python", "numpy", "numba", "polars"))
         loads = ", ".join(f"{load:.1f}" for load in content["loads"])
         cores = f"{card['cores']} ({card['model']})"
-        rows.append([name, of_commits(content), versions, cores, loads])
+        rows.append([name, of_commits(content), minutes(content), versions, cores, loads])
     yield from tables.table(heads, rows)
     yield ""
     yield (
         "Made by `make papers`. Runs are stored one by one and not made again when other code "
-        "changes, so each part says how many of its runs were made at which commit. Seeds are "
+        "changes, so each part says how many of its runs were made at which commit. CPU minutes "
+        "are those of making the runs, compiling included, for runs that noted them. Seeds are "
         "part of the name of each run in the JSON files. A load well below 1 says that nothing "
         "else was running when the part began."
     )

@@ -6,7 +6,7 @@ from them are judged by held-out original rows and by the rules of the original 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
 }
 MEASURES = ("mi", "lm", "ncp")
 METRICS = ("accuracy", "balanced accuracy", "AUC")
+RULES = ("shares", "certain")
 READ = (
     "Judged with one reading of a cell only: a lost cell is the mean of its column. Other readings "
     "may turn it; `make papers-conjecture` repeats it with four."
@@ -59,6 +60,14 @@ SHOWN = {
     "k-member": "k-member",
     "k-member, classification": "k-member for classification",
 }
+ON_RULES = (
+    "Rules have up to three items (bins of columns) on their left side, a support of at least "
+    f"{SUPPORT:.0%} of the rows and a confidence of at least "
+    + " or ".join(f"{least:g} for {name}" for name, least in CONFIDENCE.items())
+    + ". In a release they are mined in two ways: a cell counts for an item by its share, or only "
+    "if it is certain. Differences are paired by fold, with 95 % intervals that allow for folds "
+    "sharing training rows (Nadeau and Bengio 2003)."
+)
 NAMES = {
     "taxonomies": "eight columns with taxonomies",
     "suppression": "14 columns, kept or suppressed",
@@ -68,36 +77,81 @@ NAMES = {
 def measure(keep: Keep, *, quick: bool) -> dict[str, Any]:
     """Make all releases, two at a time; no time is shown."""
     ks, folds = (KS, FOLDS) if not quick else ((10,), 2)
+    plan = {name: dict.fromkeys(variants, ks) for name, variants in SETTINGS.items()}
+    done = made(keep, plan, folds, (original, release), quick=quick)
+    return {
+        "folds": folds,
+        "settings": {name: _summary(base, cells) for name, (base, cells) in done.items()},
+    }
+
+
+def made(
+    keep: Keep,
+    plan: Mapping[str, Mapping[str, Sequence[int]]],
+    folds: int,
+    work: tuple[Callable[..., Any], Callable[..., Any]],
+    *,
+    quick: bool,
+) -> dict[str, tuple[list[Any], dict[str, Any]]]:
+    """Return per setting what the original rows of each fold are worth, and the releases.
+
+    Args:
+        keep: where runs are written down, each as soon as it is made.
+        plan: per setting and variant of a release, its values of k.
+        folds: how many folds there are; one is whole before the next begins.
+        work: what makes a run of original rows, and one of a release.
+        quick: whether tables are small.
+    """
+    of_original, of_release = work
     jobs: dict[str, Any] = {}
-    for name, variants in SETTINGS.items():
-        for fold in range(folds):
-            jobs[f"{name} original fold={fold}"] = (original, (name, fold, quick))
-            for variant in variants:
+    for fold in range(folds):
+        for name, row in plan.items():
+            jobs[f"{name} original fold={fold}"] = (of_original, (name, fold, quick))
+            for variant, ks in row.items():
                 for k in ks:
                     key = f"{name} {variant} k={k} fold={fold}"
-                    jobs[key] = (release, (name, variant, k, fold, quick))
+                    jobs[key] = (of_release, (name, variant, k, fold, quick))
     done = keep.many(jobs)
-    results: dict[str, Any] = {"folds": folds, "settings": {}}
-    for name, variants in SETTINGS.items():
-        base = [done[f"{name} original fold={fold}"] for fold in range(folds)]
-        cells = {
-            variant: {
-                str(k): [done[f"{name} {variant} k={k} fold={fold}"] for fold in range(folds)]
-                for k in ks
-            }
-            for variant in variants
-        }
-        results["settings"][name] = _summary(base, cells)
-    return results
+    return {
+        name: (
+            [done[f"{name} original fold={fold}"] for fold in range(folds)],
+            {
+                variant: {
+                    str(k): [done[f"{name} {variant} k={k} fold={fold}"] for fold in range(folds)]
+                    for k in ks
+                }
+                for variant, ks in row.items()
+            },
+        )
+        for name, row in plan.items()
+    }
 
 
-def _summary(base: list[Any], cells: dict[str, Any]) -> dict[str, Any]:
-    share = base[0]["test"] / base[0]["train"]
+def facts(base: list[Any]) -> dict[str, float]:
+    """Return what the original rows of all folds say of a setting."""
     return {
         "train": base[0]["train"],
         "test": base[0]["test"],
         "majority": mean(run["majority"] for run in base),
         "n_rules": mean(run["n_rules"] for run in base),
+    }
+
+
+def rules_and_scores(runs: list[Any]) -> dict[str, Any]:
+    """Return the mean over folds of how close rules are, and of scores."""
+    return {
+        "rules": {
+            r: {w: mean(run["rules"][r][w] for run in runs) for w in runs[0]["rules"][r]}
+            for r in RULES
+        },
+        "scores": {s: mean(run["scores"][s] for run in runs) for s in runs[0]["scores"]},
+    }
+
+
+def _summary(base: list[Any], cells: dict[str, Any]) -> dict[str, Any]:
+    share = base[0]["test"] / base[0]["train"]
+    return {
+        **facts(base),
         "original": {
             m: {w: mean(run["models"][m][w] for run in base) for w in ("accuracy", "auc")}
             for m in MODELS
@@ -128,11 +182,7 @@ def _means(runs: list[Any]) -> dict[str, Any]:
             m: {w: mean(run["models"][m][w] for run in runs) for w in ("accuracy", "auc")}
             for m in MODELS
         },
-        "rules": {
-            r: {w: mean(run["rules"][r][w] for run in runs) for w in runs[0]["rules"][r]}
-            for r in ("shares", "certain")
-        },
-        "scores": {s: mean(run["scores"][s] for run in runs) for s in runs[0]["scores"]},
+        **rules_and_scores(runs),
         "worth": {what: mean(worth(run) for run in runs) for what, worth in WORTH.items()},
     }
 
@@ -215,18 +265,13 @@ def _lines(results: dict[str, Any]) -> Iterator[str]:
         "category by one feature per value, a generalised cell counting 1 ÷ n for each of the n "
         "values it covers; a suppressed cell by the mean of the cells of its column that are not "
         "suppressed. Naive Bayes takes numbers as shares of ten bins at most, in the same way. "
-        "Rules have up to three items (bins of columns) on their left side, a support of at least "
-        f"{SUPPORT:.0%} of the rows and a confidence of at least "
-        + " or ".join(f"{least:g} for {name}" for name, least in CONFIDENCE.items())
-        + ". In a release they are mined in two ways: a cell counts for an item by its share, or "
-        "only if it is certain. Differences are paired by fold, with 95 % intervals that allow "
-        "for folds sharing training rows (Nadeau and Bengio 2003)."
+        f"{ON_RULES}"
     )
     yield ""
     yield figures.picture("utility", "Accuracy and closeness of rules over k")
     for name, found in results["settings"].items():
         yield from _accuracies(NAMES[name], found)
-        yield from _rules(NAMES[name], found)
+        yield from rules_table(NAMES[name], found, SHOWN)
         yield from _differences(NAMES[name], found)
     yield ""
     yield f"**{answer(results)}**"
@@ -250,9 +295,10 @@ def _both(cell: dict[str, float]) -> str:
     return f"{cell['accuracy']:.4f} ({cell['auc']:.3f})"
 
 
-def _rules(name: str, found: dict[str, Any]) -> Iterator[str]:
+def rules_table(name: str, found: dict[str, Any], shown: Mapping[str, str]) -> Iterator[str]:
+    """Yield how close the rules of each release are, and how mixed its clusters."""
     heads = ["release", "k", "by shares: found again", "right", "F1", "error of confidence"]
-    heads += ["by certain cells: found again", "right", "F1"]
+    heads += ["by certain cells: found again", "right", "F1", "entropy of clusters (bits)"]
     rows = []
     for variant, row in found["cells"].items():
         for k, cell in row.items():
@@ -260,7 +306,8 @@ def _rules(name: str, found: dict[str, Any]) -> Iterator[str]:
             by_shares = [f"{share['recall']:.1%}", f"{share['precision']:.1%}"]
             by_shares += [f"{share['f1']:.3f}", f"{share['confidence_error']:.3f}"]
             certain = [f"{sure['recall']:.1%}", f"{sure['precision']:.1%}", f"{sure['f1']:.3f}"]
-            rows.append([SHOWN[variant], k, *by_shares, *certain])
+            entropy = f"{cell['scores']['entropy-diversity']:.3f}"
+            rows.append([shown[variant], k, *by_shares, *certain, entropy])
     title = f"Rules beside the {found['n_rules']:,.0f} of the original: {name}"
     return tables.titled(title, heads, rows)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -52,10 +53,9 @@ class Setting:
 
 
 @lru_cache(maxsize=2)
-def setting(name: str, *, quick: bool) -> Setting:
+def setting(name: str, rows: int) -> Setting:
     """Return "taxonomies" (8 columns) or "suppression" (14 columns kept or suppressed)."""
-    frame = load_adult().sample(fraction=1.0, shuffle=True, seed=2)
-    frame = frame.head(QUICK_ROWS if quick else ROWS)
+    frame = load_adult().sample(fraction=1.0, shuffle=True, seed=2).head(rows)
     roles = eight(frame, taxonomies=True) if name == "taxonomies" else fourteen(frame)
     table = features.encoded(frame, roles)
     classes = (frame.get_column("salary") == ">50K").to_numpy().astype(np.int64)
@@ -63,53 +63,88 @@ def setting(name: str, *, quick: bool) -> Setting:
     return Setting(frame, roles, table, features.readings(frame, table), classes, fold_of)
 
 
+@dataclass(frozen=True)
+class Task:
+    """One fold of a setting: the rows that are released, and those that models are tested on."""
+
+    name: str
+    fold: int
+    quick: bool
+    all_rows: int = ROWS
+
+    @property
+    def told(self) -> Setting:
+        """The setting."""
+        return setting(self.name, QUICK_ROWS if self.quick else self.all_rows)
+
+    @property
+    def train(self) -> Any:
+        """Places of the rows that are released."""
+        return np.flatnonzero(self.told.fold_of != self.fold)
+
+    @property
+    def test(self) -> Any:
+        """Places of the rows left out."""
+        return np.flatnonzero(self.told.fold_of == self.fold)
+
+    @property
+    def support(self) -> float:
+        """Least share of the rows that a rule holds."""
+        return QUICK_SUPPORT if self.quick else SUPPORT
+
+
+Models = Callable[[Task, list[features.Cells], Any], dict[str, Any]]
+"""From a task, cells of its training rows and the group of each: what models are worth."""
+
+
 def original(name: str, fold: int, quick: bool) -> dict[str, Any]:  # noqa: FBT001 - run by name
     """Return the scores of models of the original rows, and of always guessing the majority."""
-    told = setting(name, quick=quick)
-    train, test = _split(told, fold)
+    return of_original(Task(name, fold, quick), _models)
+
+
+def release(name: str, variant: str, k: int, fold: int, quick: bool) -> dict[str, Any]:  # noqa: FBT001
+    """Return what models and rules of a release of the training rows are worth."""
+    return of_release(Task(name, fold, quick), VARIANTS[variant], k, _models)
+
+
+def of_original(task: Task, models: Models) -> dict[str, Any]:
+    """Return what the original training rows are worth."""
+    told, train, test = task.told, task.train, task.test
     majority = int(np.bincount(told.classes[train]).argmax())
-    cells = features.exact(told.table.take(train))
-    rules = _original_rules(name, fold, quick=quick)
     return {
-        "models": _models(told, cells, np.arange(len(train)), train, test),
+        "models": models(task, features.exact(told.table.take(train)), np.arange(len(train))),
         "majority": float(np.mean(told.classes[test] == majority)),
-        "n_rules": len(rules),
+        "n_rules": len(_original_rules(task)),
         "train": len(train),
         "test": len(test),
     }
 
 
-def release(name: str, variant: str, k: int, fold: int, quick: bool) -> dict[str, Any]:  # noqa: FBT001
-    """Return what models and rules of a release of the training rows are worth."""
-    told = setting(name, quick=quick)
-    train, test = _split(told, fold)
-    given = dict(VARIANTS[variant])
+def of_release(task: Task, variant: dict[str, Any], k: int, models: Models) -> dict[str, Any]:
+    """Return what a release of the training rows is worth."""
+    told, train = task.told, task.train
+    given = dict(variant)
     if given["algorithm"] == "sequential":
         given["algorithm_options"] = {"max_passes": PASSES}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ShoalWarning)
         made = shoal.anonymize(
-            told.frame[train.tolist()], k, **told.roles, **given, seed=fold, threads=1
+            told.frame[train.tolist()], k, **told.roles, **given, seed=task.fold, threads=1
         )
     partition = Partition.from_labels(made.groups)
     cells = features.released(told.table.take(train), partition)
     return {
-        "models": _models(told, cells, partition.labels, train, test),
-        "rules": _rules(told, name, fold, cells, partition, train, quick=quick),
+        "models": models(task, cells, partition.labels),
+        "rules": _rules(task, cells, partition),
         "scores": {m: made.scores[m] for m in ("ncp", "pmi", "cm", "entropy-diversity")},
     }
 
 
-def _split(told: Setting, fold: int) -> tuple[Any, Any]:
-    return np.flatnonzero(told.fold_of != fold), np.flatnonzero(told.fold_of == fold)
-
-
-def _models(
-    told: Setting, cells: list[features.Cells], label: Any, train: Any, test: Any
-) -> dict[str, dict[str, float]]:
+def _models(task: Task, cells: list[features.Cells], label: Any) -> dict[str, dict[str, float]]:
     """Train every model on the cells and classes of the training rows; test on original rows."""
     from threadpoolctl import threadpool_limits
 
+    told, train, test = task.told, task.train, task.test
     exact = features.exact(told.table.take(test))
     y, truth = told.classes[train], told.classes[test]
     mixed = features.mixed_features(told.columns, cells)
@@ -134,7 +169,7 @@ def _models(
             else:
                 model.fit(mixed[label], y)
                 chance = model.predict_proba(mixed_test)[:, 1]
-            found[name] = _judge(chance, truth)
+            found[name] = worth(chance, truth)
     return found
 
 
@@ -167,7 +202,8 @@ def _bundles(label: Any, y: Any) -> tuple[Any, Any, Any]:
     return pairs // 2, pairs % 2, weight
 
 
-def _judge(chance: Any, truth: Any) -> dict[str, float]:
+def worth(chance: Any, truth: Any) -> dict[str, float]:
+    """Return how well chances of the second class foretell the true classes."""
     from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 
     guess = (chance > 0.5).astype(np.int64)
@@ -180,9 +216,8 @@ def _judge(chance: Any, truth: Any) -> dict[str, float]:
 
 
 @lru_cache(maxsize=8)
-def _original_rules(name: str, fold: int, *, quick: bool) -> dict[utility_rules.Rule, float]:
-    told = setting(name, quick=quick)
-    train, _ = _split(told, fold)
+def _original_rules(task: Task) -> dict[utility_rules.Rule, float]:
+    told, train = task.told, task.train
     degrees = features.share_features(told.columns, features.exact(told.table.take(train)))
     counts = np.zeros((len(train), 2), np.int64)
     counts[np.arange(len(train)), told.classes[train]] = 1
@@ -190,34 +225,25 @@ def _original_rules(name: str, fold: int, *, quick: bool) -> dict[utility_rules.
     rows, place = np.unique(degrees, axis=0, return_inverse=True)
     merged = np.zeros((len(rows), 2), np.int64)
     np.add.at(merged, place, counts)
-    support = QUICK_SUPPORT if quick else SUPPORT
-    mined = utility_rules.mine(rows, merged, features.owners(told.columns), support)
-    return mined.rules(support, tuple(CONFIDENCE.values()))
+    mined = utility_rules.mine(rows, merged, features.owners(told.columns), task.support)
+    return mined.rules(task.support, tuple(CONFIDENCE.values()))
 
 
 def _rules(
-    told: Setting,
-    name: str,
-    fold: int,
-    cells: list[features.Cells],
-    partition: Partition,
-    train: Any,
-    *,
-    quick: bool,
+    task: Task, cells: list[features.Cells], partition: Partition
 ) -> dict[str, dict[str, float]]:
     """Return how close the rules are, with generalised cells read as shares or only if certain."""
-    wanted = _original_rules(name, fold, quick=quick)
+    told, wanted = task.told, _original_rules(task)
     counts = np.zeros((partition.n_groups, 2), np.int64)
-    np.add.at(counts, (partition.labels, told.classes[train]), 1)
-    support = QUICK_SUPPORT if quick else SUPPORT
+    np.add.at(counts, (partition.labels, told.classes[task.train]), 1)
     found = {}
     for reading, read in (
         ("shares", features.share_features),
         ("certain", features.certain_features),
     ):
         degrees = read(told.columns, cells)
-        mined = utility_rules.mine(degrees, counts, features.owners(told.columns), support)
+        mined = utility_rules.mine(degrees, counts, features.owners(told.columns), task.support)
         again = utility_rules.confidences(degrees, counts, wanted)
-        rules = mined.rules(support, tuple(CONFIDENCE.values()))
+        rules = mined.rules(task.support, tuple(CONFIDENCE.values()))
         found[reading] = utility_rules.compare(wanted, rules, again)
     return found

@@ -371,6 +371,15 @@ def test_the_page_says_how_many_runs_are_of_which_commit():
     assert page.of_commits(content) == "new: 3"
 
 
+def test_the_page_says_what_runs_cost_and_of_how_many_that_is_known():
+    content = {"runs": {"a": 1, "b": 2}}
+    assert page.minutes(content) == "not noted"
+    content["cpu"] = {"a": 90.0}
+    assert page.minutes(content) == "1.5 (1 runs)"
+    content["cpu"]["b"] = 30.0
+    assert page.minutes(content) == "2.0"
+
+
 def test_runs_that_a_part_no_longer_asks_for_are_dropped_when_it_ends(tmp_path):
     kept = import_module("benchmarks.kept")
     first = kept.Keep(tmp_path / "part.json.gz", quick=True)
@@ -381,4 +390,4 @@ def test_runs_that_a_part_no_longer_asks_for_are_dropped_when_it_ends(tmp_path):
     second.finish({})
     content = kept.stored(tmp_path / "part.json.gz")
     assert content["runs"] == {"both": {"value": 1}}
-    assert set(content["made"]) == {"both"}
+    assert set(content["made"]) == set(content["cpu"]) == {"both"}
