@@ -29,12 +29,12 @@ class Process:
 
 
 def processes() -> dict[int, Process]:
-    """Return all processes below this one, by id; CPU seconds with those of ended children."""
+    """Return all processes below this one, by id, each with its own CPU seconds."""
     everybody: dict[int, Process] = {}
     for each in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it may have ended
             stat = (each / "stat").read_text().rpartition(")")[2].split()
-            cpu = sum(map(int, stat[11:15])) / _TICKS
+            cpu = sum(map(int, stat[11:13])) / _TICKS
             said = (each / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             pages = int((each / "statm").read_text().split()[1])
             everybody[int(each.name)] = Process(int(stat[1]), said, cpu, pages * _PAGE)
@@ -51,7 +51,9 @@ def processes() -> dict[int, Process]:
 class Peaks:
     """The most memory of the driver and of each executor with its Python, and CPU seconds so far.
 
-    An executor is told by its process; memory that two processes share is counted twice.
+    An executor is told by its process; memory that two processes share is counted twice. Of a
+    process that has ended counts what was seen last: not all are waited for by those that started
+    them, so their CPU seconds are in nobody's sum.
     """
 
     executors: dict[int, int] = field(default_factory=dict)
@@ -59,28 +61,40 @@ class Peaks:
     python: dict[int, int] = field(default_factory=dict)
     driver_java: int = 0
     driver_python: int = 0
-    cpu: dict[str, float] = field(default_factory=dict)
-    n_executors: int = 0
+    seen: dict[int, tuple[str, float]] = field(default_factory=dict)
     disk: int = 0
+
+    @property
+    def cpu(self) -> dict[str, float]:
+        """CPU seconds so far, by what they were spent on."""
+        used = os.times()
+        found = dict.fromkeys(("driver java", "executors java", "executors python"), 0.0)
+        for what, seconds in list(self.seen.values()):
+            found[what] += seconds
+        return found | {"driver python": used.user + used.system}
+
+    def _note(self, pid: int, what: str, each: Process) -> None:
+        if not each.said and pid in self.seen:  # it has ended, and does not say what it was
+            what = self.seen[pid][0]
+        self.seen[pid] = (what, each.cpu)
 
     def look(self) -> None:
         """Look once."""
         ours = processes()
-        cpu = {"driver java": 0.0, "executors java": 0.0, "executors python": 0.0}
         executors = [pid for pid, each in ours.items() if EXECUTOR in each.said]
         below: dict[int, int] = dict.fromkeys(executors, 0)
         for pid, each in ours.items():
             if pid in below:
-                cpu["executors java"] += each.cpu
+                self._note(pid, "executors java", each)
                 continue
             of = each.parent
             while of in ours and of not in below:
                 of = ours[of].parent
             if of in below:
                 below[of] += each.rss
-                cpu["executors python"] += each.cpu
+                self._note(pid, "executors python", each)
             else:
-                cpu["driver java"] += each.cpu
+                self._note(pid, "driver java", each)
                 if "java" in each.said:
                     self.driver_java = max(self.driver_java, each.rss)
         for pid, python in below.items():
@@ -91,10 +105,6 @@ class Peaks:
                 most[pid] = max(most.get(pid, 0), now)
         me = Path("/proc/self/statm").read_text().split()[1]
         self.driver_python = max(self.driver_python, int(me) * _PAGE)
-        used = os.times()
-        cpu["driver python"] = used.user + used.system
-        if len(executors) >= self.n_executors:  # ended ones are the driver's children that were
-            self.cpu, self.n_executors = cpu, len(executors)
 
     def look_at_disk(self, folder: Path) -> None:
         """Look at how much is kept there: rows between stages, shuffled and spilled ones."""
