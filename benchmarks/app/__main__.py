@@ -26,6 +26,12 @@ from benchmarks.draw.tables import titled
 from shoal.app.steps import STEPS
 
 TIMES = 5
+_MEMORY = {
+    "read": "after reading",
+    "visited": "after all pages",
+    "run": "after a run",
+    "most": "the most",
+}
 
 
 def make_table(n_rows: int, seed: int = 1) -> pl.DataFrame:
@@ -74,10 +80,10 @@ class Server:
         assert answer.status_code < 400, (path, answer.text)
         return answer
 
-    def wait(self, what: str) -> float:
-        """Ask for progress as the page does until the work on it is over; return the seconds."""
+    def wait(self, what: str, path: str = "/open") -> float:
+        """Ask for progress as a page does until the work on it is over; return the seconds."""
         began = time.perf_counter()
-        while found := re.search(r'data-task="([^"]+)"', self.ask(what, "GET", "/open").text):
+        while found := re.search(r'data-task="([^"]+)"', self.ask(what, "GET", path).text):
             while self.ask(what, "GET", f"/task/{found[1]}").json()["state"] == "running":
                 time.sleep(0.3)
         return time.perf_counter() - began
@@ -98,7 +104,7 @@ class Server:
 
 
 def measure(n_rows: int) -> dict[str, Any]:
-    """Ask for everything that the first steps show, and the page of every further step."""
+    """Ask for everything that the steps show, and change, edit and run as a person does."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "large.csv"
         frame = make_table(n_rows)
@@ -109,7 +115,10 @@ def measure(n_rows: int) -> dict[str, Any]:
             reading = server.wait("a page or progress, while the table is read")
             idle, _ = server.memory()
             _visit(server, frame.columns, n_rows)
-            now, most = server.memory()
+            now, _ = server.memory()
+            _edit(server, frame.columns)
+            running = _run(server)
+            then, most = server.memory()
         finally:
             server.end()
     return {
@@ -118,8 +127,9 @@ def measure(n_rows: int) -> dict[str, Any]:
         "columns": frame.width,
         "bytes": size,
         "reading": reading,
+        "running": running,
         "times": server.times,
-        "memory": {"read": idle, "visited": now, "most": most},
+        "memory": {"read": idle, "visited": now, "run": then, "most": most},
     }
 
 
@@ -144,6 +154,48 @@ def _visit(server: Server, names: list[str], n_rows: int) -> None:
     server.ask("the job file", "GET", "/open/job.toml")
 
 
+def _edit(server: Server, names: list[str]) -> None:
+    """Build trees, look at what values become, and edit one by hand, there and back."""
+    for name in ("age", "zip", "admitted", "ward"):
+        role = {"role": "quasi-identifier"}
+        server.ask("a role is chosen", "POST", f"/columns/{names.index(name)}", data=role)
+    built = {"age": "intervals", "zip": "prefix", "admitted": "dates", "ward": "frequency"}
+    for name, method in built.items():
+        path = f"/hierarchies/{names.index(name)}"
+        for _ in range(TIMES):
+            said = {"method": method}
+            server.ask("what values would become", "GET", f"{path}/try", params=said)
+        server.ask("a tree is built and used", "POST", f"{path}/use", data={"method": method})
+        server.ask("page of a tree", "GET", path)
+    path = f"/hierarchies/{names.index('zip')}"
+    for turn in range(TIMES):
+        for said in (
+            {"edit": "add", "name": f"new {turn}", "to": "*"},
+            {"edit": "undo"},
+            {"edit": "redo"},
+        ):
+            server.ask("a tree of 2,000 values is edited", "POST", f"{path}/edit", data=said)
+    for turn in range(TIMES):
+        said = {"k": str(10 + turn), "algorithm": "mondrian", "seed": "1"}
+        server.ask("a promise is changed", "POST", "/promises", data=said)
+        server.ask("the curve, while it is drawn", "GET", "/promises/curve")
+
+
+def _run(server: Server) -> float:
+    """Run, watch it, look at before and after; return the seconds of the run."""
+    server.ask("a run is started", "POST", "/run", data={"suffix": "csv"})
+    seconds = server.wait("a page or progress, while the job runs", "/run")
+    server.ask("page “Run”, the first after a run", "GET", "/run")
+    for _ in range(TIMES):
+        server.ask("page “Run” with before and after", "GET", "/run")
+    for turn in range(TIMES):
+        place = {"page": str(2 + 7 * turn)}
+        server.ask("before and after, other groups", "GET", "/run/groups", params=place)
+    for _ in range(TIMES):
+        server.ask("page “Hand over” with files", "GET", "/hand-over")
+    return seconds
+
+
 def page(content: dict[str, Any]) -> str:
     """Return the page of results."""
     memory, about = content["memory"], content["machine"]
@@ -154,9 +206,9 @@ def page(content: dict[str, Any]) -> str:
             f"`shoal app` with {content['rows']:,} rows and {content['columns']} columns "
             f"({content['bytes'] / 2**20:.0f} MiB of CSV): the seconds until an answer is there in "
             "full, asked as the pages ask. Reading the table and guessing roles shows its progress "
-            f"and took {content['reading']:.1f} s. {about['cores']} cores, Python "
-            f"{about['python']}, commit {about['commit']}; other programs ran beside it. Again: "
-            "`python -m benchmarks.app`."
+            f"and took {content['reading']:.1f} s{_of_run(content)}. {about['cores']} cores, "
+            f"Python {about['python']}, commit {about['commit']}; other programs ran beside it. "
+            "Again: `python -m benchmarks.app`."
         ),
         *titled(
             "Seconds of an answer",
@@ -168,18 +220,29 @@ def page(content: dict[str, Any]) -> str:
         ),
         *titled(
             "Memory of the server, MiB",
-            ["after reading", "after all pages", "the most"],
-            [[f"{memory['read']:.0f}", f"{memory['visited']:.0f}", f"{memory['most']:.0f}"]],
+            [title for name, title in _MEMORY.items() if name in memory],
+            [[f"{memory[name]:.0f}" for name in _MEMORY if name in memory]],
         ),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _of_run(content: dict[str, Any]) -> str:
+    if "running" not in content:  # results from before runs were measured
+        return ""
+    return f"; a run with Mondrian does so, too, and took {content['running']:.1f} s"
 
 
 def main() -> None:
     """Measure, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=300_000, help="rows of the table")
-    content = measure(parser.parse_args().rows)
+    parser.add_argument("--dry", action="store_true", help="print the page, and write nothing")
+    asked = parser.parse_args()
+    content = measure(asked.rows)
+    if asked.dry:
+        print(page(content))
+        return
     save_json(raw_results("app") / "app.json.gz", content)
     text = page(content)
     (RESULTS / "app.md").write_text(text, encoding="utf-8")

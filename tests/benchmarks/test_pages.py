@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from benchmarks.__main__ import benchmarks
+from benchmarks.app.__main__ import page as app_page
+from benchmarks.common import load_json, raw_results
 from benchmarks.draw import tables
 from benchmarks.redraw import redraw
 
@@ -64,3 +66,16 @@ def test_a_table_escapes_bars_and_leaves_empty_cells_empty():
 def test_a_row_with_too_few_cells_is_refused():
     with pytest.raises(ValueError, match="1 cells below 2 heads"):
         list(tables.table(["a", "b"], [["x"]]))
+
+
+def test_the_page_of_the_app_shows_runs_where_they_were_measured():
+    stored = load_json(raw_results("app") / "app.json.gz")
+    measured = {**stored, "running": 12.34, "times": {**stored["times"], "a tree is edited": [0.2]}}
+    measured["memory"] = {**stored["memory"], "run": 700.0}
+    text = app_page(measured)
+    assert "; a run with Mondrian does so, too, and took 12.3 s. " in text
+    assert "| a tree is edited | 1 | 0.200 | 0.200 |" in text
+    assert "| after reading | after all pages | after a run | the most |" in text
+    del measured["running"], measured["memory"]["run"]
+    assert "Mondrian" not in app_page(measured)
+    assert "after a run" not in app_page(measured)
