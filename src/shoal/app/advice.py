@@ -14,9 +14,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["apply_settings", "changed_column"]
+__all__ = ["apply_settings", "changed_column", "why_no_button"]
 
 _DETAILS = ("kind", "hierarchy", "order", "grid", "scale")
+
+
+def _(text: str) -> str:
+    """Mark a text for the message files."""
+    return text
+
+
+_NO_SETTING = {
+    "": _("There is nothing to apply."),
+    "coarsen": _(
+        "No setting does this: a job can neither hold a column at a level of its hierarchy nor "
+        "publish ordered words in pairs. Write the coarser values into the table, and open it "
+        "again."
+    ),
+}
+"""Why advice has no button, by the kind of change; every other kind has settings that do it."""
+
+
+def why_no_button(change: str) -> str:
+    """Return why a piece of advice without settings has no button, in English.
+
+    Args:
+        change: the kind of change that it recommends, as `shoal.study.findings.Advice` has it.
+    """
+    return _NO_SETTING.get(change, "")
 
 
 def apply_settings(
@@ -64,9 +89,12 @@ def changed_column(before: JobColumn, **changes: Any) -> JobColumn:
     """Return a column with changes, without what would contradict them.
 
     A column that is not generalised has no details; one with a hierarchy is categorical and has no
-    order, grid or scale; a grid or a scale is for columns without a hierarchy.
+    order, grid or scale; a grid or a scale is for columns without a hierarchy; only an ordinal
+    column has an order.
     """
     after = replace(before, **changes)
+    if "kind" in changes and after.kind not in (None, Kind.ORDINAL):
+        after = replace(after, order=None)
     if after.role is not Role.QUASI_IDENTIFIER:
         keep_tree = after.role is Role.SENSITIVE and "role" not in changes
         gone = [name for name in _DETAILS if name != "hierarchy" or not keep_tree]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
+from shoal.app.told_below import PREVIOUS
 from shoal.errors import OptionError
 from shoal.settings.job import JOB_OPTIONS
 from shoal.settings.options import REQUIRED, choices_of
@@ -46,7 +47,8 @@ class Field:
     Attributes:
         name: under which it is sent.
         label: what it is called.
-        kind: ``whole``, ``number``, ``text``, ``choice``, ``yes`` or ``column``.
+        kind: ``whole``, ``number``, ``text``, ``choice``, ``yes``, ``column`` or ``files`` (names
+            of files, one on each line).
         value: what it holds now, as text; a box that is ticked holds ``yes``.
         help: one line.
         choices: what can be chosen.
@@ -91,8 +93,11 @@ def option_fields(job: Job, panel: str, but: Sequence[str] = ()) -> list[Field]:
 
 def _option_field(row: Option, job: Job) -> Field | None:
     kind = {"int": "whole", "float": "number", "str": "text", "bool": "yes"}.get(row.plain_type)
+    if row.name == "previous":
+        files = "\n".join(str(each) for each in job.options.get(row.name) or ())
+        return Field(row.name, row.name, "files", files, PREVIOUS)
     if kind is None:
-        return None  # a table or a list of files: said in a job file
+        return None  # a table: said in a job file
     choices = choices_of(row.check)
     if row.name in ("algorithm", "measure"):
         choices = _registered(row.name)
@@ -129,6 +134,8 @@ def read_options(job: Job, given: Mapping[str, str], shown: Sequence[Field]) -> 
     """
     changes: dict[str, Any] = {}
     for each in shown:
+        if each.kind == "files" and each.name not in given:
+            continue  # they stay as they are
         value = parse_field(each, given.get(each.name, ""))
         option, _, entry = each.name.partition(".")
         if entry:
@@ -152,6 +159,8 @@ def parse_field(of: Field, text: str) -> Any:
         return text == "yes"
     if not text:
         return None
+    if of.kind == "files":
+        return tuple(line.strip() for line in text.splitlines() if line.strip())
     if of.kind == "whole":
         if not text.removeprefix("-").isdecimal() or len(text) > 18:
             raise OptionError(f"{of.label} must be a whole number, not {text[:40]!r}.")

@@ -15,6 +15,7 @@ from starlette.staticfiles import StaticFiles
 
 from shoal.app import shared
 from shoal.app.guard import Guard, Guarded
+from shoal.app.retold import quote
 from shoal.app.steps import STEPS
 from shoal.app.tasks import Tasks, sentence_of
 from shoal.app.views import page, problem, words_of, work_of
@@ -67,7 +68,7 @@ def _refused(request: Request, error: Exception) -> Response:
             request,
             "problem.html",
             status=400,
-            sentence=work_of(request).own_words(sentence_of(error)),
+            sentence=quote(words_of(request), work_of(request).own_words(sentence_of(error))),
         )
     return problem(request, error, step.path)
 

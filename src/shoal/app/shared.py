@@ -8,6 +8,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from shoal.app.guard import LOGIN
+from shoal.app.retold import lead_in, retell
 from shoal.app.views import (
     LANGUAGE_COOKIE,
     flash,
@@ -39,7 +40,8 @@ def task(request: Request) -> Response:
     told = found.to_dict()
     words = words_of(request)
     told["what"] = words(found.what)
-    told["left"] = found.left.replace("rows/s", words("rows/s")).replace("left", words("left"))
+    told["left"] = retell(words, found.left) or found.left
+    told["lead"] = lead_in(words)
     return JSONResponse(told)
 
 

@@ -172,8 +172,8 @@ def open_table(source: Input, report: Report) -> OpenedTable:
     import shoal.engine.local  # noqa: F401 - here progress is shown; later a page would wait for it
     from shoal.errors import OptionError
 
-    if source.path is None or source.more:
-        raise OptionError("Open one table: a file, or a table of a database.")
+    if source.path is None:
+        raise OptionError("Open a table: a file, or a table of a database.")
     report(0, 0, "reading")
     with watching_inputs() as watch:
         suggestion, frame = look_at(
@@ -184,6 +184,7 @@ def open_table(source: Input, report: Report) -> OpenedTable:
             encoding=source.encoding,
             header=source.header,
             decimal=source.decimal,
+            more=source.more,
             progress=report,
         )
         found = [*watch.how_read.values()]

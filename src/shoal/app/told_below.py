@@ -6,7 +6,7 @@ again, so it has its place in every language; a text that is not listed here sta
 
 from __future__ import annotations
 
-__all__ = ["TEXTS"]
+__all__ = ["PREVIOUS", "TEXTS"]
 
 
 def _(text: str) -> str:
@@ -14,7 +14,13 @@ def _(text: str) -> str:
     return text
 
 
+PREVIOUS = _(
+    "Releases of these people that are out: the .shoal file of each, one on each line. A column "
+    "has to say whose row it is."
+)
+
 TEXTS = (
+    PREVIOUS,
     # panels of settings
     _("Promises"),
     _("Search"),

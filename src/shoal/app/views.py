@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from shoal.app.retold import lead_in, quote, say
 from shoal.app.steps import STEPS
 from shoal.app.tasks import Tasks, sentence_of
 from shoal.app.words import LANGUAGES, Words, language_of
@@ -93,6 +94,9 @@ def part(request: Request, template: str, **values: Any) -> str:
             number=words.number,
             share=words.share,
             language=words.language,
+            say=partial(say, words),
+            quote=partial(quote, words),
+            lead_in=lead_in(words),
             **values,
         )
     )
@@ -138,6 +142,7 @@ def problem(request: Request, error: BaseException, back: str) -> Response:
     """Return what a failed request shows: one sentence, to a script or on the page before."""
     sentence = work_of(request).own_words(sentence_of(error))
     if "application/json" in request.headers.get("accept", ""):
-        return JSONResponse({"error": sentence}, status_code=400)
-    flash(request, sentence, "bad")
+        lead = lead_in(words_of(request))
+        return JSONResponse({"error": sentence, "lead": lead}, status_code=400)
+    flash(request, quote(words_of(request), sentence), "bad")
     return to(back)

@@ -315,9 +315,10 @@ def look_at(
     encoding: str | None = None,
     header: bool = True,
     decimal: str | None = None,
+    more: Sequence[str] = (),
     progress: Report = no_progress,
 ) -> tuple[Suggestion, pl.DataFrame]:
-    """Return what ``suggest_job`` suggests, and the table that it has looked at."""
+    """Return what ``suggest_job`` suggests, and the table (with ``more`` files) it looked at."""
     from shoal.profile.markers import apply_markers, find_markers
     from shoal.table.encode import to_polars
 
@@ -328,6 +329,7 @@ def look_at(
         given = ("",) if missing_values is None else tuple(missing_values)
         asked = Input(
             path=os.fspath(data),
+            more=tuple(more),
             missing_values=given,
             format=format,
             delimiter=delimiter,

@@ -380,7 +380,8 @@ def _find(
 
 
 def _advice(of: Change | Finding) -> Advice:
-    return Advice(sentence=of.sentence, settings=of.settings)
+    change = of.what if isinstance(of, Change) else of.change
+    return Advice(sentence=of.sentence, settings=of.settings, change=change)
 
 
 def _advise(
@@ -408,7 +409,7 @@ def _advise(
     costly = next((c for c in changes if c.what == "drop" and c.saving > _WORTH_SAYING), None)
     if costly is not None:
         words = f"No change is free. If {costly.column!r} can be spared: {costly.sentence}"
-        return (Advice(sentence=words, settings=costly.settings),)
+        return (Advice(sentence=words, settings=costly.settings, change="drop"),)
     why = "what is lost is the price of this k for so many quasi-identifiers."
     if loss < _LITTLE:
         why = "and little is lost: leave it as it is."

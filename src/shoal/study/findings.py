@@ -50,10 +50,13 @@ class Advice:
             {"grid": 5}}}``; promises under ``privacy`` are added to those there are. A hierarchy
             may be ``{"build": "frequency"}``: one that lists the values, by their frequency.
             Empty if no option does it.
+        change: the kind of change that it recommends, one of `shoal.study.trials.KINDS`; empty if
+            it recommends none.
     """
 
     sentence: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+    change: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,12 +69,14 @@ class Finding:
         columns: the columns it is about.
         sentence: the same in plain words.
         settings: what a job file says to have what the sentence recommends; see `Advice`.
+        change: the kind of change that it recommends; see `Advice`.
     """
 
     what: Literal["lost", "related", "stretched"]
     columns: tuple[str, ...]
     sentence: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+    change: str = ""
 
 
 def further_trials(unchanged: Trial, before: Measured) -> list[Trial]:
@@ -113,7 +118,8 @@ def price_of(trial: Trial, cost: float | None) -> Advice:
     if cost is None:
         return Advice(sentence=f"{trial.doing} is not possible here: no grouping keeps it.")
     price = "next to nothing" if cost < 0.0005 else f"{100 * cost:.1f} points of detail"
-    return Advice(sentence=f"{trial.doing} would cost {price}.", settings=trial.settings)
+    said = f"{trial.doing} would cost {price}."
+    return Advice(sentence=said, settings=trial.settings, change=trial.what)
 
 
 def _rescaling(start: Trial, before: Measured) -> list[Trial]:
@@ -158,8 +164,15 @@ def find_stretched(before: Measured, name: str, after: Measured | None, cost: fl
             f" With the scale 'rank' they would cover {then:.0%}, and {others} in the other "
             "columns."
         )
-    said = {} if then is None else {"columns": {name: {"scale": "rank"}}}
-    return Finding(what="stretched", columns=(name,), sentence=text, settings=said)
+    if then is None:
+        return Finding(what="stretched", columns=(name,), sentence=text)
+    return Finding(
+        what="stretched",
+        columns=(name,),
+        sentence=text,
+        settings={"columns": {name: {"scale": "rank"}}},
+        change="scale",
+    )
 
 
 def find_lost(losses: Mapping[str, float], best: Mapping[str, Advice]) -> list[Finding]:
@@ -177,6 +190,7 @@ def find_lost(losses: Mapping[str, float], best: Mapping[str, Advice]) -> list[F
             sentence=f"{name!r} is nearly all lost ({loss:.0%}): what is left of it tells next to "
             f"nothing. {best.get(name, nothing).sentence}",
             settings=best.get(name, nothing).settings,
+            change=best.get(name, nothing).change,
         )
         for name, loss in losses.items()
         if loss >= NEARLY_ALL
@@ -239,4 +253,5 @@ def told_of_relations(names: Sequence[str], drop: Advice | None) -> Finding:
         sentence=f"{listed} follow from one another: each tells what the others tell. "
         f"{advice.sentence}",
         settings=advice.settings,
+        change=advice.change,
     )

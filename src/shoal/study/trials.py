@@ -6,9 +6,10 @@ can be compared: a dropped column is lost, a coarser column covers all values of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -30,7 +31,11 @@ if TYPE_CHECKING:
     from shoal.settings.request import Request
     from shoal.table.encode import Attribute
 
-__all__ = ["Measured", "Trial", "build_trials", "group_cells"]
+__all__ = ["KINDS", "Measured", "Trial", "build_trials", "group_cells"]
+
+What = Literal["drop", "coarsen", "suppress", "lower-k", "hierarchy", "promise", "scale"]
+KINDS: tuple[str, ...] = get_args(What)
+"""All kinds of changes that are tried."""
 
 Own = Callable[["Found", EncodedTable], float]
 """What a changed column loses, in the terms of the unchanged table."""
@@ -69,7 +74,7 @@ class Trial:
             does the same.
     """
 
-    what: Literal["drop", "coarsen", "suppress", "lower-k", "hierarchy", "promise", "scale"]
+    what: What
     column: str | None
     doing: str
     table: pl.DataFrame
@@ -225,7 +230,7 @@ def _coarser_intervals(start: Trial, attribute: Attribute) -> Trial | None:
     """Publish numbers, dates and ordered values in steps."""
     import polars as pl
 
-    found = _steps(attribute)
+    found = _steps(attribute, start.table)
     if found is None:
         return None
     bins, words, grid = found
@@ -259,17 +264,21 @@ def _coarser_intervals(start: Trial, attribute: Attribute) -> Trial | None:
         sizes = Grouped(table, partition).sizes
         return float(np.sum(sizes * cost) / table.n_rows)
 
-    said = {} if grid is None else _of_column(attribute.name, grid=grid)
-    return _coarser(start, column, start.schema[attribute.name], words, own, said)
+    said = {} if grid is None else {"grid": grid}
+    if said and attribute.kind is Kind.ORDINAL:
+        said["kind"] = Kind.NUMERIC.value  # only numbers lie on a grid
+    settings = _of_column(attribute.name, **said) if said else {}
+    return _coarser(start, column, start.schema[attribute.name], words, own, settings)
 
 
-def _steps(attribute: Attribute) -> tuple[NDArray[np.int64], str, float | str | None] | None:
+def _steps(
+    attribute: Attribute, table: pl.DataFrame
+) -> tuple[NDArray[np.int64], str, float | str | None] | None:
     """Return the step of every value, what the steps are called, and the grid that they are."""
     from shoal.profile.trees import nice_width
 
     if attribute.kind is Kind.ORDINAL:
-        pairs = np.arange(attribute.size, dtype=np.int64) // 2
-        return pairs, "in pairs of neighbouring steps", None
+        return _pairs(attribute, whole=table.get_column(attribute.name).dtype.is_integer())
     if attribute.kind in (Kind.DATE, Kind.DATETIME):
         return _time_steps(attribute)
     position = attribute.positions
@@ -285,6 +294,18 @@ def _steps(attribute: Attribute) -> tuple[NDArray[np.int64], str, float | str | 
     step = float(f"{width:.12g}")  # 2 * 0.1 as people write it
     grid = int(step) if step.is_integer() else step
     return bins.astype(np.int64), f"in steps of {width:g}", grid
+
+
+def _pairs(
+    attribute: Attribute, *, whole: bool
+) -> tuple[NDArray[np.int64], str, float | str | None]:
+    labels = [str(value) for value in attribute.values]
+    if whole and all(re.fullmatch(r"-?\d{1,9}", label) for label in labels):
+        numbers = np.array(labels, dtype=np.int64)
+        if (np.diff(numbers) == 1).all():  # a grid has the same cells
+            return np.floor_divide(numbers, 2), "in steps of 2", 2
+    pairs = np.arange(attribute.size, dtype=np.int64) // 2
+    return pairs, "in pairs of neighbouring steps", None
 
 
 def _time_steps(attribute: Attribute) -> tuple[NDArray[np.int64], str, str] | None:

@@ -7,11 +7,30 @@ export function say(text) {
   if (live) live.textContent = text;
 }
 
+function problem(told, otherwise) {
+  const error = new Error(told?.error || otherwise);
+  error.lead = (told?.error && told.lead) || "";
+  return error;
+}
+
+// Shows an error: an English one is introduced in the language of the page, and marked.
+export function tell(place, told) {
+  const text = told.message ?? told.error;
+  place.textContent = text;
+  if (told.lead) {
+    const quoted = document.createElement("q");
+    quoted.lang = "en";
+    quoted.textContent = text;
+    place.replaceChildren(`${told.lead} `, quoted);
+  }
+  place.hidden = false;
+}
+
 export async function ask(path, options = {}) {
   const headers = { accept: "application/json", ...(options.headers || {}) };
   const response = await fetch(path, { ...options, headers, redirect: "error" });
   const told = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(told.error || `${response.status}`);
+  if (!response.ok) throw problem(told, `${response.status}`);
   return told;
 }
 
@@ -53,8 +72,7 @@ async function follow(place) {
   });
   if (told.state === "failed") {
     const error = part("error");
-    error.textContent = told.error;
-    error.hidden = false;
+    tell(error, told);
     part("bar").hidden = true;
     if (cancel) cancel.hidden = true;
   } else {

@@ -1,6 +1,6 @@
 // Roles and kinds: saved as they are chosen, and counted anew without a reload.
 
-import { ask, post, say } from "./app.js";
+import { ask, post, say, tell } from "./app.js";
 
 const cards = document.getElementById("cards");
 const unique = document.getElementById("unique");
@@ -36,7 +36,7 @@ cards?.addEventListener("change", async (event) => {
     const problem = document.createElement("p");
     problem.className = "problem bad-text";
     problem.setAttribute("role", "alert");
-    problem.textContent = error.message;
+    tell(problem, error);
     form.append(problem);
     return;
   }

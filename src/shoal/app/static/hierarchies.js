@@ -1,6 +1,6 @@
 // Trees and grids: previews while one types, edits without a reload, dragging as a second way.
 
-import { ask, post, say } from "./app.js";
+import { ask, post, say, tell } from "./app.js";
 
 const wait = (time) => {
   let timer;
@@ -23,8 +23,7 @@ for (const form of document.querySelectorAll("form[data-try]")) {
       into.innerHTML = told.html;
       error.hidden = true;
     } catch (problem) {
-      error.textContent = problem.message;
-      error.hidden = false;
+      tell(error, problem);
       into.textContent = "";
     }
   };
@@ -92,8 +91,7 @@ async function send(body, focus) {
     restore();
     say(told.said);
   } catch (problem) {
-    error.textContent = problem.message;
-    error.hidden = false;
+    tell(error, problem);
   }
   const again = document.getElementById(focus);
   if (again && !again.disabled) again.focus();

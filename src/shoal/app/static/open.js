@@ -1,6 +1,6 @@
 // Opening a table: drop it, look around, turn pages.
 
-import { ask, say } from "./app.js";
+import { ask, say, tell } from "./app.js";
 
 const drop = document.getElementById("drop");
 const file = document.getElementById("file");
@@ -23,8 +23,7 @@ function send(chosen) {
     if (request.status === 200) {
       location.assign(request.response.next);
     } else {
-      wrong.textContent = request.response?.error || wrong.dataset.lost;
-      wrong.hidden = false;
+      tell(wrong, request.response?.error ? request.response : { error: wrong.dataset.lost });
     }
   };
   request.send(chosen);
@@ -54,7 +53,7 @@ async function look(folder) {
   try {
     list.innerHTML = (await ask(`/open/browse?folder=${encodeURIComponent(folder)}`)).html;
   } catch (error) {
-    list.textContent = error.message;
+    tell(list, error);
   }
   list.hidden = false;
   list.querySelector("button")?.focus();

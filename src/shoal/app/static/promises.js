@@ -1,6 +1,6 @@
 // Promises: saved as they are set; sentences, refusals and the curve follow.
 
-import { ask, post, say } from "./app.js";
+import { ask, post, say, tell } from "./app.js";
 
 const form = document.getElementById("promises");
 const settings = document.getElementById("settings");
@@ -38,7 +38,7 @@ async function save(more = {}) {
       place.setAttribute("role", "alert");
       settings.prepend(place);
     }
-    place.textContent = error.message;
+    tell(place, error);
   }
 }
 

@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
 
-from shoal.app.reading import start_reading
+from shoal.app.reading import named_files, start_reading
 from shoal.app.views import answer, flash, page, part, tasks_of, to, words_of, work_of
 from shoal.app.workspace import Opened
 from shoal.errors import DataError, OptionError
@@ -25,6 +25,9 @@ from shoal.settings.job_file import read_job
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+
+    from shoal.app.workspace import Workspace
+    from shoal.settings.job import Job
 
 __all__ = ["routes"]
 
@@ -210,9 +213,21 @@ def _take_job(request: Request, path: Path) -> None:
     for name, column in columns.items():
         if isinstance(column.hierarchy, Path):
             columns[name] = type(column)(**{**vars(column), "hierarchy": mine.get(name)})
-    work.change(job.replaced(input=work.job.input, output=work.job.output, columns=columns))
+    said = _beside_the_table(work, job, path.parent)
+    work.change(said.replaced(input=work.job.input, output=work.job.output, columns=columns))
     words = words_of(request)
     flash(request, words("The job file is taken over; check the columns."))
+
+
+def _beside_the_table(work: Workspace, job: Job, folder: Path) -> Job:
+    """Return a dropped job whose releases that are out lie where files may be opened.
+
+    Raises:
+        OptionError: one lies elsewhere, or there is none.
+    """
+    previous = [Path(each) for each in job.options.get("previous") or ()]
+    inside = [p.relative_to(folder) if p.is_relative_to(folder) else p for p in previous]
+    return job.replaced(previous=named_files(work, map(str, inside)))
 
 
 async def reading(request: Request) -> Response:
@@ -224,7 +239,12 @@ async def reading(request: Request) -> Response:
         return str(form.get(name, "")).strip("\r\n") or None
 
     missing = said("missing_values")
+    more = work.job.input.more
+    if "more" in form:
+        lines = [line.strip() for line in str(form["more"]).splitlines()]
+        more = named_files(work, [line for line in lines if line], more)
     work.reread(
+        more=more,
         delimiter={"tab": "\t"}.get(said("delimiter") or "", said("delimiter")),
         encoding=said("encoding"),
         decimal=said("decimal"),

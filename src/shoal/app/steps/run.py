@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 from starlette.routing import Route
 
-from shoal.app.advice import apply_settings
+from shoal.app.advice import apply_settings, why_no_button
 from shoal.app.curves import curves_of
 from shoal.app.hand_over import FORMATS
 from shoal.app.history import differences, find_run, go_back, history_of, record
@@ -97,8 +98,6 @@ async def start(request: Request) -> Response:
 
 
 def _start(request: Request, given: dict[str, str]) -> Response:
-    from dataclasses import replace
-
     work = work_of(request)
     suffix = given.get("suffix", "csv")
     try:
@@ -196,12 +195,10 @@ def explain(request: Request) -> Response:
         from shoal.study.explain import explain as tries
 
         found = tries(frame, max_rows=_MOST_TRIED, progress=report, **job.arguments())
-        told = [{"sentence": a.sentence, "settings": dict(a.settings)} for a in found.to_do]
-        further = [{"sentence": a.sentence, "settings": dict(a.settings)} for a in found.further]
         return {
             "run": run.id,
-            "advice": [*told, *further],
-            "n_to_do": len(told),
+            "advice": [asdict(each) for each in (*found.to_do, *found.further)],
+            "n_to_do": len(found.to_do),
             "n_tried": found.n_tried,
             "n_rows": found.n_rows,
             "loss": found.loss,
@@ -222,7 +219,13 @@ def _explain_failed(request: Request) -> str:
 def _advice(request: Request, work: Workspace, run: Tried) -> dict[str, Any] | None:
     del request
     found: dict[str, Any] | None = work.kept("explained")
-    return found if found is not None and found["run"] == run.id else None
+    if found is None or found["run"] != run.id:
+        return None
+    shown = [
+        {**each, "why": "" if each["settings"] else why_no_button(each.get("change", ""))}
+        for each in found["advice"]
+    ]
+    return {**found, "advice": shown}
 
 
 def apply(request: Request) -> Response:
@@ -236,7 +239,7 @@ def apply(request: Request) -> Response:
             raise OptionError("This advice belongs to another run; ask again what costs most.")
         settings = found["advice"][place]["settings"]
         if not settings:
-            raise OptionError("No setting does this by itself; change the columns by hand.")
+            raise OptionError(found["advice"][place]["why"] or "No setting does this by itself.")
         with work.lock:
             before = go_back(work, run)
             work.change(apply_settings(before, settings, partial(list_values, work)))

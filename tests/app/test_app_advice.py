@@ -1,0 +1,158 @@
+"""Advice on the page: every kind that `explain` gives has a button, or says why it has none."""
+
+import re
+from dataclasses import asdict
+from html import unescape
+
+import polars as pl
+import pytest
+from tests.helpers.app_people import people
+
+import shoal
+from shoal.app.history import differences, history_of
+from shoal.app.retold import retell
+from shoal.app.words import Words
+from shoal.settings.job import JobColumn
+from shoal.study.explain import Change
+from shoal.study.findings import Advice
+from shoal.study.trials import KINDS
+
+MOODS = ["awful", "bad", "fair", "good", "great", "superb"]
+GRADES = ["1", "2", "3", "4", "5", "6"]
+N = 240
+
+
+@pytest.fixture(scope="module")
+def table():
+    """People of whom every kind of change can be tried."""
+    numbers = pl.int_range(N, eager=True)
+    far = (numbers % 97 == 0).cast(pl.Int64) * 10_000_000
+    return people(N).with_columns(
+        mood=pl.Series([MOODS[(5 * n + n // 7) % 6] for n in range(N)]),
+        grade=1 + (numbers * 11 + numbers // 5) % 6,
+        income=20_000 + 10 * ((numbers * 37) % 199) + far,
+    )
+
+
+@pytest.fixture(scope="module")
+def columns():
+    quasi = {
+        "age": {},
+        "zip": {"hierarchy": {"rule": "prefix", "keep": [3], "length": 5}},
+        "job": {"kind": "flat"},
+        "mood": {"kind": "ordinal", "order": MOODS},
+        "grade": {"kind": "ordinal", "order": GRADES},
+        "income": {"kind": "numeric"},
+    }
+    return {
+        "name": JobColumn(role="identifier"),
+        **{name: JobColumn(role="quasi-identifier", **said) for name, said in quasi.items()},
+        "illness": JobColumn(role="sensitive"),
+    }
+
+
+@pytest.fixture
+def opened(pages, table, columns):
+    table.write_csv(pages.work.root / "people.csv")
+    pages.open_file("people.csv")
+    pages.work.update(k=4, algorithm="mondrian", seed=3, columns=columns)
+    return pages
+
+
+def run(pages):
+    pages.post("/run", {"suffix": "csv"}, script=False)
+    pages.wait("run")
+    return history_of(pages.work)[0]
+
+
+def all_advice(pages, table):
+    """Everything that could be recommended for this table, whether it is worth it or not."""
+    found = shoal.explain(table, workers=1, **pages.work.job.arguments())
+    changes = [
+        Advice(sentence=each.sentence, settings=each.settings, change=each.what)
+        for each in found.changes
+    ]
+    findings = [
+        Advice(sentence=each.sentence, settings=each.settings, change=each.change)
+        for each in found.findings
+    ]
+    return [*found.to_do, *changes, *findings, *found.further]
+
+
+def items(page):
+    """Return what stands beside each sentence of the page: a place to post to, or a reason."""
+    found, advice = {}, page.partition('<ul class="advice">')[2].partition("</ul>")[0]
+    for item in re.findall(r'<li><span lang="en">(.*?)</li>', advice, re.DOTALL):
+        action = re.search(r'action="(/run/\w+/apply/\d+)"', item)
+        why = re.search(r'no-button">([^<]+)<', item)
+        sentence = unescape(item.partition("</span>")[0])
+        found[sentence] = (action and action[1], why and why[1])
+    return found
+
+
+def test_advice_of_every_kind_has_a_button_that_runs_again_or_says_why_it_has_none(opened, table):
+    made = run(opened)
+    advice = all_advice(opened, table)
+    assert {each.change for each in advice} - {""} == set(KINDS), "a kind that nobody has tried"
+    opened.work.keep(
+        "explained",
+        {
+            "run": made.id,
+            "advice": [asdict(each) for each in advice],
+            "n_to_do": len(advice),
+            "n_tried": N,
+            "n_rows": N,
+            "loss": made.loss,
+        },
+    )
+    english = [each.sentence for each in advice if retell(Words("de"), each.sentence) is None]
+    assert english == [], "advice that is not German on a German page"
+    shown = items(opened.get(f"/run?run={made.id}").text)
+    assert set(shown) == {each.sentence for each in advice}
+    buttons = {}
+    for each in advice:
+        action, why = shown[each.sentence]
+        assert (action is None) is (why is not None), each.sentence
+        if action is None:
+            assert each.change in ("", "coarsen"), f"no button for {each.change}"
+            assert not each.settings
+        else:
+            names = tuple(each.settings.get("columns", ()))
+            buttons.setdefault((each.change, names if each.change == "coarsen" else ()), action)
+    assert {change for change, _ in buttons} == set(KINDS)
+    assert {names for change, names in buttons if change == "coarsen"} == {
+        ("age",), ("grade",), ("income",),
+    }  # fmt: skip
+    for (change, _), action in buttons.items():
+        n_before = len(history_of(opened.work))
+        assert opened.post(action, script=False).headers["location"] == "/run"
+        opened.wait("run")
+        latest, *before = history_of(opened.work)
+        assert len(before) == n_before, change
+        assert differences(made, latest), change
+
+
+def test_what_a_job_cannot_say_is_not_applied_and_says_why(opened):
+    made = run(opened)
+    before = opened.work.job
+    told = {"sentence": "Publishing 'zip' …", "settings": {}, "change": "coarsen"}
+    about = {"n_to_do": 1, "n_tried": N, "n_rows": N, "loss": 0.5}
+    opened.work.keep("explained", {"run": made.id, "advice": [told], **about})
+    answer = opened.post(f"/run/{made.id}/apply/0")
+    assert answer.status_code == 400
+    assert "at a level of its hierarchy" in answer.json()["error"]
+    assert opened.work.job == before
+
+
+def test_ordered_whole_numbers_are_published_in_steps_that_a_job_can_say(table):
+    said = {"k": 4, "algorithm": "mondrian", "seed": 0, "sensitive": ["illness"]}
+    said |= {"quasi_identifiers": ["age", "grade"], "drop": ["name", "zip", "job", "mood"]}
+    said["drop"] = [*said["drop"], "income"]
+    found = shoal.explain(table, workers=1, orders={"grade": GRADES}, **said)
+    (coarser,) = [e for e in found.changes if (e.what, e.column) == ("coarsen", "grade")]
+    assert isinstance(coarser, Change)
+    assert coarser.settings == {"columns": {"grade": {"grid": 2, "kind": "numeric"}}}
+    assert coarser.sentence.startswith("Publishing 'grade' in steps of 2 ")
+    release = shoal.anonymize(table, kinds={"grade": "numeric"}, grid={"grade": 2}, **said)
+    ends = [int(end) for cell in set(release.frame["grade"]) for end in re.findall(r"\d+", cell)]
+    assert all(end % 2 == place % 2 for place, end in enumerate(ends))

@@ -1,0 +1,174 @@
+"""What the rooms below say on a German page: advice, checks, times; errors are marked."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from shoal import registry
+from shoal.app.retold import SENTENCES, UNITS, lead_in, quote, retell, say
+from shoal.app.words import Words
+from shoal.privacy import PrivacyModel
+from shoal.progress import Pace
+from shoal.promises import promises_of
+from shoal.publish.verify import people_check, promise_check, size_check
+from shoal.study.explain import Change, _advise, _sentence
+from shoal.study.findings import Advice, find_lost, find_stretched, price_of, told_of_relations
+from shoal.study.trials import Measured, Trial
+from shoal.table.schema import Column, Role, Schema
+
+GERMAN, ENGLISH = Words("de"), Words("en")
+MODELS = {
+    "l-diversity": [
+        {"l": 3, "kind": "distinct"},
+        {"l": 2.5, "kind": "entropy"},
+        {"l": 3, "kind": "frequency"},
+        {"l": 3, "kind": "recursive", "c": 1.5},
+    ],
+    "t-closeness": [{"t": 0.25, "distance": each} for each in ("equal", "ordered", "hierarchical")],
+    "alpha-k": [{"alpha": 0.5}],
+    "beta-likeness": [{"beta": 1.5, "kind": each} for each in ("basic", "enhanced")],
+    "delta-disclosure": [{"delta": 0.7}],
+    "ke-anonymity": [{"k": 3, "e": 1500}],
+    "k-map": [{"k": 1200}],
+    "delta-presence": [{"delta_max": 0.4}, {"delta_max": 0.4, "delta_min": 0.01}],
+    "population-risk": [
+        {"kind": each, "limit": 0.05, "population_size": 10_000}
+        for each in ("average", "highest", "uniques")
+    ],
+}
+
+
+def in_german(sentence):
+    """Return the sentence in German, which it has to have."""
+    told = retell(GERMAN, sentence)
+    assert told is not None, sentence
+    assert told != sentence
+    assert "%" not in told.replace(" %", "")
+    return told
+
+
+def test_every_sentence_has_its_own_german_one():
+    assert [text for text in (*SENTENCES, *UNITS) if GERMAN(text) == text] == []
+    assert len(set(SENTENCES)) == len(SENTENCES)
+
+
+def test_what_was_checked_is_said_in_german_for_every_promise_that_there_is():
+    assert set(MODELS) == set(registry.privacy_models())
+    for name, tables in MODELS.items():
+        for table in tables:
+            model = PrivacyModel.from_dict({"model": name, **table})
+            if not model.looks_at_values:
+                words = model.describe().rstrip(".")
+                said = f"Holds: {words[0].lower()}{words[1:]}; promised 0.3, measured 0.25."
+                assert "versprochen 0,3, gemessen 0,25." in in_german(said)
+                continue
+            (promise,) = promises_of([model])
+            for people in (False, True):
+                for worst in (2.0, 0.123456, float("inf")):
+                    made = promise_check(promise, "it's ill", worst, kept=True, people=people)
+                    told = in_german(made.sentence)
+                    assert told.startswith("Eingehalten: In jeder Gruppe ")
+                    assert '"it\'s ill"' in told
+
+
+def test_what_was_checked_about_k_is_said_in_german():
+    assert in_german(size_check(1200, 1234).sentence) == (
+        "Eingehalten: Jede Zeile teilt ihre Quasi-Identifikatoren mit mindestens 1.199 anderen; "
+        "die kleinste Gruppe hat 1.234 Zeilen."
+    )
+    assert "mindestens 1 anderen" in in_german(size_check(2, 2).sentence)
+    assert "mindestens 5 verschiedene Personen" in in_german(people_check(5, 7).sentence)
+
+
+def changed(what, doing, saving, price=0.0, column=None, but=""):
+    trial = Trial(what, column, doing, None, None, None, but=but)
+    said = _sentence(trial, saving, price)
+    return Change(what=what, column=column, saving=saving, price=price, loss=0.2, sentence=said)
+
+
+@pytest.mark.parametrize(
+    ("saving", "price", "german"),
+    [
+        (0.1234, 0.05, "bringt in den anderen Spalten 12,3 Punkte Genauigkeit zurück und kostet 5"),
+        (0.1234, 0.0, "zurück und kostet nichts in 'zip' selbst."),
+        (-0.02, 0.0, "'zip' wegzulassen macht es schlechter: Es kostet 2,0 Punkte mehr."),
+        (0.0, 0.0, "'zip' wegzulassen würde nicht helfen: Es bringt 0,0 Punkte zurück."),
+    ],
+)
+def test_what_a_change_does_is_said_in_german(saving, price, german):
+    assert german in in_german(changed("drop", "Dropping 'zip'", saving, price, "zip").sentence)
+
+
+def test_all_that_stands_out_is_said_in_german():
+    drop = changed("drop", "Dropping 'a'", 0.2, 0.1, "a")
+    best = Advice(sentence=drop.sentence)
+    for finding in (
+        *find_lost({"a": 0.97, "b": 1.0}, {"a": best}),
+        told_of_relations(["a", "b and 'c'", "d"], best),
+        told_of_relations(["a", "b"], None),
+    ):
+        assert in_german(finding.sentence)
+    assert "'a', 'b' und 'c' folgen" in in_german(told_of_relations("abc", None).sentence)
+    column = Column(name="a", role=Role.QUASI_IDENTIFIER)
+    before = Measured({"a": 0.02}, None, None, Schema((column,)), {"a": 0.4})
+    after = replace(before, covered={"a": 0.1})
+    who = replace(before, schema=Schema((column, Column(name="p", role=Role.PERSON))))
+    for found in (
+        find_stretched(before, "a", None, 0.0),
+        find_stretched(before, "a", after, 0.0),
+        find_stretched(before, "a", after, 0.013),
+        find_stretched(who, "a", after, 0.013),
+    ):
+        assert in_german(found.sentence)
+    for changes, loss in (((drop,), 0.2), ((), 0.2), ((), 0.01)):
+        for advice in _advise(tuple(replace(each, price=0.3) for each in changes), (), loss):
+            assert in_german(advice.sentence)
+    promise = Trial(
+        "promise", None, "Promising 2 different values of each sensitive column in every group",
+        None, None, None,
+    )  # fmt: skip
+    for cost in (None, 0.0, 0.021):
+        assert in_german(price_of(promise, cost).sentence)
+
+
+def test_the_time_left_is_said_in_german():
+    for rows, german in ((50, "5 Zeilen/s, noch 3:10"), (25_000, "2,5 k Zeilen/s")):
+        pace = Pace()
+        pace.text(0, 1000, "searching", 0.0)
+        assert in_german(pace.text(rows, 1000, "searching", 10.0)) == german
+
+
+def test_a_sentence_that_nobody_knows_is_marked_as_english():
+    attack = "Column '<script>' fails."
+    assert retell(GERMAN, attack) is None
+    assert say(GERMAN, attack) == '<span lang="en">Column &#39;&lt;script&gt;&#39; fails.</span>'
+    assert quote(GERMAN, attack) == (
+        'Shoal meldet auf Englisch: <q lang="en">Column &#39;&lt;script&gt;&#39; fails.</q>'
+    )
+    assert quote(ENGLISH, attack) == "Column &#39;&lt;script&gt;&#39; fails."
+    assert say(GERMAN, "Dropping '<b>' gives back 1.0 points of detail.") == (
+        '<span lang="de">&#39;&lt;b&gt;&#39; wegzulassen bringt 1,0 Punkte Genauigkeit zurück.'
+        "</span>"
+    )
+    assert (lead_in(ENGLISH), retell(ENGLISH, attack)) == ("", attack)
+
+
+def test_an_error_on_a_german_page_is_introduced_in_german_and_marked_as_english(pages, patients):
+    pages.drop("patients.csv", patients)
+    german = {"accept-language": "de"}
+    told = pages.post("/promises", {"k": "many"}, headers=german).json()
+    assert told["lead"] == "Shoal meldet auf Englisch:"
+    assert pages.post("/promises", {"k": "many"}).json()["lead"] == ""
+    pages.post("/promises", {"k": "many"}, script=False, headers=german)
+    page = pages.get("/promises", headers=german).text
+    assert re.search(r'role="alert">Shoal meldet auf Englisch: <q lang="en">[^<]+</q></p>', page)
+    pages.work.update(k=1000)
+    page = pages.get("/promises", headers=german).text
+    assert re.search(r'impossible" role="alert">Shoal meldet [^<]+ <q lang="en">[^<]+</q>', page)
+    pages.post("/run", {"suffix": "csv"}, script=False)
+    task = pages.app.state.tasks.latest("run")
+    assert task.wait(60)
+    assert pages.get(f"/task/{task.id}", headers=german).json()["lead"] == told["lead"]
+    assert '<q lang="en">' in pages.get("/run", headers=german).text
+    assert '<q lang="en">' not in pages.get("/run", headers={"accept-language": "en"}).text
