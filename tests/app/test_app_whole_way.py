@@ -11,7 +11,9 @@ import zipfile
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
+from tests.helpers.app_held import hold_runs
 
+from shoal import registry
 from shoal.app.history import history_of
 from shoal.datasets import load_adult
 from shoal.report.signature import read_certificate
@@ -230,6 +232,16 @@ def promise_by_keys(page):
     page.keyboard.type("6")
     page.keyboard.press("Tab")
     expect(page.locator("#k-sentence")).to_contain_text("at least 6 rows")
+    reach(page, "#further summary")
+    page.keyboard.press("Enter")
+    reach(page, "#algorithm")
+    for _ in registry.algorithms():
+        with page.expect_response("**/promises"):  # each choice is saved, and the form made anew
+            page.keyboard.press("m")
+        expect(page.locator(":focus")).to_have_attribute("id", "algorithm")
+        if page.locator("#algorithm").input_value() == "mondrian":
+            return
+    raise AssertionError("no way to mondrian by keys")
 
 
 def test_the_whole_way_goes_by_keyboard_alone(page, pages, adult, tmp_path):
@@ -238,7 +250,6 @@ def test_the_whole_way_goes_by_keyboard_alone(page, pages, adult, tmp_path):
     open_by_keys(page)
     move_a_value_by_keys(page)
     promise_by_keys(page)
-    work.update(algorithm="mondrian")  # the quickest; choosing it is shown elsewhere
     reach(page, ".onward a")
     page.keyboard.press("Enter")
     page.wait_for_url("**/run")
@@ -260,8 +271,25 @@ def test_the_whole_way_goes_by_keyboard_alone(page, pages, adult, tmp_path):
     with zipfile.ZipFile(tmp_path / "hand-over.zip") as archive:
         names = sorted(archive.namelist())
     assert names == ["certificate.json", "release.csv", "report.html", "signed-by.pub"]
-    assert work.job.k == 6
+    assert (work.job.k, work.job.algorithm) == (6, "mondrian")
     assert work.job.columns["salary"].role == "sensitive"
+
+
+def test_a_run_is_cancelled_with_its_button(page, pages, adult, monkeypatch):
+    hold = hold_runs(monkeypatch)
+    (pages.work.root / "adult.csv").write_text(adult)
+    pages.open_file("adult.csv")
+    pages.work.update(k=5, algorithm="held", seed=1)
+    page.goto(pages.guard.address + "run")
+    page.locator("#run-button").click()
+    assert hold.begun.wait(120)  # it is at work, and stays there
+    with page.expect_response("**/cancel"):
+        page.get_by_role("button", name="Cancel").click()
+    hold.go.set()
+    told = page.get_by_text("The run was cancelled; nothing was written.")
+    expect(told).to_be_visible()
+    expect(page.locator("#result-title")).to_have_count(0)
+    assert history_of(pages.work) == []
 
 
 def test_the_further_steps_have_no_barrier_and_nothing_sticks_out(page, pages, adult):

@@ -6,8 +6,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tests.helpers.app_held import hold_runs
 from tests.helpers.app_people import people
 
+from shoal.app.curve import SAMPLE
 from shoal.app.history import differences, history_of
 from shoal.app.tree_state import tree_of, values_of
 from shoal.hierarchy.rules import HierarchyRule
@@ -244,6 +246,38 @@ def test_the_curve_is_drawn_in_the_background_and_knows_where_one_stands(opened)
     assert "Measured on all 200 rows." in told["html"]
 
 
+def test_the_curve_is_of_a_sample_first_and_of_all_rows_after(pages, monkeypatch):
+    hold = hold_runs(monkeypatch, above=SAMPLE)
+    people(SAMPLE + 1).write_csv(pages.work.root / "people.csv")
+    pages.open_file("people.csv")
+    pages.work.update(k=5, algorithm="held", seed=3)
+
+    def curve():
+        return pages.get("/promises/curve", headers={"accept": "application/json"}).json()
+
+    pages.get("/promises")
+    assert hold.begun.wait(120)  # the sample is whole, and the first run on all rows has begun
+    told = curve()
+    assert told["running"]
+    assert "Measured on a random sample of 5,000 of 5,001 rows" in told["html"]
+    assert told["html"].count('class="dot"') == 5
+    sample = pages.work.kept("curve")["sample"]
+    assert (sample["n_rows"], sample["whole"]) == (SAMPLE, True)
+    hold.go.set()
+    pages.wait("curve")
+    told = curve()
+    assert not told["running"]
+    assert "Measured on all 5,001 rows." in told["html"]
+    assert told["html"].count('class="dot"') == 5
+    kept = pages.work.kept("curve")
+    assert kept["sample"] == sample
+    assert (kept["all"]["n_rows"], kept["all"]["whole"]) == (SAMPLE + 1, True)
+    assert [point["k"] for point in kept["all"]["points"]] == [2, 3, 5, 7, 10, 15]
+    drawn = pages.app.state.tasks.latest("curve")
+    pages.get("/promises")  # it is there: nothing is measured again
+    assert pages.app.state.tasks.latest("curve") is drawn
+
+
 def test_the_curve_is_drawn_anew_when_a_setting_changes_and_not_otherwise(opened):
     opened.get("/promises")
     first = opened.wait("curve")
@@ -262,6 +296,8 @@ def test_a_run_shows_groups_losses_checks_and_the_report(opened):
     made = run(opened)
     page = opened.get("/run").text
     assert "Holds: every row shares its quasi-identifiers" in page
+    german = opened.get("/run", headers={"accept-language": "de"}).text
+    assert '<li><span lang="de">Eingehalten: Jede Zeile teilt ihre' in german
     assert "What each column lost" in page
     assert page.count(">published <") == 5
     assert ">original<" in page
@@ -325,15 +361,24 @@ def test_settings_of_an_earlier_run_come_back_with_its_hierarchy(opened):
     assert one == other
 
 
-def test_a_cancelled_run_leaves_no_files_and_is_not_in_the_history(opened):
+def test_a_cancelled_run_leaves_no_files_and_is_not_in_the_history(opened, monkeypatch):
+    hold = hold_runs(monkeypatch)
+    opened.work.update(algorithm="held")
     opened.post("/run", {"suffix": "csv"}, script=False)
+    assert hold.begun.wait(120)  # it is at work, and stays there
     task = opened.app.state.tasks.latest("run")
-    opened.post(f"/task/{task.id}/cancel")
+    folders = list((opened.work.folder / "results").iterdir())
+    assert (task.state, len(folders)) == ("running", 1)
+    assert f'data-task="{task.id}"' in opened.get("/run").text
+    assert opened.post(f"/task/{task.id}/cancel").status_code == 200
+    hold.go.set()
     assert task.wait(60)
-    if task.state == "stopped":  # unless it was quicker
-        assert history_of(opened.work) == []
-        assert list((opened.work.folder / "results").iterdir()) == []
-        assert "cancelled" in opened.get("/run").text
+    assert (task.state, task.result) == ("stopped", None)
+    assert history_of(opened.work) == []
+    assert list((opened.work.folder / "results").iterdir()) == []
+    assert "The run was cancelled; nothing was written." in opened.get("/run").text
+    run(opened)  # and the next one is not
+    assert len(history_of(opened.work)) == 1
 
 
 def test_a_failed_run_says_one_sentence(opened):
