@@ -24,12 +24,13 @@ def chromium():
 def open_page(chromium, pages):
     """Opens a page of its own; afterwards nothing may have gone wrong behind its back."""
     contexts, complaints, foreign = [], [], []
+    expect.set_options(timeout=60_000)  # a busy machine is no failure
 
     def open_it(**options):
         context = chromium.new_context(**options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(60_000)
         page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: complaints.append(dialog.message))
