@@ -6,12 +6,13 @@ from itertools import pairwise
 from statistics import mean, median
 from typing import Any
 
-from benchmarks.papers.claims import Claim, Verdict, judge
+from benchmarks.papers.claims import Claim, judge
+from benchmarks.papers.criteria import QUADRATIC, inside, nearly
 from benchmarks.papers.eight import growth, span
 from benchmarks.papers.li_plain import PUBLISHED
 
 PUBLISHED_RATIO = 5.57
-SAME = 0.2  # a published number counts as reached within a fifth
+SAME = 0.2  # a published number counts as reached within a fifth, above or below
 
 
 def quotients(results: dict[str, Any], weight: str, k: str) -> dict[str, float]:
@@ -72,10 +73,16 @@ def _definitions(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
+def _over_classes(cells: dict[str, Any], tuples: dict[str, int]) -> list[tuple[int, float]]:
+    return [(tuples[n], cell["seconds"]) for n, cell in cells.items()]
+
+
 def _algorithm(results: dict[str, Any]) -> list[Claim]:
     share = {q: count / results["rows"] for q, count in results["tuples"].items()}
     tuples = results["tuples_over_n"]
-    slope = growth((tuples[n], c["seconds"]) for n, c in results["over_n"]["kaca"].items())
+    plain = _over_classes(results["plain"]["over_n"]["kaca"], tuples)
+    slope = growth(plain)
+    ours = growth(_over_classes(results["over_n"]["kaca"], tuples))
     sizes = [
         cell["smallest"] >= int(k)
         for weight in results["fig2"]
@@ -101,10 +108,12 @@ def _algorithm(results: dict[str, Any]) -> list[Claim]:
         Claim(
             "Li, § 5",
             "the runtime is O(n log n + E²) for E equivalence classes",
-            f"time grows as E^{slope:.2f} from {min(tuples.values()):,} to "
-            f"{max(tuples.values()):,} classes (nine attributes, k = 10)",
-            judge([slope <= 2.05]),
-            "An upper bound.",
+            f"as published time grows as E^{slope:.2f} from {plain[0][0]:,} to "
+            f"{plain[-1][0]:,} classes (nine attributes, k = 10), with Shoal's skipping as "
+            f"E^{ours:.2f}",
+            judge([inside(slope, QUADRATIC)]),
+            f"A power of {QUADRATIC[0]} to {QUADRATIC[1]} is taken for E², which is what counts "
+            "here; less would say that the bound is loose.",
         ),
         Claim(
             "Li, § 5",
@@ -118,66 +127,89 @@ def _algorithm(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
-def _times(results: dict[str, Any]) -> list[Claim]:
-    cases = _cases(results)
-    # a step back of a twentieth or of 10 ms is noise
-    rising = {
-        case: all(b["seconds"] > 0.95 * a["seconds"] - 0.01 for a, b in pairwise(cells.values()))
-        for case, cells in cases.items()
-    }
-    average = {
-        name: mean(
-            cell["seconds"]
-            for (_, other), cells in cases.items()
-            if other == name
-            for cell in cells.values()
-        )
+def _average(fig2: dict[str, Any]) -> dict[str, float]:
+    """Return the mean time of each algorithm over all sizes and k."""
+    return {
+        name: mean(c["seconds"] for by in fig2.values() for c in by[name].values())
         for name in ("kaca", "incognito")
     }
-    wider = {
-        (k, name): list(cells.values())[-1]["seconds"]
-        / list(cells.values())[(len(cells) - 1) // 2]["seconds"]
-        for (k, name), cells in cases.items()
+
+
+def _wider(fig2: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Return per k and algorithm the time at all attributes divided by that at the middle."""
+    return {
+        k: {
+            name: list(cells.values())[-1]["seconds"]
+            / list(cells.values())[(len(cells) - 1) // 2]["seconds"]
+            for name, cells in by.items()
+        }
+        for k, by in fig2.items()
     }
-    longer = {
+
+
+def _longer(over_n: dict[str, Any]) -> dict[str, float]:
+    """Return the power of the number of rows with which each algorithm's time grows."""
+    return {
         name: growth((int(n), cell["seconds"]) for n, cell in cells.items())
-        for name, cells in results["over_n"].items()
+        for name, cells in over_n.items()
     }
+
+
+def _rising(fig2: dict[str, Any]) -> list[bool]:
+    # a step back of a twentieth or of 10 ms is noise
+    return [
+        all(b["seconds"] > 0.95 * a["seconds"] - 0.01 for a, b in pairwise(cells.values()))
+        for by in fig2.values()
+        for cells in by.values()
+    ]
+
+
+def _times(results: dict[str, Any]) -> list[Claim]:
+    plain, ours = results["plain"]["fig2"], results["fig2"]["uniform"]
+    rising, ours_rising = _rising(plain), _rising(ours)
+    average, ours_average = _average(plain), _average(ours)
+    wider, longer = _wider(plain), _longer(results["plain"]["over_n"])
+    ours_longer = _longer(results["over_n"])
     middle = list(results["tuples"])[(len(results["tuples"]) - 1) // 2]
-    ks = list(results["fig2"]["uniform"])
     shown = "; ".join(
-        f"k = {k}: KACA {wider[k, 'kaca']:.1f}, Incognito {wider[k, 'incognito']:.1f}" for k in ks
+        f"k = {k}: KACA {row['kaca']:.1f}, Incognito {row['incognito']:.1f}"
+        for k, row in wider.items()
     )
     return [
         Claim(
             "Li, Fig. 2",
             "the execution time of both algorithms increases with the quasi-identifier size",
-            f"in {sum(rising.values())} of {len(rising)} curves at every step",
-            judge(rising.values()),
-            "More attributes are more classes for KACA and a larger lattice for Incognito.",
+            f"as published in {sum(rising)} of {len(rising)} curves at every step, with Shoal's "
+            f"skipping in {sum(ours_rising)}",
+            judge(rising),
+            "More attributes are more classes for KACA and a larger lattice for Incognito. A step "
+            "back of a twentieth or of 10 ms counts as noise.",
         ),
         Claim(
             "Li, Fig. 2",
             "on average KACA takes longer than Incognito",
-            f"mean of all sizes and k: {average['kaca']:.2f} s and {average['incognito']:.2f} s",
+            f"mean of all sizes and k as published: {average['kaca']:.2f} s and "
+            f"{average['incognito']:.2f} s; with Shoal's skipping {ours_average['kaca']:.2f} s and "
+            f"{ours_average['incognito']:.2f} s",
             judge([average["kaca"] > average["incognito"]]),
-            "Up to eight attributes KACA takes longer; then Incognito's lattice overtakes it."
+            "KACA compares every small class with all others; Incognito only counts tuples."
             if average["kaca"] > average["incognito"]
             else "Incognito's lattice grows with every attribute.",
         ),
         Claim(
             "Li, abstract",
             "KACA is more scalable than Incognito",
-            f"time at nine attributes ÷ at {middle}: {shown}; over rows: KACA "
-            f"n^{longer['kaca']:.2f}, Incognito n^{longer['incognito']:.2f}",
+            f"as published, time at all attributes ÷ at {middle}: {shown}; over rows: KACA "
+            f"n^{longer['kaca']:.2f}, Incognito n^{longer['incognito']:.2f} (with Shoal's skipping "
+            f"n^{ours_longer['kaca']:.2f} and n^{ours_longer['incognito']:.2f})",
             judge(
                 [
-                    *(wider[k, "kaca"] < wider[k, "incognito"] for k in ks),
+                    *(row["kaca"] < row["incognito"] for row in wider.values()),
                     longer["kaca"] < longer["incognito"],
                 ]
             ),
             "Incognito's lattice grows exponentially with the attributes, KACA's work with the "
-            "number of classes and so with the rows.",
+            "square of the number of classes and so with the rows.",
         ),
     ]
 
@@ -199,10 +231,6 @@ def _distortions(results: dict[str, Any]) -> list[Claim]:
     }
     found = quotients(results, "uniform", "both")
     height = quotients(results, "height", "both")
-    apart = abs(found["of averages"] / PUBLISHED_RATIO - 1)
-    verdict: Verdict = "confirmed" if apart <= SAME else "partly"
-    if found["of averages"] <= 1:
-        verdict = "not confirmed"
     by_k = ", ".join(
         f"{at['of averages']:.2f}, median {at['median']:.2f}, at k = {k}"
         for k in (low, high)
@@ -224,10 +252,11 @@ def _distortions(results: dict[str, Any]) -> list[Claim]:
             "Li, Fig. 2 and § 7",
             f"KACA's distortion ratio is {PUBLISHED_RATIO} times lower than Incognito's on average",
             f"{found['of averages']:.2f} times lower ({by_k})",
-            verdict,
-            f"Confirmed within {SAME:.0%} of the number, partly if KACA is lower by another "
-            "factor. The paper prints neither its trees nor what it averages; with few attributes "
-            "and k = 2 KACA changes almost nothing, which drives the average.",
+            judge([found["of averages"] > 1, nearly(found["of averages"] / PUBLISHED_RATIO, SAME)]),
+            f"Two conditions: KACA is lower, and the factor is within {SAME:.0%} of the number: "
+            "much more misses it as much less does. The paper prints neither its trees nor what it "
+            "averages; with few attributes and k = 2 KACA changes almost nothing, which drives the "
+            "average.",
         ),
         Claim(
             "Li, abstract",
@@ -249,7 +278,7 @@ def _distortions(results: dict[str, Any]) -> list[Claim]:
             "Li, § 6",
             "with height weights the results are similar",
             f"{height['of averages']:.2f} times lower instead of {found['of averages']:.2f}",
-            judge([0.5 < height["of averages"] / found["of averages"] < 2, height["least"] > 1]),
+            judge([nearly(height["of averages"] / found["of averages"], 1.0), height["least"] > 1]),
             "Similar: KACA is lower everywhere and the average factor within a factor of two.",
         ),
     ]

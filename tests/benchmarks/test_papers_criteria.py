@@ -232,6 +232,7 @@ def test_oka_against_k_member_counts_trees_and_orders(wins, said):
         "over_k": {"oka": {"10": cell}, "k-member": {"10": other}},
         "train": {"oka": {"10": cell}, "k-member": {"10": other}},
         "plain": {"10": {"seconds": 9}},
+        "plain_oka": {"10": {"seconds": 1}},
         "contest": {"flat": {"oka, random": {"10": wins[1]}, "k-member": {"10": 10}}},
         "stages": {
             "rows": 5,
