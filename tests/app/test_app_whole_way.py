@@ -318,3 +318,18 @@ def test_the_further_steps_have_no_barrier_and_nothing_sticks_out(page, pages, a
                     if each["impact"] in {"serious", "critical"}
                 ]
                 assert bad == [], step
+
+
+def test_reasons_why_no_k_is_possible_wrap_on_a_phone(page, pages, adult):
+    (pages.work.root / "adult.csv").write_text(adult)
+    pages.open_file("adult.csv")
+    pages.work.update_column("salary", role="sensitive", kind=None, hierarchy=None, grid=None)
+    pages.work.update(
+        k=5, algorithm="mondrian", privacy=[{"model": "l-diversity", "l": 9, "kind": "distinct"}]
+    )
+    pages.get("/promises")
+    pages.wait("curve")
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(pages.guard.address + "promises")
+    expect(page.locator("#curve td.why-none").first).to_contain_text("l can be at most 2")
+    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
