@@ -10,7 +10,9 @@ from benchmarks.draw.tables import titled
 CLUSTER_NODES, CLUSTER_CORES, CLUSTER_ROWS = 100, 16, 10_000_000_000
 BLOCK_ROWS = 100_000
 MB = 1_000_000
-SAMPLE, PER_BLOCK = 200_000, 50
+PER_BLOCK = 50
+TUPLE = 4 * 8 + 8
+"""Bytes of a sampled tuple: eight codes and how many rows have it."""
 AIM_ROWS = 50_000_000
 
 
@@ -49,6 +51,7 @@ def _made(content: dict[str, Any]) -> str:
 
 def _loss(runs: dict[str, Any]) -> Iterator[str]:
     pairs = [name.removesuffix(": Spark") for name in runs if name.endswith(": Spark")]
+    pairs.sort(key=lambda name: int(runs[f"{name}: Spark"]["rows"]))
     rows = []
     for name in pairs:
         local, spark = runs.get(f"{name}: one machine"), runs[f"{name}: Spark"]
@@ -98,6 +101,7 @@ def _same(runs: dict[str, Any]) -> Iterator[str]:
 
 def _size(runs: dict[str, Any]) -> Iterator[str]:
     found = [(name, run) for name, run in runs.items() if "rows, fast" in name]
+    found.sort(key=lambda each: (int(each[1]["rows"]), each[0]))
     if not found:
         return
     rows, memory = [], []
@@ -156,6 +160,10 @@ def _start(runs: dict[str, Any]) -> float | None:
     return spark - local
 
 
+def _elapsed(spark: dict[str, Any], local: dict[str, Any]) -> float:
+    return float(spark["seconds with writing"] / local["seconds with writing"])
+
+
 def _growth(runs: dict[str, Any]) -> Iterator[str]:
     found = {name: run for name, run in runs.items() if "rows, fast" in name}
     largest = max((run["rows"] for run in found.values()), default=0)
@@ -170,8 +178,9 @@ def _growth(runs: dict[str, Any]) -> Iterator[str]:
                 "Starting Spark, compiling its own code and the many small stages cost "
                 f"{start:,.0f} CPU seconds: that is what Adult takes on Spark less what it takes "
                 f"on one machine. Beside that a row of {largest:,} costs {row:,.0f} µs on Spark "
-                f"and {other:,.0f} µs on one machine: {row / other:.1f} times as much. The aim was "
-                "2 times."
+                f"and {other:,.0f} µs on one machine: {row / other:.1f} times as much. Elapsed "
+                f"seconds, start included, are {_elapsed(spark, local):.1f} times those of one "
+                "machine. The aim was 2 times."
             ),
         )
     sizes = sorted(run["rows"] for name, run in found.items() if name.endswith(": Spark"))
@@ -237,8 +246,8 @@ def _paper(runs: dict[str, Any]) -> Iterator[str]:
     many = max(found, key=lambda run: int(run["rows"]))
     cpu = (many["cpu with writing"] - start) / many["rows"]
     shuffled = many["events"]["shuffled"] / many["rows"]
-    # nearly all that comes to the driver is the sample, once for each of two rules
-    told = many["events"]["results"] / (2 * SAMPLE)
+    told = many["events"]["results"] / many["rows"]
+    tasks = CLUSTER_ROWS // many["rows"] * many["events"]["tasks"]
     cores = CLUSTER_NODES * CLUSTER_CORES
     blocks = CLUSTER_ROWS // BLOCK_ROWS
     yield from (
@@ -252,8 +261,12 @@ def _paper(runs: dict[str, Any]) -> Iterator[str]:
     )
     total, each = CLUSTER_ROWS * shuffled / 1e12, CLUSTER_ROWS * shuffled / 1e9 / CLUSTER_NODES
     tuples = PER_BLOCK * blocks
-    handed = f"{2 * tuples * told / 1e9:,.1f} GB: two samples of {tuples / 1e6:,.0f} million tuples"
-    grows = "the same: it depends on the size of a block, not of the table"
+    handed = (
+        f"{CLUSTER_ROWS * told / 1e9:,.0f} GB over the whole run, from {tasks / 1e6:,.1f} million "
+        "tasks"
+    )
+    held = f"two samples of {tuples / 1e6:,.0f} million tuples, {TUPLE} bytes each"
+    grows = "the same: Java fills the heap it is given, and Python needs room for a block"
     minutes = f"{CLUSTER_ROWS * cpu / cores / 60:,.0f} minutes"
     rows = [
         ["CPU", f"{cpu * 1e6:,.0f} µs per row", minutes],
@@ -262,7 +275,8 @@ def _paper(runs: dict[str, Any]) -> Iterator[str]:
             f"{shuffled:,.0f} bytes per row",
             f"{total:,.1f} TB, {each:,.0f} GB per machine",
         ],
-        ["results to the driver", f"{told:,.0f} bytes per tuple of a sample", handed],
+        ["results to the driver", f"{told:,.1f} bytes per row", handed],
+        ["of that, held by the driver", "", held],
         ["blocks of 100,000 rows", "", f"{blocks:,}, {blocks / cores:,.0f} per core"],
         ["an executor with one core", f"{max(many['peaks']['executors']):,} MiB", grows],
     ]
@@ -272,7 +286,8 @@ def _paper(runs: dict[str, Any]) -> Iterator[str]:
         (
             "Rounds over the rows: one to count each column's values, one to encode, two to count "
             "tuples and leaves, one to cluster, one to refine and publish, two to verify, one to "
-            "write. The driver holds a sample, the rule and a kilobyte of each region: that is the "
-            "limit that is met first; beyond it give a larger `block_rows`."
+            "write. The driver holds a sample, the rule and a kilobyte of each region, and hears "
+            "of every task: that is the limit that is met first; beyond it give a larger "
+            "`block_rows`, which makes blocks and tasks fewer."
         ),
     )
