@@ -56,6 +56,7 @@ def table(tmp_path, patients):
 
 
 def check_accessibility(page):
+    page.wait_for_load_state()
     found = Axe().run(page).response["violations"]
     bad = [(each["id"], each["nodes"][0]["html"]) for each in found if each["impact"] in SERIOUS]
     assert bad == []
@@ -63,6 +64,7 @@ def check_accessibility(page):
 
 def check_width(page):
     """Nothing sticks out of the window at the right; what is wide scrolls by itself."""
+    page.wait_for_load_state()  # a page can be looked at before its style is there
     wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
     assert wide <= 0
 
@@ -83,6 +85,7 @@ def test_a_dropped_file_is_shown_and_a_role_updates_the_bar_without_a_reload(
     page.get_by_role("link", name="Next", exact=True).click()
     expect(page.locator("#preview caption")).to_have_text("Rows 51 to 100 of 200")
     page.get_by_role("link", name="Next: the columns").click()
+    page.wait_for_url("**/columns")
     expect(page.locator(".together").nth(1)).to_contain_text("without it single out")
     page.evaluate("window.stays = true")
     bar = page.locator("#unique .legend").inner_text()
@@ -131,6 +134,7 @@ def test_the_pages_have_no_serious_barrier(open_page, pages, table, scheme):
     check_accessibility(page)
     page.set_input_files("#file", table)
     expect(page.locator("#preview caption")).to_be_visible()
+    page.wait_for_load_state()  # its script hears what is clicked
     page.locator("summary").click()
     page.locator("#browse-button").click()
     expect(page.locator("#browse ul")).to_be_visible()

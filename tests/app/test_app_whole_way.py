@@ -102,6 +102,7 @@ def drop_and_choose_roles(page, adult):
         adult,
     )
     page.get_by_role("link", name="Next: the columns").click()
+    page.wait_for_url("**/columns")  # with its script, which hears what is chosen
     page.locator("#role-6").select_option("sensitive")
     page.locator("#role-5").select_option("drop")
     expect(page.locator("#fate-5")).to_have_text("In the release: removed")
@@ -110,11 +111,14 @@ def drop_and_choose_roles(page, adult):
 def edit_a_hierarchy(page, work):
     page.locator("a.step", has_text="Hierarchies").click()
     page.locator(".tabs a", has_text="marital_status").click()
+    page.wait_for_url("**/hierarchies/*")
     page.locator("#build select").select_option("frequency")
     page.get_by_role("button", name="Show what values become").click()
     expect(page.locator("#build-preview .level").first).to_be_visible()
     page.get_by_role("button", name="Use this tree").click()
     leaf = page.locator('li.leaf[data-label="Never-married"]')
+    expect(leaf).to_be_visible()
+    page.wait_for_load_state()
     other = page.locator("li.node:not(:has(li.node))").first
     target = other.get_attribute("data-label")
     leaf.drag_to(other.locator("summary"))
@@ -129,6 +133,7 @@ def edit_a_hierarchy(page, work):
 
 def promise(page):
     page.get_by_role("link", name="Next: Promises").click()
+    page.wait_for_url("**/promises")
     page.locator("#k").fill("8")
     page.locator("#k").press("Tab")
     expect(page.locator("#k-sentence")).to_contain_text("at least 8 rows")
@@ -150,6 +155,7 @@ def promise(page):
 
 def run_and_apply_advice(page, work):
     page.locator("a.step", has_text="Run").click()
+    page.wait_for_url("**/run")
     page.locator("#run-button").click()
     expect(page.locator("#result-title")).to_be_visible()
     expect(page.locator(".beside .after td.wider").first).to_be_visible()

@@ -61,6 +61,7 @@ async function follow(place) {
     cancel.disabled = true;
     post(`/task/${place.dataset.task}/cancel`);
   });
+  if (cancel) cancel.disabled = false; // from now on a click is heard
   let stage = "";
   const told = await watch(place.dataset.task, (now) => {
     const bar = part("bar");
