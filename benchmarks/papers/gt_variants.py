@@ -51,9 +51,9 @@ def hilbert(name: str, k: int, *, quick: bool) -> dict[str, float]:
     return _scored(moved, k, {**roles, "quasi_identifiers": orders[name]}, "hilbert", {})
 
 
-def _scored(
+def _released(
     frame: Any, k: int, roles: dict[str, Any], algorithm: str, options: dict[str, Any]
-) -> dict[str, float]:
+) -> shoal.Release:
     release, _ = timed(
         frame,
         k,
@@ -64,6 +64,13 @@ def _scored(
         seed=0,
         threads=1,
     )
+    return release
+
+
+def _scored(
+    frame: Any, k: int, roles: dict[str, Any], algorithm: str, options: dict[str, Any]
+) -> dict[str, float]:
+    release = _released(frame, k, roles, algorithm, options)
     return {"lm": release.scores["suppression"], "groups": release.n_groups}
 
 
@@ -74,16 +81,7 @@ def both_dm(name: str, k: int, *, quick: bool) -> dict[str, float]:
     algorithm, options = VARIANTS[name]
     frame = adult(quick=quick).head(DM_ROWS)
     roles = described(frame, algorithm, "salary", 14)
-    release, _ = timed(
-        frame,
-        k,
-        roles,
-        algorithm=algorithm,
-        algorithm_options=options,
-        measure="suppression",
-        seed=0,
-        threads=1,
-    )
+    release = _released(frame, k, roles, algorithm, options)
     told = {what: value for what, value in roles.items() if what != "drop"}
     kept = frame.drop(roles["drop"])
     return {

@@ -1,5 +1,6 @@
 """Pages that are really served, on a free port of this machine, and a client that is let in."""
 
+import shutil
 import socket
 import threading
 import time
@@ -7,6 +8,7 @@ import time
 import httpx
 import pytest
 import uvicorn
+from playwright.sync_api import expect, sync_playwright
 
 from shoal.app.guard import Guard
 from shoal.app.serve import server_config
@@ -110,3 +112,41 @@ def pages(work):
     found = Pages(work)
     yield found
     found.end()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with sync_playwright() as started:
+        browser = started.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(chromium, pages):
+    """Opens a page of its own; afterwards nobody has complained, and no other host was asked."""
+    contexts, complaints, foreign = [], [], []
+    expect.set_options(timeout=60_000)  # a busy machine is no failure
+
+    def open_it(**options):
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(dialog.message))
+        page.on(
+            "request",
+            lambda r: None if r.url.startswith(pages.guard.address) else foreign.append(r.url),
+        )
+        page.goto(pages.guard.address_with_key)
+        return page
+
+    yield open_it
+    for context in contexts:
+        context.close()
+    assert complaints == []
+    assert foreign == []

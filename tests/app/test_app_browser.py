@@ -1,51 +1,11 @@
 """The first steps in a real Chromium: drop, keyboard, accessibility, phones, zoom, attacks."""
 
-import shutil
-
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 # What axe calls these, a person cannot work around.
 SERIOUS = {"serious", "critical"}
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with sync_playwright() as started:
-        browser = started.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-        )
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def open_page(chromium, pages):
-    """Opens a page of its own; afterwards nothing may have gone wrong behind its back."""
-    contexts, complaints, foreign = [], [], []
-    expect.set_options(timeout=60_000)  # a busy machine is no failure
-
-    def open_it(**options):
-        context = chromium.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: complaints.append(dialog.message))
-        page.on(
-            "request",
-            lambda r: None if r.url.startswith(pages.guard.address) else foreign.append(r.url),
-        )
-        page.goto(pages.guard.address_with_key)
-        return page
-
-    yield open_it
-    for context in contexts:
-        context.close()
-    assert complaints == []
-    assert foreign == []
 
 
 @pytest.fixture

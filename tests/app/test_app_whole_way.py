@@ -3,14 +3,13 @@
 What comes out is checked with the command line, which knows nothing of the pages.
 """
 
-import shutil
 import subprocess
 import sys
 import zipfile
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 from tests.helpers.app_held import hold_runs
 
 from shoal import registry
@@ -27,36 +26,10 @@ def adult():
     return load_adult().head(1500).select(COLUMNS).write_csv()
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    with sync_playwright() as started:
-        browser = started.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-        )
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def page(chromium, pages):
-    """A page that is let in; afterwards nobody has complained, and no other host was asked."""
-    context = chromium.new_context(accept_downloads=True)
-    page = context.new_page()
-    page.set_default_timeout(60_000)
-    expect.set_options(timeout=60_000)
-    complaints, foreign = [], []
-    page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("dialog", lambda dialog: complaints.append(dialog.message))
-    page.on(
-        "request",
-        lambda r: None if r.url.startswith(pages.guard.address) else foreign.append(r.url),
-    )
-    page.goto(pages.guard.address_with_key)
-    yield page
-    context.close()
-    assert complaints == []
-    assert foreign == []
+def page(open_page):
+    """A page that is let in."""
+    return open_page(accept_downloads=True)
 
 
 def shoal_command(folder, *arguments):
