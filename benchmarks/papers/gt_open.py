@@ -12,9 +12,9 @@ from benchmarks.papers.gt_runs import VARIANTS
 if TYPE_CHECKING:
     from benchmarks.kept import Keep
 
-ROWS = 5_000
+ROWS = 20_000
 """Of the plain series over k: agglomerative clustering looks at all pairs of clusters."""
-SIZES = (1_250, 2_500, 5_000)
+SIZES = (2_500, 5_000, 10_000, 20_000)
 DIMENSIONS = (5, 8, 11, 14)
 QUICK = ("mondrian", "hilbert")
 
@@ -84,7 +84,7 @@ def open_points(keep: Keep, mark: int, *, quick: bool) -> dict[str, Any]:
             },
             "hilbert": {
                 name: keep(
-                    f"hilbert order of axes {name} k={mark}",
+                    f"hilbert axes {name} k={mark}",
                     partial(gt_variants.hilbert, name, mark, quick=quick),
                 )
                 for name in gt_variants.axes()

@@ -22,6 +22,7 @@ from shoal.errors import OptionError
         ("loukides-shao", "threshold", True, "must be a number from 0 to 1, got True."),
         ("loukides-shao", "threshold", math.nan, "must be a number from 0 to 1, got nan."),
         ("hilbert", "rescale", 1, "must be true or false, got 1."),
+        ("hilbert", "axes", "few", "must be one of fewest, given, got 'few'."),
         ("mondrian", "relaxed", "yes", "must be true or false, got 'yes'."),
         ("mondrian", "cuts", "wide", "must be one of widest, median, cheapest, got 'wide'."),
         ("oka", "order", "down", "must be one of sorted, random, got 'down'."),
@@ -48,6 +49,7 @@ def test_an_option_out_of_range_is_refused(algorithm, option, value, sentence):
         ("loukides-shao", "threshold", 0.0),
         ("mondrian", "cuts", "cheapest"),
         ("hilbert", "rescale", False),
+        ("hilbert", "axes", "given"),
     ],
 )
 def test_an_option_at_the_edge_of_its_range_is_taken(algorithm, option, value):

@@ -102,7 +102,7 @@ def compositions(n, k):
             yield (*rest, last)
 
 
-def reference_points(table, *, rescale):
+def reference_points(table, *, rescale, axes):
     """Points by value, one attribute after the other; bits are those of the largest domain."""
     columns = []
     for attribute in table.attributes:
@@ -123,10 +123,13 @@ def reference_points(table, *, rescale):
         columns.append(place)
     widest = max(len(p) - 1 if rescale else p[-1] for p in columns)
     bits = max(1, math.floor(math.log2(widest)) + 1) if widest >= 1 else 1
+    turns = range(len(columns))
+    if axes == "fewest":
+        turns = sorted(turns, key=lambda j: len(columns[j]))
     points = []
     for row in range(table.n_rows):
         point = []
-        for j in sorted(range(len(columns)), key=lambda j: len(columns[j])):
+        for j in turns:
             place = columns[j]
             x = place[int(table.attributes[j].codes[row])]
             if rescale:
@@ -136,9 +139,9 @@ def reference_points(table, *, rescale):
     return points, bits
 
 
-def reference_groups(table, run, *, rescale):
+def reference_groups(table, run, *, rescale, axes):
     """Order by place on the curve, then the cheapest of all cuts; ties: smaller last groups."""
-    points, bits = reference_points(table, rescale=rescale)
+    points, bits = reference_points(table, rescale=rescale, axes=axes)
     order = sorted(range(table.n_rows), key=lambda row: (place_on_curve(points[row], bits), row))
     costs = {}
 
@@ -159,12 +162,25 @@ def reference_groups(table, run, *, rescale):
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize("rescale", [True, False])
-def test_groups_are_those_of_the_best_cuts_found_by_enumeration(measure, rescale):
+@pytest.mark.parametrize("options", [{}, {"rescale": False}, {"axes": "given"}])
+def test_groups_are_those_of_the_best_cuts_found_by_enumeration(measure, options):
     for number, table in enumerate(small_tables(seed=3, count=25, max_rows=24)):
         run = make_run(table, measure, k=2 + number % 3 if table.n_rows < 20 else 4, seed=1)
-        partition = Hilbert(rescale=rescale).partition(table, run)
-        assert as_groups(partition) == reference_groups(table, run, rescale=rescale)
+        made = Hilbert(**options)
+        expected = reference_groups(table, run, rescale=made.rescale, axes=made.axes)
+        assert as_groups(made.partition(table, run)) == expected
+
+
+def test_the_order_of_columns_decides_only_where_the_axes_are_as_given():
+    rng = np.random.default_rng(1)
+    columns = {name: rng.integers(n, size=60).tolist() for name, n in (("a", 9), ("b", 4))}
+    tables = [numbers(columns), numbers(dict(reversed(columns.items())))]
+    for axes, same in (("fewest", True), ("given", False)):
+        made = [
+            as_groups(Hilbert(axes=axes).partition(t, make_run(t, "ncp", k=3, seed=0)))
+            for t in tables
+        ]
+        assert (made[0] == made[1]) is same
 
 
 def numbers(columns):

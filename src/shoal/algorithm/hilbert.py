@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.algorithm.base import Algorithm, Run
-from shoal.algorithm.checks import check_flag
+from shoal.algorithm.checks import check_choice, check_flag
 from shoal.kernels.hilbert import curve_keys, cut_runs
 from shoal.table.partition import Partition
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Hilbert"]
 
 MOST_BITS = 32
+AXES = ("fewest", "given")
 HALF_UP = 1e-6
 """Halves go up whatever the last bit of a product says: in the middle of the range the first bit
 of a coordinate, and with it half of the curve, depends on it."""
@@ -36,10 +37,8 @@ class Hilbert(Algorithm):
     attribute with a wide range would decide alone. Numbers and dates lie where their value puts
     them, categories at the place of their code (depth-first order of the taxonomy's leaves, or
     alphabetical), missing one step beyond the last value. The papers leave open which axis the
-    curve turns around last; we take the attributes from the fewest to the most values (ties: in
-    the order given), which loses less on Adult than the order given. The grouping of the line is
-    optimal for the chosen measure among all groupings into runs of k to 2k − 1 records (dynamic
-    programming).
+    curve turns around last: see `axes`. The grouping of the line is optimal for the chosen measure
+    among all groupings into runs of k to 2k − 1 records (dynamic programming).
 
     Records at the same place of the curve stay in row order, so the run's shuffle decides among
     records that differ by less than the resolution of the curve: one part in the number of
@@ -54,6 +53,9 @@ class Hilbert(Algorithm):
         rescale: stretch all attributes to one range; False is the original of Ghinita et al.,
             with numbers in their own units (in units of the smallest gap if they are not whole)
             and categories numbered from 0.
+        axes: which attribute is which axis of the curve: "fewest" from the fewest to the most
+            values (ties: in the order given), which loses less on Adult than the order of its
+            columns; "given" in the order of the table's columns.
     """
 
     name = "hilbert"
@@ -62,22 +64,26 @@ class Hilbert(Algorithm):
     whole_rows = math.inf
 
     rescale: bool = True
+    axes: str = "fewest"
 
     def __post_init__(self) -> None:
         """Check the options."""
         check_flag(self, "rescale")
+        check_choice(self, "axes", AXES)
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
         run.progress(0, table.n_rows, "clustering")
-        order = order_along_curve(*place_records(table, rescale=self.rescale))
+        order = order_along_curve(*place_records(table, rescale=self.rescale, axes=self.axes))
         sizes = group_the_line(order, run)
         labels = np.empty(table.n_rows, np.int32)
         labels[order] = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         return Partition(labels, len(sizes))
 
 
-def place_records(table: EncodedTable, *, rescale: bool) -> tuple[NDArray[np.uint64], int]:
+def place_records(
+    table: EncodedTable, *, rescale: bool, axes: str = "fewest"
+) -> tuple[NDArray[np.uint64], int]:
     """Return the point of each record, and how many bits its coordinates have."""
     places = [_places(attribute, rescale=rescale) for attribute in table.attributes]
     if rescale:
@@ -86,8 +92,10 @@ def place_records(table: EncodedTable, *, rescale: bool) -> tuple[NDArray[np.uin
         bits = min(max(1, int(max(place[-1] for place in places)).bit_length()), MOST_BITS)
     top = 2**bits - 1
     points = np.empty((table.n_rows, len(places)), np.uint64)
-    axes = sorted(range(len(places)), key=lambda j: len(places[j]))
-    for axis, j in enumerate(axes):
+    turns = list(range(len(places)))
+    if axes == "fewest":
+        turns.sort(key=lambda j: len(places[j]))
+    for axis, j in enumerate(turns):
         place = places[j]
         # without rescaling, only what would not fit into the widest box is shrunk
         stretch = top / max(place[-1], 1.0) if rescale or place[-1] > top else 1.0
