@@ -1,7 +1,7 @@
 """`auto`, refinement and the bound beside other software, the papers and other shapes of data.
 
 Run: python -m benchmarks.beyond [PART ...] [--quick] [--fresh], with parts software, every_k,
-promises, table_2, shapes, curves, papers, best.
+over_time, promises, whole, table_2, shapes, curves, papers, best.
 Writes benchmarks/beyond/results/ run by run (a stopped benchmark goes on where it was), then
 docs/results/beyond.md and its figures. Quick runs use small samples, in build/beyond-quick.
 """
@@ -16,10 +16,17 @@ from typing import Any
 
 import shoal
 from benchmarks.beyond import mdav
-from benchmarks.beyond.asked import EVERY_K, OTHER_SEEDS, PROMISES, promised_roles
+from benchmarks.beyond.asked import (
+    EVERY_K,
+    OTHER_SEEDS,
+    PROMISES,
+    promised_frame,
+    promised_roles,
+)
 from benchmarks.beyond.curves import CURVE_K, STARTS, efforts_over_time, trace
 from benchmarks.beyond.page import write_page
 from benchmarks.beyond.shapes import SHAPES
+from benchmarks.beyond.whole import GROWING, WHOLE_ROWS
 from benchmarks.common import (
     RESULTS,
     ROOT,
@@ -49,6 +56,7 @@ def main() -> None:
         "every_k": every_k,
         "over_time": over_time,
         "promises": promises,
+        "whole": whole,
         "table_2": table_2,
         "shapes": shapes,
         "curves": curves,
@@ -123,7 +131,9 @@ def warm_up(adult: Any) -> None:
         timed(few, 5, roles, measure="lm", seed=0, block_rows=100)
     for name, model in PROMISES.items():
         with contextlib.suppress(ShoalError):  # few rows may not keep it
-            timed(few, 5, promised_roles(few, name), privacy=[model], seed=0)
+            frame = promised_frame(few, name)
+            asked = [] if model is None else [model]
+            timed(frame, 5, promised_roles(frame, name), privacy=asked, seed=0)
 
 
 def as_sets(frame: Any) -> dict[str, Any]:
@@ -168,10 +178,25 @@ def over_time(bench: Bench) -> None:
 def promises(bench: Bench) -> None:
     """30,162 rows of adult.data, k = 10, a promise on a sensitive column."""
     for name, model in PROMISES.items():
-        roles = promised_roles(bench.train, name)
+        frame = promised_frame(bench.train, name)
+        roles = promised_roles(frame, name)
+        asked = [] if model is None else [model]
         for effort in EFFORTS:
-            options = {"algorithm_options": {"effort": effort}, "privacy": [model]}
-            bench.run(f"promises | {name} | {effort}", bench.train, 10, roles, "ncp", **options)
+            options = {"algorithm_options": {"effort": effort}, "privacy": asked}
+            bench.run(f"promises | {name} | {effort}", frame, 10, roles, "ncp", **options)
+        for seed in OTHER_SEEDS:
+            key = f"promises | {name} | seed {seed}"
+            bench.run(key, frame, 10, roles, "ncp", seed=seed, privacy=asked)
+
+
+def whole(bench: Bench) -> None:
+    """The synthetic census, whole and in blocks: how time grows with rows."""
+    for n in (300, 600) if bench.quick else WHOLE_ROWS:
+        frame = shoal.datasets.make_census(n, seed=1)
+        for name in GROWING:
+            for cut, rows in (("whole", n), ("blocks", None)):
+                key = f"whole | {name} | {cut} | {n}"
+                bench.run(key, frame, 10, eight(frame), "ncp", algorithm=name, block_rows=rows)
 
 
 def table_2(bench: Bench) -> None:
@@ -211,8 +236,8 @@ def papers(bench: Bench) -> None:
 
 
 def best(bench: Bench) -> None:
-    """Adult, eight columns: auto, best."""
-    for measure, trees, k in CELLS:
+    """Adult, eight columns: auto, best, for the measure that is the default."""
+    for measure, trees, k in (cell for cell in CELLS if cell[0] == "ncp"):
         roles = eight(bench.adult, taxonomies=trees == "tree")
         cell = f"papers | {trees} | {measure} | {k}"
         bench.auto(f"{cell} | auto, best", bench.adult, k, roles, measure, "best")

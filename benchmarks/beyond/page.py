@@ -10,6 +10,7 @@ from typing import Any
 from benchmarks.beyond.asked import ARX as EVERY_ARX
 from benchmarks.beyond.asked import tables_of
 from benchmarks.beyond.curves import CURVE_K
+from benchmarks.beyond.whole import growth
 from benchmarks.draw.figures import lines
 from benchmarks.draw.tables import table
 from benchmarks.papers.published_numbers import TABLE_2
@@ -67,7 +68,7 @@ def _lines(content: dict[str, Any], folder: Path) -> Iterator[str]:
     )
     if content["quick"]:
         yield "\n**Quick run on small samples: these numbers mean nothing.**"
-    for part in (_goals, _software, tables_of, _papers, _table_2, _shapes):
+    for part in (_goals, _software, tables_of, growth, _papers, _table_2, _shapes):
         yield from part(runs)
     yield from _over_time(runs, folder)
     yield OUT_OF_REACH
