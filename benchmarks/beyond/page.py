@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from benchmarks.beyond.allowance import allowances
 from benchmarks.beyond.asked import ARX as EVERY_ARX
 from benchmarks.beyond.asked import tables_of
 from benchmarks.beyond.curves import CURVE_K
@@ -68,7 +69,7 @@ def _lines(content: dict[str, Any], folder: Path) -> Iterator[str]:
     )
     if content["quick"]:
         yield "\n**Quick run on small samples: these numbers mean nothing.**"
-    for part in (_goals, _software, tables_of, growth, _papers, _table_2, _shapes):
+    for part in (_goals, _software, tables_of, allowances, growth, _papers, _table_2, _shapes):
         yield from part(runs)
     yield from _over_time(runs, folder)
     yield OUT_OF_REACH
