@@ -8,7 +8,7 @@ import narwhals as nw
 
 from shoal.opened.population import promises_about_all, schema_of_population
 from shoal.privacy import parse_privacy
-from shoal.promises import grids_of, promises_of, read_trees
+from shoal.promises import promises_of, read_grids, read_trees
 from shoal.publish.verify import Verification, verify_table
 from shoal.recode import Style
 from shoal.scores import default_measures, score_table
@@ -18,7 +18,6 @@ from shoal.settings.reads import request_style
 from shoal.settings.request import Request
 from shoal.table.encode import encode, to_polars
 from shoal.table.frames import is_frame
-from shoal.table.grid import parse_grid
 from shoal.table.infer import schema_of_used
 from shoal.table.partition import Partition
 
@@ -355,9 +354,7 @@ def verify(
         promises=promises_of(models, read_trees(trees)),
         about_all=promises_about_all(models, schema, Style()),
         missing_values=missing_values,
-        grids=grids_of(
-            {name: parse_grid(step, column=name) for name, step in (grid or {}).items()}, Style()
-        ),
+        grids=read_grids(grid, Style(), hierarchies, orders),
         people=person,
     )
 

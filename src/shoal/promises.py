@@ -16,6 +16,7 @@ from shoal.privacy import (
     TCloseness,
     judge,
 )
+from shoal.publish.labels import LabelPromise
 from shoal.publish.lines import GridPromise
 from shoal.publish.verify import Promise
 from shoal.table.encode import Sensitive
@@ -31,23 +32,78 @@ if TYPE_CHECKING:
     from shoal.table.grid import Grid
     from shoal.table.schema import Schema
 
-__all__ = ["grids_of", "promises_of", "read_trees", "trees_of"]
+__all__ = ["grids_of", "promises_of", "read_grids", "read_trees", "trees_of"]
 
 _OURS = (LDiversity, TCloseness, AlphaK, BetaLikeness, DeltaDisclosure, KEAnonymity)
 """Models for which verification has predicates of its own."""
 
 
-def grids_of(grids: Mapping[str, Grid | None], style: Style) -> tuple[GridPromise, ...]:
+def grids_of(schema: Schema, style: Style) -> tuple[GridPromise, ...]:
     """Return what grids promise about how their columns are written.
 
     A mean or a median is no end of an interval, so nothing is promised about it.
     """
+    columns = [schema[name] for name in schema.quasi_identifiers]
+    found = []
+    for column in columns:
+        tree = column.hierarchy
+        if column.grid:
+            paths = None if tree is None else tree.to_paths()
+            found.append(_promise_of(column.name, column.grid, style, paths, column.order))
+    return tuple(each for each in found if each is not None)
+
+
+def read_grids(
+    grid: Mapping[str, Any] | None,
+    style: Style,
+    hierarchies: Mapping[str, object] | None = None,
+    orders: Mapping[str, Sequence[object]] | None = None,
+) -> tuple[GridPromise, ...]:
+    """Return the grids that are given to `shoal.verify`, as what verification takes.
+
+    Raises:
+        OptionError: a grid cannot be read, or the hierarchy of a level is missing.
+        HierarchyError: a hierarchy is no tree.
+    """
+    from shoal.hierarchy import canonical_label
+    from shoal.table.grid import parse_grid
+
+    found = []
+    for name, said in (grid or {}).items():
+        step = parse_grid(said, column=name)
+        order = (orders or {}).get(name)
+        words = None if order is None else [canonical_label(each) for each in order]
+        paths = None
+        if step.level:
+            given = (hierarchies or {}).get(name)
+            if given is None:
+                raise OptionError(
+                    f"The grid {str(step)!r} of column {name!r} can be verified only with its "
+                    f"hierarchy; give it, as in --hierarchy {name}={name}.csv."
+                )
+            paths = read_trees({name: given})[name]
+        if step:
+            found.append(_promise_of(name, step, style, paths, words))
+    return tuple(each for each in found if each is not None)
+
+
+def _promise_of(
+    name: str,
+    grid: Grid,
+    style: Style,
+    paths: Sequence[Sequence[str]] | None,
+    order: Sequence[str] | None,
+) -> GridPromise | None:
     formats = (style.interval_format, style.wide_interval_format)
-    return tuple(
-        GridPromise(name, str(grid), formats, style.suppressed)
-        for name, grid in grids.items()
-        if grid and (grid.unit or style.numeric not in ("mean", "median"))
-    )
+    if grid.level and paths is not None:
+        before, _, after = style.set_format.partition("{values}")
+        sets = (before, style.set_separator, after)
+        return LabelPromise.of_level(name, paths, grid.level, style.suppressed, sets)
+    if order is not None and grid.step is not None:
+        return LabelPromise.of_words(name, order, int(grid.step), formats, style.suppressed)
+    if grid.unit or style.numeric not in ("mean", "median"):
+        return GridPromise(name, str(grid), formats, style.suppressed)
+    return None
 
 
 def trees_of(schema: Schema) -> dict[str, Sequence[Sequence[str]]]:

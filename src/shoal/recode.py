@@ -360,14 +360,13 @@ def _typed_bounds(
 ) -> list[pl.Series]:
     import polars as pl
 
-    if isinstance(attribute.values, pl.Series):
-        values = attribute.values
-    else:
-        values = pl.Series(list(attribute.values), dtype=pl.String)
-    upper = values
-    if attribute.cells is not None:
-        assert isinstance(attribute.cells.upper, pl.Series)
-        upper = attribute.cells.upper
+    values, upper = (
+        each if isinstance(each, pl.Series) else pl.Series(list(each), dtype=pl.String)
+        for each in (
+            attribute.values,
+            attribute.values if attribute.cells is None else attribute.cells.upper,
+        )
+    )
     missing = pl.Series(closures.everything | (closures.low == attribute.size))
     bounds = [
         of_codes.gather(pl.Series(codes, dtype=pl.UInt32).set(missing, None)).alias(title)

@@ -170,7 +170,7 @@ def release_of(
         seconds=result.seconds,
         engine=engine,
         privacy=request.privacy,
-        grids=grids_of(found.schema.grids, request.style),
+        grids=grids_of(found.schema, request.style),
         whose="declared" if request.rows_are_people else "assumed",
         style=request.style,
         asked=schema,

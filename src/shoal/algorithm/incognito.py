@@ -347,6 +347,8 @@ def _climb(attribute: Attribute) -> NDArray[np.int32]:
     for level in range(taxonomy.tree_height + 1):
         ladder[level, :-1] = taxonomy.generalization(level)[taxonomy.first_leaf]
         ladder[level, -1] = taxonomy.n_nodes
+    if attribute.level is not None:  # nothing is published below a level
+        ladder = attribute.level.of_node[ladder]
     ladder[-1, -1] = taxonomy.root
     return ladder
 

@@ -82,12 +82,11 @@ def verify(
     from shoal.io.written import read_written
     from shoal.opened.population import promises_about_all, schema_of_population
     from shoal.privacy import parse_privacy
-    from shoal.promises import grids_of, promises_of, read_trees
+    from shoal.promises import promises_of, read_grids, read_trees
     from shoal.publish.named import columns_needed
     from shoal.publish.verify import verify_table
     from shoal.recode import Style
     from shoal.settings.population import open_populations
-    from shoal.table.grid import parse_grid
 
     quasi, sensitive = columns["quasi_identifiers"], columns["sensitive"]
     person = next(iter(columns["person"]), None)
@@ -127,10 +126,7 @@ def verify(
         missing_values=missing_texts(source),
         people=person,
         spelled=written.spelled,
-        grids=grids_of(
-            {name: parse_grid(step, column=name) for name, step in columns["grid"].items()},
-            style,
-        ),
+        grids=read_grids(columns["grid"], style, columns["hierarchies"], columns["orders"]),
     )
     name = name_of(published)
     if as_json:

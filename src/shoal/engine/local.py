@@ -306,7 +306,7 @@ class LocalEngine:
             sensitive=work.schema.sensitive,
             promises=promises_of(work.request.privacy, trees_of(work.schema)),
             about_all=promises_about_all(work.request.privacy, work.schema, work.request.style),
-            grids=grids_of(work.schema.grids, work.request.style),
+            grids=grids_of(work.schema, work.request.style),
         )
 
     def measure(self, work: LocalWork, groups: Partition, published: PublishedTable) -> Measured:

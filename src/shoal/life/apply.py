@@ -173,7 +173,7 @@ def apply(
         seconds=watch.seconds(),
         engine=LocalEngine(),
         privacy=kept.privacy,
-        grids=grids_of(work.schema.grids, kept.style),
+        grids=grids_of(work.schema, kept.style),
         people=made.people,
         whose=work.whose,
         style=kept.style,
@@ -384,7 +384,7 @@ class _Work:
                 quasi_identifiers=self.schema.quasi_identifiers,
                 sensitive=self.schema.sensitive if self.kept.privacy else (),
                 promises=promises_of(self.kept.privacy),
-                grids=grids_of(self.schema.grids, self.kept.style),
+                grids=grids_of(self.schema, self.kept.style),
                 orders={
                     name: counts.order
                     for name, counts in self.kept.sensitive.items()

@@ -65,7 +65,7 @@ class KullbackLeibler(Measure):
         for block in _blocks(len(counts), len(used)):
             induced = _log_induced(tuples[block], attributes, closures, used, spread)
             total += float(np.sum(share[block] * (np.log2(share[block]) - induced)))
-        if any(attribute.cells is not None for attribute in attributes):
+        if any(attribute.original is not None for attribute in attributes):
             # On grids these were tuples of cells; p̂ is the same for all originals in one.
             was = Partition.of_equal_rows([a.as_they_were for a in attributes]).sizes / n_rows
             total += float(np.sum(was * np.log2(was)) - np.sum(share * np.log2(share)))

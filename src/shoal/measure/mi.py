@@ -57,8 +57,8 @@ def log_form(
 
 def _own_logs(attribute: Attribute, counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return log2 (rows that share the value) by code; on a grid its mean over a cell."""
-    if attribute.cells is not None:
-        return attribute.cells.own_logs
+    if attribute.own_logs is not None:
+        return attribute.own_logs
     logs: NDArray[np.float64] = np.log2(np.maximum(counts, 1))
     return logs
 

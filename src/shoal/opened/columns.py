@@ -253,10 +253,25 @@ def _labels(
             everything[number] = True
         elif kind != "flat" and style.set_separator in text and _wrapped(text, before, after):
             inner = text[len(before) : len(text) - len(after)]
-            members.append(tuple(inner.split(style.set_separator)))
+            members.append(_below(inner.split(style.set_separator), taxonomy, place))
         else:
             members.append((text,))
     return tuple(members), everything
+
+
+def _below(
+    labels: list[str], taxonomy: Taxonomy | None, place: Mapping[str, int]
+) -> tuple[str, ...]:
+    """Return the values that the labels of a set stand for: themselves, or all below a node."""
+    found: list[str] = []
+    for label in labels:
+        node = place.get(label)
+        if taxonomy is None or node is None:
+            found.append(label)
+        else:
+            first, last = int(taxonomy.first_leaf[node]), int(taxonomy.last_leaf[node])
+            found += taxonomy.labels[first : last + 1]
+    return tuple(found)
 
 
 def _wrapped(text: str, before: str, after: str) -> bool:

@@ -146,7 +146,8 @@ def _codes(cells: pl.Series, attribute: Attribute) -> Coded:
         leaves = attribute.taxonomy.leaf_labels
         code = {label: n for n, label in enumerate(leaves)}
     else:
-        code = {canonical_label(value): n for n, value in enumerate(attribute.values)}
+        words = None if attribute.cells is None else attribute.cells.words
+        code = {canonical_label(v): n for n, v in enumerate(words or attribute.values)}
     table = {
         value: _MISSING if _is_missing(value) else code.get(canonical_label(value), _UNKNOWN)
         for value in distinct
@@ -205,7 +206,9 @@ def _tree_ends(attribute: Attribute, node: NDArray[np.int32]) -> Ends:
 def _line_ends(attribute: Attribute, closures: IntervalClosures, line: NDArray[np.float64]) -> Ends:
     cells = attribute.cells
     if isinstance(attribute.values, tuple):  # an order that was given
-        below = above = np.arange(attribute.size, dtype=np.float64)
+        assert attribute.positions is not None
+        below = attribute.positions
+        above = below if cells is None else cells.upper_positions
     else:
         below = _places(cast("pl.Series", attribute.values))
         above = below if cells is None else _places(cast("pl.Series", cells.upper))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["GridPromise", "cells_off_grid"]
+__all__ = ["GridPromise", "cells_off_grid", "different_cells", "plain_cell"]
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 _MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
@@ -66,8 +66,13 @@ class GridPromise:
         self.step = step
         self.formats = tuple(formats)
         self.suppressed = suppressed
-        self._seen: dict[object, _End] = {}
         self._parts = [re.split(r"\{low\}|\{high\}", form) for form in self.formats]
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Read the step, so that ends can be judged by it."""
+        step = self.step
+        self._seen: dict[object, _End] = {}
         powers = _POWERS.fullmatch(step)
         self._base = int(powers[1]) if powers else 0
         self._calendar = step in {"day", "week", *_SECONDS, *_MONTHS}
@@ -77,17 +82,14 @@ class GridPromise:
             self._step = Fraction(0)
         if self._step <= 0:
             raise OptionError(
-                f"There is no rule to verify the grid {step!r} of column {name!r} by."
+                f"There is no rule to verify the grid {step!r} of column {self.name!r} by."
             )
 
     def holds(self, cell: object) -> bool:
         """Return whether a cell is missing, suppressed, or ends on lines."""
-        if isinstance(cell, str):
-            cell = _unquoted(cell)
+        cell = plain_cell(cell)
         if cell is None or cell in (self.suppressed, ""):
             return True
-        if isinstance(cell, str) and cell.startswith('{"low":'):
-            cell = _object(cell)
         if isinstance(cell, tuple):
             return any(end is None or end == "" for end in cell) or self._are_lines([cell])
         if not isinstance(cell, str):
@@ -97,11 +99,14 @@ class GridPromise:
     def verdict(self, off: NDArray[np.bool_]) -> tuple[float, bool, str]:
         """Return the share of rows on the grid, whether all are, and that in words."""
         kept = not off.any()
-        words = (
-            f"{'Holds' if kept else 'Broken'}: every interval of {self.name!r} ends on lines of "
-            f"its grid ({self.step}), not on values of the table."
-        )
+        words = f"{'Holds' if kept else 'Broken'}: {self._about()}."
         return 1.0 - float(off.sum()) / max(len(off), 1), kept, words
+
+    def _about(self) -> str:
+        return (
+            f"every interval of {self.name!r} ends on lines of its grid ({self.step}), not on "
+            "values of the table"
+        )
 
     def _ends(self, text: str) -> list[Ends]:
         """Return all ways to read a text as an interval."""
@@ -212,8 +217,36 @@ class GridPromise:
         return (day.day == 1 and since % months == 0) or day == date.min
 
 
+def plain_cell(cell: object) -> object:
+    """Return a cell without what a file may put around it; two ends in one cell as a pair."""
+    if isinstance(cell, str):
+        cell = _unquoted(cell)
+        if cell.startswith('{"low":'):
+            return _object(cell)
+    return cell
+
+
+def different_cells(cells_of: pl.DataFrame) -> list[object]:
+    """Return the different cells of a column, or of its two bounds."""
+    return _cells_in(_plain_table(cells_of).unique())
+
+
 def cells_off_grid(promise: GridPromise, cells_of: pl.DataFrame) -> NDArray[np.bool_]:
     """Return which rows of a column, or of its two bounds, have a cell that is off the grid."""
+    import polars as pl
+
+    table = _plain_table(cells_of)
+    distinct = table.unique()
+    with localcontext(prec=100):
+        off = [not promise.holds(cell) for cell in _cells_in(distinct)]
+    judged = distinct.with_columns(pl.Series("off", off, dtype=pl.Boolean))
+    found = table.join(
+        judged, on=table.columns, how="left", nulls_equal=True, maintain_order="left"
+    )
+    return found.get_column("off").to_numpy()
+
+
+def _plain_table(cells_of: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     columns = cells_of.get_columns()
@@ -224,16 +257,11 @@ def cells_off_grid(promise: GridPromise, cells_of: pl.DataFrame) -> NDArray[np.b
     plain = [
         c.cast(pl.String) if isinstance(c.dtype, pl.Categorical | pl.Enum) else c for c in plain
     ]
-    table = pl.DataFrame([c.alias(str(i)) for i, c in enumerate(plain)])
-    distinct = table.unique()
-    cells = [row if len(columns) > 1 else row[0] for row in distinct.iter_rows()]
-    with localcontext(prec=100):
-        off = [not promise.holds(cell) for cell in cells]
-    judged = distinct.with_columns(pl.Series("off", off, dtype=pl.Boolean))
-    found = table.join(
-        judged, on=table.columns, how="left", nulls_equal=True, maintain_order="left"
-    )
-    return found.get_column("off").to_numpy()
+    return pl.DataFrame([c.alias(str(i)) for i, c in enumerate(plain)])
+
+
+def _cells_in(table: pl.DataFrame) -> list[object]:
+    return [row if table.width > 1 else row[0] for row in table.iter_rows()]
 
 
 def _midnights(moment: datetime) -> list[date]:

@@ -124,13 +124,12 @@ def _ends(
     low, high = closures.low[:n_groups], closures.high[:n_groups]
     shown = ~everything & (low < attribute.size)
     start, stop = np.zeros(n_groups), np.zeros(n_groups)
+    assert attribute.positions is not None
+    upper = attribute.positions if attribute.cells is None else attribute.cells.upper_positions
+    start[shown], stop[shown] = attribute.positions[low[shown]], upper[high[shown]]
     if attribute.kind is Kind.ORDINAL:  # of their order, the published values alone are known
-        ends = np.unique([low[shown], high[shown]])
-        start[shown], stop[shown] = (np.searchsorted(ends, each[shown]) for each in (low, high))
-    else:
-        assert attribute.positions is not None
-        upper = attribute.positions if attribute.cells is None else attribute.cells.upper_positions
-        start[shown], stop[shown] = attribute.positions[low[shown]], upper[high[shown]]
+        ends = np.unique([start[shown], stop[shown]])
+        start[shown], stop[shown] = (np.searchsorted(ends, each[shown]) for each in (start, stop))
     if max(np.abs(start).max(initial=0), np.abs(stop).max(initial=0)) > _HUGE:
         start, stop = start / 4, stop / 4  # the range could exceed the largest float
     return start, stop, shown

@@ -104,8 +104,11 @@ class CellReader:
             before, after = self.style.set_format.split("{values}")
             inner = _unwrap(text, before, after)
             found = None if inner is None else self._members(inner.split(self.style.set_separator))
+            if tree is None or not found:
+                return found
             # a union set below a tree loses what its common node does
-            return found if tree is None or not found else (tree.lca(found[0], found[-1]),)
+            first, last = tree.first_leaf[list(found)].min(), tree.last_leaf[list(found)].max()
+            return (tree.lca(int(first), int(last)),)
         return None
 
     def _missing(self) -> Found:

@@ -17,9 +17,13 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+from shoal.publish.labels import LabelPromise
+from shoal.publish.named import columns_needed
 from shoal.report.about import About
+from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
+    from shoal.publish.lines import GridPromise
     from shoal.publish.verify import Check
     from shoal.release import Release
     from shoal.table.grid import Grid
@@ -99,15 +103,7 @@ def build_certificate(
             }
             for check in verification.checks
         ],
-        "grids": [
-            {
-                "column": grid.name,
-                "step": grid.step,
-                "formats": grid.formats,
-                "suppressed": grid.suppressed,
-            }
-            for grid in release.grids
-        ],
+        "grids": [_promised(grid, release) for grid in release.grids],
         "verified": verification.read_from,
         "counted": counted(release),
         "risk": {
@@ -127,6 +123,22 @@ def build_certificate(
 def _grid(grid: Grid) -> dict[str, Any]:
     """Return the lines that intervals end on; chosen by default it tells an order of magnitude."""
     return {"step": str(grid), "chosen": "by default" if grid.by_default else "as asked"}
+
+
+def _promised(grid: GridPromise, release: Release) -> dict[str, Any]:
+    """Return what a grid promises; of labels those alone that the published cells show."""
+    said: dict[str, Any] = {
+        "column": grid.name,
+        "step": grid.step,
+        "formats": grid.formats,
+        "suppressed": grid.suppressed,
+    }
+    if not isinstance(grid, LabelPromise):
+        return said
+    table = to_polars(release.frame)
+    told = grid.told_by(table.select(columns_needed(table.columns, [grid.name])))
+    lists = {"labels": told.labels, "starts": told.starts, "ends": told.ends}
+    return said | {name: sorted(each) for name, each in lists.items()} | {"sets": told.sets}
 
 
 def format_certificate(certificate: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import DataError, OptionError
 from shoal.opened.population import promises_about_all, schema_of_population
 from shoal.promises import promises_of, read_trees
+from shoal.publish.labels import LabelPromise
 from shoal.publish.lines import GridPromise
 from shoal.publish.verify import Verification, columns_needed, verify_table
 from shoal.recode import Style
@@ -160,7 +161,7 @@ def _verify(
     unseen = terms.people and terms.person is None
     schema = None
     if not unseen:
-        grid = {each["name"]: each["step"] for each in terms.grids}
+        grid = {each["name"]: each["step"] for each in terms.grids if "labels" not in each}
         schema = schema_of_population(
             models, terms.quasi_identifiers, hierarchies=hierarchies, grid=grid
         )
@@ -174,7 +175,10 @@ def _verify(
         people=terms.person if terms.people else None,
         missing_values=missing_values,
         spelled=written.spelled,
-        grids=[GridPromise(**grid) for grid in terms.grids],
+        grids=[
+            LabelPromise(**grid) if "labels" in grid else GridPromise(**grid)
+            for grid in terms.grids
+        ],
     )
     unchecked = [name for name in terms.names if name not in {each.name for each in found.checks}]
     if unchecked and not unseen:

@@ -240,10 +240,14 @@ def _covered(column: ColumnFacts, who: str) -> str:
     return f'<p class="note" style="margin:.5rem 0 0">{text}</p>'
 
 
-def _on_grid(grid: Grid | None) -> str:
+def _on_grid(grid: Grid | None, kind: str) -> str:
     if not grid:
         return ""
     chosen = "chosen by default from the order of magnitude" if grid.by_default else "as asked"
+    if grid.level:
+        return f" Nothing below {escape(str(grid))} of its hierarchy is published, {chosen}."
+    if kind == "ordinal":
+        return f" {escape(str(grid))} neighbours are published together, {chosen}."
     return f" Ends are lines of a grid: {escape(str(grid))}, {chosen}."
 
 
@@ -267,7 +271,7 @@ def _column(column: ColumnFacts, grid: Grid | None, who: str) -> str:
         f'<figure class="card"><h3>{escape(column.name)} <span class="soft">({column.kind}, '
         f"{per_cent(column.loss)} lost)</span></h3>{strip}"
         f"{_covered(column, who)}"
-        f'<p class="note" style="margin:.5rem 0 .9rem">{spread}.{_on_grid(grid)}</p>'
+        f'<p class="note" style="margin:.5rem 0 .9rem">{spread}.{_on_grid(grid, column.kind)}</p>'
         f"{picture}</figure>"
     )
 

@@ -253,12 +253,16 @@ def _terms_of(content: Mapping[str, Any]) -> Terms:
 
 
 def _grid(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {
+    said = {
         "name": _text(table["column"]),
         "step": _text(table["step"]),
         "formats": [_text(each) for each in table["formats"]],
         "suppressed": _text(table["suppressed"]),
     }
+    if "labels" not in table:
+        return said
+    lists = ("labels", "starts", "ends", "sets")
+    return said | {name: [_text(each) for each in table[name]] for name in lists}
 
 
 def _text(value: object) -> str:

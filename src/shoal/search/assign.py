@@ -21,6 +21,8 @@ from shoal.search.scan import Scanner
 from shoal.table.encode import Attribute, EncodedTable, narrow
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
     from numpy.typing import NDArray
 
@@ -139,7 +141,7 @@ def _codes_of(attribute: Attribute, column: pl.Series) -> Any:
         numbers = places.to_physical().cast(pl.Float64, strict=False).fill_null(float("nan"))
         upper = None if attribute.cells is None else attribute.cells.upper_positions
         return narrow(_nearest(attribute.positions, numbers.to_numpy(), upper), attribute.size)
-    known = {canonical_label(value): code for code, value in enumerate(_labels_of(attribute))}
+    known = _codes_of_labels(attribute)
     values = _plain(column)
     distinct = values.unique()
     codes = [
@@ -165,10 +167,15 @@ def _is_time(column: pl.Series) -> bool:
     return column.dtype.is_temporal()
 
 
-def _labels_of(attribute: Attribute) -> Any:
+def _codes_of_labels(attribute: Attribute) -> Mapping[str, int]:
+    """Return the code of every label that a value may have."""
     if attribute.taxonomy is not None:
-        return attribute.taxonomy.leaf_labels
-    return attribute.values
+        leaves = attribute.taxonomy.leaf_labels
+        codes = range(len(leaves)) if attribute.level is None else attribute.level.of_leaf.tolist()
+        return dict(zip(leaves, codes, strict=False))  # missing is the last code, not a leaf
+    if attribute.cells is not None and attribute.cells.words is not None:
+        return attribute.cells.words
+    return {canonical_label(value): code for code, value in enumerate(attribute.values)}
 
 
 def _nearest(

@@ -273,6 +273,8 @@ class _Builder:
         assert taxonomy is not None
         node_cost = np.rint(form.node * factor).astype(np.int64).reshape(len(form.node), -1)
         missing = taxonomy.n_nodes
+        if attribute.level is not None:  # what is published instead is paid for
+            node_cost = node_cost[attribute.level.of_node]
         levels = []
         for ancestors in taxonomy.levels()[1:]:
             with_missing = np.append(ancestors, missing)

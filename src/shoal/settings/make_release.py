@@ -86,7 +86,7 @@ def make_release(
         engine=engine,
         bound=found.bound,
         privacy=request.privacy,
-        grids=grids_of(found.schema.grids, request.style),
+        grids=grids_of(found.schema, request.style),
         people=result.published.people,
         whose="doubtful" if doubts else "declared" if request.rows_are_people else "assumed",
         style=request.style,

@@ -18,7 +18,7 @@ from shoal.errors import OptionError
 from shoal.table.grid import WITHIN_A_DAY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -72,6 +72,7 @@ class Cells:
         exact: whether the cell is one value.
         closed: whether cells hold their upper ends, as those of whole numbers and days do.
         digits: decimals of the step and one more, for means; None for powers.
+        words: of ordered words: the cell of each, from low to high.
     """
 
     upper: Sequence[Any]
@@ -81,6 +82,7 @@ class Cells:
     exact: NDArray[np.bool_]
     closed: bool
     digits: int | None
+    words: Mapping[str, int] | None = None
 
 
 def find_cells(domain: pl.Series, grid: Grid, name: str) -> Lines:

@@ -8,7 +8,6 @@ one of its smallest and largest code), those of a set attribute are ranks.
 
 from __future__ import annotations
 
-import decimal
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -18,8 +17,8 @@ from shoal.cleaning import Merging, TextMerging
 from shoal.coded import code_text
 from shoal.errors import DataError, HierarchyError
 from shoal.hierarchy import Taxonomy, canonical_label, require_cover
-from shoal.table.cells import Cells, find_cells
 from shoal.table.frames import DisposableTable, to_polars
+from shoal.table.gridded import narrow, on_grid, positions_of
 from shoal.table.schema import Kind
 from shoal.table.sensitive import Sensitive, split_as_written
 
@@ -29,7 +28,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.table.grid import Grid
+    from shoal.table.cells import Cells
+    from shoal.table.gridded import Level
     from shoal.table.schema import Column, Schema
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "encode",
     "encode_people",
     "encode_sensitive",
+    "narrow",
     "to_polars",
 ]
 
@@ -71,6 +72,8 @@ class Attribute:
         weight: the user's weight, 1 by default.
         cells: of a column on a grid: its values are the lower ends of cells, and the cells know
             the rest.
+        level: of a column that is never published below a level of its hierarchy: what is
+            published instead.
         original: of a column on a grid: code of each row among the values as they were.
         original_positions: of a column on a grid: where these values lie on the number line.
     """
@@ -87,6 +90,7 @@ class Attribute:
     counts: NDArray[np.int64]
     weight: float = 1.0
     cells: Cells | None = None
+    level: Level | None = None
     original: Codes | None = None
     original_positions: NDArray[np.float64] | None = None
 
@@ -99,6 +103,12 @@ class Attribute:
     def as_they_were(self) -> Codes:
         """Code of each row among the original values, whatever the grid."""
         return self.codes if self.original is None else self.original
+
+    @property
+    def own_logs(self) -> NDArray[np.float64] | None:
+        """Mean of log2 (rows that share the original value) by code; None without a grid."""
+        held = self.cells or self.level
+        return None if held is None else held.own_logs
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +219,7 @@ def encode_values(series: pl.Series, column: Column, rows: Any = None) -> Attrib
         codes, domain = _codes_by_rank(series)
         values = cast("Sequence[Any]", domain)  # a polars Series, which lacks the formal base class
         if kind in (Kind.NUMERIC, Kind.DATE, Kind.DATETIME):
-            positions = _positions(domain, column.name)
+            positions = positions_of(domain, column.name)
             algebra = "interval"
         elif kind == Kind.ORDINAL:
             positions = np.arange(len(domain), dtype=np.float64)
@@ -234,38 +244,7 @@ def encode_values(series: pl.Series, column: Column, rows: Any = None) -> Attrib
         counts=counts,
         weight=column.weight,
     )
-    return _on_grid(attribute, column.grid) if column.grid else attribute
-
-
-def _on_grid(attribute: Attribute, grid: Grid) -> Attribute:
-    """Return the column with the cells of its grid in place of its values."""
-    domain = cast("pl.Series", attribute.values)
-    lines = find_cells(domain, grid, attribute.name)
-    size = len(lines.lower)
-    codes = narrow(np.append(lines.of_value, size)[attribute.codes], size)
-    of_value = np.append(lines.of_value, size)
-    rows = np.bincount(of_value, weights=attribute.counts, minlength=size + 1)
-    logs = attribute.counts * np.log2(np.maximum(attribute.counts, 1))
-    cells = Cells(
-        upper=cast("Sequence[Any]", lines.upper),
-        upper_positions=_positions(lines.upper, attribute.name),
-        n_values=np.bincount(lines.of_value, minlength=size).astype(np.int64),
-        own_logs=np.bincount(of_value, weights=logs, minlength=size + 1) / np.maximum(rows, 1),
-        exact=lines.exact,
-        closed=lines.closed,
-        digits=None if grid.step is None else max(-grid.step.as_tuple().exponent, 0) + 1,  # type: ignore[operator]
-    )
-    return replace(
-        attribute,
-        codes=codes,
-        size=size,
-        values=cast("Sequence[Any]", lines.lower),
-        positions=_positions(lines.lower, attribute.name),
-        counts=rows.astype(np.int64),
-        cells=cells,
-        original=attribute.codes,
-        original_positions=attribute.positions,
-    )
+    return on_grid(attribute, column.grid) if column.grid else attribute
 
 
 def _flat_tree(domain: pl.Series) -> Taxonomy:
@@ -317,7 +296,7 @@ def encode_sensitive(series: pl.Series, taxonomy: Taxonomy | None = None) -> Sen
     if dtype.is_float() and merging is not None and merging.merged is not None:
         value = merging.merged.astype(np.int64)
     if dtype.is_numeric():
-        found = replace(found, numbers=np.append(_positions(domain, series.name), np.nan)[value])
+        found = replace(found, numbers=np.append(positions_of(domain, series.name), np.nan)[value])
     if taxonomy is None:
         return found
     labels = [canonical_label(each) for each in domain.to_list()]
@@ -335,14 +314,6 @@ def _nan_to_null(series: pl.Series) -> pl.Series:
             )
         return series.fill_nan(None)
     return series
-
-
-def narrow(codes: NDArray[Any], size: int) -> Codes:
-    """Return codes 0 … size in the narrowest unsigned type."""
-    for dtype in (np.uint8, np.uint16):
-        if size <= np.iinfo(dtype).max:
-            return codes.astype(dtype)
-    return codes.astype(np.uint32)
 
 
 def _codes_by_rank(series: pl.Series) -> tuple[Codes, pl.Series]:
@@ -433,18 +404,3 @@ def _codes_in_order(
             "values; list every value from low to high."
         )
     return narrow(np.append(found, len(order))[ranks], len(order)), tuple(order)
-
-
-def _positions(domain: pl.Series, name: str) -> NDArray[np.float64]:
-    import polars as pl
-
-    if domain.dtype.is_temporal():
-        return domain.to_physical().cast(pl.Float64).to_numpy()
-    if not domain.dtype.is_numeric():
-        raise DataError(
-            f"Column {name!r} is text and cannot be read as numbers; "
-            "convert it, or give it another kind (flat, categorical, set)."
-        )
-    if isinstance(domain.dtype, pl.Decimal):
-        return np.array([float(decimal.Decimal(v)) for v in domain.to_list()])
-    return domain.cast(pl.Float64).to_numpy()

@@ -2,7 +2,9 @@
 
 The ends of a group are somebody's exact values. On a grid they are lines instead, which are the
 same whoever is in the table: the interval is widened outward to the next lines. A grid is a step
-(5, 0.01), a unit of the calendar (month) or the powers of a number (1, 10, 100, …).
+(5, 0.01), a unit of the calendar (month) or the powers of a number (1, 10, 100, …). Ordered words
+have a step, too: so many neighbours are published together. A column with a hierarchy has a level
+of it instead, below which nothing is published.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ WITHIN_A_DAY = ("second", "minute", "hour")
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "month": 2_629_746}
 _POWERS = re.compile(r"powers[ -]of[ -](2|10)")
+_LEVEL = re.compile(r"level[ -]?([1-9][0-9]{0,3})")
 _FINEST, _LARGEST = -18, 18
 """Powers of ten between which a step may lie."""
 _PARTS = 100
@@ -49,17 +52,19 @@ class Grid:
         step: distance of two lines; None for the calendar and for powers.
         unit: step of the calendar, or "".
         base: the number whose powers are the lines, or 0.
+        level: the lowest level of a hierarchy that is published, counted from its values; or 0.
         by_default: whether nobody asked for it.
     """
 
     step: Decimal | None = None
     unit: str = ""
     base: int = 0
+    level: int = 0
     by_default: bool = False
 
     def __bool__(self) -> bool:
         """Tell whether there are lines at all."""
-        return self.step is not None or bool(self.unit) or self.base > 0
+        return self.step is not None or bool(self.unit) or self.base > 0 or self.level > 0
 
     def __str__(self) -> str:
         """Return the grid as users write it."""
@@ -68,6 +73,8 @@ class Grid:
             return text.rstrip("0").rstrip(".") if "." in text else text
         if self.base:
             return f"powers of {self.base}"
+        if self.level:
+            return f"level {self.level}"
         return self.unit or "none"
 
 
@@ -90,12 +97,16 @@ def parse_grid(value: Any, *, column: str) -> Grid:
     powers = _POWERS.fullmatch(words)
     if powers:
         return Grid(base=int(powers[1]))
+    level = _LEVEL.fullmatch(words)
+    if level:
+        return Grid(level=int(level[1]))
     step = _number(value)
     if step is None or not step.is_finite() or step <= 0:
         hint = did_you_mean(words, CALENDAR) if words else ""
         raise OptionError(
             f"The grid of column {column!r} must be a number above 0, one of "
-            f"{', '.join(CALENDAR)}, 'powers of 10', 'powers of 2' or 'none', not {value!r}.{hint}"
+            f"{', '.join(CALENDAR)}, 'powers of 10', 'powers of 2', 'level 1' (or higher) or "
+            f"'none', not {value!r}.{hint}"
         )
     if not _FINEST <= step.adjusted() <= _LARGEST or len(step.as_tuple().digits) > _LARGEST:
         raise OptionError(
@@ -189,10 +200,10 @@ def _settled(column: Column, frame: pl.DataFrame, *, by_default: bool) -> Grid:
 
 
 def _check_fit(column: Column, grid: Grid) -> None:
-    """Raise if a column of this kind has no such lines."""
+    """Raise if a column of this kind has no such lines, steps or levels."""
     name, kind = column.name, column.kind
     if kind is Kind.NUMERIC:
-        if grid.unit:
+        if grid.unit or grid.level:
             raise OptionError(
                 f"The grid of column {name!r} is {str(grid)!r}, but it holds numbers; give a "
                 "number, as 5 or 0.01."
@@ -208,11 +219,28 @@ def _check_fit(column: Column, grid: Grid) -> None:
                 f"The grid of column {name!r} is {grid.unit!r}, but it holds days; give 'day' or "
                 "longer."
             )
+    elif kind is Kind.ORDINAL:
+        step = grid.step
+        if step is None or step < 2 or step != step.to_integral_value():
+            raise OptionError(
+                f"The grid of column {name!r} is {str(grid)!r}, but it holds ordered words; give "
+                "how many neighbours are published together, as 2."
+            )
+    elif kind is Kind.CATEGORICAL:
+        if not grid.level:
+            raise OptionError(
+                f"The grid of column {name!r} is {str(grid)!r}, but it has a hierarchy; give the "
+                "lowest level of it that is published, as 'level 1'."
+            )
+        if column.hierarchy is not None:
+            from shoal.table.gridded import level_of
+
+            level_of(column.hierarchy, grid.level, name)
     else:
         word = "unknown" if kind is None else kind.value
         raise OptionError(
             f"Column {name!r} is given a grid but is of kind {word!r}, whose cells have no ends "
-            "on a number line; leave the grid out."
+            "on a number line; leave the grid out, or give the column an order or a hierarchy."
         )
 
 

@@ -75,6 +75,13 @@ def infer_kinds(schema: Schema, frame: nw.DataFrame[Any], unknown_values: str = 
 
 def _with_kind(column: Column, dtype: DType, frame: nw.DataFrame[Any]) -> Column:
     natural, order = _natural_kind(column.name, dtype, frame)
+    if order is not None and column.order is None and column.grid:
+        # the words of a data type may be those of the rows, and a grid publishes any of them
+        raise OptionError(
+            f"Column {column.name!r} is given a grid, but the order of its words is only that of "
+            f"its data type; list them from low to high with orders={{{column.name!r}: [...]}} "
+            "(--order on the command line)."
+        )
     if column.kind is None:
         return replace(column, kind=natural, order=order)
     if column.kind is Kind.ORDINAL and column.order is None:

@@ -10,11 +10,12 @@ import numpy as np
 
 from shoal.engine.spark.check import count_values
 from shoal.engine.spark.plan import Coding
+from shoal.errors import OptionError
 from shoal.table.encode import encode_sensitive, encode_values
 from shoal.table.grid import settle_grids
 from shoal.table.growing import notes_on_unknown
 from shoal.table.infer import infer_kinds
-from shoal.table.schema import Role
+from shoal.table.schema import Kind, Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,7 +117,13 @@ def _attribute(
         warn(note)
     weighed = _weighed(values, rows).to_frame()
     settled = settle_grids(known, weighed, by_default=request.default_grid)
-    return settled.columns[0], encode_values(values, settled.columns[0], rows)
+    column = settled.columns[0]
+    if column.grid and column.kind in (Kind.ORDINAL, Kind.CATEGORICAL):
+        raise OptionError(
+            f"On Spark, only numbers and dates have a grid; leave out that of column {name!r}, or "
+            "write its coarser values into the table first."
+        )
+    return column, encode_values(values, column, rows)
 
 
 def _weighed(values: pl.Series, rows: NDArray[np.int64]) -> pl.Series:

@@ -328,7 +328,7 @@ class SparkEngine:
             quasi_identifiers=plan.schema.quasi_identifiers,
             sensitive=plan.schema.sensitive,
             promises=promises_of(request.privacy, trees_of(plan.schema)),
-            grids=grids_of(plan.schema.grids, request.style),
+            grids=grids_of(plan.schema, request.style),
             person=named.person,
         )
 

@@ -116,7 +116,7 @@ def close(attribute: Attribute, partition: Partition) -> Closures:
         taxonomy = attribute.taxonomy
         assert taxonomy is not None
         node = np.append(partition.recoded[attribute.name], taxonomy.root).astype(np.int32)
-        return TreeClosures(node, taxonomy.n_leaves, taxonomy.n_nodes)
+        return _raised(attribute, node)
     if attribute.algebra == "set":
         return _close_sets(attribute, partition)
     codes = attribute.codes[partition.order]
@@ -148,9 +148,16 @@ def _close_trees(
     inside = known & ~mixed
     node[inside] = taxonomy.lca_of_range(low[inside], high[inside])
     node[mixed] = taxonomy.root
-    return TreeClosures(
-        np.append(node, taxonomy.root).astype(np.int32), taxonomy.n_leaves, taxonomy.n_nodes
-    )
+    return _raised(attribute, np.append(node, taxonomy.root).astype(np.int32))
+
+
+def _raised(attribute: Attribute, node: NDArray[np.int32]) -> TreeClosures:
+    """Return nodes as they are published: none lies below the level that a column stays at."""
+    taxonomy = attribute.taxonomy
+    assert taxonomy is not None
+    if attribute.level is not None:
+        node = attribute.level.of_node[node]
+    return TreeClosures(node, taxonomy.n_leaves, taxonomy.n_nodes)
 
 
 def _close_sets(attribute: Attribute, partition: Partition) -> SetClosures:
