@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError
 from shoal.settings.job import JOB_OPTIONS, Job, JobColumn
+from shoal.table.grid import parse_grid
 from shoal.table.schema import Kind, Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["apply_settings", "changed_column", "why_no_button"]
+__all__ = ["NO_CHANGE", "apply_settings", "changed_column"]
 
 _DETAILS = ("kind", "hierarchy", "order", "grid", "scale")
 
@@ -24,24 +25,8 @@ def _(text: str) -> str:
     return text
 
 
-_NO_SETTING = {
-    "": _("There is nothing to apply."),
-    "coarsen": _(
-        "No setting does this: a job can neither hold a column at a level of its hierarchy nor "
-        "publish ordered words in pairs. Write the coarser values into the table, and open it "
-        "again."
-    ),
-}
-"""Why advice has no button, by the kind of change; every other kind has settings that do it."""
-
-
-def why_no_button(change: str) -> str:
-    """Return why a piece of advice without settings has no button, in English.
-
-    Args:
-        change: the kind of change that it recommends, as `shoal.study.findings.Advice` has it.
-    """
-    return _NO_SETTING.get(change, "")
+NO_CHANGE = _("There is nothing to apply.")
+"""Why advice has no button: it recommends no change. What does is done by settings."""
 
 
 def apply_settings(
@@ -89,21 +74,32 @@ def changed_column(before: JobColumn, **changes: Any) -> JobColumn:
     """Return a column with changes, without what would contradict them.
 
     A column that is not generalised has no details; one with a hierarchy is categorical and has no
-    order, grid or scale; a grid or a scale is for columns without a hierarchy; only an ordinal
-    column has an order.
+    order or scale, and no grid but a level of the hierarchy; any other grid and a scale are for
+    columns without one; only an ordinal column has an order.
     """
     after = replace(before, **changes)
     if "kind" in changes and after.kind not in (None, Kind.ORDINAL):
         after = replace(after, order=None)
+    no_words = before.order is not None and after.order is None
+    no_tree = after.hierarchy is None and _is_level(after.grid)
+    if "grid" not in changes and (no_words or no_tree):
+        after = replace(after, grid=None)  # steps of words, or a level of a tree that is gone
     if after.role is not Role.QUASI_IDENTIFIER:
         keep_tree = after.role is Role.SENSITIVE and "role" not in changes
         gone = [name for name in _DETAILS if name != "hierarchy" or not keep_tree]
         return replace(after, weight=1.0, **dict.fromkeys(gone))
     if changes.get("hierarchy") is not None:
-        return replace(after, kind=Kind.CATEGORICAL, order=None, grid=None, scale=None)
+        grid = changes["grid"] if _is_level(changes.get("grid")) else None
+        return replace(after, kind=Kind.CATEGORICAL, order=None, grid=grid, scale=None)
+    if after.hierarchy is not None and _is_level(changes.get("grid")):
+        return after
     said = [name for name in ("grid", "scale", "order", "kind") if changes.get(name) is not None]
     if said and after.kind is not Kind.CATEGORICAL:
         after = replace(after, hierarchy=None)
     elif said and said != ["kind"]:
         after = replace(after, hierarchy=None, kind=None)
     return after
+
+
+def _is_level(grid: object) -> bool:
+    return grid is not None and parse_grid(grid, column="of a job").level > 0

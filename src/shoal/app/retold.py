@@ -33,9 +33,9 @@ SENTENCES = (
     _("Allowing 1 %% of the rows to be left out as outliers"),
     _("Allowing 1 %% more of the rows to be left out as outliers"),
     _("k = %(n1)s instead of %(n2)s"),
-    _("Publishing %(column)s one level up its hierarchy"),
+    _("Publishing %(column)s no finer than level %(n)s of its hierarchy"),
     _("Publishing %(column)s in steps of %(x)s"),
-    _("Publishing %(column)s in pairs of neighbouring steps"),
+    _("Publishing %(column)s in steps of %(n)s neighbouring values"),
     _("Publishing %(column)s by %(unit)s"),
     _("A hierarchy for %(column)s (%(n)s values, put together by its first characters)"),
     _("A hierarchy for %(column)s (%(n)s values, put together by frequency)"),
@@ -108,6 +108,16 @@ SENTENCES = (
         "group has %(n2)s rows."
     ),
     _("Holds: every group holds at least %(n)s different people."),
+    _(
+        "Holds: every interval of %(column)s ends on lines of its grid (%(x)s), not on values of "
+        "the table."
+    ),
+    _(
+        "Holds: every interval of %(column)s ends on lines of its grid (%(unit)s), not on values "
+        "of the table."
+    ),
+    _("Holds: every cell of %(column)s is a label at level %(n)s of its hierarchy or above."),
+    _("Holds: every cell of %(column)s is made of whole steps of %(n)s of its order."),
     _("Holds: every person shares all groups, over %(n)s releases, with at least 1 other."),
     _("Holds: every person shares all groups, over %(n1)s releases, with at least %(n2)s others."),
     _(

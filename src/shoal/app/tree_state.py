@@ -145,13 +145,39 @@ def save_tree(work: Workspace, name: str, state: TreeState) -> None:
     rule = state.as_rule
     said: Path | HierarchyRule = rule or _write(work, name, Built(state.draft.tree.taxonomy()))
     with work.lock:
-        _change(work, name, hierarchy=said)
+        kept = work.job.columns[name].grid  # a level that the tree still has
+        _change(work, name, hierarchy=said, grid=kept if _has_level(state, kept) else None)
         entry = {
             "is": _mark(said),
             "rule": None if state.rule is None else state.rule.to_dict(),
             "draft": state.draft.to_dict(),
         }
         work.keep_with(_KEPT, lambda kept: {**(kept or {}), name: entry})
+
+
+def _has_level(state: TreeState, grid: str | float | None) -> bool:
+    from shoal.table.grid import parse_grid
+
+    level = 0 if grid is None else parse_grid(grid, column="of a job").level
+    return 0 < level < state.draft.tree.taxonomy().tree_height
+
+
+def hold_at(work: Workspace, name: str, grid: str | None) -> None:
+    """Publish nothing below a level of the hierarchy of a column, or its words in steps.
+
+    Raises:
+        OptionError: there is no such grid, or it does not fit the column.
+    """
+    from shoal.table.grid import check_fit, parse_grid
+    from shoal.table.schema import Column, Kind, Role
+
+    column = work.job.columns[name]
+    if grid is not None:
+        kind = Kind.CATEGORICAL if column.hierarchy is not None else Kind.ORDINAL
+        order = None if column.order is None else tuple(map(str, column.order))
+        said = Column(name=name, role=Role.QUASI_IDENTIFIER, kind=kind, order=order)
+        check_fit(said, parse_grid(grid, column=name))
+    _change(work, name, grid=grid)
 
 
 def use_grid(work: Workspace, name: str, grid: str | float | None, kind: Kind | None) -> None:

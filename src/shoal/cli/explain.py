@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,8 @@ from shoal.cli.flags import Asked, Reading, takes_flags
 from shoal.spoken import safe_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import Console
 
     from shoal.study.explain import Explanation
@@ -102,12 +104,30 @@ def _print(found: Explanation, name: str) -> None:
     console.print("[dim]Points of 100 % detail, measured by running each change.[/]\n")
     _print_outliers(console, found)
     console.print("What to do", style="bold")
-    for sentence in found.advice:
-        console.print(f"- {safe_text(sentence, 1_000)}", markup=False)
+    for advice in found.to_do:
+        console.print(f"- {safe_text(advice.sentence, 1_000)}", markup=False)
+        for line in _in_a_job(advice.settings):
+            console.print(f"  in a job file: {safe_text(line)}", markup=False, style="dim")
     if found.promises:
         console.print("\nWhat further promises would cost", style="bold")
         for sentence in found.promises:
             console.print(f"- {safe_text(sentence, 1_000)}", markup=False)
+
+
+def _in_a_job(settings: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a job file that do what advice says, where one line does it."""
+    import json
+
+    plain = {name: value for name, value in settings.items() if name not in ("columns", "privacy")}
+    lines = [f"{name} = {json.dumps(value)}" for name, value in plain.items()]
+    for column, said in settings.get("columns", {}).items():
+        place = json.dumps(column, ensure_ascii=False)
+        lines += [
+            f"{name} = {json.dumps(value)} in [columns.{place}]"
+            for name, value in said.items()
+            if isinstance(value, str | int | float)
+        ]
+    return lines
 
 
 def _print_outliers(console: Console, found: Explanation) -> None:

@@ -6,9 +6,9 @@ can be compared: a dropped column is lost, a coarser column covers all values of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -20,6 +20,8 @@ from shoal.pipeline import run_pipeline
 from shoal.scores import score_table
 from shoal.table.closure import IntervalClosures, close
 from shoal.table.encode import EncodedTable, encode
+from shoal.table.grid import Grid
+from shoal.table.gridded import on_grid
 from shoal.table.partition import Partition
 from shoal.table.schema import Column, Kind, Role, Schema
 
@@ -171,6 +173,8 @@ def _lowering(start: Trial) -> list[Trial]:
 
 
 def _coarsening(start: Trial, attribute: Attribute) -> Trial | None:
+    if attribute.kind is Kind.ORDINAL:
+        return _coarser_words(start, attribute)
     if attribute.algebra == "interval":
         return _coarser_intervals(start, attribute)
     if attribute.algebra == "tree" and attribute.kind is Kind.CATEGORICAL:
@@ -179,58 +183,63 @@ def _coarsening(start: Trial, attribute: Attribute) -> Trial | None:
 
 
 def _coarser_tree(start: Trial, attribute: Attribute) -> Trial | None:
-    """Publish no value finer than its parent."""
+    """Publish no value finer than the next level of its hierarchy."""
+    tree, column = attribute.taxonomy, start.schema[attribute.name]
+    assert tree is not None
+    level = 1 + (column.grid.level if column.grid else 0)
+    if level >= tree.tree_height or len(np.unique(tree.generalization(level))) < 2:
+        return None
+    how = f"no finer than level {level} of its hierarchy"
+    return _regridded(start, attribute, Grid(level=level), how, f"level {level}")
+
+
+def _coarser_words(start: Trial, attribute: Attribute) -> Trial | None:
+    """Publish ordered words two by two, or twice as many of them together as now."""
     import polars as pl
 
-    from shoal.hierarchy import Taxonomy
+    column = start.schema[attribute.name]
+    assert column.order is not None
+    step = 2 * int(column.grid.step or 1) if column.grid else 2
+    if step >= len(column.order):
+        return None
+    how = f"in steps of {step} neighbouring values"
+    by_type = isinstance(start.table.schema[attribute.name], pl.Enum)  # a job has to say the order
+    more = {"order": list(column.order)} if by_type else {}
+    return _regridded(start, attribute, Grid(step=Decimal(step)), how, step, **more)
 
-    tree = attribute.taxonomy
-    assert tree is not None
-    if tree.tree_height < 2:
-        return None
-    above = tree.generalization(1)
-    used = np.unique(above)
-    if len(used) < 2:
-        return None
-    # Numbers as labels: a node may be called like another node elsewhere in the tree.
-    paths = []
-    for node in used.tolist():
-        path = [node]
-        while path[-1] != tree.root:
-            path.append(int(tree.parent[path[-1]]))
-        paths.append(path)
-    longest = max(map(len, paths))
-    coarse = Taxonomy.from_paths(
-        [[str(path[0])] * (longest - len(path)) + [str(node) for node in path] for path in paths]
-    )
-    nodes = np.append(above, -1)[np.minimum(attribute.codes, attribute.size)]
-    column = pl.Series(attribute.name, nodes).cast(pl.String)
-    column = column.set(pl.Series(nodes < 0), None)
-    changed = replace(start.schema[attribute.name], hierarchy=coarse)
+
+def _regridded(
+    start: Trial, attribute: Attribute, grid: Grid, how: str, said: str | int, **more: Any
+) -> Trial:
+    """Return the very run that a job with this grid would be."""
+    name = attribute.name
+    changed = replace(start.schema[name], grid=grid)
 
     def own(found: Found, table: EncodedTable) -> float:
-        partition = found.groups
-        closed = close(attribute, Partition(partition.labels, partition.n_groups))
-        node = np.asarray(closed.node)[:-1]  # type: ignore[union-attr]  # of a tree
-        codes = attribute.codes[partition.order]
-        low = np.minimum.reduceat(codes, partition.starts[:-1]).astype(np.int64)
-        known = low < attribute.size
-        least = above[np.minimum(low, attribute.size - 1)]
-        finer = known & (node < tree.n_nodes)
-        finer[finer] &= tree.depth[node[finer]] > tree.depth[least[finer]]
-        recoded = {attribute.name: np.where(finer, least, node).astype(np.int32)}
-        coarser = Partition(partition.labels, partition.n_groups, recoded)
-        return NCP().by_column(Grouped(table, coarser))[attribute.name]
+        # What the coarser cells lose where the unchanged table has its own values.
+        original = replace(start.schema[name], grid=None)
+        finest = encode(start.table.select(name), Schema((original,))).attributes[0]
+        coarse = on_grid(finest, grid)
+        closed = close(coarse, found.groups)
+        cost = NCP().form(coarse, None, table).cost(closed)
+        return float(np.sum(Grouped(table, found.groups).sizes * cost) / table.n_rows)
 
-    how = "one level up its hierarchy"
-    return _coarser(start, column, changed, how, own)
+    return replace(
+        start,
+        what="coarsen",
+        column=name,
+        doing=f"Publishing {name!r} {how}",
+        schema=_with(start.schema, changed),
+        own=own,
+        settings=_of_column(name, grid=said, **more),
+    )
 
 
 def _coarser_intervals(start: Trial, attribute: Attribute) -> Trial | None:
-    """Publish numbers, dates and ordered values in steps."""
+    """Publish numbers and dates in steps."""
     import polars as pl
 
-    found = _steps(attribute, start.table)
+    found = _steps(attribute)
     if found is None:
         return None
     bins, words, grid = found
@@ -240,16 +249,14 @@ def _coarser_intervals(start: Trial, attribute: Attribute) -> Trial | None:
     place = np.searchsorted(starts, np.arange(attribute.size), side="right") - 1
     first = starts[place]
     last = np.append(starts[1:], attribute.size)[place] - 1
-    values = attribute.values
-    domain = values if isinstance(values, pl.Series) else pl.Series(list(values))
+    domain = attribute.values
+    assert isinstance(domain, pl.Series)
     codes = attribute.codes.astype(np.int64)
     known = codes < attribute.size
     rows = pl.Series(np.where(known, first[np.minimum(codes, attribute.size - 1)], -1))
     rows = rows.set(pl.Series(~known), None)
     original = start.table.get_column(attribute.name)
-    column = domain.gather(rows).alias(attribute.name)
-    if attribute.kind is not Kind.ORDINAL:
-        column = column.cast(original.dtype)
+    column = domain.gather(rows).alias(attribute.name).cast(original.dtype)
 
     def own(found: Found, table: EncodedTable) -> float:
         partition = found.groups
@@ -264,21 +271,21 @@ def _coarser_intervals(start: Trial, attribute: Attribute) -> Trial | None:
         sizes = Grouped(table, partition).sizes
         return float(np.sum(sizes * cost) / table.n_rows)
 
-    said = {} if grid is None else {"grid": grid}
-    if said and attribute.kind is Kind.ORDINAL:
-        said["kind"] = Kind.NUMERIC.value  # only numbers lie on a grid
-    settings = _of_column(attribute.name, **said) if said else {}
-    return _coarser(start, column, start.schema[attribute.name], words, own, settings)
+    return replace(
+        start,
+        what="coarsen",
+        column=attribute.name,
+        doing=f"Publishing {attribute.name!r} {words}",
+        table=start.table.with_columns(column),
+        own=own,
+        settings=_of_column(attribute.name, grid=grid),
+    )
 
 
-def _steps(
-    attribute: Attribute, table: pl.DataFrame
-) -> tuple[NDArray[np.int64], str, float | str | None] | None:
+def _steps(attribute: Attribute) -> tuple[NDArray[np.int64], str, float | str] | None:
     """Return the step of every value, what the steps are called, and the grid that they are."""
     from shoal.profile.trees import nice_width
 
-    if attribute.kind is Kind.ORDINAL:
-        return _pairs(attribute, whole=table.get_column(attribute.name).dtype.is_integer())
     if attribute.kind in (Kind.DATE, Kind.DATETIME):
         return _time_steps(attribute)
     position = attribute.positions
@@ -294,18 +301,6 @@ def _steps(
     step = float(f"{width:.12g}")  # 2 * 0.1 as people write it
     grid = int(step) if step.is_integer() else step
     return bins.astype(np.int64), f"in steps of {width:g}", grid
-
-
-def _pairs(
-    attribute: Attribute, *, whole: bool
-) -> tuple[NDArray[np.int64], str, float | str | None]:
-    labels = [str(value) for value in attribute.values]
-    if whole and all(re.fullmatch(r"-?\d{1,9}", label) for label in labels):
-        numbers = np.array(labels, dtype=np.int64)
-        if (np.diff(numbers) == 1).all():  # a grid has the same cells
-            return np.floor_divide(numbers, 2), "in steps of 2", 2
-    pairs = np.arange(attribute.size, dtype=np.int64) // 2
-    return pairs, "in pairs of neighbouring steps", None
 
 
 def _time_steps(attribute: Attribute) -> tuple[NDArray[np.int64], str, str] | None:
@@ -417,23 +412,3 @@ def _only(schema: Schema, name: str) -> Schema:
 def _of_column(name: str, **said: Any) -> dict[str, Any]:
     """Return what a job file says about one column."""
     return {"columns": {name: said}}
-
-
-def _coarser(
-    start: Trial,
-    cells: pl.Series,
-    column: Column,
-    how: str,
-    own: Own,
-    said: Mapping[str, Any] | None = None,
-) -> Trial:
-    return replace(
-        start,
-        what="coarsen",
-        column=column.name,
-        doing=f"Publishing {column.name!r} {how}",
-        table=start.table.with_columns(cells),
-        schema=_with(start.schema, column),
-        own=own,
-        settings=said or {},
-    )

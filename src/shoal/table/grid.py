@@ -25,6 +25,7 @@ __all__ = [
     "CALENDAR",
     "NO_GRID",
     "Grid",
+    "check_fit",
     "parse_grid",
     "settle_grids",
     "suggest_grid",
@@ -195,12 +196,16 @@ def _settled(column: Column, frame: pl.DataFrame, *, by_default: bool) -> Grid:
         found = suggest_grid(column.kind, frame.get_column(column.name)) if by_default else NO_GRID
         return replace(found, by_default=True)
     if column.grid:
-        _check_fit(column, column.grid)
+        check_fit(column, column.grid)
     return column.grid
 
 
-def _check_fit(column: Column, grid: Grid) -> None:
-    """Raise if a column of this kind has no such lines, steps or levels."""
+def check_fit(column: Column, grid: Grid) -> None:
+    """Refuse a grid of lines, steps or levels that a column of this kind has not.
+
+    Raises:
+        OptionError: it does not fit.
+    """
     name, kind = column.name, column.kind
     if kind is Kind.NUMERIC:
         if grid.unit or grid.level:
@@ -220,28 +225,42 @@ def _check_fit(column: Column, grid: Grid) -> None:
                 "longer."
             )
     elif kind is Kind.ORDINAL:
-        step = grid.step
-        if step is None or step < 2 or step != step.to_integral_value():
-            raise OptionError(
-                f"The grid of column {name!r} is {str(grid)!r}, but it holds ordered words; give "
-                "how many neighbours are published together, as 2."
-            )
+        _check_words(column, grid)
     elif kind is Kind.CATEGORICAL:
-        if not grid.level:
-            raise OptionError(
-                f"The grid of column {name!r} is {str(grid)!r}, but it has a hierarchy; give the "
-                "lowest level of it that is published, as 'level 1'."
-            )
-        if column.hierarchy is not None:
-            from shoal.table.gridded import level_of
-
-            level_of(column.hierarchy, grid.level, name)
+        _check_tree(column, grid)
     else:
         word = "unknown" if kind is None else kind.value
         raise OptionError(
             f"Column {name!r} is given a grid but is of kind {word!r}, whose cells have no ends "
             "on a number line; leave the grid out, or give the column an order or a hierarchy."
         )
+
+
+def _check_words(column: Column, grid: Grid) -> None:
+    step, name = grid.step, column.name
+    if step is None or step < 2 or step != step.to_integral_value():
+        raise OptionError(
+            f"The grid of column {name!r} is {str(grid)!r}, but it holds ordered words; give how "
+            "many neighbours are published together, as 2."
+        )
+    if column.order is not None and step >= len(column.order):
+        raise OptionError(
+            f"The grid of column {name!r} is {grid}, but its order has only {len(column.order)} "
+            "values, so that nothing would be left of them; choose a smaller one, leave the grid "
+            "out, or drop the column."
+        )
+
+
+def _check_tree(column: Column, grid: Grid) -> None:
+    if not grid.level:
+        raise OptionError(
+            f"The grid of column {column.name!r} is {str(grid)!r}, but it has a hierarchy; give "
+            "the lowest level of it that is published, as 'level 1'."
+        )
+    if column.hierarchy is not None:
+        from shoal.table.gridded import level_of
+
+        level_of(column.hierarchy, grid.level, column.name)
 
 
 def suggest_grid(kind: Kind | None, values: pl.Series, *, whole: bool = False) -> Grid:

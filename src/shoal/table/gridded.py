@@ -101,12 +101,6 @@ def _in_steps(attribute: Attribute, grid: Grid) -> Attribute:
     words = tuple(attribute.values)
     assert grid.step is not None
     width = int(grid.step)
-    if width >= len(words):
-        raise OptionError(
-            f"The grid of column {attribute.name!r} is {width}, but its order has only "
-            f"{len(words)} values, so that nothing would be left of them; choose a smaller one, "
-            "leave the grid out, or drop the column."
-        )
     of_value = np.arange(len(words)) // width
     size = int(of_value[-1]) + 1
     first = np.arange(size) * width

@@ -25,6 +25,7 @@ from shoal.app.grown import (
 from shoal.app.tree_state import (
     TreeState,
     columns_with_trees,
+    hold_at,
     natural_kind,
     save_tree,
     tree_of,
@@ -47,6 +48,8 @@ __all__ = ["routes"]
 _MOST_SHOWN = 100
 """Children of a node that a page shows; the others are found by searching."""
 _MOST_PARTS = 12
+_MOST_WORDS = 12
+"""Neighbouring words that a page offers to publish together."""
 _MOST_BYTES = 20_000_000
 _PATH = "/hierarchies"
 
@@ -77,15 +80,45 @@ def _how(words: Words, column: JobColumn) -> str:
     """Return how a column is generalised, in words."""
     from shoal.hierarchy.rules import HierarchyRule
 
-    if isinstance(column.hierarchy, HierarchyRule):
-        return words("a tree by a rule: %(rule)s", rule=words(column.hierarchy.name))
     if column.hierarchy is not None:
-        return words("a tree of listed values")
+        is_rule = isinstance(column.hierarchy, HierarchyRule)
+        tree = words("a tree of listed values")
+        if is_rule:
+            tree = words("a tree by a rule: %(rule)s", rule=words(column.hierarchy.name))
+        held = _held(words, column)
+        return tree if held is None else f"{tree}, {held}"
+    if column.order is not None:
+        held = _held(words, column)
+        return words("intervals") if held is None else held
     if column.grid not in (None, "none"):
         return words("intervals on lines: %(step)s", step=str(column.grid))
     if column.kind in ("numeric", "date", "datetime", "ordinal"):
         return words("intervals")
     return words("the value, or nothing")
+
+
+def _held(words: Words, column: JobColumn) -> str | None:
+    """Return how fine a column with a hierarchy or an order may be published, in words."""
+    if column.grid in (None, "none"):
+        return None
+    number = str(column.grid).removeprefix("level").strip(" -")
+    if column.hierarchy is not None:
+        return words("no finer than level %(n)s", n=number)
+    return words("%(n)s neighbours together", n=number)
+
+
+def _holds(work: Workspace, name: str, values: Values) -> list[str]:
+    """Return the levels that a column may be held at, or how many words may stand together."""
+    column = work.job.columns[name]
+    if column.hierarchy is not None:
+        try:
+            state = tree_of(work, name, values)
+        except ShoalError:
+            return []
+        height = 0 if state is None else state.draft.tree.taxonomy().tree_height
+        return [f"level {number}" for number in range(1, height)]
+    n_words = 0 if column.order is None else len(column.order)
+    return [str(number) for number in range(2, min(n_words, _MOST_WORDS + 1))]
 
 
 def _shown(request: Request, work: Workspace, number: int, name: str) -> dict[str, Any]:
@@ -102,6 +135,8 @@ def _shown(request: Request, work: Workspace, number: int, name: str) -> dict[st
         "column": column,
         "grids": grids if said in grids else [*grids, said],
         "grid": said,
+        "holds": _holds(work, name, values),
+        "ordered": column.hierarchy is None and column.order is not None,
         "lines": _lines(values, column.grid) if kind and column.hierarchy is None else None,
         "methods": METHODS,
         "method": natural_method(values),
@@ -317,6 +352,9 @@ def _use(request: Request, given: Mapping[str, str]) -> Response:
             step = given.get("step", "").strip() or given.get("grid", "").strip() or "none"
             preview_grid(values, step)  # says what is wrong with it
             use_grid(work, name, step, natural_kind(values))
+        elif given.get("method") == "hold":
+            said = given.get("hold", "none")
+            hold_at(work, name, None if said == "none" else said)
         elif given.get("method") == "none":
             use_grid(work, name, None, natural_kind(values))
         else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 from starlette.routing import Route
 
-from shoal.app.advice import apply_settings, why_no_button
+from shoal.app.advice import NO_CHANGE, apply_settings
 from shoal.app.curves import curves_of
 from shoal.app.hand_over import FORMATS
 from shoal.app.history import differences, find_run, go_back, history_of, record
@@ -221,10 +221,7 @@ def _advice(request: Request, work: Workspace, run: Tried) -> dict[str, Any] | N
     found: dict[str, Any] | None = work.kept("explained")
     if found is None or found["run"] != run.id:
         return None
-    shown = [
-        {**each, "why": "" if each["settings"] else why_no_button(each.get("change", ""))}
-        for each in found["advice"]
-    ]
+    shown = [{**each, "why": "" if each["settings"] else NO_CHANGE} for each in found["advice"]]
     return {**found, "advice": shown}
 
 
@@ -239,7 +236,7 @@ def apply(request: Request) -> Response:
             raise OptionError("This advice belongs to another run; ask again what costs most.")
         settings = found["advice"][place]["settings"]
         if not settings:
-            raise OptionError(found["advice"][place]["why"] or "No setting does this by itself.")
+            raise OptionError(found["advice"][place]["why"])
         with work.lock:
             before = go_back(work, run)
             work.change(apply_settings(before, settings, partial(list_values, work)))
