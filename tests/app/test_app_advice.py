@@ -1,4 +1,4 @@
-"""Advice on the page: every kind that `explain` gives has a button, or says why it has none."""
+"""Advice on the page: everything that recommends a change has a button that does it."""
 
 import re
 from dataclasses import asdict
@@ -9,11 +9,11 @@ import pytest
 from tests.helpers.app_people import people
 
 import shoal
+from shoal.app.advice import changed_column
 from shoal.app.history import differences, history_of
 from shoal.app.retold import retell
 from shoal.app.words import Words
 from shoal.settings.job import JobColumn
-from shoal.study.explain import Change
 from shoal.study.findings import Advice
 from shoal.study.trials import KINDS
 
@@ -90,7 +90,7 @@ def items(page):
     return found
 
 
-def test_advice_of_every_kind_has_a_button_that_runs_again_or_says_why_it_has_none(opened, table):
+def test_advice_of_every_kind_has_a_button_that_runs_again(opened, table):
     made = run(opened)
     advice = all_advice(opened, table)
     assert {each.change for each in advice} - {""} == set(KINDS), "a kind that nobody has tried"
@@ -114,14 +114,14 @@ def test_advice_of_every_kind_has_a_button_that_runs_again_or_says_why_it_has_no
         action, why = shown[each.sentence]
         assert (action is None) is (why is not None), each.sentence
         if action is None:
-            assert each.change in ("", "coarsen"), f"no button for {each.change}"
+            assert each.change == "", f"no button for {each.change}"
             assert not each.settings
         else:
             names = tuple(each.settings.get("columns", ()))
             buttons.setdefault((each.change, names if each.change == "coarsen" else ()), action)
     assert {change for change, _ in buttons} == set(KINDS)
     assert {names for change, names in buttons if change == "coarsen"} == {
-        ("age",), ("grade",), ("income",),
+        ("age",), ("grade",), ("income",), ("mood",), ("zip",),
     }  # fmt: skip
     for (change, _), action in buttons.items():
         n_before = len(history_of(opened.work))
@@ -132,27 +132,71 @@ def test_advice_of_every_kind_has_a_button_that_runs_again_or_says_why_it_has_no
         assert differences(made, latest), change
 
 
-def test_what_a_job_cannot_say_is_not_applied_and_says_why(opened):
+def test_what_recommends_no_change_is_not_applied_and_says_why(opened):
     made = run(opened)
     before = opened.work.job
-    told = {"sentence": "Publishing 'zip' …", "settings": {}, "change": "coarsen"}
+    told = {"sentence": "Leave it as it is.", "settings": {}, "change": ""}
     about = {"n_to_do": 1, "n_tried": N, "n_rows": N, "loss": 0.5}
     opened.work.keep("explained", {"run": made.id, "advice": [told], **about})
     answer = opened.post(f"/run/{made.id}/apply/0")
     assert answer.status_code == 400
-    assert "at a level of its hierarchy" in answer.json()["error"]
+    assert answer.json()["error"] == "There is nothing to apply."
     assert opened.work.job == before
 
 
-def test_ordered_whole_numbers_are_published_in_steps_that_a_job_can_say(table):
-    said = {"k": 4, "algorithm": "mondrian", "seed": 0, "sensitive": ["illness"]}
-    said |= {"quasi_identifiers": ["age", "grade"], "drop": ["name", "zip", "job", "mood"]}
-    said["drop"] = [*said["drop"], "income"]
-    found = shoal.explain(table, workers=1, orders={"grade": GRADES}, **said)
-    (coarser,) = [e for e in found.changes if (e.what, e.column) == ("coarsen", "grade")]
-    assert isinstance(coarser, Change)
-    assert coarser.settings == {"columns": {"grade": {"grid": 2, "kind": "numeric"}}}
-    assert coarser.sentence.startswith("Publishing 'grade' in steps of 2 ")
-    release = shoal.anonymize(table, kinds={"grade": "numeric"}, grid={"grade": 2}, **said)
-    ends = [int(end) for cell in set(release.frame["grade"]) for end in re.findall(r"\d+", cell)]
-    assert all(end % 2 == place % 2 for place, end in enumerate(ends))
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [("zip", {"grid": "level 1"}), ("mood", {"grid": 2}), ("grade", {"grid": 2})],
+)
+def test_the_button_of_a_coarser_column_publishes_it_that_coarsely(opened, table, column, said):
+    run(opened)
+    (coarser,) = [
+        each
+        for each in all_advice(opened, table)
+        if each.change == "coarsen" and list(each.settings["columns"]) == [column]
+        and each.sentence.startswith("Publishing")
+    ]  # fmt: skip
+    assert coarser.settings == {"columns": {column: said}}
+    made = history_of(opened.work)[0]
+    told = {"sentence": coarser.sentence, "settings": coarser.settings, "change": "coarsen"}
+    about = {"n_to_do": 1, "n_tried": N, "n_rows": N, "loss": 0.5}
+    opened.work.keep("explained", {"run": made.id, "advice": [told], **about})
+    before = opened.work.job.columns[column]
+    opened.post(f"/run/{made.id}/apply/0", script=False)
+    opened.wait("run")
+    after = opened.work.job.columns[column]
+    assert (after.hierarchy, after.order) == (before.hierarchy, before.order)
+    assert after.grid == said["grid"]
+    release = shoal.anonymize(table, **opened.work.job.arguments())
+    assert f"grid of {column!r}" in [check.name for check in release.verification.checks]
+    finest = {"zip": r"\d{3}\*\*|\*+", "mood": r"\[(awful|fair|great)-(bad|good|superb)\]"}
+    finest["grade"] = r"\[[135]-[246]\]"
+    assert all(re.fullmatch(finest[column], cell) for cell in release.frame[column])
+
+
+def test_how_fine_a_column_may_be_is_seen_and_chosen_on_its_page(opened):
+    numbers = {name: n for n, name in enumerate(opened.work.table.frame.columns)}
+    for name, hold, offered, how in (
+        ("zip", "level 1", "level 1", "no finer than level 1"),
+        ("mood", "3", "5 neighbours together", "3 neighbours together"),
+    ):
+        place = f"/hierarchies/{numbers[name]}"
+        assert offered in opened.get(place).text
+        opened.post(f"{place}/use", {"method": "hold", "hold": hold}, script=False)
+        assert str(opened.work.job.columns[name].grid) == hold
+        assert how in opened.get(place).text
+        opened.post(f"{place}/use", {"method": "hold", "hold": "9"}, script=False)
+        assert str(opened.work.job.columns[name].grid) == hold  # does not fit
+        opened.post(f"{place}/use", {"method": "hold", "hold": "none"}, script=False)
+        assert opened.work.job.columns[name].grid is None
+
+
+def test_a_level_stays_while_its_tree_has_it_and_goes_with_it(columns):
+    zips = changed_column(columns["zip"], grid="level 1")
+    assert zips.hierarchy == columns["zip"].hierarchy
+    assert changed_column(zips, hierarchy=None).grid is None
+    assert changed_column(zips, hierarchy=zips.hierarchy).grid is None
+    assert changed_column(zips, hierarchy=zips.hierarchy, grid="level 1").grid == "level 1"
+    mood = changed_column(columns["mood"], grid=2)
+    assert mood.order == columns["mood"].order
+    assert changed_column(mood, kind="flat").grid is None

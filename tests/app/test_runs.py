@@ -254,8 +254,7 @@ def test_each_change_that_was_tried_and_has_an_option_becomes_a_job_that_runs(
     assert {what for what, _ in told} == {"drop", "coarsen", "suppress", "lower-k", "hierarchy"}
     for (what, column), change in told.items():
         if (what, column) == ("coarsen", "zip"):
-            assert change.settings == {}  # no option keeps values at a level of their hierarchy
-            continue
+            assert change.settings == {"columns": {"zip": {"grid": "level 1"}}}
         after = apply_settings(job, change.settings, listed)
         assert after != job
         assert read_job_of(after, tmp_path) == after
