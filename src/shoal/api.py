@@ -111,7 +111,9 @@ def anonymize(
         weights: how much the loss of a column counts, 1 by default.
         grid: lines that the intervals of a column end on, so that no end is somebody's exact
             value: a step (``{"age": 5, "lon": 0.01}``), a unit of the calendar (``"month"``) or
-            ``"powers of 10"``. ``"none"`` is none, for a column or for all.
+            ``"powers of 10"``. Of ordered words, how many neighbours are published together (2);
+            of a column with a hierarchy, the lowest level that is published (``"level 1"``).
+            ``"none"`` is none, for a column or for all.
         scale: what the search takes a wide interval of numbers or dates to cost: its share of
             the "range" (the default), of the people that it covers ("rank"), or of the range
             without outliers ("trimmed").
@@ -329,9 +331,10 @@ def verify(
             (empty, NA, N/A, NaN, null, none, unknown, missing, a question mark, a dash, a
             point or a star).
         hierarchies: of sensitive columns, where t-closeness is measured along them, and of
-            quasi-identifiers, where a promise says whom of a population they cover.
+            quasi-identifiers, where a promise says whom of a population they cover or a grid is
+            a level of them.
         kinds: as in `anonymize`, for promises about a population.
-        orders: as in `anonymize`, for promises about a population.
+        orders: as in `anonymize`, for promises about a population and grids of words.
         grid: per column the lines that its intervals are said to end on, as in `anonymize`.
         person: the column that says whose row it is, if it is published (as pseudonyms): people
             are counted then. Without it rows are, which is the same only if every row is a

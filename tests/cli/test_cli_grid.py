@@ -137,3 +137,99 @@ def test_a_dry_run_shows_the_grids(shoal_runs, visits, tmp_path):
     assert done.status == 0
     assert "grid" in done.out
     assert "0.01" in done.out
+
+
+@pytest.fixture
+def lands(tmp_path):
+    """A file of places in a hierarchy and ordered words, beside the hierarchy."""
+    tree = {"Asia": ["India", "Japan"], "Europe": ["Spain", "Latvia", "France"]}
+    lines = [f"{leaf};{above};World" for above, leaves in tree.items() for leaf in leaves]
+    (tmp_path / "land.csv").write_text("\n".join(lines) + "\n")
+    leaves = [leaf for each in tree.values() for leaf in each]
+    moods = ["bad", "fair", "good", "great", "superb"]
+    pl.DataFrame(
+        {
+            "land": [leaves[n % 5] for n in range(80)],
+            "mood": [moods[(n + n // 5) % 5] for n in range(80)],
+        }
+    ).write_csv(tmp_path / "people.csv")
+    return tmp_path
+
+
+WORDS = ("--order", "mood=bad,fair,good,great,superb", "--grid", "mood=2")
+
+
+def test_levels_and_steps_of_words_go_from_flags_to_job_file_certificate_and_verify(
+    shoal_runs, lands
+):
+    data, safe, told = lands / "people.csv", lands / "safe.csv", lands / "c.json"
+    columns = ("--qi", "land,mood", "--hierarchy", f"land={lands / 'land.csv'}", *WORDS)
+    level = ("--grid", "land=level 1")
+    flags = ("--k", "4", "--seed", "1", "--algorithm", "mondrian", *columns, *level)
+    job = lands / "job.toml"
+    done = shoal_runs(
+        "anonymize", data, "-o", safe, *flags, "--certificate", told, "--save-job", job
+    )
+    assert done.status == 0, done.err
+    table = pl.read_csv(safe)
+    assert set(table["land"]) <= {"Asia", "Europe", "World"}
+    assert set(table["mood"]) <= {"[bad-fair]", "[good-great]", "superb", "[bad-great]"}
+    grids = {c["name"]: c["grid"]["step"] for c in json.loads(told.read_text())["columns"]}
+    assert grids == {"land": "level 1", "mood": "2"}
+    assert shoal_runs("verify", safe, "--k", "4", *columns, *level).status == 0
+    assert shoal_runs("verify", safe, "--certificate", told).status == 0
+    again = lands / "again.csv"
+    assert shoal_runs("anonymize", data, "--job", job, "-o", again, "--seed", "1").status == 0
+    assert again.read_bytes() == safe.read_bytes()
+    finer = lands / "finer.csv"
+    data_alone = ("--qi", "land,mood", "--k", "4", "--algorithm", "mondrian")
+    assert shoal_runs("anonymize", data, "-o", finer, *data_alone).status == 0
+    broken = shoal_runs("verify", finer, "--k", "4", *columns, *level)
+    assert broken.status == 1
+    assert "grid of 'land'" in broken.out
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--grid", "land=level 2"), "has level 1 only between its values"),
+        (("--grid", "land=2"), "give the lowest level"),
+        (("--grid", "land=level"), "must be a number above 0"),
+        (("--order", "mood=bad,fair,good,great,superb", "--grid", "mood=5"), "has only 5 values"),
+        (("--grid", "mood=2"), "an order or a hierarchy"),
+    ],
+)
+def test_a_wrong_level_or_step_is_one_sentence_and_status_2(shoal_runs, lands, flags, message):
+    tree = ("--hierarchy", f"land={lands / 'land.csv'}")
+    safe = lands / "safe.csv"
+    done = shoal_runs(
+        "anonymize",
+        lands / "people.csv",
+        "-o",
+        safe,
+        "--k",
+        "4",
+        "--qi",
+        "land,mood",
+        *tree,
+        *flags,
+    )
+    assert done.status == 2
+    assert message in done.err
+    assert not safe.exists()
+
+
+def test_explain_names_the_line_of_a_job_file(shoal_runs, lands):
+    tree = ("--hierarchy", f"land={lands / 'land.csv'}")
+    done = shoal_runs(
+        *("explain", lands / "people.csv", "--k", "30", "--qi", "land,mood", *tree, *WORDS[:2]),
+        *("--algorithm", "mondrian", "--out", lands / "e.json"),
+    )
+    assert done.status == 0
+    said = json.loads((lands / "e.json").read_text())["changes"]
+    coarser = {c["column"]: c["settings"] for c in said if c["what"] == "coarsen"}
+    assert coarser == {
+        "land": {"columns": {"land": {"grid": "level 1"}}},
+        "mood": {"columns": {"mood": {"grid": 2}}},
+    }
+    assert "in a job file: " in done.out

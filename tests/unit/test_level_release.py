@@ -94,7 +94,7 @@ def cell_of_degree(values, step):
     return first if first == last else f"[{first}-{last}]"
 
 
-@pytest.mark.parametrize("algorithm", ["auto", "mondrian", "kaca", "hilbert"])
+@pytest.mark.parametrize("algorithm", ["auto", "mondrian", "hilbert"])
 def test_every_group_publishes_the_finest_cell_that_level_and_step_allow(algorithm, frame):
     made = released(frame, algorithm=algorithm, shuffle=False, max_suppression=0.05)
     assert [c.name for c in made.verification.checks[1:]] == ["grid of 'land'", "grid of 'degree'"]

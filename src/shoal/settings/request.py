@@ -148,7 +148,7 @@ class Request(Beside):
         help="The values of an ordinal column, low to high; may be repeated.",
         functions=BOTH,
         detail="order",
-        flag=detail_flag("order", "A,B,...", "size=small,medium,large"),
+        flag=detail_flag("order", "A,B,...", "size=small,medium,large", "verify"),
     )
     weights: Mapping[str, float] | None = option(
         default=None,
@@ -160,7 +160,8 @@ class Request(Beside):
     grid: Mapping[str, Any] | str | None = option(
         default=None,
         help="Widen the intervals of a column to multiples of a step, as 5 or 0.01, to a unit of "
-        "the calendar, as month, or to 'powers of 10'; may be repeated.",
+        "the calendar, as month, or to 'powers of 10'; of ordered words, publish so many together, "
+        "as 2; of a hierarchy, nothing below a level, as 'level 1'; may be repeated.",
         functions=BOTH,
         detail="grid",
         flag=detail_flag("grid", "STEP", "age=5", "verify"),
