@@ -166,10 +166,7 @@ def test_levels_and_steps_of_words_go_from_flags_to_job_file_certificate_and_ver
     columns = ("--qi", "land,mood", "--hierarchy", f"land={lands / 'land.csv'}", *WORDS)
     level = ("--grid", "land=level 1")
     flags = ("--k", "4", "--seed", "1", "--algorithm", "mondrian", *columns, *level)
-    job = lands / "job.toml"
-    done = shoal_runs(
-        "anonymize", data, "-o", safe, *flags, "--certificate", told, "--save-job", job
-    )
+    done = shoal_runs("anonymize", data, "-o", safe, *flags, "--certificate", told)
     assert done.status == 0, done.err
     table = pl.read_csv(safe)
     assert set(table["land"]) <= {"Asia", "Europe", "World"}
@@ -178,7 +175,13 @@ def test_levels_and_steps_of_words_go_from_flags_to_job_file_certificate_and_ver
     assert grids == {"land": "level 1", "mood": "2"}
     assert shoal_runs("verify", safe, "--k", "4", *columns, *level).status == 0
     assert shoal_runs("verify", safe, "--certificate", told).status == 0
-    again = lands / "again.csv"
+    again, job = lands / "again.csv", lands / "job.toml"
+    job.write_text(
+        'k = 4\nalgorithm = "mondrian"\n'
+        '[columns.land]\nrole = "quasi-identifier"\nhierarchy = "land.csv"\ngrid = "level 1"\n'
+        '[columns.mood]\nrole = "quasi-identifier"\n'
+        'order = ["bad", "fair", "good", "great", "superb"]\ngrid = 2\n'
+    )
     assert shoal_runs("anonymize", data, "--job", job, "-o", again, "--seed", "1").status == 0
     assert again.read_bytes() == safe.read_bytes()
     finer = lands / "finer.csv"
