@@ -345,6 +345,11 @@ def test_a_kept_release_covers_further_rows_with_cells_of_its_level(frame, tmp_p
     assert applied.release.verification.holds
 
 
+def test_nobody_concludes_from_a_label_that_it_is_as_narrow_as_can_be(frame, release):
+    found = release.audit(frame)["tight: groups that follow"]
+    assert (found.rate, found.n) == (0, release.n_published)
+
+
 def test_spark_refuses_with_one_sentence(frame):
     domain = pytest.importorskip("shoal.engine.spark.domain")
     from shoal.settings.request import request_of

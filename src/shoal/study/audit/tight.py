@@ -60,7 +60,7 @@ def pin_down(scene: Scene) -> list[Finding]:
     labels = {
         number: _Branches(scene, number)
         for number, column in enumerate(scene.classes.columns)
-        if column.line == "label"
+        if column.line == "label" and not scene.schema[column.name].grid  # held at a level
     }
     tight |= _tight_labels(labels, fitted)
     forced: set[int] = set()
