@@ -312,3 +312,32 @@ def test_reasons_why_no_k_is_possible_wrap_on_a_phone(page, pages, adult):
     page.goto(pages.guard.address + "promises")
     expect(page.locator("#curve td.why-none").first).to_contain_text("l can be at most 2")
     assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+
+
+def test_the_button_of_a_coarser_column_holds_it_at_a_level_and_runs_again(page, pages, adult):
+    (pages.work.root / "adult.csv").write_text(adult)
+    pages.open_file("adult.csv")
+    pages.work.update(k=5, algorithm="mondrian", seed=1)
+    name = "marital_status"
+    place = f"hierarchies/{COLUMNS.index(name)}"
+    pages.post(f"/{place}/use", {"method": "frequency"}, script=False)
+    pages.post("/run", {"suffix": "csv"}, script=False)
+    pages.wait("run")
+    made, tree = history_of(pages.work)[0], pages.work.job.columns[name].hierarchy
+    told = {
+        "sentence": f"Publishing {name!r} no finer than level 1 of its hierarchy gives back 1.0 "
+        "points of detail.",
+        "settings": {"columns": {name: {"grid": "level 1"}}},
+        "change": "coarsen",
+    }
+    about = {"n_to_do": 1, "n_tried": 1500, "n_rows": 1500, "loss": made.loss}
+    pages.work.keep("explained", {"run": made.id, "advice": [told], **about})
+    page.goto(f"{pages.guard.address}run?run={made.id}")
+    page.wait_for_load_state()
+    page.locator(".advice button").first.click()
+    expect(page.locator(".history tbody tr")).to_have_count(2)
+    column = pages.work.job.columns[name]
+    assert (column.grid, column.hierarchy) == ("level 1", tree)
+    page.goto(pages.guard.address + place)
+    page.wait_for_load_state()
+    expect(page.locator("select[name=hold]")).to_have_value("level 1")
