@@ -16,6 +16,7 @@ from shoal.privacy import (
     TCloseness,
     judge,
 )
+from shoal.privacy.histograms import judge_pairs
 from shoal.publish.labels import LabelPromise
 from shoal.publish.lines import GridPromise
 from shoal.publish.verify import Promise
@@ -169,10 +170,17 @@ def _rule_of(model: PrivacyModel) -> OwnRule:
         name: str,
         ordered: bool,
         people: NDArray[np.int64] | None,
+        counted: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
     ) -> tuple[NDArray[np.bool_], float]:
+        """Judge rows; or pairs of group and code, given how many rows have each and in all."""
         counts: NDArray[Any] = np.bincount(codes, minlength=n_codes)
+        if counted is not None:
+            counts = counted[1]
         model.check_column(Sensitive(name, codes.astype(np.int32), n_codes, ordered, counts))
-        verdict = judge(model, groups, n_groups, codes, n_codes, people=people)
+        if counted is not None:
+            verdict = judge_pairs(model, n_groups, groups * n_codes + codes, *counted)
+        else:
+            verdict = judge(model, groups, n_groups, codes, n_codes, people=people)
         return verdict.holds, verdict.measured
 
     return rule

@@ -17,6 +17,7 @@ from shoal.pipeline import run_pipeline
 from shoal.progress import watching
 from shoal.promises import grids_of
 from shoal.release import Release
+from shoal.settings.population import open_populations
 from shoal.settings.request import request_of
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ def release_of(
             raise OptionError(f"key names column {name!r}, which the table does not have.")
         if name == "group":
             raise OptionError("A key cannot be called 'group', as that is the group of a row.")
+    request = replace(request, privacy=open_populations(request.privacy))
     schema = request.schema(frame.columns)
     engine = SparkEngine(keys)
     try:

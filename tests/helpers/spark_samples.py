@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import polars as pl
+import pytest
 
 import shoal.spark
 from shoal.table.partition import Partition
@@ -38,4 +39,18 @@ def in_order(release, frame):
 
 
 def rows_of(release):
-    return sorted(map(str, pl.DataFrame(pl.from_arrow(release.frame.toArrow())).rows()))
+    return sorted(map(str, table_of(release.frame).rows()))
+
+
+def table_of(frame):
+    return pl.DataFrame(pl.from_arrow(frame.toArrow()))
+
+
+def assert_same(found, expected):
+    """What Spark has verified is what one machine finds in the same cells."""
+    assert [check.name for check in found.checks] == [check.name for check in expected.checks]
+    for own, other in zip(found.checks, expected.checks, strict=True):
+        assert own.measured == pytest.approx(other.measured)
+        assert (own.holds, own.judged_by) == (other.holds, other.judged_by)
+    for name in ("holds", "n_groups", "n_rows", "violating_groups", "violating_rows"):
+        assert getattr(found, name) == getattr(expected, name), name

@@ -6,7 +6,7 @@ those. A class fits a person if each of its cells covers the person's value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shoal.recode import Style
     from shoal.table.schema import Schema
 
-__all__ = ["Classes", "People", "open_classes", "values_of"]
+__all__ = ["Classes", "People", "open_cells", "open_classes", "values_of"]
 
 _PLACES: dict[str, Callable[[object], float | None]] = {
     "number": as_number,
@@ -184,21 +184,15 @@ def open_classes(published: pl.DataFrame, schema: Schema, style: Style) -> Class
     """
     import polars as pl
 
-    columns = []
-    for name in schema.quasi_identifiers:
-        said = schema[name]
-        sources = [published.get_column(each) for each in source_names(name, published.columns)]
-        columns.append(
-            open_column(
-                name,
-                sources,
-                style=style,
-                kind=None if said.kind is None or said.hierarchy else said.kind.value,
-                order=said.order,
-                taxonomy=said.hierarchy,
-                half_open=bool(said.grid),
-            )
+    columns = [
+        open_cells(
+            name,
+            [published.get_column(each) for each in source_names(name, published.columns)],
+            schema,
+            style,
         )
+        for name in schema.quasi_identifiers
+    ]
     codes = pl.DataFrame({str(n): column.codes for n, column in enumerate(columns)})
     names = codes.columns
     distinct = codes.group_by(names, maintain_order=True).len("rows").with_row_index("class")
@@ -208,6 +202,24 @@ def open_classes(published: pl.DataFrame, schema: Schema, style: Style) -> Class
         distinct.select(names).to_numpy().astype(np.int64),
         joined.get_column("class").to_numpy().astype(np.int64),
         distinct.get_column("rows").to_numpy().astype(np.int64),
+    )
+
+
+def open_cells(name: str, sources: Sequence[pl.Series], schema: Schema, style: Style) -> OpenColumn:
+    """Return what the cells of a quasi-identifier stand for, as the schema has it.
+
+    Raises:
+        DataError: a cell cannot be read.
+    """
+    said = schema[name]
+    return open_column(
+        name,
+        sources,
+        style=style,
+        kind=None if said.kind is None or said.hierarchy else said.kind.value,
+        order=said.order,
+        taxonomy=said.hierarchy,
+        half_open=bool(said.grid),
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from shoal.errors import DataError
+from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.opened.classes import open_classes, values_of
 from shoal.privacy import DeltaPresence, KMap, PopulationRisk
 from shoal.privacy.whole import numbers_of_people
@@ -31,9 +31,16 @@ if TYPE_CHECKING:
     from shoal.recode import Style
     from shoal.table.schema import Schema
 
-__all__ = ["promises_about_all", "schema_of_population"]
+__all__ = [
+    "SLACK",
+    "different_people",
+    "people_title",
+    "promises_about_all",
+    "schema_of_population",
+]
 
-_SLACK = 1e-9
+SLACK = 1e-9
+"""What a comparison of presence with a bound allows."""
 _MEANS = ("mean", "median")
 
 
@@ -89,7 +96,6 @@ class _Cells:
         self, table: pl.DataFrame, groups: NDArray[np.int64], in_group: NDArray[np.int64]
     ) -> tuple[float, bool, NDArray[np.bool_]]:
         """Return the number reached, whether that is enough, and the rows that break it."""
-        everybody = self.model.people()
         schema = self.schema
         assert schema is not None
         kinds = {schema[name].kind for name in schema.quasi_identifiers}
@@ -99,13 +105,9 @@ class _Cells:
                 f"{self.model.name} cannot be judged; publish intervals or bounds."
             )
         classes = open_classes(table, schema, self.style)
-        number = numbers_of_people(everybody, self.model.counts)
-        names = list(schema.quasi_identifiers)
-        size = "".join(names) + " of people"  # no column is called like that
-        some = everybody.select(names).with_columns(**{size: number}).filter(number > 0)
-        distinct = some.group_by(names).agg(_sum(size))
+        distinct = different_people(self.model, schema.quasi_identifiers)
         people = values_of(distinct, classes, known=False)
-        many = distinct.get_column(size).to_numpy().astype(np.float64)
+        many = distinct.to_series(-1).to_numpy().astype(np.float64)
         n_classes = len(classes.sizes)
         covered = np.array([many[classes.fitted(people, c)].sum() for c in range(n_classes)])
         if isinstance(self.model, KMap):
@@ -119,7 +121,7 @@ class _Cells:
         self, people: Any, classes: Any, covered: NDArray[np.float64], sizes: NDArray[np.float64]
     ) -> tuple[float, bool, NDArray[np.bool_]]:
         assert isinstance(self.model, DeltaPresence)
-        least, most = self.model.delta_min - _SLACK, self.model.delta_max + _SLACK
+        least, most = self.model.delta_min - SLACK, self.model.delta_max + SLACK
         presence = np.zeros(people.n)
         for c in np.flatnonzero(covered > 0).tolist():
             presence[classes.fitted(people, c)] += sizes[c] / covered[c]
@@ -139,7 +141,27 @@ class _Cells:
         return highest, True, np.zeros(len(classes.of_row), np.bool_)
 
 
-def _sum(name: str) -> Any:
+def different_people(model: KMap | DeltaPresence, quasi_identifiers: Sequence[str]) -> pl.DataFrame:
+    """Return the different combinations of a population; the last column says how many people.
+
+    Raises:
+        OptionError: the population lacks a column.
+        DataError: its counts are no counts.
+    """
     import polars as pl
 
-    return pl.col(name).sum()
+    everybody: pl.DataFrame = model.people()
+    names = list(quasi_identifiers)
+    for name in names:
+        if name not in everybody.columns:
+            hint = did_you_mean(name, everybody.columns)
+            raise OptionError(f"The population has no column {name!r}.{hint}")
+    number = numbers_of_people(everybody, model.counts)
+    title = people_title(names)
+    some = everybody.select(names).with_columns(**{title: number}).filter(number > 0)
+    return some.group_by(names, maintain_order=True).agg(pl.col(title).sum())
+
+
+def people_title(names: Sequence[str]) -> str:
+    """Return the title of numbers of people, which none of these columns has."""
+    return "".join(names) + " of people"

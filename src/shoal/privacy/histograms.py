@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from shoal.privacy.base import PrivacyModel
 
-__all__ = ["Verdict", "judge"]
+__all__ = ["Verdict", "judge", "judge_pairs"]
 
 _BLOCK_CELLS = 1 << 22
 
@@ -58,9 +58,29 @@ def judge(
     Cost: one sort of the rows (two where people count), and one pass over the histograms.
     """
     pairs, count = _count(groups.astype(np.int64) * n_codes + codes, people)
-    group, code = np.divmod(pairs, n_codes)
     if whole is None:
         whole = _whole(codes, n_codes, people)
+    return judge_pairs(model, n_groups, pairs, count, whole)
+
+
+def judge_pairs(
+    model: PrivacyModel,
+    n_groups: int,
+    pairs: NDArray[np.int64],
+    count: NDArray[np.int64],
+    whole: NDArray[np.int64],
+) -> Verdict:
+    """Return what a model says about groups that were counted.
+
+    Args:
+        model: the promise.
+        n_groups: number of groups.
+        pairs: group times number of codes, plus code; rising, those that occur.
+        count: how many rows (or people) have each.
+        whole: histogram to compare with.
+    """
+    n_codes = len(whole)
+    group, code = np.divmod(pairs, n_codes)
     distinct = np.bincount(group, minlength=n_groups)
     starts = np.cumsum(distinct) - distinct
     if model.order_free:

@@ -17,13 +17,13 @@ from shoal.kernels.population import Boxes, count_covered, presence_of, worst_pr
 from shoal.privacy.whole import numbers_of_people, people_in_groups
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, close
 from shoal.table.frames import to_polars
+from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
     from shoal.table.encode import Attribute, EncodedTable
-    from shoal.table.partition import Partition
 
 __all__ = ["Population"]
 
@@ -78,6 +78,14 @@ class Population:
     def total(self) -> int:
         """How many people there are."""
         return int(self.number.sum())
+
+    def within(self, table: EncodedTable) -> tuple[Population, NDArray[np.int64]]:
+        """Return whom one group of all rows covers, and their numbers: no part covers others."""
+        together = Partition(np.zeros(table.n_rows, np.int32), 1)
+        inside = np.empty(len(self.number))
+        presence_of(self.boxes(table, together), self.people, np.ones(1), inside)
+        which = np.flatnonzero(inside > 0)
+        return Population(self.people[which], self.number[which], self.places), which
 
     def boxes(self, table: EncodedTable, partition: Partition) -> Boxes:
         """Return what the groups publish, in the codes of the population."""

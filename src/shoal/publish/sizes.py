@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["judge_sizes"]
+__all__ = ["judge_counts", "judge_sizes"]
 
 _SLACK = Fraction(1, 10**9)
 
@@ -29,33 +29,49 @@ def judge_sizes(promise: Mapping[str, Any]) -> Callable[..., Judged]:
         table: pl.DataFrame, groups: NDArray[np.int64], in_group: NDArray[np.int64]
     ) -> Judged:
         del table
-        n_rows = len(groups)
-        fraction = Fraction(promise.get("sampling_fraction") or 1)
-        if promise.get("population_size"):
-            # who has several rows is counted in several groups, at most once in each
-            fraction = min(Fraction(int(in_group.sum()), promise["population_size"]), Fraction(1))
-        limit = Fraction(promise["limit"]) * (1 + _SLACK)
-        kind = promise.get("kind", "average")
-        if kind == "uniques":
-            estimator = promise.get("estimator", "auto")
-            share = estimate_uniques(in_group, float(fraction), estimator)
-            if share is None:
-                raise OptionError(
-                    f"The estimator {estimator!r} does not converge for the sizes of these groups; "
-                    "use estimator='zayatz' or 'auto'."
-                )
-            return share, share <= limit, (in_group == 1)[groups]
-        if kind == "highest":
-            highest = fraction / int(in_group.min())
-            small = np.array([fraction / int(each) > limit for each in in_group.tolist()])
-            return float(highest), highest <= limit, small[groups]
-        rows = np.bincount(groups, minlength=len(in_group))
         size, place = np.unique(in_group, return_inverse=True)
-        of_size = np.bincount(place, weights=rows).astype(np.int64)
-        total = sum(
-            (Fraction(int(r), int(f)) for r, f in zip(of_size, size, strict=True)), Fraction(0)
-        )
-        mean = fraction * total / n_rows
-        return float(mean), mean <= limit, np.full(n_rows, mean > limit)
+        n_groups = np.bincount(place)
+        rows = np.bincount(place[groups], minlength=len(size))
+        reached, kept, broken = judge_counts(promise, size, n_groups, rows)
+        return reached, kept, broken[place][groups]
 
     return judge
+
+
+def judge_counts(
+    promise: Mapping[str, Any],
+    size: NDArray[np.integer[Any]],
+    n_groups: NDArray[np.integer[Any]],
+    rows: NDArray[np.integer[Any]],
+) -> Judged:
+    """Return the number reached, whether that is enough, and which sizes break the promise.
+
+    Args:
+        promise: the table of a promise of the model ``population-risk``.
+        size: the different sizes of groups, in people.
+        n_groups: how many groups are of each.
+        rows: how many rows are in them.
+    """
+    fraction = Fraction(promise.get("sampling_fraction") or 1)
+    if promise.get("population_size"):
+        # who has several rows is counted in several groups, at most once in each
+        people = sum(int(f) * int(n) for f, n in zip(size, n_groups, strict=True))
+        fraction = min(Fraction(people, promise["population_size"]), Fraction(1))
+    limit = Fraction(promise["limit"]) * (1 + _SLACK)
+    kind = promise.get("kind", "average")
+    if kind == "uniques":
+        estimator = promise.get("estimator", "auto")
+        share = estimate_uniques(np.repeat(size, n_groups), float(fraction), estimator)
+        if share is None:
+            raise OptionError(
+                f"The estimator {estimator!r} does not converge for the sizes of these groups; "
+                "use estimator='zayatz' or 'auto'."
+            )
+        return share, share <= limit, np.asarray(size == 1)
+    if kind == "highest":
+        highest = fraction / int(size.min())
+        small = np.array([fraction / int(each) > limit for each in size])
+        return float(highest), highest <= limit, small
+    total = sum((Fraction(int(r), int(f)) for r, f in zip(rows, size, strict=True)), Fraction(0))
+    mean = fraction * total / int(rows.sum())
+    return float(mean), mean <= limit, np.full(len(size), mean > limit)

@@ -49,6 +49,7 @@ __all__ = [
     "promise_check",
     "size_check",
     "verify_table",
+    "whole_check",
 ]
 
 
@@ -294,16 +295,21 @@ def _check_whole(
 ) -> tuple[Check, NDArray[np.bool_]]:
     """Judge a promise about all groups together."""
     reached, kept, rows = promise.judge(table, groups, in_group)
+    return whole_check(promise, reached, kept=bool(kept)), rows
+
+
+def whole_check(promise: WholePromise, reached: float, *, kept: bool) -> Check:
+    """Return what was found about a promise about all groups together."""
     words = promise.sentence
     return Check(
         name=promise.name,
         promised=promise.promised,
         measured=reached,
-        holds=bool(kept),
+        holds=kept,
         sentence=f"{'Holds' if kept else 'Broken'}: {words[0].lower()}{words[1:].rstrip('.')}; "
         f"promised {promise.promised:.4g}, measured {reached:.4g}.",
         judged_by=promise.judged_by,
-    ), rows
+    )
 
 
 def _outcomes(

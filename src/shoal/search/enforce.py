@@ -34,7 +34,14 @@ if TYPE_CHECKING:
     from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
-__all__ = ["GroupState", "count_people", "enforce", "open_groups", "violations"]
+__all__ = [
+    "GroupState",
+    "count_people",
+    "enforce",
+    "merge_round",
+    "open_groups",
+    "violations",
+]
 
 
 class GroupState:
@@ -187,16 +194,26 @@ def enforce(
                 "The promise cannot be kept even with all published rows in one group; "
                 "lower k or the privacy models' demands."
             )
-        state = GroupState(scanner, partition)
-        touched = np.zeros(partition.n_groups, np.bool_)
-        worklist = np.flatnonzero(bad)
-        for done, g in enumerate(worklist):
-            if done % 256 == 0:
-                progress(done, len(worklist), "enforcing privacy")
-            if touched[g]:
-                continue
-            h = state.nearest(int(g))
-            state.merge(int(g), h)
-            touched[g] = touched[h] = True
-        labels = np.append(state.roots(), -1)[partition.labels]
-        partition = Partition.from_labels(labels)
+        partition = merge_round(partition, scanner, bad, progress)
+
+
+def merge_round(
+    partition: Partition,
+    scanner: Scanner,
+    bad: NDArray[np.bool_],
+    progress: Callable[[int, int, str], None],
+) -> Partition:
+    """Merge each of these groups with its cheapest partner, unless an earlier merge changed it."""
+    state = GroupState(scanner, partition)
+    touched = np.zeros(partition.n_groups, np.bool_)
+    worklist = np.flatnonzero(bad)
+    for done, g in enumerate(worklist):
+        if done % 256 == 0:
+            progress(done, len(worklist), "enforcing privacy")
+        if touched[g]:
+            continue
+        h = state.nearest(int(g))
+        state.merge(int(g), h)
+        touched[g] = touched[h] = True
+    labels = np.append(state.roots(), -1)[partition.labels]
+    return Partition.from_labels(labels)

@@ -232,7 +232,6 @@ REFUSED = {
     "incognito": {"algorithm": "incognito"},
     "pmi": {"measure": "pmi"},
     "mean": {"style": {"numeric": "mean"}},
-    "k-map": {"privacy": PRIVACY["k-map"]},
 }
 
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUP_BITS",
+    "arrays_of",
     "assign_blocks",
     "assign_leaves",
     "cluster_block",
@@ -47,6 +48,8 @@ __all__ = [
     "finish_region",
     "in_order",
     "moved_to",
+    "refined",
+    "run_of",
 ]
 
 GROUP_BITS = 32
@@ -116,12 +119,12 @@ def cluster_block(plan: Plan, parts: Parts, block: int, rows: Any) -> Any:
     import pyarrow as pa
 
     rows = in_order(plan.columns, rows)
-    codes, person = _arrays(plan, rows)
+    codes, person = arrays_of(plan, rows)
     chance = np.random.default_rng([plan.seed, CLUSTERING, block])
     turn = chance.permutation(rows.num_rows)
     shuffled = {name: column[turn] for name, column in codes.items()}
     table = plan.table(shuffled, None if person is None else person[turn], searched=True)
-    algorithm, run = _run(plan, table, chance, seamed=parts.seamed)
+    algorithm, run = run_of(plan, table, chance, seamed=parts.seamed)
     work = LocalWork(
         None,  # type: ignore[arg-type]  # what is published as it is stays where it is
         plan.schema,
@@ -197,10 +200,10 @@ def finish_region(plan: Plan, region: int, rows: Any, *, seamed: bool, types: An
     given = rows.column("g").to_numpy()
     left_out = rows.filter(pa.array(given < 0))
     rows = rows.filter(pa.array(given >= 0))
-    codes, person = _arrays(plan, rows)
+    codes, person = arrays_of(plan, rows)
     partition = Partition.from_labels(given[given >= 0])
     if partition.n_groups and seamed:
-        partition = _refined(plan, region, codes, person, partition)
+        partition = refined(plan, region, codes, person, partition)
     table = plan.table(codes, person, searched=False)
     parts: list[pa.Array] = []
     cells_of: dict[str, list[Any]] = {}
@@ -219,7 +222,7 @@ def finish_region(plan: Plan, region: int, rows: Any, *, seamed: bool, types: An
             kept += 1
     n_rows, n_out = rows.num_rows, left_out.num_rows
     groups = (np.int64(region) << GROUP_BITS) + partition.labels
-    gone = plan.table(_arrays(plan, left_out)[0], None, searched=False)
+    gone = plan.table(arrays_of(plan, left_out)[0], None, searched=False)
     nothing = [None] * max(n_rows + n_out - 1, 0)
     told, counts = ([each, *nothing] for each in tally(plan, region, table, partition, gone))
     columns = []
@@ -241,18 +244,19 @@ def finish_region(plan: Plan, region: int, rows: Any, *, seamed: bool, types: An
     return pa.Table.from_arrays(columns, names=[*names, "g", "told", "counts"])
 
 
-def _refined(
+def refined(
     plan: Plan,
     region: int,
     codes: dict[str, NDArray[Any]],
     person: NDArray[np.int64] | None,
     partition: Partition,
 ) -> Partition:
+    """Return the groups of a region, refined across the cuts of the blocks they come from."""
     chance = np.random.default_rng([plan.seed, REFINING, region])
     turn = chance.permutation(partition.n_rows)
     shuffled = {name: column[turn] for name, column in codes.items()}
     table = plan.table(shuffled, None if person is None else person[turn], searched=True)
-    algorithm, run = _run(plan, table, chance, seamed=True)
+    algorithm, run = run_of(plan, table, chance, seamed=True)
     groups = Partition(partition.labels[turn], partition.n_groups)
     if run.privacy:  # rows that were left out change what the others are compared with
         groups = enforce(table, groups, run.scanner, run.k, run.privacy, run.progress)
@@ -269,9 +273,10 @@ def _refined(
     return Partition(labels, groups.n_groups)
 
 
-def _run(
+def run_of(
     plan: Plan, table: EncodedTable, chance: np.random.Generator, *, seamed: bool
 ) -> tuple[Algorithm, Run]:
+    """Return the algorithm, and what it is told about a part of the table."""
     request = plan.request
     measure = create_measure(request.measure, request.measure_options)
     assert isinstance(measure, CostMeasure)
@@ -303,7 +308,7 @@ def in_order(columns: Columns, rows: Any) -> Any:
     return rows.combine_chunks().take(pa.array(order))
 
 
-def _arrays(plan: Plan, rows: Any) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64] | None]:
+def arrays_of(plan: Plan, rows: Any) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64] | None]:
     """Return codes and people of rows."""
     names = (*plan.columns.coded, *plan.columns.sensitive)
     codes = {name: rows.column(name).to_numpy() for name in names}

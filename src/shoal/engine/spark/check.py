@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.engine.spark.covered import check_all
 from shoal.engine.spark.errors import guarded, guarded_batches
 from shoal.engine.spark.session import column, load_functions
+from shoal.engine.spark.share import Judged, judge_share
 from shoal.errors import DataError, OptionError
-from shoal.publish.cells import number_groups, pack_rows, read_cells
+from shoal.publish.cells import read_cells
 from shoal.publish.cleaning import MISSING
 from shoal.publish.lines import cells_off_grid
 from shoal.publish.named import columns_needed
-from shoal.publish.predicates import Histograms, predicate_of
+from shoal.publish.predicates import Outcome, predicate_of
 from shoal.publish.values import looks_at_values, rule_by_value
 from shoal.publish.verify import (
     Check,
@@ -39,10 +41,11 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from shoal.engine.spark.covered import AboutAll
     from shoal.publish.cells import SensitiveCells
     from shoal.publish.lines import GridPromise
-    from shoal.publish.predicates import Predicate
-    from shoal.publish.verify import Promise
+    from shoal.publish.predicates import Histograms, Predicate
+    from shoal.publish.verify import OwnRule, Promise
 
 __all__ = ["MOST_VALUES", "broken_groups", "count_values", "group_number", "verify_frame"]
 
@@ -50,8 +53,6 @@ MOST_VALUES = 1_000_000
 """A column with more different values than this is refused: they have to fit the driver."""
 SHARE_GROUPS = 50_000
 """About so many groups are judged at a time."""
-MOST_BROKEN = 100
-"""So many of them are named if they break a promise."""
 
 
 def count_values(
@@ -79,17 +80,6 @@ def count_values(
     return values, counted.column(1).to_numpy().astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class _Judged:
-    """One promise on one reading of a column: which counts it looks at, and by which rule."""
-
-    which: int
-    promise: int
-    rule: Predicate
-    at_least: bool
-    whole: NDArray[np.int64]
-
-
 def verify_frame(
     frame: Any,
     *,
@@ -100,6 +90,7 @@ def verify_frame(
     grids: Sequence[GridPromise] = (),
     person: str | None = None,
     spelled: bool = False,
+    about_all: AboutAll | None = None,
 ) -> Verification:
     """Check a published table of Spark against its promises, as `shoal.verify` does.
 
@@ -112,8 +103,10 @@ def verify_frame(
         grids: columns whose intervals are said to end on lines.
         person: a column that tells people apart: they are counted then.
         spelled: whether text is how a file spells numbers and dates.
+        about_all: promises about the release as a whole.
     """
-    found = _examine(frame, k, quasi_identifiers, sensitive, promises, person, spelled=spelled)
+    asked = (frame, k, quasi_identifiers, sensitive, promises, person)
+    found = _examine(*asked, spelled=spelled, about_all=about_all)
     shares, about = found.shares, found.about
     if not shares:
         raise DataError("The table has no rows, so there is nothing to verify.")
@@ -125,6 +118,7 @@ def verify_frame(
         worst = best(each["worst"][number] for each in shares)
         kept = all(each["holds"][number] for each in shares)
         checks.append(promise_check(promise, name, worst, kept=kept, people=person is not None))
+    checks += found.whole
     n_rows = sum(each["rows"] for each in shares)
     names = [name for name in frame.columns if name != person]
     checks += [_check_grid(frame, names, grid, n_rows) for grid in grids]
@@ -171,6 +165,7 @@ class _Examined:
     shares: list[dict[str, Any]]
     about: list[tuple[Promise, str]]
     columns: dict[str, SensitiveCells]
+    whole: list[Check]
 
 
 def _examine(
@@ -182,6 +177,7 @@ def _examine(
     person: str | None,
     *,
     spelled: bool,
+    about_all: AboutAll | None = None,
 ) -> _Examined:
     """Count the published rows, and judge every group."""
     names = [name for name in frame.columns if name != person]
@@ -196,14 +192,19 @@ def _examine(
         values.append(series)
     coded, codes = _coded(frame, keys, needed, values, columns, person)
     once = _once(coded, len(keys), len(codes), person=person is not None)
+    whole: list[Check] = []
+    broken, held = None, once
     try:
+        if about_all is not None:
+            whole, broken, held = check_all(frame, keys, about_all, person)
         counted, wholes = _counted(once, len(keys), codes, person=person is not None)
         by_name = dict(zip(needed, values, strict=True))
         judged, about = _judged(promises, looked_at, columns, by_name, codes, wholes)
-        shares = _judge(once, counted, len(keys), k, judged, person=person is not None)
+        shares = _judge(once, counted, len(keys), k, judged, broken, person=person is not None)
     finally:
         once.unpersist()
-    return _Examined(shares, about, columns)
+        held.unpersist()
+    return _Examined(shares, about, columns, whole)
 
 
 def _keys(frame: Any, names: Sequence[str]) -> list[Any]:
@@ -314,18 +315,13 @@ def _judged(
     series: dict[str, pl.Series],
     codes: Sequence[tuple[str, int]],
     wholes: Sequence[NDArray[np.int64]],
-) -> tuple[list[_Judged], list[tuple[Promise, str]]]:
-    judged: list[_Judged] = []
+) -> tuple[list[Judged], list[tuple[Promise, str]]]:
+    judged: list[Judged] = []
     about: list[tuple[Promise, str]] = []
     for promise, names in zip(promises, looked_at, strict=True):
         table = dict(promise.table)
         by_value = looks_at_values(promise.table)
         plain = predicate_of(table)
-        if promise.own_rule is not None or (plain is None and not by_value):
-            raise OptionError(
-                f"The privacy model {table.get('model')!r} comes from a plug-in, and verification "
-                "on Spark has no rule of its own for it; use the engine of one machine."
-            )
         for name in names:
             if table.get("distance") == "ordered" and not columns[name].ordered:
                 raise OptionError(
@@ -336,24 +332,59 @@ def _judged(
                 if own != name:
                     continue
                 rule = plain
-                if by_value:
+                if promise.own_rule is not None:
+                    rule = _own_rule(promise.own_rule, columns[name])
+                elif by_value:
                     reading = columns[name].readings[place]
                     rule = rule_by_value(table, promise.trees, series[name], reading, MISSING)
-                assert rule is not None
-                judged.append(_Judged(which, len(about), rule, promise.at_least, wholes[which]))
+                if rule is None:
+                    raise OptionError(
+                        f"There is no rule to verify the promise {table.get('model')!r} by."
+                    )
+                judged.append(Judged(which, len(about), rule, promise.at_least, wholes[which]))
             about.append((promise, name))
     return judged, about
 
 
+def _own_rule(rule: OwnRule, cells: SensitiveCells) -> Predicate:
+    """Return a plug-in's rule, as it judges counts."""
+    name, ordered = cells.name, cells.ordered
+
+    def judge(counted: Histograms) -> Outcome:
+        verdict = rule(
+            groups=counted.group,
+            n_groups=len(counted.starts),
+            codes=counted.value,
+            n_codes=len(counted.whole),
+            name=name,
+            ordered=ordered,
+            people=None,
+            counted=(counted.count, counted.whole),
+        )
+        return Outcome(*verdict)
+
+    return judge
+
+
 def _judge(
-    once: Any, counted: Any, n_keys: int, k: int, judged: Sequence[_Judged], *, person: bool
+    once: Any,
+    counted: Any,
+    n_keys: int,
+    k: int,
+    judged: Sequence[Judged],
+    broken: Any,
+    *,
+    person: bool,
 ) -> list[dict[str, Any]]:
-    """Return what was found in each share of the groups."""
+    """Return what was found in each share of the groups; of some it is known that they break."""
     functions = load_functions()
     keys = [f"k{number}" for number in range(n_keys)]
     groups = once.select(*keys).distinct().count()
     shares = functions.lit(max(1, groups // SHARE_GROUPS + 1)).cast("long")
     spread = counted.withColumn("own", functions.xxhash64(*keys))
+    if broken is not None:
+        bad = broken.distinct().withColumn("bad", functions.lit(True))
+        spread = spread.join(bad, "own", "left")
     spread = spread.withColumn("share", functions.pmod("own", shares))
 
     def work(rows: Any) -> Any:
@@ -363,47 +394,6 @@ def _judge(
 
     told = spread.groupBy("share").applyInArrow(guarded(work), "told string").toArrow()
     return [json.loads(each) for each in sorted(told.column(0).to_pylist())]
-
-
-def judge_share(
-    rows: Any, n_keys: int, k: int, judged: Sequence[_Judged], *, person: bool
-) -> dict[str, Any]:
-    """In a worker: judge all groups of a share, from counts of values."""
-    import polars as pl
-
-    table = pl.DataFrame(pl.from_arrow(rows))
-    packed = pack_rows([table.get_column(f"k{number}") for number in range(n_keys)])
-    groups = pl.Series("group", number_groups(packed)[0])
-    numbered = table.select("which", "value", "n", "own").with_columns(groups)
-    numbered = numbered.sort("which", "group", "value")
-
-    def of(which: int) -> tuple[NDArray[np.int64], ...]:
-        own = numbered.filter(pl.col("which") == which)
-        return tuple(own.get_column(name).to_numpy() for name in ("group", "value", "n"))
-
-    _, _, sizes = of(-1)
-    told: dict[str, Any] = {"groups": len(sizes), "rows": int(sizes.sum())}
-    told["smallest"] = int(sizes.min())
-    broken = sizes < k
-    if person:
-        _, _, people = of(-2)
-        told["fewest"] = int(people.min())
-        broken = people < k
-    promises = 1 + max((each.promise for each in judged), default=-1)
-    holds = [True] * promises
-    worst: list[float | None] = [None] * promises
-    for each in judged:
-        group, value, count = of(each.which)
-        first = np.flatnonzero(np.diff(group, prepend=-1))
-        outcome = each.rule(Histograms(group, value, count, first, each.whole))
-        broken |= ~outcome.holds
-        holds[each.promise] &= bool(outcome.holds.all())
-        before = worst[each.promise]
-        best = min if each.at_least else max
-        worst[each.promise] = outcome.worst if before is None else best(before, outcome.worst)
-    own = numbered.filter(pl.col("which") == -1).get_column("own").to_numpy()
-    told |= {"holds": holds, "worst": worst, "which": own[broken][:MOST_BROKEN].tolist()}
-    return told | {"broken": int(broken.sum()), "broken rows": int(sizes[broken].sum())}
 
 
 def _check_grid(frame: Any, names: Sequence[str], grid: GridPromise, n_rows: int) -> Check:

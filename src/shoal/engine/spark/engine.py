@@ -18,10 +18,12 @@ from shoal.engine.base import Measured
 from shoal.engine.local import check_people
 from shoal.engine.spark.block import cluster_block
 from shoal.engine.spark.check import verify_frame
+from shoal.engine.spark.covered import AboutAll
 from shoal.engine.spark.cut import BLOCK_ROWS, cut_rows, one_block
 from shoal.engine.spark.danger import find_dangers
 from shoal.engine.spark.domain import find_domains
 from shoal.engine.spark.errors import guarded, saying_why
+from shoal.engine.spark.everybody import bound_models, check_whole, counted_models
 from shoal.engine.spark.finish import finished_rows, named_rows, regroup_regions, titles_of
 from shoal.engine.spark.first import one_compiles
 from shoal.engine.spark.layout import laid_out
@@ -39,6 +41,7 @@ from shoal.engine.spark.rows import (
 )
 from shoal.engine.spark.session import check_frame, frame_of_rows, load_functions
 from shoal.engine.spark.tally import Tallies, shown_groups, told_by_regions
+from shoal.engine.spark.whole import keep_whole
 from shoal.errors import DataError, OptionError
 from shoal.progress import no_progress
 from shoal.promises import grids_of, promises_of, trees_of
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from shoal.engine.spark.everybody import Whole
     from shoal.publish.verify import Verification
     from shoal.report.sensitive import Seen
     from shoal.search.refine import Effort
@@ -68,6 +72,7 @@ class SparkWork:
         plan: what workers are told.
         rows: all rows as codes, beside what is published as it is.
         n_rows: how many there are.
+        wholes: promises about the release as a whole.
         warn: what the user should know.
         progress: what is done now.
     """
@@ -75,6 +80,7 @@ class SparkWork:
     plan: Plan
     rows: Any
     n_rows: int
+    wholes: tuple[Whole, ...]
     warn: Callable[[str], None]
     progress: Callable[[int, int, str], None]
 
@@ -120,6 +126,7 @@ class SparkEngine:
         self.key = tuple(key)
         self.read: tuple[str, ...] = ()
         self._people: Any = None
+        self._about_all: AboutAll | None = None
         self._held: list[Any] = []
 
     def forget(self) -> None:
@@ -140,13 +147,15 @@ class SparkEngine:
             raise DataError("The table has no rows; there is nothing to anonymize.")
         check_people(n_rows, request.k)
         schema = domains.schema
+        about_all = counted_models(request.privacy, schema.quasi_identifiers)
         fewer = request.max_suppression > 0 or may_leave_out(request)
         columns = columns_of(schema, domains.attributes, self.key, tuples=fewer)
         search = rescaled(EncodedTable(0, domains.attributes, ()), schema)
+        values = tuple(model for model in request.privacy if model.looks_at_values)
         seed = request.seed if request.seed is not None else secrets.randbits(62)
         plan = Plan(
             schema=schema,
-            request=replace(request, progress=no_progress, seed=None),
+            request=replace(request, progress=no_progress, seed=None, privacy=values),
             columns=columns,
             attributes=domains.attributes,
             searched=search.attributes,
@@ -160,7 +169,9 @@ class SparkEngine:
             seed=seed,
         )
         rows = self._held_on_disk(encoded(frame, plan, self.key))
-        work = SparkWork(plan, rows, n_rows, warn, request.progress)
+        wholes = bound_models(plan, about_all)
+        self._about_all = AboutAll(about_all, schema, request.style) if about_all else None
+        work = SparkWork(plan, rows, n_rows, wholes, warn, request.progress)
         return self._with_people(replace(work, plan=with_counts(plan, work.taking_part)), request)
 
     def _with_people(self, work: SparkWork, request: Request) -> SparkWork:
@@ -179,8 +190,12 @@ class SparkEngine:
         if plan.columns.person:
             people = work.taking_part.agg(functions.count_distinct("w")).head()[0]
             check_people(people, request.k, "people")
+        elif work.wholes:
+            people = work.taking_part.count()
+        if work.wholes:
+            check_whole(plan, work.wholes, people)
         whole = whole_table(plan)
-        for model in request.privacy:
+        for model in plan.request.privacy:
             for column in model.columns(whole):
                 model.check_possible(replace(column, counts=column.whole, people=None))
         return work
@@ -262,9 +277,19 @@ class SparkEngine:
         plan = replace(plan, shown=shown_groups(regions.n_blocks))
         work.progress(0, work.n_rows, "clustering blocks")
         region_of: NDArray[np.int64] | None = np.arange(regions.n_blocks)
+        if work.wholes:
+            rows = self._held_on_disk(rows)
         while region_of is not None:
+            grouped, placed, refining = rows, region_of, seamed
+            if work.wholes:
+                hold, wholes = self._held_on_disk, work.wholes
+                grouped, united = keep_whole(plan, wholes, rows, region_of, hold, seamed=seamed)
+                if united is not None:
+                    region_of = united
+                    continue
+                placed, refining = np.arange(len(region_of)), False
             finished = self._held_on_disk(
-                finished_rows(plan, rows, work.rows.schema, region_of, seamed=seamed)
+                finished_rows(plan, grouped, work.rows.schema, placed, seamed=refining)
             )
             tallies = Tallies(plan, *told_by_regions(finished))
             region_of = regroup_regions(plan, finished, region_of)
@@ -330,6 +355,7 @@ class SparkEngine:
             promises=promises_of(request.privacy, trees_of(plan.schema)),
             grids=grids_of(plan.schema, request.style),
             person=named.person,
+            about_all=self._about_all,
         )
 
     def measure(
@@ -389,4 +415,5 @@ class SparkEngine:
             escape_formulas=escape_formulas,
             inputs=self.read,
             people=self._people,
+            about_all=self._about_all,
         )

@@ -23,6 +23,7 @@ from shoal.stage import Staged
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shoal.engine.spark.covered import AboutAll
     from shoal.publish.verify import Verification
     from shoal.release import Release
 
@@ -172,6 +173,7 @@ def write_folder(
     escape_formulas: bool = False,
     inputs: Sequence[str] = (),
     people: Any = None,
+    about_all: AboutAll | None = None,
 ) -> Staged:
     """Write a release beside its place and verify what was written; see `Release.write`.
 
@@ -185,6 +187,7 @@ def write_folder(
         escape_formulas: refused.
         inputs: files that the table was read from.
         people: the published rows with their people, where those are counted.
+        about_all: promises about the release as a whole.
 
     Raises:
         PromiseError: what was written does not keep the promises.
@@ -215,7 +218,7 @@ def write_folder(
         written = read_folder(session, folder.side, kind, separator)
         if people is not None and kind == "csv":
             people = spelled(people, WRITING | {"sep": separator}, READING | {"sep": separator})
-        found = _verify(release, written, kind, people)
+        found = _verify(release, written, kind, people, about_all)
     old = release.verification.notes
     warnings = [each for each in release.warnings if each not in old]
     warnings.extend(each for each in found.notes if each not in warnings)
@@ -234,7 +237,9 @@ def read_folder(session: Any, path: str, kind: str, delimiter: str | None = None
     return session.read.options(**READING).csv(path, header=True, sep=delimiter or ",")
 
 
-def _verify(release: Release, written: Any, kind: str, people: Any) -> Verification:
+def _verify(
+    release: Release, written: Any, kind: str, people: Any, about_all: AboutAll | None
+) -> Verification:
     """Verify what was written."""
     person = None
     if len(written.columns) != len(release.frame.columns):
@@ -255,6 +260,7 @@ def _verify(release: Release, written: Any, kind: str, people: Any) -> Verificat
         grids=release.grids,
         person=person,
         spelled=kind == "csv",
+        about_all=about_all,
     )
     if found.n_rows != release.n_published:
         raise PromiseError(

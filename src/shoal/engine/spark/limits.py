@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shoal.algorithm.base import create_algorithm
+from shoal.engine.spark.carried import packed_models
 from shoal.errors import DataError, OptionError
 from shoal.measure.base import CostMeasure
+from shoal.privacy import DeltaPresence, KMap, PopulationRisk
 from shoal.scores import create_measure
 from shoal.settings.request import OPTIONS
 
@@ -25,11 +27,6 @@ DONE = (
     *("block_rows", "refine", "strict", "style"),
 )
 """Options that are heeded; others are refused unless nothing is asked with them."""
-MODELS = (
-    *("l-diversity", "t-closeness", "alpha-k", "beta-likeness", "delta-disclosure"),
-    "ke-anonymity",
-)
-"""Privacy models that blocks keep by themselves and that counts of values can verify."""
 
 
 def may_leave_out(request: Request) -> bool:
@@ -66,9 +63,13 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
         ),
     )
     for model in request.privacy:
-        name = model.to_dict()["model"]
-        if name not in MODELS:
-            raise OptionError(f"Spark does not do this: {name}; {LOCAL}.")
+        ours = isinstance(model, KMap | DeltaPresence | PopulationRisk)
+        if not (model.looks_at_values or ours):
+            raise OptionError(
+                f"Spark does not do this: {model.name}, a plug-in's promise about a release as a "
+                f"whole; {LOCAL}."
+            )
+    packed_models([model for model in request.privacy if model.looks_at_values])
     for name, row in OPTIONS.items():
         if name not in DONE and getattr(request, name) not in (row.default, None, ()):
             raise OptionError(f"Spark does not do this: {name}; {LOCAL}.")

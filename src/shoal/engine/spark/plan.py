@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.cleaning import person_would_say
+from shoal.engine.spark.carried import packed_models, unpacked_models
 from shoal.errors import DataError
 from shoal.table.encode import EncodedTable, narrow
 
@@ -212,6 +213,15 @@ class Plan:
     n_rows: int
     shown: int
     seed: int
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        state["request"] = replace(self.request, privacy=())
+        return state | {"models": packed_models(self.request.privacy)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        models = unpacked_models(state.pop("models"))
+        self.__dict__.update(state, request=replace(state["request"], privacy=models))
 
     def cell_of(self, number: int) -> NDArray[np.int32]:
         """Return the cell of every value of a column on a grid."""
