@@ -224,6 +224,14 @@ class Release(Generic[FrameT]):
 
         write_kept(keep(self), path)
 
+    def cells_of(self, name: str) -> pl.DataFrame:
+        """Return the published cells of a quasi-identifier: of its column, or of both bounds."""
+        from shoal.publish.named import columns_needed
+        from shoal.table.frames import to_polars
+
+        table = to_polars(self.frame)
+        return table.select(columns_needed(table.columns, [name]))
+
     def certificate(
         self,
         *,

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable
 
+    import polars as pl
+
     from shoal.life.kept import KeptRelease
     from shoal.settings.request import Request
 
@@ -37,6 +39,18 @@ class SparkRelease(Release[Any]):
         """Give the disks of the workers back; ``frame`` and ``groups`` cannot be read any more."""
         assert isinstance(self.engine, SparkEngine)
         self.engine.forget()
+
+    def cells_of(self, name: str) -> pl.DataFrame:
+        """Return the different published cells of a quasi-identifier."""
+        import polars as pl
+
+        from shoal.engine.spark.session import column
+        from shoal.publish.named import columns_needed
+
+        names = columns_needed(self.frame.columns, [name])
+        with saying_why():
+            found = self.frame.select(*(column(each) for each in names)).distinct().toArrow()
+        return pl.DataFrame(pl.from_arrow(found))
 
     def kept(self) -> KeptRelease:
         """Return what further rows and later releases need: the published cells and their counts.

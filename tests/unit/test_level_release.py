@@ -350,19 +350,6 @@ def test_nobody_concludes_from_a_label_that_it_is_as_narrow_as_can_be(frame, rel
     assert (found.rate, found.n) == (0, release.n_published)
 
 
-def test_spark_refuses_with_one_sentence(frame):
-    domain = pytest.importorskip("shoal.engine.spark.domain")
-    from shoal.settings.request import request_of
-
-    request = request_of({**SAID, "k": K, "grid": GRID})
-    schema = request.schema(frame.columns)
-    for name in QI:
-        values = frame[name].drop_nulls().unique().sort()
-        rows = np.ones(len(values), np.int64)
-        with pytest.raises(OptionError, match="On Spark, only numbers and dates have a grid"):
-            domain._attribute(schema, name, values, rows, request, lambda _: None)
-
-
 @pytest.mark.parametrize(
     ("grid", "sentence"),
     [

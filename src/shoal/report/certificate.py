@@ -18,9 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from shoal.publish.labels import LabelPromise
-from shoal.publish.named import columns_needed
 from shoal.report.about import About
-from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
     from shoal.publish.lines import GridPromise
@@ -135,8 +133,7 @@ def _promised(grid: GridPromise, release: Release) -> dict[str, Any]:
     }
     if not isinstance(grid, LabelPromise):
         return said
-    table = to_polars(release.frame)
-    told = grid.told_by(table.select(columns_needed(table.columns, [grid.name])))
+    told = grid.told_by(release.cells_of(grid.name))
     lists = {"labels": told.labels, "starts": told.starts, "ends": told.ends}
     return said | {name: sorted(each) for name, each in lists.items()} | {"sets": told.sets}
 

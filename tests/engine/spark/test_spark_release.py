@@ -6,7 +6,15 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.helpers.contract_checks import check_release
-from tests.helpers.contract_samples import DISEASES, EVERY_COLUMN, PRIVACY, SEED, arguments, people
+from tests.helpers.contract_samples import (
+    DISEASES,
+    EVERY_COLUMN,
+    EVERYBODY,
+    PRIVACY,
+    SEED,
+    arguments,
+    people,
+)
 from tests.helpers.spark_samples import FEW, K, N, in_order, on_spark, rows_of
 
 import shoal
@@ -286,3 +294,34 @@ def test_rows_with_missing_cells_are_left_out_or_an_error_if_that_is_asked(spark
     assert (found.groups < 0).tolist() == gone.to_list()
     with pytest.raises(DataError, match=f"{gone.sum()} rows have a missing"):
         on_spark(spark, frame, missing="error")
+
+
+def test_words_in_steps_and_a_level_of_a_hierarchy_are_held_in_every_block(spark):
+    frame, names = people(N, missing=True), ["grade", "country"]
+    asked = {
+        "grid": {"grade": 2, "country": "level 1"},
+        "privacy": [shoal.KMap(9, population=EVERYBODY)],
+    }
+    release = on_spark(spark, frame, names=names, block_rows=60, key="token", **asked)
+    found = in_order(release, frame)
+    # one word alone, where the last step has but one
+    words = {"[none-basic]", "[middle-high]", "top", "[none-high]", "[middle-top]", "*"}
+    places = {"South", "West", "North", "Andes", "Fiji", "Asia", "America", "Oceania", "*"}
+    assert set(found.frame["grade"].drop_nulls()) <= words
+    assert set(found.frame["country"].drop_nulls()) <= places
+    assert len(set(found.frame["country"])) > 2
+    checks = [check.name for check in release.verification.checks]
+    assert {"grid of 'grade'", "grid of 'country'"} <= set(checks)
+    told = {grid["column"]: grid for grid in release.certificate()["grids"]}
+    assert set(told["country"]["labels"]) == set(found.frame["country"].drop_nulls())
+    usual = {name: arguments(names)[name] for name in ("hierarchies", "orders")}
+    scores = shoal.score(
+        frame,
+        found.groups,
+        quasi_identifiers=names,
+        sensitive=["disease", "stage"],
+        measures=list(release.scores),
+        grid=asked["grid"],
+        **usual,
+    )
+    assert dict(release.scores) == pytest.approx(dict(scores))

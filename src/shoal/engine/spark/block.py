@@ -70,9 +70,8 @@ def encode_batches(plan: Plan, batches: Iterator[Any]) -> Iterator[Any]:
         cells = {name: batch.column(name) for name in batch.schema.names}
         result = {name: cells[name] for name in (*names.kept, *names.keys)}
         for number, (raw, coding) in enumerate(zip(names.raw, plan.codings, strict=True)):
-            attribute = plan.attributes[number]
             codes = coding.of(pl.Series(pl.from_arrow(cells[raw])))
-            if attribute.cells is not None:
+            if plan.cells[number] is not None:
                 result[f"o{number}"] = pa.array(codes, pa.int32())
                 codes = plan.cell_of(number)[codes]
             result[f"q{number}"] = pa.array(codes, pa.int32())

@@ -10,12 +10,11 @@ import numpy as np
 
 from shoal.engine.spark.check import count_values
 from shoal.engine.spark.plan import Coding
-from shoal.errors import OptionError
 from shoal.table.encode import encode_sensitive, encode_values
 from shoal.table.grid import settle_grids
 from shoal.table.growing import notes_on_unknown
 from shoal.table.infer import infer_kinds
-from shoal.table.schema import Kind, Role
+from shoal.table.schema import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,13 +116,7 @@ def _attribute(
         warn(note)
     weighed = _weighed(values, rows).to_frame()
     settled = settle_grids(known, weighed, by_default=request.default_grid)
-    column = settled.columns[0]
-    if column.grid and column.kind in (Kind.ORDINAL, Kind.CATEGORICAL):
-        raise OptionError(
-            f"On Spark, only numbers and dates have a grid; leave out that of column {name!r}, or "
-            "write its coarser values into the table first."
-        )
-    return column, encode_values(values, column, rows)
+    return settled.columns[0], encode_values(values, settled.columns[0], rows)
 
 
 def _weighed(values: pl.Series, rows: NDArray[np.int64]) -> pl.Series:
@@ -140,6 +133,11 @@ def _cells(attribute: Attribute) -> NDArray[np.int32] | None:
     """Return the cell of every value of a column on a grid, missing last."""
     if attribute.original is None:
         return None
+    if attribute.level is not None:
+        return attribute.level.of_leaf
+    if attribute.cells is not None and attribute.cells.words is not None:
+        # an order may have words, and whole steps, that no row has
+        return np.append(list(attribute.cells.words.values()), attribute.size).astype(np.int32)
     assert attribute.original_positions is not None
     found = np.full(len(attribute.original_positions) + 1, attribute.size, np.int32)
     found[attribute.original] = attribute.codes

@@ -176,16 +176,21 @@ def check_whole(plan: Plan, wholes: Sequence[Whole], n_people: int) -> None:
 def _every_value(plan: Plan) -> EncodedTable:
     """Return a table in which every value of every column occurs, for what all rows cover."""
     missing = plan.request.missing == "category"
-    sizes = [max(each.size + (each.has_missing and missing), 1) for each in plan.attributes]
+    values = [
+        each.size if cells is None else len(cells) - 1
+        for each, cells in zip(plan.attributes, plan.cells, strict=True)
+    ]
+    sizes = [
+        max(size + (each.has_missing and missing), 1)
+        for each, size in zip(plan.attributes, values, strict=True)
+    ]
     n_rows = max(sizes)
     attributes = []
     for number, (each, size) in enumerate(zip(plan.attributes, sizes, strict=True)):
-        codes = np.arange(n_rows) % size
-        original = None
-        if each.cells is not None:
-            # any value of the cell does: whom a group covers depends on its cells
-            first = np.unique(plan.cell_of(number), return_index=True)[1]
-            values = len(each.original_positions)  # type: ignore[arg-type]  # with the cells
-            original = narrow(first[codes], values)
-        attributes.append(replace(each, codes=narrow(codes, each.size), original=original))
+        own, original = np.arange(n_rows) % size, None
+        codes = narrow(own, each.size)
+        if plan.cells[number] is not None:
+            original = narrow(own, values[number])
+            codes = narrow(plan.cell_of(number)[own], each.size)
+        attributes.append(replace(each, codes=codes, original=original))
     return EncodedTable(n_rows, tuple(attributes), ())

@@ -243,9 +243,8 @@ class Plan:
         for number, each in enumerate(self.searched if searched else self.attributes):
             own = codes[names.codes[number]]
             original = None
-            if each.cells is not None:
-                values = len(each.original_positions)  # type: ignore[arg-type]  # with the cells
-                original = narrow(codes[f"o{number}"], values)
+            if self.cells[number] is not None:
+                original = narrow(codes[f"o{number}"], len(self.cell_of(number)) - 1)
             attributes.append(replace(each, codes=narrow(own, each.size), original=original))
         people = None
         if person is not None:

@@ -46,7 +46,7 @@ def columns_of(
         kept=tuple(f"x{number}" for number in range(len(kept))),
         keys=tuple(f"y{number}" for number in range(len(key))),
         codes=tuple(f"q{number}" for number in range(len(attributes))),
-        original=tuple(f"o{n}" for n, each in enumerate(attributes) if each.cells is not None),
+        original=tuple(f"o{n}" for n, each in enumerate(attributes) if each.original is not None),
         sensitive=tuple(f"s{number}" for number in range(len(schema.sensitive))),
         person=schema.person is not None,
         tuples=tuples,
