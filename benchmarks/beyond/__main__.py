@@ -25,7 +25,7 @@ from benchmarks.beyond.asked import (
     promised_roles,
 )
 from benchmarks.beyond.curves import CURVE_K, STARTS, efforts_over_time, trace
-from benchmarks.beyond.page import write_page
+from benchmarks.beyond.page import PAPER_MEASURES, write_page
 from benchmarks.beyond.shapes import SHAPES
 from benchmarks.beyond.whole import GROWING, WHOLE_ROWS
 from benchmarks.common import (
@@ -46,7 +46,7 @@ EFFORTS = ("fast", "balanced", "best")
 PAPERS = ("kaca", "mondrian", "hilbert", "k-member", "oka", "agglomerative", "sequential")
 KS = (10, 50, 5, 25, 100)
 CELLS = [
-    (measure, trees, k) for measure in ("ncp", "lm", "mi") for trees in ("flat", "tree") for k in KS
+    (measure, trees, k) for measure in PAPER_MEASURES for trees in ("flat", "tree") for k in KS
 ]
 
 
