@@ -120,5 +120,7 @@ def _made_on(parts: Parts) -> Iterator[str]:
         "changes, so each part says how many of its runs were made at which commit. CPU minutes "
         "are those of making the runs, compiling included, for runs that noted them. Seeds are "
         "part of the name of each run in the JSON files. A load well below 1 says that nothing "
-        "else was running when the part began."
+        "else was running when the part began. A part with two loads was stopped and gone on "
+        "with, or had its plain times made again on a quieter machine: CPU seconds of the same run "
+        "beside other programs were seen to be up to 1.8 times as many."
     )
