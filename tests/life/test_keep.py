@@ -80,7 +80,7 @@ def test_neither_file_holds_an_id_or_an_exact_value_that_is_not_published(people
     hidden = {str(value) for value in people.get_column("zip").to_list()} - shown
     assert len(hidden) > 50
     assert [text for text in hidden if text.encode() in content] == []
-    assert b"seed" not in saved.read_bytes() + private.read_bytes()
+    assert b'"seed"' not in saved.read_bytes() + private.read_bytes()
 
 
 def test_values_that_a_hierarchy_was_not_given_for_are_not_kept(tmp_path):
