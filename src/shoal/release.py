@@ -241,7 +241,10 @@ class Release(Generic[FrameT]):
         owner: str | None = None,
         purpose: str | None = None,
     ) -> dict[str, Any]:
-        """Return what was promised and measured, ready for JSON; no cell value, no seed.
+        """Return what was promised and measured, ready for JSON; no seed, no value of the input.
+
+        Of columns that a grid holds at a level or in steps of words it lists the labels that the
+        published cells show.
 
         Args:
             input_hmac: keyed hash of the input, as `shoal.keyed_sha256` returns it.
