@@ -233,10 +233,10 @@ class LocalEngine:
     ) -> Partition:
         """Leave out the worst outliers, group the others anew, and keep whichever loses less."""
         run, n_rows = work.run, work.table.n_rows
-        groups = follow_measure(work, groups, form)
+        groups = self.follow(work, groups, form)
 
         def regroup(of: LocalWork) -> Partition:
-            return follow_measure(of, form(of), form)
+            return self.follow(of, form(of), form)
 
         allowed = int(work.request.max_suppression * work.whole.n_rows)
         if work.algorithm.suppresses or not allowed:
@@ -262,6 +262,12 @@ class LocalEngine:
             for each in (groups, thinned)
         )
         return thinned if after < before and thinned.n_suppressed <= allowed else groups
+
+    def follow(
+        self, work: LocalWork, groups: Partition, form: Callable[[LocalWork], Partition]
+    ) -> Partition:
+        """Return the best of these groups and of those that the measure's rounds lead to."""
+        return follow_measure(work, groups, form)
 
     @staticmethod
     def _warn_of_suppressed(work: LocalWork, groups: Partition) -> None:

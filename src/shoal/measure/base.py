@@ -23,7 +23,15 @@ if TYPE_CHECKING:
     from shoal.table.closure import Closures
     from shoal.table.encode import Attribute, EncodedTable
 
-__all__ = ["CostMeasure", "CostModel", "Grouped", "Measure", "joined_target", "pick_target"]
+__all__ = [
+    "CostMeasure",
+    "CostModel",
+    "Grouped",
+    "Measure",
+    "joined_target",
+    "pick_target",
+    "picked_columns",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +140,26 @@ class CostMeasure(Measure):
         del grouped, number
         return 0.0, None
 
+    def follow_columns(
+        self,
+        lost: Sequence[float],
+        target: Sensitive,
+        weights: NDArray[np.float64],
+        number: int,
+    ) -> tuple[float, NDArray[np.float64] | None]:
+        """Return the same from the score of each column alone, where groups are on many machines.
+
+        A measure with ``rounds`` that does not say how is minimised on one machine only.
+
+        Args:
+            lost: the score of each column.
+            target: the sensitive column.
+            weights: weight of each column.
+            number: of the round.
+        """
+        del lost, target, weights, number
+        return 0.0, None
+
     @abstractmethod
     def form(self, attribute: Attribute, target: Sensitive | None, table: EncodedTable) -> Form:
         """Return the cost table of one attribute."""
@@ -140,6 +168,10 @@ class CostMeasure(Measure):
         """Return what is subtracted from the total of a column whatever the grouping is."""
         del attribute
         return 0.0
+
+    def constant_of_part(self, attribute: Attribute) -> float:
+        """Return the part of the whole table's constant that is of the rows at hand."""
+        return self.constant(attribute)
 
     def score(self, grouped: Grouped) -> float:
         """Return the weighted mean cost per cell, or the weighted sum (see ``per_cell``)."""
@@ -204,10 +236,18 @@ def pick_target(table: EncodedTable, options: Mapping[str, object]) -> Sensitive
     Several names stand for the tuple of these columns: a private record of several attributes is
     one value, as Goldberger and Tassa (section 2) extend theirs.
     """
+    chosen = picked_columns(table.sensitive, options)
+    return joined_target(chosen) if len(chosen) > 1 else chosen[0] if chosen else None
+
+
+def picked_columns(
+    sensitive: Sequence[Sensitive], options: Mapping[str, object]
+) -> list[Sensitive]:
+    """Return the columns that the target of class-aware measures is made of; none if none is."""
     asked = options.get("column")
     if asked is None:
-        return table.sensitive[0] if table.sensitive else None
-    by_name = {sensitive.name: sensitive for sensitive in table.sensitive}
+        return list(sensitive[:1])
+    by_name = {column.name: column for column in sensitive}
     names: list[Any] = list(asked) if isinstance(asked, list | tuple) else [asked]
     for name in names:
         if name not in by_name:
@@ -217,7 +257,7 @@ def pick_target(table: EncodedTable, options: Mapping[str, object]) -> Sensitive
     chosen = [by_name[name] for name in dict.fromkeys(names)]
     if not chosen:
         raise OptionError("measure_options names no column at all; leave 'column' out.")
-    return chosen[0] if len(chosen) == 1 else joined_target(chosen)
+    return chosen
 
 
 def joined_target(columns: Sequence[Sensitive]) -> Sensitive:

@@ -12,6 +12,8 @@ from shoal.measure.base import CostMeasure, Grouped
 from shoal.measure.forms import LogForm, TreeForm, log_cost
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from shoal.measure.forms import Form
@@ -29,14 +31,19 @@ def _mass(attribute: Attribute, target: Sensitive | None, table: EncodedTable) -
     """Return rows per code (missing last), then rows per code and sensitive value.
 
     Both are of the rows at hand where a sensitive column is looked at: a share of them can be no
-    more than the whole, also in a table made with `EncodedTable.take`.
+    more than the whole, also in a table made with `EncodedTable.take`. They are of a larger table
+    where the sensitive column brings the counts of that.
     """
     del table
     if target is None:
         return attribute.counts[:, None]
-    pairs = attribute.codes.astype(np.int64) * target.size + target.codes
-    joint = np.bincount(pairs, minlength=(attribute.size + 1) * target.size)
-    joint = joint.reshape(-1, target.size).astype(np.int64)
+    joint: NDArray[np.int64]
+    if target.joint is not None:
+        joint = target.joint[attribute.name]
+    else:
+        pairs = attribute.codes.astype(np.int64) * target.size + target.codes
+        counted = np.bincount(pairs, minlength=(attribute.size + 1) * target.size)
+        joint = counted.reshape(-1, target.size).astype(np.int64)
     return np.concatenate((joint.sum(axis=1, keepdims=True), joint), axis=1)
 
 
@@ -122,8 +129,18 @@ class PMI(CostMeasure):
 
     def follow(self, grouped: Grouped, number: int) -> tuple[float, NDArray[np.float64] | None]:
         """Return the norm of what the groups tell about Y, and weights for the next round."""
-        weights = grouped.table.weights
-        told = np.array(list(information_about_target(grouped).values()))
+        lost = list(PMI().by_column(grouped).values())
+        return self.follow_columns(lost, grouped.require_target(), grouped.table.weights, number)
+
+    def follow_columns(
+        self,
+        lost: Sequence[float],
+        target: Sensitive,
+        weights: NDArray[np.float64],
+        number: int,
+    ) -> tuple[float, NDArray[np.float64] | None]:
+        """Return the same from Π_PMI of each column."""
+        told = _entropy(target) - np.array(lost)
         if self.norm == "max":
             best_first = np.argsort(-told, kind="stable")
             follow = np.full(len(told), SLIGHT)
@@ -167,11 +184,19 @@ class WeightedMI(CostMeasure):
         rows = np.bincount(attribute.codes, minlength=attribute.size + 1)
         return self.w * float(np.sum(rows * _own_logs(attribute, rows)))
 
+    def constant_of_part(self, attribute: Attribute) -> float:
+        """Return the constant of the MI part, by the counts of the whole table."""
+        return self.w * MI().constant(attribute)
+
 
 def information_about_target(grouped: Grouped) -> dict[str, float]:
     """Return I(Y; R(j)) of each column in bits (Goldberger–Tassa, eq. 11)."""
-    target = grouped.require_target()
-    counts = target.counts[target.counts > 0].astype(np.float64)
-    entropy = -float(np.sum(counts * np.log2(counts / counts.sum()))) / float(counts.sum())
+    entropy = _entropy(grouped.require_target())
     loss = PMI().by_column(grouped)
     return {name: entropy - value for name, value in loss.items()}
+
+
+def _entropy(target: Sensitive) -> float:
+    """Return H(Y) in bits."""
+    counts = target.counts[target.counts > 0].astype(np.float64)
+    return -float(np.sum(counts * np.log2(counts / counts.sum()))) / float(counts.sum())

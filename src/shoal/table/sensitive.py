@@ -11,6 +11,8 @@ import numpy as np
 from shoal.cleaning import Merging
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
     from numpy.typing import NDArray
 
@@ -38,6 +40,8 @@ class Sensitive:
         numbers: of a column of numbers: the number of each code, NaN for a missing one.
         taxonomy: of a column with a hierarchy: its tree.
         leaves: of a column with a hierarchy: leaf of each code, -1 for a missing one.
+        joint: rows with each code of a quasi-identifier (missing last) and each code of this
+            column, by the quasi-identifier's name, where these are others than the rows at hand.
     """
 
     name: str
@@ -51,6 +55,7 @@ class Sensitive:
     numbers: NDArray[np.float64] | None = None
     taxonomy: Taxonomy | None = None
     leaves: NDArray[np.int64] | None = None
+    joint: Mapping[str, NDArray[np.int64]] | None = None
 
     @cached_property
     def histogram(self) -> NDArray[np.int64]:

@@ -28,7 +28,7 @@ from shoal.search.scan import Scanner
 from shoal.table.partition import SUPPRESSED, Partition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -135,7 +135,7 @@ def cluster_block(plan: Plan, parts: Parts, block: int, rows: Any) -> Any:
         run,
         False,
     )
-    engine = LocalEngine()
+    engine = _BlockEngine()
 
     def form(given: LocalWork) -> Partition:
         return _part_of_table(engine, given) if parts.seamed else form_groups(engine, given)
@@ -160,6 +160,17 @@ def cluster_block(plan: Plan, parts: Parts, block: int, rows: Any) -> Any:
     return rows.append_column("g", pa.array(groups, pa.int64())).append_column(
         "r", pa.array(region, pa.int64())
     )
+
+
+class _BlockEngine(LocalEngine):
+    """The engine of one machine, but for rounds of a measure: the driver leads them."""
+
+    def follow(
+        self, work: LocalWork, groups: Partition, form: Callable[[LocalWork], Partition]
+    ) -> Partition:
+        """Return the groups as they are."""
+        del work, form
+        return groups
 
 
 def _part_of_table(engine: LocalEngine, work: LocalWork) -> Partition:
@@ -279,7 +290,10 @@ def run_of(
     request = plan.request
     measure = create_measure(request.measure, request.measure_options)
     assert isinstance(measure, CostMeasure)
-    model = CostModel.bind(measure, table)
+    target = None if plan.target is None else plan.target.of(table, searched=True)
+    model = CostModel.bind(measure, table, target)
+    if plan.weights is not None:
+        model = replace(model, weights=plan.weights)
     allowed = int(request.max_suppression * table.n_rows)
     run = Run(
         k=int(request.k),

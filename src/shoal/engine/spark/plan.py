@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.engine.spark.rule import Tree
+    from shoal.engine.spark.target import Target
     from shoal.recode import Style
     from shoal.settings.request import Request
     from shoal.table.encode import Attribute
@@ -198,6 +199,8 @@ class Plan:
         n_rows: how many rows the whole table has.
         shown: how many groups of a region are shown to the report.
         seed: chance; every block draws from it and from its own number.
+        target: the sensitive column that measures look at, if it could be counted.
+        weights: of the columns in this round, for measures that look at them in rounds.
     """
 
     schema: Schema
@@ -213,6 +216,8 @@ class Plan:
     n_rows: int
     shown: int
     seed: int
+    target: Target | None = None
+    weights: NDArray[np.float64] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
