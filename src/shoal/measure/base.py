@@ -127,6 +127,19 @@ class CostMeasure(Measure):
     """Whether groups are judged by their means; then refinement moves rows by these, and the cost
     tables only say which groups are close to each other."""
 
+    by_counts: ClassVar[bool] = False
+    """Of measures that look at a sensitive column: whether a cost table follows from counts of the
+    whole table alone (``target.joint`` where it is given), so that workers who each have some of
+    the rows agree on it."""
+
+    def check_target(self, *, any_given: bool) -> None:
+        """Raise an OptionError if a sensitive column is looked at and there is none."""
+        if self.needs_sensitive and not any_given:
+            raise OptionError(
+                f"Measure {self.name!r} looks at a sensitive column and none was given; "
+                "name one with sensitive=[...]."
+            )
+
     @property
     def rounds(self) -> int:
         """How often groups are formed anew with weights that follow from those before."""
@@ -219,11 +232,7 @@ class CostModel:
         cls, measure: CostMeasure, table: EncodedTable, target: Sensitive | None = None
     ) -> CostModel:
         """Compute the cost tables of a measure on a table."""
-        if measure.needs_sensitive and target is None:
-            raise OptionError(
-                f"Measure {measure.name!r} looks at a sensitive column and none was given; "
-                "name one with sensitive=[...]."
-            )
+        measure.check_target(any_given=target is not None)
         if not measure.needs_sensitive:
             target = None
         forms = tuple(measure.form(attribute, target, table) for attribute in table.attributes)

@@ -113,6 +113,7 @@ class PMI(CostMeasure):
     title = "mutual information lost about the sensitive column, bits per cell"
     citation = "Goldberger & Tassa 2010, equation (14)"
     needs_sensitive = True
+    by_counts = True
     options: ClassVar[tuple[str, ...]] = ("norm",)
 
     def __init__(self, norm: Norm = "l1") -> None:
@@ -165,6 +166,7 @@ class WeightedMI(CostMeasure):
     title = "w · mi + (1 - w) · pmi"
     citation = "Goldberger & Tassa 2010, section 8.4"
     needs_sensitive = True
+    by_counts = True
     options: ClassVar[tuple[str, ...]] = ("w",)
 
     def __init__(self, w: float = 0.5) -> None:

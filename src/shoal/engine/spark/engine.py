@@ -27,8 +27,9 @@ from shoal.engine.spark.everybody import bound_models, check_whole, counted_mode
 from shoal.engine.spark.finish import finished_rows, named_rows, regroup_regions, titles_of
 from shoal.engine.spark.first import one_compiles
 from shoal.engine.spark.layout import laid_out
-from shoal.engine.spark.limits import may_leave_out, refuse
+from shoal.engine.spark.limits import may_leave_out, needs_target, refuse
 from shoal.engine.spark.plan import Parts, Plan
+from shoal.engine.spark.rounds import best_round
 from shoal.engine.spark.rows import (
     columns_of,
     encoded,
@@ -41,6 +42,7 @@ from shoal.engine.spark.rows import (
 )
 from shoal.engine.spark.session import check_frame, frame_of_rows, load_functions
 from shoal.engine.spark.tally import Tallies, shown_groups, told_by_regions
+from shoal.engine.spark.target import find_target
 from shoal.engine.spark.whole import keep_whole
 from shoal.errors import DataError, OptionError
 from shoal.progress import no_progress
@@ -108,11 +110,13 @@ class SparkPublished:
         frame: the table, in an order of its own.
         rows: the same with groups, keys and people, as they came.
         tallies: what regions told.
+        held: what of it lies on the disks of the workers.
     """
 
     frame: Any
     rows: Any
     tallies: Tallies
+    held: tuple[Any, ...]
 
 
 class SparkEngine:
@@ -172,7 +176,10 @@ class SparkEngine:
         wholes = bound_models(plan, about_all)
         self._about_all = AboutAll(about_all, schema, request.style) if about_all else None
         work = SparkWork(plan, rows, n_rows, wholes, warn, request.progress)
-        return self._with_people(replace(work, plan=with_counts(plan, work.taking_part)), request)
+        plan = with_counts(plan, work.taking_part)
+        needed = request.measure if needs_target(request) else None
+        target = find_target(plan, rows, work.taking_part, needed=needed)
+        return self._with_people(replace(work, plan=replace(plan, target=target)), request)
 
     def _with_people(self, work: SparkWork, request: Request) -> SparkWork:
         """Look at who takes part, and whether promises can be kept at all."""
@@ -266,7 +273,7 @@ class SparkEngine:
         del parts, effort
         plan, request = work.plan, work.plan.request
         regions, seamed = groups.parts.regions, groups.parts.seamed
-        rows = groups.rows
+        rows, n_held = groups.rows, len(self._held)
         if request.privacy and (plan.columns.tuples or plan.columns.person):
             rows = self._held_on_disk(rows)
         if request.privacy and plan.columns.tuples:
@@ -298,9 +305,8 @@ class SparkEngine:
                 f"The table had {work.n_rows:,} rows at first and {tallies.n_rows:,} in the end; "
                 "give a table that stays the same while it is read (write it down first)."
             )
-        self._warn_of_suppressed(work, tallies)
-        titles = titles_of(plan)
-        return SparkPublished(laid_out(finished, titles, tallies.n_published), finished, tallies)
+        frame = laid_out(finished, titles_of(plan), tallies.n_published)
+        return SparkPublished(frame, finished, tallies, tuple(self._held[n_held:]))
 
     def given(self, work: SparkWork, labels: Any) -> SparkGroups:
         """Refuse groups that were made elsewhere."""
@@ -319,9 +325,20 @@ class SparkEngine:
         groups: SparkPublished,
         regroup: Callable[[SparkWork], SparkPublished],
     ) -> SparkPublished:
-        """Do nothing: every block has left out its share of the rows already."""
-        del work, regroup
-        return groups
+        """Form groups anew if the measure has rounds; blocks have left out their share already."""
+
+        def anew(plan: Plan) -> SparkPublished:
+            return regroup(replace(work, plan=plan))
+
+        best = best_round(work.plan, groups, anew, self._drop)
+        self._warn_of_suppressed(work, best.tallies)
+        return best
+
+    def _drop(self, groups: SparkPublished) -> None:
+        """Give up groups that are not published."""
+        for each in groups.held:
+            each.unpersist()
+            self._held.remove(each)
 
     @staticmethod
     def _warn_of_suppressed(work: SparkWork, tallies: Tallies) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 
-__all__ = ["may_leave_out", "refuse"]
+__all__ = ["may_leave_out", "needs_target", "refuse"]
 
 LOCAL = "use the engine of one machine for that"
 DONE = (
@@ -34,6 +34,11 @@ def may_leave_out(request: Request) -> bool:
     return create_algorithm(request.algorithm, request.algorithm_options).suppresses
 
 
+def needs_target(request: Request) -> bool:
+    """Return whether the measure that is minimised looks at a sensitive column."""
+    return create_measure(request.measure, request.measure_options).needs_sensitive
+
+
 def refuse(request: Request, schema: Schema, frame: Any) -> None:
     """Raise if something is asked that cannot be done on Spark, or not yet.
 
@@ -47,9 +52,18 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
             f"Measure {request.measure!r} is a score and cannot be minimised; choose one such as "
             "'ncp', 'lm' or 'mi'."
         )
+    measure.check_target(any_given=bool(schema.sensitive))
     algorithm = create_algorithm(request.algorithm, request.algorithm_options)
     asked = (
-        (measure.needs_sensitive or measure.of_means, f"measure {request.measure!r}"),
+        (
+            measure.needs_sensitive and not measure.by_counts,
+            f"measure {request.measure!r}, which looks at the sensitive column of all rows",
+        ),
+        (measure.of_means, f"measure {request.measure!r}"),
+        (
+            measure.rounds and type(measure).follow_columns is CostMeasure.follow_columns,
+            f"measure {request.measure!r}, whose rounds look at all groups",
+        ),
         (not algorithm.works_in_blocks, f"algorithm {algorithm.name!r}, which needs all rows"),
         (request.style.numeric in ("mean", "median"), f"numeric style {request.style.numeric!r}"),
         (request.style.categories == "values", "style categories 'values'"),

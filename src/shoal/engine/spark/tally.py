@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from shoal.table.closure import Closures
     from shoal.table.encode import Attribute
     from shoal.table.partition import Partition
+    from shoal.table.sensitive import Sensitive
 
 __all__ = ["MOST_CLOSURES", "Tallies", "shown_groups", "tally", "told_by_regions"]
 
@@ -51,7 +52,7 @@ def tally(
         Sums, and counts that Spark adds up: of closures of each column, and (numbered from −1
         down) of values of rows that are left out.
     """
-    target = pick_target(table, plan.request.measure_options)
+    target = _target(plan, table)
     grouped = Grouped(table, partition, target)
     told: dict[str, Any] = {
         "region": region,
@@ -111,21 +112,39 @@ def told_by_regions(finished: Any) -> tuple[list[str], list[tuple[int, str, int]
     return told, list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
 
 
+def _target(plan: Plan, table: EncodedTable) -> Sensitive | None:
+    """Return the sensitive column that measures look at."""
+    if plan.target is not None:
+        return plan.target.of(table, searched=False)
+    return pick_target(table, plan.request.measure_options)
+
+
 def _measures(plan: Plan) -> list[str]:
-    return list(dict.fromkeys((plan.request.measure, *_COSTS)))
+    of_target = ("pmi",) if plan.target is not None else ()
+    return list(dict.fromkeys((plan.request.measure, *_COSTS, *of_target)))
 
 
 def _costs(plan: Plan, name: str, grouped: Grouped, left_out: EncodedTable) -> list[list[float]]:
     """Return of each column the cost of published rows less its constant, and of a lost cell."""
     measure = _measure(plan, name)
+    target = lost = None
+    if measure.needs_sensitive:
+        target, lost = grouped.require_target(), _target(plan, left_out)
     result = []
     for attribute, closures, gone in zip(
         grouped.table.attributes, grouped.closures, left_out.attributes, strict=True
     ):
-        cost = measure.form(attribute, None, grouped.table).cost(closures)
-        total = float(np.sum(grouped.partition.sizes * cost[:-1]))
-        constant = measure.constant(attribute) + measure.constant(gone)
-        result.append([total - constant, float(cost[-1])])
+        cost = measure.form(attribute, target, grouped.table).cost(closures)
+        constant = measure.constant_of_part(attribute) + measure.constant_of_part(gone)
+        if cost.ndim == 1:
+            total = float(np.sum(grouped.partition.sizes * cost[:-1]))
+            result.append([total - constant, float(cost[-1])])
+            continue
+        assert lost is not None
+        total = float(np.sum(grouped.histogram[:-1] * cost[:-1]))
+        # what a lost cell costs depends on the row, so that it is added here
+        total += float(np.sum(np.bincount(lost.codes, minlength=lost.size) * cost[-1]))
+        result.append([total - constant, 0.0])
     return result
 
 
