@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -9,17 +10,19 @@ import numpy as np
 from shoal.errors import OptionError
 from shoal.measure.base import CostMeasure
 from shoal.measure.ncp import range_share
-from shoal.table.centres import group_centres
+from shoal.table.centres import cell_middles, group_centres
 from shoal.table.closure import IntervalClosures, close
 from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from shoal.measure.base import Grouped
     from shoal.measure.forms import Form
     from shoal.table.encode import Attribute, EncodedTable, Sensitive
     from shoal.table.partition import Partition
 
-__all__ = ["SquaredError", "is_number"]
+__all__ = ["Deviation", "SquaredError", "deviation_of", "error_of", "is_number"]
 
 
 def is_number(attribute: Attribute) -> bool:
@@ -76,24 +79,73 @@ class SquaredError(CostMeasure):
 
 
 def _error_share(attribute: Attribute, partition: Partition) -> float:
-    closures = close(attribute, partition)
-    assert isinstance(closures, IntervalClosures)
-    positions = attribute.original_positions
-    if positions is None:
-        positions = attribute.positions
-    assert positions is not None
     codes = attribute.as_they_were
+    whole = deviation_of(attribute, codes, np.ones(len(codes), np.int64))
+    return whole.share(error_of(attribute, partition, whole))
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """How far the numbers of a column lie from their mean.
+
+    Attributes:
+        unit: what numbers are divided by: squares of the largest ones would be infinite.
+        middle: their mean, in units.
+        total: SST, in squared units; 0 if all are alike, or missing.
+    """
+
+    unit: float
+    middle: float
+    total: float
+
+    def share(self, error: float) -> float:
+        """Return an error as a share of the total."""
+        return error / self.total if self.total > 0.0 else 0.0
+
+
+def deviation_of(
+    attribute: Attribute, codes: NDArray[np.integer], rows: NDArray[np.int64]
+) -> Deviation:
+    """Return how far numbers lie from their mean.
+
+    Args:
+        attribute: the column.
+        codes: some of its values, as they were before a grid.
+        rows: how many rows have each.
+    """
+    positions = _positions(attribute)
     known = codes < len(positions)
-    value = positions[codes[known]]
-    if not len(value):
-        return 0.0
-    centres = np.append(group_centres(attribute, closures, partition), np.nan)
-    cell = centres[partition.labels[known]]
-    # squares of the largest numbers would be infinite
-    size = max(float(np.abs(value).max()), float(np.nanmax(np.abs(cell), initial=0.0))) or 1.0
-    value, cell = value / size, cell / size
-    middle = float(value.mean())
-    total = float(np.sum((value - middle) ** 2))
-    if total <= 0.0 or value.min() == value.max():
-        return 0.0
-    return float(np.sum((value - np.where(np.isnan(cell), middle, cell)) ** 2)) / total
+    value, number = positions[codes[known]], rows[known]
+    if not number.sum():
+        return Deviation(1.0, 0.0, 0.0)
+    middles = cell_middles(attribute)
+    unit = max(float(np.abs(value).max()), float(np.abs(middles).max(initial=0.0))) or 1.0
+    alike = value.min() == value.max()
+    value = value / unit
+    middle = float(np.sum(value * number) / number.sum())
+    total = 0.0 if alike else float(np.sum((value - middle) ** 2 * number))
+    return Deviation(unit, middle, total)
+
+
+def error_of(attribute: Attribute, partition: Partition, whole: Deviation) -> float:
+    """Return SSE of the rows at hand, in squared units of the whole column."""
+    positions, codes = _positions(attribute), attribute.as_they_were
+    known = codes < len(positions)
+    value = positions[codes[known]] / whole.unit
+    centres = np.array([np.nan])  # of rows that are left out
+    if partition.n_groups:
+        closures = close(attribute, partition)
+        assert isinstance(closures, IntervalClosures)
+        centres = np.append(group_centres(attribute, closures, partition), np.nan)
+    cell = centres[partition.labels[known]] / whole.unit
+    error = (value - np.where(np.isnan(cell), whole.middle, cell)) ** 2
+    return float(np.sum(error))
+
+
+def _positions(attribute: Attribute) -> NDArray[np.float64]:
+    """Return where the values lie as they were before a grid."""
+    found = attribute.original_positions
+    if found is None:
+        found = attribute.positions
+    assert found is not None
+    return found

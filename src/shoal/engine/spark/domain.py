@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.engine.spark.check import count_values
 from shoal.engine.spark.plan import Coding
+from shoal.measure.sse import deviation_of, is_number
 from shoal.table.encode import encode_sensitive, encode_values
 from shoal.table.grid import settle_grids
 from shoal.table.growing import notes_on_unknown
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from shoal.measure.sse import Deviation
     from shoal.settings.request import Request
     from shoal.table.encode import Attribute, Sensitive
     from shoal.table.schema import Column, Schema
@@ -43,6 +45,7 @@ class Domains:
         codings: code of each value of the quasi-identifiers, before a grid.
         sensitive_codings: the same of the sensitive columns.
         cells: the cell of every value (missing last) of columns on a grid, else None.
+        deviations: how far numbers lie from their mean; None for other columns.
     """
 
     schema: Schema
@@ -51,6 +54,7 @@ class Domains:
     codings: tuple[Coding, ...]
     sensitive_codings: tuple[Coding, ...]
     cells: tuple[NDArray[np.int32] | None, ...]
+    deviations: tuple[Deviation | None, ...]
 
 
 def find_domains(
@@ -69,7 +73,7 @@ def find_domains(
         OptionError: a kind or a grid does not fit its column.
     """
     columns: dict[str, Column] = {}
-    attributes, codings, cells = [], [], []
+    attributes, codings, cells, deviations = [], [], [], []
     for name in schema.quasi_identifiers:
         values, rows = count_values(frame, name)
         column, attribute = _attribute(schema, name, values, rows, request, warn)
@@ -77,6 +81,8 @@ def find_domains(
         codes = attribute.as_they_were.astype(np.int32)
         codings.append(Coding(name, values, codes, apart=False))
         cells.append(_cells(attribute))
+        number = is_number(attribute)
+        deviations.append(deviation_of(attribute, codes, rows) if number else None)
         empty = np.empty(0, attribute.codes.dtype)
         original = None if attribute.original is None else attribute.original[:0]
         attributes.append(replace(attribute, codes=empty, original=original))
@@ -97,6 +103,7 @@ def find_domains(
         tuple(codings),
         tuple(sensitive_codings),
         tuple(cells),
+        tuple(deviations),
     )
 
 

@@ -27,7 +27,7 @@ from shoal.engine.spark.everybody import bound_models, check_whole, counted_mode
 from shoal.engine.spark.finish import finished_rows, named_rows, regroup_regions, titles_of
 from shoal.engine.spark.first import one_compiles
 from shoal.engine.spark.layout import laid_out
-from shoal.engine.spark.limits import may_leave_out, needs_target, refuse
+from shoal.engine.spark.limits import may_leave_out, needs_target, refuse, refuse_columns
 from shoal.engine.spark.plan import Parts, Plan
 from shoal.engine.spark.rounds import best_round
 from shoal.engine.spark.rows import (
@@ -171,7 +171,9 @@ class SparkEngine:
             n_rows=n_rows,
             shown=0,
             seed=seed,
+            deviations=domains.deviations,
         )
+        refuse_columns(plan)
         rows = self._held_on_disk(encoded(frame, plan, self.key))
         wholes = bound_models(plan, about_all)
         self._about_all = AboutAll(about_all, schema, request.style) if about_all else None

@@ -8,15 +8,18 @@ from shoal.algorithm.base import create_algorithm
 from shoal.engine.spark.carried import packed_models
 from shoal.errors import DataError, OptionError
 from shoal.measure.base import CostMeasure
+from shoal.measure.sse import SquaredError
 from shoal.privacy import DeltaPresence, KMap, PopulationRisk
 from shoal.scores import create_measure
 from shoal.settings.request import OPTIONS
+from shoal.table.encode import EncodedTable
 
 if TYPE_CHECKING:
+    from shoal.engine.spark.plan import Plan
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 
-__all__ = ["may_leave_out", "needs_target", "refuse"]
+__all__ = ["may_leave_out", "needs_target", "refuse", "refuse_columns"]
 
 LOCAL = "use the engine of one machine for that"
 DONE = (
@@ -59,7 +62,10 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
             measure.needs_sensitive and not measure.by_counts,
             f"measure {request.measure!r}, which looks at the sensitive column of all rows",
         ),
-        (measure.of_means, f"measure {request.measure!r}"),
+        (
+            measure.of_means and not isinstance(measure, SquaredError),
+            f"measure {request.measure!r}, which is of the means of all rows",
+        ),
         (
             measure.rounds and type(measure).follow_columns is CostMeasure.follow_columns,
             f"measure {request.measure!r}, whose rounds look at all groups",
@@ -91,6 +97,14 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
         if refused:
             raise OptionError(f"Spark does not do this: {what}; {LOCAL}.")
     _check_types(schema, frame)
+
+
+def refuse_columns(plan: Plan) -> None:
+    """Raise if a column is of a kind that the measure does not know."""
+    measure = create_measure(plan.request.measure, plan.request.measure_options)
+    if isinstance(measure, SquaredError):
+        for attribute in plan.searched:
+            measure.form(attribute, None, EncodedTable(0, plan.searched, ()))
 
 
 def _check_types(schema: Schema, frame: Any) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from shoal.engine.spark.rule import Tree
     from shoal.engine.spark.target import Target
+    from shoal.measure.sse import Deviation
     from shoal.recode import Style
     from shoal.settings.request import Request
     from shoal.table.encode import Attribute
@@ -199,6 +200,7 @@ class Plan:
         n_rows: how many rows the whole table has.
         shown: how many groups of a region are shown to the report.
         seed: chance; every block draws from it and from its own number.
+        deviations: how far numbers lie from their mean; None for other columns.
         target: the sensitive column that measures look at, if it could be counted.
         weights: of the columns in this round, for measures that look at them in rounds.
     """
@@ -216,6 +218,7 @@ class Plan:
     n_rows: int
     shown: int
     seed: int
+    deviations: tuple[Deviation | None, ...]
     target: Target | None = None
     weights: NDArray[np.float64] | None = None
 

@@ -18,10 +18,12 @@ from shoal.engine.spark.session import load_functions
 from shoal.facts import Facts
 from shoal.facts.gather import column_facts, heat_of
 from shoal.measure.base import CostMeasure, Grouped, pick_target
+from shoal.measure.sse import error_of
 from shoal.publish.loss import published_loss, scores_of_columns
 from shoal.scores import Scores, create_measure
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, wide_cells
 from shoal.table.encode import EncodedTable
+from shoal.table.partition import SUPPRESSED, Partition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,11 +33,11 @@ if TYPE_CHECKING:
     from shoal.engine.spark.plan import Plan
     from shoal.table.closure import Closures
     from shoal.table.encode import Attribute
-    from shoal.table.partition import Partition
     from shoal.table.sensitive import Sensitive
 
 __all__ = ["MOST_CLOSURES", "Tallies", "shown_groups", "tally", "told_by_regions"]
 
+_MEANS = "sse"
 _COSTS = ("ncp", "lm", "suppression", "mi")
 MOST_CLOSURES = 100_000
 """Of each column the most frequent closures, so many, come to the driver for the report."""
@@ -75,6 +77,9 @@ def tally(
         logs = np.log2(share, out=np.zeros_like(share), where=share > 0)
         told["majority"] = int(histogram.max(axis=1).sum())
         told["entropy"] = float(-np.sum(share * logs))
+    errors = _errors(plan, table, partition, left_out)
+    if errors is not None:
+        told["errors"] = errors
     step = max(1, -(-partition.n_groups // max(plan.shown, 1)))
     chosen = np.arange(0, partition.n_groups, step)
     told["seen"] = [partition.sizes[chosen].tolist()]
@@ -121,7 +126,31 @@ def _target(plan: Plan, table: EncodedTable) -> Sensitive | None:
 
 def _measures(plan: Plan) -> list[str]:
     of_target = ("pmi",) if plan.target is not None else ()
-    return list(dict.fromkeys((plan.request.measure, *_COSTS, *of_target)))
+    found = dict.fromkeys((plan.request.measure, *_COSTS, *of_target))
+    found.pop(_MEANS, None)
+    return list(found)
+
+
+def _errors(
+    plan: Plan, table: EncodedTable, partition: Partition, left_out: EncodedTable
+) -> list[float] | None:
+    """Return the squared error of each column of numbers, where it is asked for."""
+    if not _of_means(plan):
+        return None
+    nobody = Partition(np.full(left_out.n_rows, SUPPRESSED, np.int32), 0)
+    return [
+        error_of(attribute, partition, whole) + error_of(gone, nobody, whole)
+        for attribute, gone, whole in zip(
+            table.attributes, left_out.attributes, plan.deviations, strict=True
+        )
+        if whole is not None
+    ]
+
+
+def _of_means(plan: Plan) -> bool:
+    """Return whether the squared error of means is scored, as on one machine."""
+    asked = plan.request.measure == _MEANS or plan.request.style.numeric == "mean"
+    return asked and any(whole is not None for whole in plan.deviations)
 
 
 def _costs(plan: Plan, name: str, grouped: Grouped, left_out: EncodedTable) -> list[list[float]]:
@@ -240,7 +269,23 @@ class Tallies:
             values["cm"] = 1.0 - self._sum("majority") / self.n_rows
             entropy = math.fsum(each.get("entropy", 0.0) for each in self.told)
             values["entropy-diversity"] = entropy / max(self.n_groups, 1) + 0.0
+        if _of_means(self.plan):
+            columns = self._error_shares()
+            numbers = [a.weight for a in attributes if a.name in columns]
+            error = float(np.average(list(columns.values()), weights=numbers))
+            first = self.plan.request.measure == _MEANS
+            values = {_MEANS: error, **values} if first else {**values, _MEANS: error}
+            by_column[_MEANS] = columns
         return Scores(values, by_column)
+
+    def _error_shares(self) -> dict[str, float]:
+        """Return the squared error of each column of numbers, as a share of the total."""
+        pairs = zip(self.plan.attributes, self.plan.deviations, strict=True)
+        numbers = [(a.name, whole) for a, whole in pairs if whole is not None]
+        return {
+            name: whole.share(math.fsum(each["errors"][place] for each in self.told))
+            for place, (name, whole) in enumerate(numbers)
+        }
 
     def facts(self, tuple_sizes: tuple[tuple[int, int], ...]) -> Facts:
         """Return aggregates for the report."""
