@@ -84,7 +84,7 @@ def compare_bars(
     *,
     k: int,
     style: Style,
-    published: pl.DataFrame,
+    centres: pl.DataFrame | None,
 ) -> tuple[Bar, ...]:
     """Return the bars of one column.
 
@@ -95,7 +95,8 @@ def compare_bars(
         before: published rows of each original value, missing last.
         k: the fewest rows that a bar may stand for.
         style: how cells are written.
-        published: the published table.
+        centres: the means or medians that are published, with how many rows have each (``count``);
+            None for a column that publishes none.
     """
     n_groups, n_rows = len(sizes), int(sizes.sum())
     if isinstance(closures, TreeClosures):
@@ -107,7 +108,7 @@ def compare_bars(
         first = closures.members[closures.indptr[:n_groups]]
         missing_after = int(sizes[only & (first == attribute.size)].sum())
     else:
-        counted = _interval_bars(attribute, closures, sizes, before, k, style, published)
+        counted = _interval_bars(attribute, closures, sizes, before, k, centres)
         missing_after = int(sizes[closures.low[:n_groups] == attribute.size].sum())
     missing = int(before[attribute.size])
     if missing >= k:
@@ -131,8 +132,7 @@ def _interval_bars(
     sizes: NDArray[np.int64],
     before: NDArray[np.int64],
     k: int,
-    style: Style,
-    published: pl.DataFrame,
+    centres: pl.DataFrame | None,
 ) -> list[Counted]:
     place = attribute.positions
     assert place is not None
@@ -144,8 +144,8 @@ def _interval_bars(
     cells = attribute.cells
     if cells is not None:
         unit = float(cells.closed)
-    if style.numeric in ("mean", "median") and attribute.kind is Kind.NUMERIC:
-        pieces, edges = _centres(published.get_column(attribute.name))
+    if centres is not None:
+        pieces, edges = _centres(centres)
     else:
         low, high = closures.low[:n_groups][shown], closures.high[:n_groups][shown]
         codes = np.unique(np.concatenate((low, high)))
@@ -180,10 +180,10 @@ def _grid_edges(attribute: Attribute, cells: Cells, low: NDArray[np.int32], last
     return _Edges(position, label)
 
 
-def _centres(cells: pl.Series) -> tuple[_Pieces, _Edges]:
+def _centres(counts: pl.DataFrame) -> tuple[_Pieces, _Edges]:
     """Return what a column of means or medians publishes: points."""
-    counts = cells.drop_nulls().value_counts().sort(cells.name)
-    values = counts.get_column(cells.name).to_list()
+    counts = counts.sort(counts.columns[0])
+    values = counts.to_series(0).to_list()
     points = np.array([float(value) for value in values])
     rows = counts.get_column("count").to_numpy().astype(np.float64)
     return _Pieces(points, points, rows), _Edges(points, lambda n: canonical_label(values[n]))

@@ -132,9 +132,12 @@ def gather_facts(
             before = np.bincount(
                 attribute.codes[partition.labels >= 0], minlength=attribute.size + 1
             ).astype(np.int64)
+        centres = None
+        if publishes_centres(attribute, style):
+            centres = published.get_column(attribute.name).drop_nulls().value_counts()
         columns.append(
             column_facts(
-                attribute, closures, sizes, losses[number], before, published, k=k, style=style
+                attribute, closures, sizes, losses[number], before, centres, k=k, style=style
             )
         )
     heat, rows = heat_of(losses, sizes, table.weights)
@@ -144,13 +147,18 @@ def gather_facts(
     return Facts(tuple(columns), tuples, heat, rows, scores)
 
 
+def publishes_centres(attribute: Attribute, style: Style) -> bool:
+    """Return whether a column publishes means or medians."""
+    return style.numeric in ("mean", "median") and attribute.kind is Kind.NUMERIC
+
+
 def column_facts(
     attribute: Attribute,
     closures: Closures,
     sizes: NDArray[np.int64],
     loss: Floats,
     before: NDArray[np.int64],
-    published: pl.DataFrame,
+    centres: pl.DataFrame | None,
     *,
     k: int,
     style: Style,
@@ -163,7 +171,8 @@ def column_facts(
         sizes: how many rows publish each closure.
         loss: of each closure.
         before: published rows of each original value, missing last.
-        published: the published table.
+        centres: the means or medians that are published, with how many rows have each (``count``);
+            None for a column that publishes none.
         k: the fewest rows that a bar may stand for.
         style: how cells are written.
     """
@@ -176,7 +185,7 @@ def column_facts(
     else:
         nothing = closures.everything[:n_groups]
     suppressed, kept = (float(sizes[mask].sum()) / n_rows for mask in (nothing, exact))
-    hidden = style.numeric in ("mean", "median") and attribute.kind is Kind.NUMERIC
+    hidden = publishes_centres(attribute, style)
     shares = covered_shares(attribute, closures, sizes.astype(np.float64))
     return ColumnFacts(
         name=attribute.name,
@@ -186,9 +195,7 @@ def column_facts(
         generalised=max(1.0 - kept - suppressed, 0.0),
         suppressed=suppressed,
         spread=_spread(attribute, closures, sizes, loss, exact, nothing),
-        bars=compare_bars(
-            attribute, closures, sizes, before, k=k, style=style, published=published
-        ),
+        bars=compare_bars(attribute, closures, sizes, before, k=k, style=style, centres=centres),
         covered=None if shares is None or hidden else ordered_sum(shares * sizes) / n_rows,
     )
 

@@ -173,7 +173,7 @@ class SparkEngine:
             seed=seed,
             deviations=domains.deviations,
         )
-        refuse_columns(plan)
+        refuse_columns(plan, request.privacy)
         rows = self._held_on_disk(encoded(frame, plan, self.key))
         wholes = bound_models(plan, about_all)
         self._about_all = AboutAll(about_all, schema, request.style) if about_all else None

@@ -13,9 +13,13 @@ from shoal.privacy import DeltaPresence, KMap, PopulationRisk
 from shoal.scores import create_measure
 from shoal.settings.request import OPTIONS
 from shoal.table.encode import EncodedTable
+from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shoal.engine.spark.plan import Plan
+    from shoal.privacy import PrivacyModel
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 
@@ -71,7 +75,6 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
             f"measure {request.measure!r}, whose rounds look at all groups",
         ),
         (not algorithm.works_in_blocks, f"algorithm {algorithm.name!r}, which needs all rows"),
-        (request.style.numeric in ("mean", "median"), f"numeric style {request.style.numeric!r}"),
         (request.style.categories == "values", "style categories 'values'"),
         (
             request.suppress_for != "all" and not request.max_suppression > 0,
@@ -99,8 +102,16 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
     _check_types(schema, frame)
 
 
-def refuse_columns(plan: Plan) -> None:
-    """Raise if a column is of a kind that the measure does not know."""
+def refuse_columns(plan: Plan, privacy: Sequence[PrivacyModel]) -> None:
+    """Raise if columns are of a kind that the measure or a promise cannot do with."""
+    form = plan.request.style.numeric
+    if form in ("mean", "median") and any(each.kind is Kind.NUMERIC for each in plan.attributes):
+        for model in privacy:
+            if isinstance(model, KMap | DeltaPresence):
+                raise DataError(
+                    f"Numbers published as {form} do not tell whom they cover, so that "
+                    f"{model.name} cannot be judged; publish intervals or bounds."
+                )
     measure = create_measure(plan.request.measure, plan.request.measure_options)
     if isinstance(measure, SquaredError):
         for attribute in plan.searched:

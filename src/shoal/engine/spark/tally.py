@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from shoal.engine.spark.session import load_functions
 from shoal.facts import Facts
-from shoal.facts.gather import column_facts, heat_of
+from shoal.facts.gather import column_facts, heat_of, publishes_centres
 from shoal.measure.base import CostMeasure, Grouped, pick_target
 from shoal.measure.sse import error_of
 from shoal.publish.loss import published_loss, scores_of_columns
 from shoal.scores import Scores, create_measure
+from shoal.table.centres import group_centres
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, wide_cells
 from shoal.table.encode import EncodedTable
 from shoal.table.partition import SUPPRESSED, Partition
@@ -28,6 +29,7 @@ from shoal.table.partition import SUPPRESSED, Partition
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from shoal.engine.spark.plan import Plan
@@ -91,9 +93,35 @@ def tally(
             {"c": number, "s": json.dumps(shape), "n": int(n)}
             for shape, n in zip(shapes, rows, strict=True)
         ]
+        if isinstance(closures, IntervalClosures) and _has_centres(plan, number):
+            counts += _centres(plan, number, table.attributes[number], closures, partition)
         loss = published_loss(whole, number, closures, partition.n_groups)
         told["seen"].append(loss[chosen].tolist())
     return json.dumps(told), json.dumps(counts)
+
+
+def _has_centres(plan: Plan, number: int) -> bool:
+    return publishes_centres(plan.attributes[number], plan.request.style)
+
+
+def _centres(
+    plan: Plan,
+    number: int,
+    attribute: Attribute,
+    closures: IntervalClosures,
+    partition: Partition,
+) -> list[dict[str, Any]]:
+    """Return the means or medians that a column publishes, and how many rows have each."""
+    how: Literal["mean", "median"] = "mean" if plan.request.style.numeric == "mean" else "median"
+    centre = group_centres(attribute, closures, partition, how)
+    shown = ~np.isnan(centre)
+    values, place = np.unique(centre[shown], return_inverse=True)
+    rows = np.bincount(place, weights=partition.sizes[shown], minlength=len(values))
+    name = len(plan.attributes) + number
+    return [
+        {"c": name, "s": json.dumps(value), "n": int(n)}
+        for value, n in zip(values.tolist(), rows, strict=True)
+    ]
 
 
 def told_by_regions(finished: Any) -> tuple[list[str], list[tuple[int, str, int]]]:
@@ -289,8 +317,6 @@ class Tallies:
 
     def facts(self, tuple_sizes: tuple[tuple[int, int], ...]) -> Facts:
         """Return aggregates for the report."""
-        import polars as pl
-
         plan, request = self.plan, self.plan.request
         table = EncodedTable(0, plan.attributes, ())
         columns, closures, sizes = [], [], []
@@ -310,7 +336,7 @@ class Tallies:
                     counts,
                     loss,
                     before,
-                    pl.DataFrame(),
+                    self._centres(number),
                     k=int(request.k),
                     style=plan.styles[number],
                 )
@@ -320,6 +346,16 @@ class Tallies:
         heat, rows = self._heat()
         scores = scores_of_columns(table, closures, sizes, self.n_suppressed, request.style)
         return Facts(tuple(columns), tuple_sizes, heat, rows, scores)
+
+    def _centres(self, number: int) -> pl.DataFrame | None:
+        """Return the means or medians that a column publishes; None if it publishes none."""
+        import polars as pl
+
+        if not _has_centres(self.plan, number):
+            return None
+        known = self.counts.get(len(self.plan.attributes) + number, {})
+        values = pl.Series("value", list(known), dtype=pl.Float64)
+        return pl.DataFrame([values, pl.Series("count", list(known.values()), dtype=pl.Int64)])
 
     def _heat(self) -> tuple[tuple[tuple[float, ...], ...], tuple[int, ...]]:
         """Return where the loss is, from the groups that were shown; all of them if few."""

@@ -136,9 +136,14 @@ def _joint(plan: Plan, rows: Any, target: Target) -> dict[str, NDArray[np.int64]
     """Return of each quasi-identifier the rows with each value (missing last) and class."""
     functions = load_functions()
     names = [*plan.columns.codes, *plan.columns.sensitive]
-    shared = rows.sparkSession.sparkContext.broadcast((len(plan.attributes), plan.sensitive, target))
-    work = guarded_batches(lambda batches: _pairs(*shared.value, batches))
-    pairs = rows.select(*names).mapInArrow(work, "c int, p long, n long")
+    context = rows.sparkSession.sparkContext
+    shared = context.broadcast((len(plan.attributes), plan.sensitive, target))
+
+    def count(batches: Iterator[Any]) -> Iterator[Any]:
+        n_codes, sensitive, own = shared.value
+        return _pairs(n_codes, sensitive, own, batches)
+
+    pairs = rows.select(*names).mapInArrow(guarded_batches(count), "c int, p long, n long")
     summed = pairs.groupBy("c", "p").agg(functions.sum("n").alias("n")).toArrow()
     which, place, number = (summed.column(name).to_numpy() for name in ("c", "p", "n"))
     width = target.searched.size
