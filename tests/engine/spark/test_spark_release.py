@@ -237,8 +237,6 @@ REFUSED = {
     "shuffle": {"shuffle": False},
     "threads": {"threads": 2},
     "incognito": {"algorithm": "incognito"},
-    "pmi": {"measure": "pmi"},
-    "mean": {"style": {"numeric": "mean"}},
 }
 
 

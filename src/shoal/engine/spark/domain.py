@@ -81,8 +81,7 @@ def find_domains(
         codes = attribute.as_they_were.astype(np.int32)
         codings.append(Coding(name, values, codes, apart=False))
         cells.append(_cells(attribute))
-        number = is_number(attribute)
-        deviations.append(deviation_of(attribute, codes, rows) if number else None)
+        deviations.append(_deviation(attribute, codes, rows))
         empty = np.empty(0, attribute.codes.dtype)
         original = None if attribute.original is None else attribute.original[:0]
         attributes.append(replace(attribute, codes=empty, original=original))
@@ -124,6 +123,16 @@ def _attribute(
     weighed = _weighed(values, rows).to_frame()
     settled = settle_grids(known, weighed, by_default=request.default_grid)
     return settled.columns[0], encode_values(values, settled.columns[0], rows)
+
+
+def _deviation(
+    attribute: Attribute, codes: NDArray[np.int32], rows: NDArray[np.int64]
+) -> Deviation | None:
+    """Return how far numbers lie from their mean; values come in any order, and are sorted."""
+    if not is_number(attribute):
+        return None
+    order = np.argsort(codes, kind="stable")
+    return deviation_of(attribute, codes[order], rows[order])
 
 
 def _weighed(values: pl.Series, rows: NDArray[np.int64]) -> pl.Series:
