@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.helpers.contract_checks import check_release
-from tests.helpers.contract_samples import arguments, people
+from tests.helpers.contract_samples import PATHS, arguments, people
 from tests.helpers.spark_samples import K, N, in_order, on_spark, rows_of
 
 import shoal
@@ -156,6 +156,23 @@ def test_medians_are_published_and_no_median_where_a_value_is_missing(spark):
     everybody = [shoal.KMap(9, population=frame)]
     with pytest.raises(DataError, match="do not tell whom they cover"):
         on_spark(spark, frame, privacy=everybody, **asked)
+
+
+def test_the_values_of_a_group_are_published_in_place_of_their_node(spark):
+    frame, names = people(N, missing=True), ["country", "age"]
+    asked = {"style": {"categories": "values"}, "key": "token", "block_rows": 100}
+    found = in_order(on_spark(spark, frame, names=names, **asked), frame)
+    own = pl.DataFrame(
+        {"country": frame["country"], "cell": found.frame["country"], "group": found.groups}
+    )
+    cells = own.group_by("group").agg(pl.col("country").unique(), pl.col("cell").unique())
+    known = cells.filter(pl.col("country").list.len() > 1, ~pl.col("country").list.contains(None))
+    assert known.height > 2
+    for values, cell in known.select("country", "cell").rows():
+        assert cell == ["{" + ", ".join(sorted(values, key=list(PATHS).index)) + "}"]
+    single = cells.filter(pl.col("country").list.len() == 1)
+    assert single.height
+    assert single["country"].equals(single["cell"].alias("country"))
 
 
 NOBODY = {"sensitive": [], "hierarchies": {}, "insensitive": ["token", "disease", "stage"]}

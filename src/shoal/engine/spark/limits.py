@@ -75,7 +75,6 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
             f"measure {request.measure!r}, whose rounds look at all groups",
         ),
         (not algorithm.works_in_blocks, f"algorithm {algorithm.name!r}, which needs all rows"),
-        (request.style.categories == "values", "style categories 'values'"),
         (
             request.suppress_for != "all" and not request.max_suppression > 0,
             f"suppress_for={request.suppress_for!r} without a max_suppression above 0",
