@@ -22,7 +22,13 @@ from shoal.measure.sse import error_of
 from shoal.publish.loss import published_loss, scores_of_columns
 from shoal.scores import Scores, create_measure
 from shoal.table.centres import group_centres
-from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, wide_cells
+from shoal.table.closure import (
+    IntervalClosures,
+    SetClosures,
+    TreeClosures,
+    some_of,
+    wide_cells,
+)
 from shoal.table.encode import EncodedTable
 from shoal.table.partition import SUPPRESSED, Partition
 
@@ -43,6 +49,8 @@ _MEANS = "sse"
 _COSTS = ("ncp", "lm", "suppression", "mi")
 MOST_CLOSURES = 100_000
 """Of each column the most frequent closures, so many, come to the driver for the report."""
+_AT_ONCE = 4_000_000
+"""Costs of a group and a sensitive value that are computed at the same time."""
 _HEAT_GROUPS = 20_000
 """So many groups are looked at for the picture of where the loss is."""
 
@@ -75,10 +83,8 @@ def tally(
         ]
     if target is not None and partition.n_groups:
         histogram = grouped.histogram[:-1]
-        share = histogram / histogram.sum(axis=1, keepdims=True)
-        logs = np.log2(share, out=np.zeros_like(share), where=share > 0)
         told["majority"] = int(histogram.max(axis=1).sum())
-        told["entropy"] = float(-np.sum(share * logs))
+        told["entropy"] = _entropies(histogram)
     errors = _errors(plan, table, partition, left_out)
     if errors is not None:
         told["errors"] = errors
@@ -98,6 +104,17 @@ def tally(
         loss = published_loss(whole, number, closures, partition.n_groups)
         told["seen"].append(loss[chosen].tolist())
     return json.dumps(told), json.dumps(counts)
+
+
+def _entropies(histogram: NDArray[np.int64]) -> float:
+    """Return the sum of the entropies of groups, some of them at a time."""
+    step, parts = max(1, _AT_ONCE // histogram.shape[1]), []
+    for at in range(0, len(histogram), step):
+        own = histogram[at : at + step]
+        share = own / own.sum(axis=1, keepdims=True)
+        logs = np.log2(share, out=np.zeros_like(share), where=share > 0)
+        parts.append(float(-np.sum(share * logs)))
+    return math.fsum(parts)
 
 
 def _has_centres(plan: Plan, number: int) -> bool:
@@ -191,16 +208,21 @@ def _costs(plan: Plan, name: str, grouped: Grouped, left_out: EncodedTable) -> l
     for attribute, closures, gone in zip(
         grouped.table.attributes, grouped.closures, left_out.attributes, strict=True
     ):
-        cost = measure.form(attribute, target, grouped.table).cost(closures)
+        form = measure.form(attribute, target, grouped.table)
         constant = measure.constant_of_part(attribute) + measure.constant_of_part(gone)
-        if cost.ndim == 1:
+        if lost is None:
+            cost = form.cost(closures)
             total = float(np.sum(grouped.partition.sizes * cost[:-1]))
             result.append([total - constant, float(cost[-1])])
             continue
-        assert lost is not None
-        total = float(np.sum(grouped.histogram[:-1] * cost[:-1]))
-        # what a lost cell costs depends on the row, so that it is added here
-        total += float(np.sum(np.bincount(lost.codes, minlength=lost.size) * cost[-1]))
+        # what a lost cell costs depends on the row, so that it is added here; it comes last
+        gone_rows = np.bincount(lost.codes, minlength=lost.size)
+        rows = np.concatenate((grouped.histogram[:-1], gone_rows[None, :]))
+        step = max(1, _AT_ONCE // lost.size)
+        total = math.fsum(
+            float(np.sum(rows[at : at + step] * form.cost(some_of(closures, at, at + step))))
+            for at in range(0, len(rows), step)
+        )
         result.append([total - constant, 0.0])
     return result
 

@@ -12,6 +12,7 @@ from shoal.table.closure.groups import (
     TreeClosures,
     close,
     domain_size,
+    some_of,
     union_sets,
     wide_cells,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "TreeClosures",
     "close",
     "domain_size",
+    "some_of",
     "union_sets",
     "wide_cells",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,7 @@ __all__ = [
     "TreeClosures",
     "close",
     "domain_size",
+    "some_of",
     "union_sets",
     "wide_cells",
 ]
@@ -93,6 +94,19 @@ class SetClosures:
 
 
 Closures = IntervalClosures | TreeClosures | SetClosures
+
+
+def some_of(closures: Closures, first: int, last: int) -> Closures:
+    """Return the closures of the groups from ``first`` to before ``last``."""
+    own = slice(first, last)
+    if isinstance(closures, TreeClosures):
+        return replace(closures, node=closures.node[own])
+    everything = closures.everything[own]
+    if isinstance(closures, IntervalClosures):
+        low, high = closures.low[own], closures.high[own]
+        return replace(closures, low=low, high=high, everything=everything)
+    ends = closures.indptr[first : last + 1]
+    return SetClosures(ends - ends[0], closures.members[ends[0] : ends[-1]], everything)
 
 
 def domain_size(attribute: Attribute) -> int:
