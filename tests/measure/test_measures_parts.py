@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shoal.hierarchy import Taxonomy
 from shoal.measure.base import Grouped, pick_target
 from shoal.measure.sse import deviation_of, error_of
 from shoal.scores import create_measure
@@ -17,7 +18,7 @@ from shoal.table.partition import Partition
 from shoal.table.schema import Column, Kind, Role, Schema
 
 N = 60
-TREE = {"low": ["a", "b"], "high": ["c", "d"]}
+TREE = Taxonomy.from_nested({"low": ["a", "b"], "high": ["c", "d"]})
 
 
 @pytest.fixture(scope="module")
