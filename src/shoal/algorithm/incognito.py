@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Node = tuple[int, ...]
     Subset = tuple[int, ...]
 
-__all__ = ["Incognito"]
+__all__ = ["Incognito", "Lattice", "Search", "check_levels"]
 
 MOST_NODES = 1 << 26
 """Nodes of the lattices of all subsets together; one byte each."""
@@ -75,11 +75,8 @@ class Incognito(Algorithm):
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
-        lattice = Lattice(table)
-        search = Search(lattice, table, run)
-        minimal = search.minimal_nodes()
-        best = min(minimal, key=lambda node: (search.loss(node), sum(node), node))
-        return search.publish(best)
+        search = Search(Lattice(table), table, run)
+        return search.publish(search.best())
 
 
 class Frequencies(NamedTuple):
@@ -92,19 +89,25 @@ class Frequencies(NamedTuple):
 class Lattice:
     """The levels of every column, and the distinct tuples of the table.
 
+    The rows of the table may be lines that stand for several rows each, or for none: a person who
+    is in a tuple as well.
+
+    Args:
+        table: rows, or lines.
+        times: how many rows each line stands for; one unless given.
+
     Attributes:
         heights: highest level of each column.
         base: the distinct tuples of the whole table, ungeneralised.
-        tuple_of_row: which of them each row is.
+        times: how many rows each row of the table stands for; None if it is one each.
+        tuple_of_row: which of the tuples each row is.
     """
 
-    def __init__(self, table: EncodedTable) -> None:
-        self.attributes = table.attributes
-        for attribute in table.attributes:
-            _require_hierarchy(attribute)
+    def __init__(self, table: EncodedTable, times: NDArray[np.int64] | None = None) -> None:
+        self.attributes, self.times = table.attributes, times
+        check_levels(table.attributes)
         ladders = [_climb(attribute) for attribute in table.attributes]
         self.heights = tuple(len(ladder) - 1 for ladder in ladders)
-        _require_small_lattice(self.heights)
         self._lookup = np.concatenate([ladder.ravel() for ladder in ladders])
         ends = np.cumsum([0, *(ladder.size for ladder in ladders)])
         self._start = [
@@ -120,9 +123,8 @@ class Lattice:
             rows[:, j] = np.where(missing, attribute.taxonomy.n_nodes, attribute.codes)
         everything = tuple(range(len(ladders)))
         lowest = (0,) * len(ladders)
-        found, group = self._roll(
-            Frequencies(rows, np.ones(n, np.int64)), everything, everything, lowest
-        )
+        counts = np.ones(n, np.int64) if times is None else times
+        found, group = self._roll(Frequencies(rows, counts), everything, everything, lowest)
         self.base = Frequencies(found.tuples.copy(), found.counts.copy())
         self.tuple_of_row = group.copy()
 
@@ -172,7 +174,7 @@ class Search:
         self.person = table.person
         self.run = run
         self.k = run.k
-        self.allowed = min(run.max_suppressed or 0, table.n_rows - 1)
+        self.allowed = min(run.max_suppressed or 0, int(lattice.base.counts.sum()) - 1)
         self.promises = [(m.on(each), each) for m in run.privacy for each in m.columns(table)]
         # groups that share people may break together what each of them keeps
         alone = table.person is None or not run.privacy
@@ -180,9 +182,14 @@ class Search:
         self.everything = tuple(range(len(lattice.heights)))
         self._costs = [_node_costs(run, j, a) for j, a in enumerate(lattice.attributes)]
         self._totals = [
-            [int(self._row_costs(j, level).sum()) for level in range(height + 1)]
+            [self._cost(j, level, self._mass(j)) for level in range(height + 1)]
             for j, height in enumerate(lattice.heights)
         ]
+
+    def best(self) -> Node:
+        """Return the minimal node with the least loss."""
+        minimal = self.minimal_nodes()
+        return min(minimal, key=lambda node: (self.loss(node), sum(node), node))
 
     def minimal_nodes(self) -> list[Node]:
         """Return the nodes that keep all promises while no node below them does."""
@@ -271,19 +278,35 @@ class Search:
         frequencies, group = self.lattice.from_base(subset, node)
         labels = group[self.lattice.tuple_of_row]
         n_groups = len(frequencies.counts)
-        bad = count_people(labels, n_groups, self.person) < self.k
+        bad = frequencies.counts < self.k
+        if self.person is not None:
+            bad = count_people(labels, n_groups, self.person) < self.k
         for model, column in self.promises:
             bad |= ~judge(
-                model, labels, n_groups, column.codes, column.size, people=self.person
+                model,
+                labels,
+                n_groups,
+                column.codes,
+                column.size,
+                people=self.person,
+                times=self.lattice.times,
             ).holds
         if int(frequencies.counts[bad].sum()) > self.allowed:
             return None
         if bad.any():
             rows = np.flatnonzero(~bad[labels])
+            people = None if self.person is None else self.person[rows]
+            times = None if self.lattice.times is None else self.lattice.times[rows]
             for model, column in self.promises:
-                codes = column.codes[rows]
-                people = None if self.person is None else self.person[rows]
-                verdict = judge(model, labels[rows], n_groups, codes, column.size, people=people)
+                verdict = judge(
+                    model,
+                    labels[rows],
+                    n_groups,
+                    column.codes[rows],
+                    column.size,
+                    people=people,
+                    times=times,
+                )
                 if not verdict.holds.all():
                     return None
         return labels, bad
@@ -296,9 +319,9 @@ class Search:
         labels, bad = self._groups(node)
         rows = np.flatnonzero(bad[labels])
         for j, level in enumerate(node):
+            mass = self._mass(j, rows)
             highest = self.lattice.heights[j]
-            more = self._row_costs(j, highest, rows) - self._row_costs(j, level, rows)
-            loss += int(more.sum())
+            loss += self._cost(j, highest, mass) - self._cost(j, level, mass)
         return loss
 
     def _groups(self, node: Node) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -306,15 +329,24 @@ class Search:
         assert result is not None  # the search has found this node
         return result
 
-    def _row_costs(
-        self, j: int, level: int, rows: NDArray[np.int64] | slice = slice(None)
+    def _mass(
+        self, j: int, rows: NDArray[np.int64] | slice = slice(None)
     ) -> NDArray[np.int64]:
-        """Return what column j costs each of these rows at a level."""
-        value = self.lattice.base.tuples[self.lattice.tuple_of_row[rows], j]
-        cost: NDArray[np.int64] = self._costs[j][
-            self.lattice.levels(j, level)[value], self.run.scanner.classes[rows]
-        ]
-        return cost
+        """Return how many of these rows have each value of column j and each sensitive value."""
+        n_classes, times = self.run.scanner.n_classes, self.lattice.times
+        place = self.lattice.base.tuples[self.lattice.tuple_of_row[rows], j].astype(np.int64)
+        if n_classes > 1:
+            place = place * n_classes + self.run.scanner.classes[rows]
+        weights = None if times is None else times[rows]
+        counted = np.bincount(place, weights, minlength=len(self._costs[j]) * n_classes)
+        return counted.astype(np.int64).reshape(-1, n_classes)
+
+    def _cost(self, j: int, level: int, mass: NDArray[np.int64]) -> int:
+        """Return what column j costs so many rows of each value at a level."""
+        present = np.flatnonzero(mass.any(axis=1))
+        cost = self._costs[j][self.lattice.levels(j, level)[present]]
+        # whole numbers of any length: rows of a cluster times costs are more than 64 bits hold
+        return int(np.sum(cost.astype(object) * mass[present]))
 
     def publish(self, node: Node) -> Partition:
         """Return the groups of a node, with the taxonomy node each of them publishes."""
@@ -371,6 +403,13 @@ def _room(n_tuples: int, width: int) -> tuple[NDArray[Any], ...]:
         np.empty(n_tuples, np.int64),
         np.empty(1 << (2 * n_tuples - 1).bit_length(), np.int64),
     )
+
+
+def check_levels(attributes: Sequence[Attribute]) -> None:
+    """Raise an AlgorithmError if a column has no levels, or all of them together too many."""
+    for attribute in attributes:
+        _require_hierarchy(attribute)
+    _require_small_lattice([a.taxonomy.tree_height for a in attributes if a.taxonomy is not None])
 
 
 def _require_hierarchy(attribute: Attribute) -> None:

@@ -41,6 +41,7 @@ def judge(
     *,
     people: NDArray[np.integer[Any]] | None = None,
     whole: NDArray[np.int64] | None = None,
+    times: NDArray[np.int64] | None = None,
 ) -> Verdict:
     """Return what a model says about the groups of a published table.
 
@@ -54,12 +55,14 @@ def judge(
         n_codes: number of codes.
         people: person of each row; None if every row is a person of its own.
         whole: histogram to compare with; that of these rows unless given.
+        times: how many rows each of these stands for, one unless given; people are counted as
+            they are.
 
     Cost: one sort of the rows (two where people count), and one pass over the histograms.
     """
-    pairs, count = _count(groups.astype(np.int64) * n_codes + codes, people)
+    pairs, count = _count(groups.astype(np.int64) * n_codes + codes, people, times)
     if whole is None:
-        whole = _whole(codes, n_codes, people)
+        whole = _whole(codes, n_codes, people, times)
     return judge_pairs(model, n_groups, pairs, count, whole)
 
 
@@ -105,23 +108,30 @@ def judge_pairs(
 
 
 def _count(
-    pair: NDArray[np.int64], people: NDArray[np.integer[Any]] | None
+    pair: NDArray[np.int64],
+    people: NDArray[np.integer[Any]] | None,
+    times: NDArray[np.int64] | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the pairs of group and value that occur, and how many people have each."""
-    if people is None:
+    if people is None and times is None:
         return np.unique(pair, return_counts=True)
     pairs, place = np.unique(pair, return_inverse=True)
+    if people is None:
+        return pairs, np.bincount(place, times, len(pairs)).astype(np.int64)
     several = int(people.max(initial=0)) + 1
     once = np.unique(place.astype(np.int64) * several + people) // several
     return pairs, np.bincount(once, minlength=len(pairs))
 
 
 def _whole(
-    codes: NDArray[np.integer[Any]], n_codes: int, people: NDArray[np.integer[Any]] | None
+    codes: NDArray[np.integer[Any]],
+    n_codes: int,
+    people: NDArray[np.integer[Any]] | None,
+    times: NDArray[np.int64] | None,
 ) -> NDArray[np.int64]:
     if people is not None:
-        codes = np.unique(people.astype(np.int64) * n_codes + codes) % n_codes
-    return np.bincount(codes, minlength=n_codes).astype(np.int64)
+        codes, times = np.unique(people.astype(np.int64) * n_codes + codes) % n_codes, None
+    return np.bincount(codes, times, minlength=n_codes).astype(np.int64)
 
 
 def _within(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
