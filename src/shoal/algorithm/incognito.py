@@ -329,9 +329,7 @@ class Search:
         assert result is not None  # the search has found this node
         return result
 
-    def _mass(
-        self, j: int, rows: NDArray[np.int64] | slice = slice(None)
-    ) -> NDArray[np.int64]:
+    def _mass(self, j: int, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.int64]:
         """Return how many of these rows have each value of column j and each sensitive value."""
         n_classes, times = self.run.scanner.n_classes, self.lattice.times
         place = self.lattice.base.tuples[self.lattice.tuple_of_row[rows], j].astype(np.int64)

@@ -35,6 +35,7 @@ __all__ = [
     "cut_table",
     "enforce_blocks",
     "put_together",
+    "refused_blocks",
     "run_algorithm",
 ]
 
@@ -90,10 +91,7 @@ def _cut(table: EncodedTable, algorithm: Algorithm, run: Run, block_rows: int | 
     if table.n_rows <= most_rows:
         return Blocks((np.arange(table.n_rows),), whole=True)
     if not algorithm.works_in_blocks:
-        raise OptionError(
-            f"Algorithm {algorithm.name!r} generalises whole columns and cannot work in blocks; "
-            "leave block_rows out."
-        )
+        raise refused_blocks(algorithm)
     rows = max(rows, 4 * run.k)
     order, starts = similar_blocks(table, rows)
     most = UNITED * rows if run.privacy else table.n_rows
@@ -104,6 +102,14 @@ def _cut(table: EncodedTable, algorithm: Algorithm, run: Run, block_rows: int | 
         blocks = _unite(order, starts, 2 * run.k, every, possible)
         assert blocks is not None
     return Blocks(tuple(blocks), whole=False)
+
+
+def refused_blocks(algorithm: Algorithm) -> OptionError:
+    """Return what is said where an algorithm cannot work in blocks."""
+    return OptionError(
+        f"Algorithm {algorithm.name!r} generalises whole columns and cannot work in blocks; "
+        "leave block_rows out."
+    )
 
 
 def _unite(

@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.algorithm.base import create_algorithm
+from shoal.algorithm.incognito import check_levels
 from shoal.engine.base import Measured
 from shoal.engine.local import check_people
+from shoal.engine.parts import refused_blocks
 from shoal.engine.spark.block import cluster_block
 from shoal.engine.spark.check import verify_frame
 from shoal.engine.spark.covered import AboutAll
@@ -27,7 +30,14 @@ from shoal.engine.spark.everybody import bound_models, check_whole, counted_mode
 from shoal.engine.spark.finish import finished_rows, named_rows, regroup_regions, titles_of
 from shoal.engine.spark.first import one_compiles
 from shoal.engine.spark.layout import laid_out
-from shoal.engine.spark.limits import may_leave_out, needs_target, refuse, refuse_columns
+from shoal.engine.spark.levels import Chosen, choose_levels, raised_rows
+from shoal.engine.spark.limits import (
+    full_domain,
+    may_leave_out,
+    needs_target,
+    refuse,
+    refuse_columns,
+)
 from shoal.engine.spark.plan import Parts, Plan
 from shoal.engine.spark.rounds import best_round
 from shoal.engine.spark.rows import (
@@ -43,6 +53,7 @@ from shoal.engine.spark.rows import (
 from shoal.engine.spark.session import check_frame, frame_of_rows, load_functions
 from shoal.engine.spark.tally import Tallies, shown_groups, told_by_regions
 from shoal.engine.spark.target import find_target
+from shoal.engine.spark.told import told_by_levels
 from shoal.engine.spark.whole import keep_whole
 from shoal.errors import DataError, OptionError
 from shoal.progress import no_progress
@@ -146,6 +157,8 @@ class SparkEngine:
         refuse(request, schema, frame)
         self.read = tuple(frame.inputFiles())  # none of them is written over
         domains = find_domains(frame, schema, request, warn)
+        if full_domain(request):
+            check_levels(domains.attributes)
         n_rows = int(domains.attributes[0].counts.sum())
         if not n_rows:
             raise DataError("The table has no rows; there is nothing to anonymize.")
@@ -218,17 +231,27 @@ class SparkEngine:
 
     def cut(self, work: SparkWork) -> Parts:
         """Cut the table into blocks of similar rows, by a rule of a few kilobytes."""
-        asked = work.plan.request.block_rows
+        request = work.plan.request
+        asked = request.block_rows
+        if full_domain(request):
+            if asked is not None and asked < work.n_rows:
+                raise refused_blocks(create_algorithm(request.algorithm))
+            return one_block()
         rows = max(BLOCK_ROWS if asked is None else asked, 4 * int(work.plan.request.k))
         if work.n_rows <= rows:
             return one_block()
         work.progress(0, work.n_rows, "cutting into blocks")
         return cut_rows(work.plan, work.taking_part, rows)
 
-    def cluster(self, work: SparkWork, parts: Parts) -> SparkGroups:
-        """Run the algorithm on every block, in the worker that has its rows."""
+    def cluster(self, work: SparkWork, parts: Parts) -> SparkGroups | Chosen:
+        """Run the algorithm on every block, in the worker that has its rows.
+
+        Levels of whole columns are chosen from counts, on the driver.
+        """
         from pyspark.sql import types
 
+        if full_domain(work.plan.request):
+            return choose_levels(work.plan, work.taking_part, work.progress)
         plan, functions = work.plan, load_functions()
         context = work.rows.sparkSession.sparkContext
         shared = context.broadcast((plan, parts))
@@ -267,12 +290,19 @@ class SparkEngine:
     def refine(
         self,
         work: SparkWork,
-        groups: SparkGroups,
+        groups: SparkGroups | Chosen,
         parts: Parts | None = None,
         effort: Effort | None = None,
     ) -> SparkPublished:
-        """Refine groups across blocks; and since all rows of a group are there, publish them."""
+        """Refine groups across blocks; and since all rows of a group are there, publish them.
+
+        Groups of whole columns at a level stay as they are.
+        """
         del parts, effort
+        if isinstance(groups, Chosen):
+            raised = self._held_on_disk(raised_rows(work.plan, work.rows, groups.levels))
+            tallies = told_by_levels(work.plan, groups, work.rows, raised)
+            return self._published(work, raised, tallies, (raised,))
         plan, request = work.plan, work.plan.request
         regions, seamed = groups.parts.regions, groups.parts.seamed
         rows, n_held = groups.rows, len(self._held)
@@ -302,13 +332,24 @@ class SparkEngine:
             )
             tallies = Tallies(plan, *told_by_regions(finished))
             region_of = regroup_regions(plan, finished, region_of)
+        return self._published(work, finished, tallies, tuple(self._held[n_held:]))
+
+    @staticmethod
+    def _published(
+        work: SparkWork, finished: Any, tallies: Tallies, held: tuple[Any, ...]
+    ) -> SparkPublished:
+        """Return rows that are finished as a table of its own order.
+
+        Raises:
+            DataError: they are not the rows that were counted.
+        """
         if tallies.n_rows != work.n_rows:
             raise DataError(
                 f"The table had {work.n_rows:,} rows at first and {tallies.n_rows:,} in the end; "
                 "give a table that stays the same while it is read (write it down first)."
             )
-        frame = laid_out(finished, titles_of(plan), tallies.n_published)
-        return SparkPublished(frame, finished, tallies, tuple(self._held[n_held:]))
+        frame = laid_out(finished, titles_of(work.plan), tallies.n_published)
+        return SparkPublished(frame, finished, tallies, held)
 
     def given(self, work: SparkWork, labels: Any) -> SparkGroups:
         """Refuse groups that were made elsewhere."""

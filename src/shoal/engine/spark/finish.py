@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from shoal.engine.spark.plan import Plan
 
-__all__ = ["Named", "finished_rows", "named_rows", "regroup_regions", "titles_of"]
+__all__ = ["Named", "finished_rows", "finished_types", "named_rows", "regroup_regions", "titles_of"]
 
 MOST_PARTS = 20_000
 UNITED = 8
@@ -50,13 +50,9 @@ def finished_rows(
     from pyspark.sql import types
 
     shared = rows.sparkSession.sparkContext.broadcast((plan, region_of))
-    outputs = output_types(plan, schema)
-    fields = [types.StructField(f"f{n}", each.kind) for n, each in enumerate(outputs)]
-    fields += [schema[name] for name in plan.columns.keys]
-    long = types.LongType()
-    fields += [types.StructField(name, long) for name in (*plan.columns.beside, "g")]
-    fields += [types.StructField(name, types.StringType()) for name in ("told", "counts")]
-    arrow = [(f"f{number}", each.arrow) for number, each in enumerate(outputs)]
+    fields, arrow = finished_types(plan, schema)
+    for name in ("told", "counts"):
+        fields.add(types.StructField(name, types.StringType()))
 
     def finish(key: Any, rows: Any) -> Any:
         with one_compiles():
@@ -66,7 +62,24 @@ def finished_rows(
         moved = guarded_batches(lambda batches: moved_to(shared.value[1], batches))
         rows = rows.mapInArrow(moved, rows.schema)
     parts = rows.repartition(min(2 * len(region_of), MOST_PARTS), "r").groupBy("r")
-    return parts.applyInArrow(guarded(finish), types.StructType(fields))
+    return parts.applyInArrow(guarded(finish), fields)
+
+
+def finished_types(plan: Plan, schema: Any) -> tuple[Any, list[tuple[str, Any]]]:
+    """Return the types of published rows with keys, people and groups; and of cells in Arrow.
+
+    Args:
+        plan: what is published.
+        schema: types of the rows on their way.
+    """
+    from pyspark.sql import types
+
+    outputs = output_types(plan, schema)
+    fields = [types.StructField(f"f{n}", each.kind) for n, each in enumerate(outputs)]
+    fields += [schema[name] for name in plan.columns.keys]
+    long = types.LongType()
+    fields += [types.StructField(name, long) for name in (*plan.columns.beside, "g")]
+    return types.StructType(fields), [(f"f{n}", each.arrow) for n, each in enumerate(outputs)]
 
 
 @dataclass(frozen=True, eq=False)

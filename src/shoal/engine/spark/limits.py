@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shoal.algorithm.base import create_algorithm
+from shoal.algorithm.incognito import Incognito
 from shoal.engine.spark.carried import packed_models
 from shoal.errors import DataError, OptionError
 from shoal.measure.base import CostMeasure
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 
-__all__ = ["may_leave_out", "needs_target", "refuse", "refuse_columns"]
+__all__ = ["full_domain", "may_leave_out", "needs_target", "refuse", "refuse_columns"]
 
 LOCAL = "use the engine of one machine for that"
 DONE = (
@@ -39,6 +40,11 @@ DONE = (
 def may_leave_out(request: Request) -> bool:
     """Return whether the algorithm leaves out rows by itself."""
     return create_algorithm(request.algorithm, request.algorithm_options).suppresses
+
+
+def full_domain(request: Request) -> bool:
+    """Return whether whole columns are raised to a level: that is chosen from counts alone."""
+    return isinstance(create_algorithm(request.algorithm, request.algorithm_options), Incognito)
 
 
 def needs_target(request: Request) -> bool:
@@ -74,7 +80,14 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
             measure.rounds and type(measure).follow_columns is CostMeasure.follow_columns,
             f"measure {request.measure!r}, whose rounds look at all groups",
         ),
-        (not algorithm.works_in_blocks, f"algorithm {algorithm.name!r}, which needs all rows"),
+        (
+            not (algorithm.works_in_blocks or full_domain(request)),
+            f"algorithm {algorithm.name!r}, which needs all rows",
+        ),
+        (
+            full_domain(request) and request.style.categories == "values",
+            f"style categories 'values' with algorithm {algorithm.name!r}",
+        ),
         (
             request.suppress_for != "all" and not request.max_suppression > 0,
             f"suppress_for={request.suppress_for!r} without a max_suppression above 0",

@@ -43,7 +43,14 @@ if TYPE_CHECKING:
     from shoal.table.encode import Attribute
     from shoal.table.sensitive import Sensitive
 
-__all__ = ["MOST_CLOSURES", "Tallies", "shown_groups", "tally", "told_by_regions"]
+__all__ = [
+    "MOST_CLOSURES",
+    "Tallies",
+    "measures_of",
+    "shown_groups",
+    "tally",
+    "told_by_regions",
+]
 
 _MEANS = "sse"
 _COSTS = ("ncp", "lm", "suppression", "mi")
@@ -196,6 +203,11 @@ def _of_means(plan: Plan) -> bool:
     """Return whether the squared error of means is scored, as on one machine."""
     asked = plan.request.measure == _MEANS or plan.request.style.numeric == "mean"
     return asked and any(whole is not None for whole in plan.deviations)
+
+
+def measures_of(plan: Plan) -> dict[str, CostMeasure]:
+    """Return the measures that are sums over rows: the one that was asked for, and the usual."""
+    return {name: _measure(plan, name) for name in _measures(plan)}
 
 
 def _costs(plan: Plan, name: str, grouped: Grouped, left_out: EncodedTable) -> list[list[float]]:

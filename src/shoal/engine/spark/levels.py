@@ -1,0 +1,263 @@
+"""Full-domain generalisation on Spark: combinations are counted, levels chosen, rows raised.
+
+The search of `shoal.algorithm.incognito` looks at different combinations of values and how many
+rows have each. Spark counts them, by partial sums, so that one combination which most rows share is
+as little work as any. The counts come to the driver, `MOST_LINES` of them at most, and the same
+search as on one machine chooses a level for every column. That goes out as a small rule, and rows
+are raised where they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.algorithm.incognito import Lattice, Search
+from shoal.engine.spark.block import run_of
+from shoal.engine.spark.errors import guarded_batches
+from shoal.engine.spark.finish import finished_types
+from shoal.engine.spark.rows import whole_table
+from shoal.engine.spark.session import load_functions
+from shoal.errors import DataError
+from shoal.recode import published_cells, published_names
+from shoal.table.encode import narrow
+from shoal.table.partition import Partition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from shoal.engine.spark.plan import Plan
+    from shoal.table.encode import EncodedTable
+
+__all__ = ["MOST_LINES", "Chosen", "Levels", "choose_levels", "count_lines", "raised_rows"]
+
+MOST_LINES = 2_000_000
+"""So many different combinations, with what promises look at, may come to the driver."""
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """What every value is raised to, and which combinations of that are published.
+
+    Attributes:
+        places: of each column, the place of every code (missing last) among the nodes that it
+            publishes; −1 if what it is raised to is not published.
+        widths: how many nodes each column publishes.
+        known: of each column, the numbers of published beginnings up to there: number of the
+            beginning before it times width, plus place. They rise, and their places are numbers.
+        cells: what each column publishes for each of its nodes.
+    """
+
+    places: tuple[NDArray[np.int64], ...]
+    widths: tuple[int, ...]
+    known: tuple[NDArray[np.int64], ...]
+    cells: tuple[Any, ...]
+
+    def groups_of(self, codes: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+        """Return the group of each row, −1 if it is left out."""
+        number = np.zeros(len(codes[0]), np.int64)
+        for own, place, width, known in zip(
+            codes, self.places, self.widths, self.known, strict=True
+        ):
+            here = place[own]
+            key = number * width + here
+            at = np.minimum(np.searchsorted(known, key), len(known) - 1)
+            fits = (number >= 0) & (here >= 0) & (known[at] == key)
+            number = np.where(fits, at, -1)
+        return number
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """What the search has chosen.
+
+    Attributes:
+        levels: what workers are told.
+        nodes: of each group (first axis) and column, the taxonomy node that it publishes.
+        sizes: rows of each group.
+        published: of each column, how many published rows have each code (missing last).
+    """
+
+    levels: Levels
+    nodes: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    published: tuple[NDArray[np.int64], ...]
+
+
+def choose_levels(plan: Plan, rows: Any, progress: Callable[[int, int, str], None]) -> Chosen:
+    """Return the levels with the least loss that keep all promises.
+
+    Args:
+        plan: what is known about the table.
+        rows: those that take part, as codes.
+        progress: told how far the search is.
+
+    Raises:
+        AlgorithmError: a column has no levels.
+        DataError: there are too many combinations.
+    """
+    progress(0, 0, "counting combinations")
+    table, times = count_lines(plan, rows)
+    _, run = run_of(plan, whole_table(plan), np.random.default_rng(0), seamed=False)
+    allowed = int(plan.request.max_suppression * plan.n_rows)
+    run = replace(run, max_suppressed=allowed or None, progress=progress)
+    lattice = Lattice(table, times)
+    search = Search(lattice, table, run)
+    node = search.best()
+    groups = search.publish(node)
+    raised = [lattice.levels(j, level) for j, level in enumerate(node)]
+    nodes = np.stack([groups.recoded[each.name] for each in plan.attributes], axis=1)
+    levels, order = _rule(plan, raised, nodes)
+    kept = groups.labels >= 0
+    sizes = np.bincount(groups.labels[kept], times[kept], groups.n_groups).astype(np.int64)
+    published = tuple(
+        np.bincount(each.codes[kept], times[kept], each.size + 1).astype(np.int64)
+        for each in table.attributes
+    )
+    return Chosen(levels, nodes[order], sizes[order], published)
+
+
+def count_lines(plan: Plan, rows: Any) -> tuple[EncodedTable, NDArray[np.int64]]:
+    """Return the different combinations of what the search looks at, and the rows of each.
+
+    That is quasi-identifiers, and sensitive columns if something is promised about them. Where
+    people are counted, a combination has a line for every person; without a promise about values it
+    is enough to know k people of each, and further ones stand for no row.
+
+    Raises:
+        DataError: there are too many.
+    """
+    functions, names = load_functions(), plan.columns
+    promised = _promised(plan)
+    by, found = [*names.codes, *promised], []
+    number = functions.count(functions.lit(1)).alias("n")
+    if not names.person:
+        found.append(rows.groupBy(*by).agg(number))
+    elif promised:
+        found.append(rows.groupBy(*by, "w").agg(number))
+    else:
+        found += [rows.groupBy(*by).agg(number, functions.min("w").alias("w")), _people(plan, rows)]
+    columns = [*by, *(["w"] if names.person else []), "n"]
+    parts = [each.select(*columns).limit(MOST_LINES + 1).toArrow() for each in found]
+    n_lines = sum(part.num_rows for part in parts)
+    if n_lines > MOST_LINES:
+        what = "different combinations of quasi-identifiers"
+        what += " and sensitive values" if promised else ""
+        what += ", each with its people," if names.person else ""
+        raise DataError(
+            f"Algorithm 'incognito' needs all {what} on the driver of Spark, and there are more "
+            f"than the {MOST_LINES:,} that it takes; use fewer quasi-identifiers, a grid such as "
+            "'level 1' for columns of many values, or another algorithm."
+        )
+    import pyarrow as pa
+
+    lines = pa.concat_tables(parts)
+    codes = {name: lines.column(name).to_numpy() for name in by}
+    nothing = np.zeros(n_lines, np.int32)
+    for name in (*names.sensitive, *names.original):
+        codes.setdefault(name, nothing)
+    person = lines.column("w").to_numpy() if names.person else None
+    return plan.table(codes, person, searched=True), lines.column("n").to_numpy().astype(np.int64)
+
+
+def _promised(plan: Plan) -> list[str]:
+    """Return the sensitive columns that promises are about."""
+    table = whole_table(plan)
+    about = {column.name for model in plan.request.privacy for column in model.columns(table)}
+    pairs = zip(plan.sensitive, plan.columns.sensitive, strict=True)
+    return [name for column, name in pairs if column.name in about]
+
+
+def _people(plan: Plan, rows: Any) -> Any:
+    """Return of each combination its people but the first, up to k with that one.
+
+    Who has k people of one combination has enough of them, whoever the others are; and of one that
+    has fewer all are known.
+    """
+    from pyspark.sql import Window
+
+    functions, codes = load_functions(), plan.columns.codes
+    order = Window.partitionBy(*codes).orderBy("w")
+    people = rows.select(*codes, "w").distinct()
+    placed = people.withColumn("place", functions.row_number().over(order))
+    # a limit that Spark applies before it moves rows: no worker gets all people of a combination
+    few = placed.filter(functions.col("place") <= int(plan.request.k))
+    return few.filter("place > 1").withColumn("n", functions.lit(0).cast("long"))
+
+
+def _rule(
+    plan: Plan, raised: Sequence[NDArray[np.int32]], nodes: NDArray[np.int32]
+) -> tuple[Levels, NDArray[np.int64]]:
+    """Return what workers are told, and the groups in the order of their numbers there."""
+    places, widths, known, cells = [], [], [], []
+    number = np.zeros(len(nodes), np.int64)
+    for j, attribute in enumerate(plan.attributes):
+        own, place = np.unique(nodes[:, j], return_inverse=True)
+        of_code = np.append(raised[j][: attribute.size], raised[j][-1])
+        at = np.minimum(np.searchsorted(own, of_code), len(own) - 1)
+        at = np.where(own[at] == of_code, at, -1)
+        if plan.request.missing == "suppress":
+            at[-1] = -1
+        places.append(at)
+        widths.append(len(own))
+        beginnings, number = np.unique(number * len(own) + place, return_inverse=True)
+        known.append(beginnings)
+        first = np.zeros(len(own), np.int64)
+        shown = replace(
+            attribute,
+            codes=narrow(first, attribute.size),
+            original=None if attribute.original is None else first.astype(np.uint32),
+        )
+        alone = Partition(np.arange(len(own), dtype=np.int32), len(own), {attribute.name: own})
+        cells += published_cells(shown, alone, plan.styles[j])
+    levels = Levels(tuple(places), tuple(widths), tuple(known), tuple(cells))
+    return levels, np.argsort(number)
+
+
+def raised_rows(plan: Plan, rows: Any, levels: Levels) -> Any:
+    """Return all rows as they are published, with groups, keys and people."""
+    shared = rows.sparkSession.sparkContext.broadcast((plan, levels))
+    fields, types = finished_types(plan, rows.schema)
+
+    def raised(batches: Iterator[Any]) -> Iterator[Any]:
+        own_plan, rule = shared.value
+        return _raise_batches(own_plan, rule, types, batches)
+
+    return rows.mapInArrow(guarded_batches(raised), fields)
+
+
+def _raise_batches(
+    plan: Plan, levels: Levels, types: Sequence[tuple[str, Any]], batches: Iterator[Any]
+) -> Iterator[Any]:
+    import pyarrow as pa
+
+    names = plan.columns
+    own = dict(zip(plan.schema.quasi_identifiers, range(len(names.codes)), strict=True))
+    published = published_names(plan.schema, plan.request.style)
+    cells = [each.to_arrow() for each in levels.cells]
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        codes = [batch.column(name).to_numpy() for name in names.codes]
+        groups = levels.groups_of(codes)
+        gone = groups < 0  # nothing of these rows goes on but the keys of their holder
+        here = pa.array(np.arange(len(groups)), pa.int64(), mask=gone)
+        parts, kept = [], 0
+        for name in published:
+            if name in own:
+                place = levels.places[own[name]][codes[own[name]]]
+                parts.append(cells[own[name]].take(pa.array(place, pa.int64(), mask=gone)))
+            else:
+                parts.append(batch.column(f"x{kept}").take(here))
+                kept += 1
+        for number, (_, wanted) in enumerate(types):
+            if wanted is not None and parts[number].type != wanted:
+                parts[number] = parts[number].cast(wanted)
+        parts += [batch.column(name) for name in names.keys]
+        parts += [batch.column(name).take(here) for name in names.beside]
+        titles = [*(name for name, _ in types), *names.keys, *names.beside, "g"]
+        yield pa.RecordBatch.from_arrays([*parts, pa.array(groups, pa.int64())], names=titles)
