@@ -9,7 +9,7 @@ published. Rows never come to the driver.
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +55,7 @@ from shoal.engine.spark.tally import Tallies, shown_groups, told_by_regions
 from shoal.engine.spark.target import find_target
 from shoal.engine.spark.told import told_by_levels
 from shoal.engine.spark.whole import keep_whole
+from shoal.engine.spark.work import SparkGroups, SparkPublished, SparkWork
 from shoal.errors import DataError, OptionError
 from shoal.progress import no_progress
 from shoal.promises import grids_of, promises_of, trees_of
@@ -67,7 +68,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shoal.engine.spark.everybody import Whole
     from shoal.publish.verify import Verification
     from shoal.report.sensitive import Seen
     from shoal.search.refine import Effort
@@ -75,59 +75,6 @@ if TYPE_CHECKING:
     from shoal.table.schema import Schema
 
 __all__ = ["SparkEngine", "SparkPublished", "SparkWork"]
-
-
-@dataclass(frozen=True, eq=False)
-class SparkWork:
-    """A table that was described.
-
-    Attributes:
-        plan: what workers are told.
-        rows: all rows as codes, beside what is published as it is.
-        n_rows: how many there are.
-        wholes: promises about the release as a whole.
-        warn: what the user should know.
-        progress: what is done now.
-    """
-
-    plan: Plan
-    rows: Any
-    n_rows: int
-    wholes: tuple[Whole, ...]
-    warn: Callable[[str], None]
-    progress: Callable[[int, int, str], None]
-
-    @property
-    def taking_part(self) -> Any:
-        """The rows that are grouped."""
-        if self.plan.request.missing != "suppress":
-            return self.rows
-        return self.rows.filter(nothing_missing(self.plan))
-
-
-@dataclass(frozen=True, eq=False)
-class SparkGroups:
-    """Rows with the group of each, and what is left to do with them."""
-
-    rows: Any
-    parts: Parts
-
-
-@dataclass(frozen=True, eq=False)
-class SparkPublished:
-    """A published table.
-
-    Attributes:
-        frame: the table, in an order of its own.
-        rows: the same with groups, keys and people, as they came.
-        tallies: what regions told.
-        held: what of it lies on the disks of the workers.
-    """
-
-    frame: Any
-    rows: Any
-    tallies: Tallies
-    held: tuple[Any, ...]
 
 
 class SparkEngine:

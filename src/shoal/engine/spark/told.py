@@ -123,12 +123,10 @@ def _mixed(plan: Plan, finished: Any) -> dict[str, Any]:
     if target is None:
         return {}
     functions = load_functions()
-    asked = plan.request.measure_options.get("column", target.name)
+    asked = plan.request.measure_options.get("column") or target.name
     wanted = list(asked) if isinstance(asked, list | tuple) else [asked]
-    titles = [
-        n for n, under in published_names(plan.schema, plan.request.style).items() for _ in under
-    ]
-    own = [f"f{titles.index(name)}" for name in dict.fromkeys(wanted)]
+    names = list(published_names(plan.schema, plan.request.style))  # one column each, of trees
+    own = [f"f{names.index(name)}" for name in dict.fromkeys(wanted)]
     one = functions.lit(float(1 << BITS))
     exact = "decimal(38,0)"
     n = functions.col("n").cast("double")
