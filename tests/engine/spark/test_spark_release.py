@@ -236,7 +236,7 @@ REFUSED = {
     "bound": {"bound": True},
     "shuffle": {"shuffle": False},
     "threads": {"threads": 2},
-    "incognito": {"algorithm": "incognito"},
+    "categories": {"algorithm": "incognito", "style": {"categories": "values"}},
 }
 
 

@@ -56,7 +56,7 @@ from shoal.engine.spark.target import find_target
 from shoal.engine.spark.told import told_by_levels
 from shoal.engine.spark.whole import keep_whole
 from shoal.engine.spark.work import SparkGroups, SparkPublished, SparkWork
-from shoal.errors import DataError, OptionError
+from shoal.errors import DataError, OptionError, PromiseError
 from shoal.progress import no_progress
 from shoal.promises import grids_of, promises_of, trees_of
 from shoal.table.encode import EncodedTable
@@ -354,7 +354,7 @@ class SparkEngine:
         plan, request = work.plan, work.plan.request
         named = named_rows(plan, published.rows)
         self._people = named if plan.columns.person else None
-        return verify_frame(
+        found = verify_frame(
             named.frame,
             k=int(request.k),
             quasi_identifiers=plan.schema.quasi_identifiers,
@@ -364,6 +364,14 @@ class SparkEngine:
             person=named.person,
             about_all=self._about_all,
         )
+        broken = " ".join(check.sentence for check in found.checks if not check.holds)
+        if broken and work.wholes and full_domain(request):
+            raise PromiseError(
+                f"At the levels that algorithm {request.algorithm!r} has chosen a promise about "
+                f"the release as a whole does not hold: {broken} Spark merges no groups of it; "
+                "ask for a larger k, promise less, or use the engine of one machine."
+            )
+        return found
 
     def measure(
         self, work: SparkWork, groups: SparkPublished, published: SparkPublished
