@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -271,6 +272,41 @@ def test_the_measure_of_the_release_counts_the_published_levels():
         assert score_table(table, partition, ["lm"])["lm"] == pytest.approx(expected, abs=1e-4)
         finer = Partition(partition.labels, partition.n_groups)
         assert score_table(table, finer, ["lm"])["lm"] <= expected + 1e-4
+
+
+@pytest.mark.parametrize("privacy", [(), (shoal.TCloseness(0.4),)], ids=["k", "t-closeness"])
+@pytest.mark.parametrize("allowed", [0, 3])
+def test_lines_that_stand_for_several_rows_are_searched_like_the_rows(privacy, allowed):
+    fewer = 0
+    for _, table in tree_tables(seed=17, count=12, max_rows=60):
+        run = make_run(table, "lm", k=3, seed=0, privacy=privacy, max_suppressed=allowed)
+        codes = [a.codes for a in table.attributes]
+        alike = Partition.of_equal_rows([*codes, table.sensitive[0].codes])
+        lines = table.take(alike.heads)
+        of_rows = Search(Lattice(table), table, run)
+        of_lines = Search(Lattice(lines, alike.sizes), lines, run)
+        assert set(of_lines.minimal_nodes()) == set(of_rows.minimal_nodes())
+        node = of_rows.best()
+        assert of_lines.best() == node
+        assert of_lines.loss(node) == of_rows.loss(node)
+        cells = published_cells(lines, of_lines.publish(node))
+        assert [cells[line] for line in alike.labels] == published_cells(
+            table, of_rows.publish(node)
+        )
+        fewer += alike.n_groups < table.n_rows
+    assert fewer > 5
+
+
+def test_people_of_lines_that_stand_for_no_row_are_counted():
+    frame = pl.DataFrame({"flat": ["red", "red", "green", "green", "green"]})
+    schema = Schema((Column(name="flat", role=Role.QUASI_IDENTIFIER, kind=Kind.FLAT),))
+    lines = replace(encode(frame, schema), person=np.array([0, 1, 2, 3, 4], np.int32))
+    run = make_run(lines, "ncp", k=3, seed=0, max_suppressed=6)
+    search = Search(Lattice(lines, np.array([6, 0, 9, 0, 0])), lines, run)
+    partition = search.publish((0,))
+    assert partition.labels.tolist() == [-1, -1, 0, 0, 0]
+    full = 6 * search.loss((1,)) // 15
+    assert search.loss((0,)) == full > 0
 
 
 def test_roll_up_counts_what_a_dictionary_counts():

@@ -85,7 +85,6 @@ def assert_same_release(release, local):
     assert np.array(release.facts.heat) == pytest.approx(np.array(local.facts.heat))
 
 
-@pytest.mark.filterwarnings("ignore::shoal.errors.ShoalWarning")
 @pytest.mark.parametrize("options", CASES.values(), ids=CASES)
 def test_the_release_is_that_of_one_machine(spark, options):
     frame = people(N, missing=True)
@@ -102,7 +101,7 @@ def visits():
     """Several rows of each person, mostly alike: rows are more than people in every group."""
     rng = np.random.default_rng(5)
     whose = np.repeat(np.arange(90), 4)
-    age = np.repeat(rng.choice(12, 90, p=np.arange(1, 13) / 78), 4) + (rng.random(360) < 0.1)
+    age = np.repeat(rng.choice(12, 90, p=np.arange(1, 13) ** 3 / 6084), 4) + (rng.random(360) < 0.1)
     return pl.DataFrame(
         {
             "who": [f" Id {each} " if row % 2 else f"id {each}" for row, each in enumerate(whose)],
@@ -115,7 +114,10 @@ def visits():
 
 OF_PEOPLE = {
     "k": {"max_suppression": 0.05},
-    "promises": {"privacy": [LDiversity(2, kind="distinct"), TCloseness(0.5)]},
+    "promises": {
+        "privacy": [LDiversity(2, kind="distinct"), TCloseness(0.6)],
+        "max_suppression": 0.05,
+    },
 }
 
 
@@ -142,7 +144,7 @@ def test_people_are_counted_as_on_one_machine(spark, visits, monkeypatch, which)
     table = spark.createDataFrame(visits.to_arrow()).repartition(3)
     release = shoal.spark.anonymize(table, K, **asked)
     assert_same_release(release, local)
-    assert 1 < release.n_groups
+    assert release.n_groups > 1
     assert release.verification.fewest_people == local.verification.fewest_people
     monkeypatch.setattr(levels, "MOST_LINES", lines - 1)
     with pytest.raises(DataError, match="each with its people, on the driver of Spark"):
@@ -171,7 +173,7 @@ def test_one_combination_that_most_rows_share_is_one_line_on_the_driver(spark, m
 def test_what_cannot_be_done_is_said_in_one_sentence_as_on_one_machine(spark):
     frame = people(N)
     bare = {"algorithm": "incognito", **arguments(["age", "city"])}
-    with pytest.raises(AlgorithmError, match="column 'age'.*has none") as local:
+    with pytest.raises(AlgorithmError, match="column 'age' of kind 'numeric' has none") as local:
         shoal.anonymize(frame, K, **bare)
     with pytest.raises(AlgorithmError) as found:
         on_spark(spark, frame, **bare)

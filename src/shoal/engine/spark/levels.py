@@ -153,15 +153,15 @@ def count_lines(plan: Plan, rows: Any) -> tuple[EncodedTable, NDArray[np.int64]]
             f"than the {MOST_LINES:,} that it takes; use fewer quasi-identifiers, a grid such as "
             "'level 1' for columns of many values, or another algorithm."
         )
-    import pyarrow as pa
-
-    lines = pa.concat_tables(parts)
-    codes = {name: lines.column(name).to_numpy() for name in by}
+    lines = {
+        name: np.concatenate([part.column(name).to_numpy() for part in parts]) for name in columns
+    }
+    codes = {name: lines[name] for name in by}
     nothing = np.zeros(n_lines, np.int32)
     for name in (*names.sensitive, *names.original):
         codes.setdefault(name, nothing)
-    person = lines.column("w").to_numpy() if names.person else None
-    return plan.table(codes, person, searched=True), lines.column("n").to_numpy().astype(np.int64)
+    table = plan.table(codes, lines.get("w"), searched=True)
+    return table, lines["n"].astype(np.int64)
 
 
 def _promised(plan: Plan) -> list[str]:
