@@ -115,7 +115,8 @@ def anonymize(
     """Return a k-anonymous release of a Spark table, made by the cluster that holds it.
 
     The rows stay where they are: counts of values, a sample of combinations and a rule of a few
-    kilobytes are all that the driver sees. The same seed gives the same release up to order,
+    kilobytes are all that the driver sees (of ``incognito``, the counts of all combinations). The
+    same seed gives the same release up to order,
     however the table is partitioned and whichever worker fails on the way.
 
     Args:

@@ -52,7 +52,7 @@ class Levels:
         cells: what each column publishes for each of its nodes.
     """
 
-    places: tuple[NDArray[np.int64], ...]
+    places: tuple[NDArray[np.int32], ...]
     widths: tuple[int, ...]
     known: tuple[NDArray[np.int64], ...]
     cells: tuple[Any, ...]
@@ -64,7 +64,7 @@ class Levels:
             codes, self.places, self.widths, self.known, strict=True
         ):
             here = place[own]
-            key = number * width + here
+            key = number * width + here  # in the 64 bits of the number
             at = np.minimum(np.searchsorted(known, key), len(known) - 1)
             fits = (number >= 0) & (here >= 0) & (known[at] == key)
             number = np.where(fits, at, -1)
@@ -202,7 +202,7 @@ def _rule(
         at = np.where(own[at] == of_code, at, -1)
         if plan.request.missing == "suppress":
             at[-1] = -1
-        places.append(at)
+        places.append(at.astype(np.int32))
         widths.append(len(own))
         beginnings, number = np.unique(number * len(own) + place, return_inverse=True)
         known.append(beginnings)
