@@ -116,8 +116,8 @@ def anonymize(
 
     The rows stay where they are: counts of values, a sample of combinations and a rule of a few
     kilobytes are all that the driver sees (of ``incognito``, the counts of all combinations). The
-    same seed gives the same release up to order,
-    however the table is partitioned and whichever worker fails on the way.
+    same seed gives the same release up to order, however the table is partitioned and whichever
+    worker fails on the way.
 
     Args:
         frame: a DataFrame of Spark (4.0 or newer). It must give the same rows whenever it is read.
