@@ -18,6 +18,7 @@ from shoal.algorithm.incognito import Lattice, Search
 from shoal.engine.spark.block import run_of
 from shoal.engine.spark.errors import guarded_batches
 from shoal.engine.spark.finish import finished_types
+from shoal.engine.spark.limits import needs_target
 from shoal.engine.spark.rows import whole_table
 from shoal.engine.spark.session import load_functions
 from shoal.errors import DataError
@@ -33,7 +34,15 @@ if TYPE_CHECKING:
     from shoal.engine.spark.plan import Plan
     from shoal.table.encode import EncodedTable
 
-__all__ = ["MOST_LINES", "Chosen", "Levels", "choose_levels", "count_lines", "raised_rows"]
+__all__ = [
+    "MOST_LINES",
+    "Chosen",
+    "Levels",
+    "choose_levels",
+    "count_lines",
+    "placed_codes",
+    "raised_rows",
+]
 
 MOST_LINES = 2_000_000
 """So many different combinations, with what promises look at, may come to the driver."""
@@ -102,7 +111,9 @@ def choose_levels(plan: Plan, rows: Any, progress: Callable[[int, int, str], Non
     """
     progress(0, 0, "counting combinations")
     table, times = count_lines(plan, rows)
-    _, run = run_of(plan, whole_table(plan), np.random.default_rng(0), seamed=False)
+    # costs that depend on sensitive values are looked up line by line, others by column alone
+    known = table if needs_target(plan.request) else whole_table(plan)
+    _, run = run_of(plan, known, np.random.default_rng(0), seamed=False)
     allowed = int(plan.request.max_suppression * plan.n_rows)
     run = replace(run, max_suppressed=allowed or None, progress=progress)
     lattice = Lattice(table, times)
@@ -124,20 +135,21 @@ def choose_levels(plan: Plan, rows: Any, progress: Callable[[int, int, str], Non
 def count_lines(plan: Plan, rows: Any) -> tuple[EncodedTable, NDArray[np.int64]]:
     """Return the different combinations of what the search looks at, and the rows of each.
 
-    That is quasi-identifiers, and sensitive columns if something is promised about them. Where
-    people are counted, a combination has a line for every person; without a promise about values it
-    is enough to know k people of each, and further ones stand for no row.
+    That is quasi-identifiers, and sensitive columns if something is promised about them or if the
+    measure looks at them. Where people are counted, a combination has a line for every person;
+    where no sensitive value is looked at it is enough to know k people of each, and further ones
+    stand for no row.
 
     Raises:
         DataError: there are too many.
     """
     functions, names = load_functions(), plan.columns
-    promised = _promised(plan)
-    by, found = [*names.codes, *promised], []
+    private = _private(plan)
+    by, found = [*names.codes, *private], []
     number = functions.count(functions.lit(1)).alias("n")
     if not names.person:
         found.append(rows.groupBy(*by).agg(number))
-    elif promised:
+    elif private:
         found.append(rows.groupBy(*by, "w").agg(number))
     else:
         found += [rows.groupBy(*by).agg(number, functions.min("w").alias("w")), _people(plan, rows)]
@@ -146,7 +158,7 @@ def count_lines(plan: Plan, rows: Any) -> tuple[EncodedTable, NDArray[np.int64]]
     n_lines = sum(part.num_rows for part in parts)
     if n_lines > MOST_LINES:
         what = "different combinations of quasi-identifiers"
-        what += " and sensitive values" if promised else ""
+        what += " and sensitive values" if private else ""
         what += ", each with its people," if names.person else ""
         raise DataError(
             f"Algorithm 'incognito' needs all {what} on the driver of Spark, and there are more "
@@ -164,10 +176,12 @@ def count_lines(plan: Plan, rows: Any) -> tuple[EncodedTable, NDArray[np.int64]]
     return table, lines["n"].astype(np.int64)
 
 
-def _promised(plan: Plan) -> list[str]:
-    """Return the sensitive columns that promises are about."""
+def _private(plan: Plan) -> list[str]:
+    """Return the sensitive columns that promises or the measure look at."""
     table = whole_table(plan)
     about = {column.name for model in plan.request.privacy for column in model.columns(table)}
+    if needs_target(plan.request) and plan.target is not None:
+        about |= {plan.sensitive[number].name for number in plan.target.numbers}
     pairs = zip(plan.sensitive, plan.columns.sensitive, strict=True)
     return [name for column, name in pairs if column.name in about]
 
@@ -216,6 +230,41 @@ def _rule(
         cells += published_cells(shown, alone, plan.styles[j])
     levels = Levels(tuple(places), tuple(widths), tuple(known), tuple(cells))
     return levels, np.argsort(number)
+
+
+def placed_codes(plan: Plan, rows: Any, levels: Levels) -> Any:
+    """Return rows with places of published nodes instead of codes; those left out come last."""
+    from pyspark.sql import types
+
+    names = plan.columns
+    chosen = rows.select(*names.codes, *names.sensitive)
+    shared = rows.sparkSession.sparkContext.broadcast(levels)
+    n_codes, kept = len(names.codes), names.sensitive
+
+    def place(batches: Iterator[Any]) -> Iterator[Any]:
+        return _place_batches(shared.value, n_codes, kept, batches)
+
+    fields = [types.StructField(name, types.IntegerType()) for name in chosen.columns]
+    return chosen.mapInArrow(guarded_batches(place), types.StructType(fields))
+
+
+def _place_batches(
+    levels: Levels, n_codes: int, kept: Sequence[str], batches: Iterator[Any]
+) -> Iterator[Any]:
+    import pyarrow as pa
+
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        codes = [batch.column(f"q{number}").to_numpy() for number in range(n_codes)]
+        gone = levels.groups_of(codes) < 0
+        pairs = zip(codes, levels.places, levels.widths, strict=True)
+        places = [np.where(gone, width, place[own]) for own, place, width in pairs]
+        parts = [pa.array(each, pa.int32()) for each in places]
+        yield pa.RecordBatch.from_arrays(
+            [*parts, *(batch.column(name) for name in kept)],
+            names=[*(f"q{number}" for number in range(n_codes)), *kept],
+        )
 
 
 def raised_rows(plan: Plan, rows: Any, levels: Levels) -> Any:

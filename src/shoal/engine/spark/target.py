@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shoal.engine.spark.plan import Plan
     from shoal.table.encode import EncodedTable
 
-__all__ = ["MOST_CLASSES", "MOST_PAIRS", "Target", "find_target"]
+__all__ = ["MOST_CLASSES", "MOST_PAIRS", "Target", "count_joint", "find_target"]
 
 MOST_PAIRS = 5_000_000
 """Counts of a value beside a sensitive value; every worker is given as many of all columns."""
@@ -134,6 +134,22 @@ def _joined(plan: Plan, rows: Any, numbers: tuple[int, ...]) -> Target | None:
 
 def _joint(plan: Plan, rows: Any, target: Target) -> dict[str, NDArray[np.int64]]:
     """Return of each quasi-identifier the rows with each value (missing last) and class."""
+    counted = count_joint(plan, rows, target, [each.size + 1 for each in plan.attributes])
+    names = [each.name for each in plan.attributes]
+    return dict(zip(names, counted, strict=True))
+
+
+def count_joint(
+    plan: Plan, rows: Any, target: Target, sizes: Sequence[int]
+) -> list[NDArray[np.int64]]:
+    """Return of each column of codes the rows with each code and class.
+
+    Args:
+        plan: names of the columns.
+        rows: codes of quasi-identifiers (or numbers in their place) and sensitive columns.
+        target: the classes.
+        sizes: how many codes each column has.
+    """
     functions = load_functions()
     names = [*plan.columns.codes, *plan.columns.sensitive]
     context = rows.sparkSession.sparkContext
@@ -147,12 +163,12 @@ def _joint(plan: Plan, rows: Any, target: Target) -> dict[str, NDArray[np.int64]
     summed = pairs.groupBy("c", "p").agg(functions.sum("n").alias("n")).toArrow()
     which, place, number = (summed.column(name).to_numpy() for name in ("c", "p", "n"))
     width = target.searched.size
-    found = {}
-    for at, attribute in enumerate(plan.attributes):
+    found = []
+    for at, size in enumerate(sizes):
         own = which == at
-        counts = np.zeros((attribute.size + 1) * width, np.int64)
+        counts = np.zeros(size * width, np.int64)
         counts[place[own]] = number[own]
-        found[attribute.name] = counts.reshape(-1, width)
+        found.append(counts.reshape(-1, width))
     return found
 
 

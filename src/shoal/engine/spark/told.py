@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.engine.spark.rows import whole_table
+from shoal.engine.spark.levels import placed_codes
 from shoal.engine.spark.session import load_functions
 from shoal.engine.spark.tally import MOST_CLOSURES, Tallies, measures_of, shown_groups
+from shoal.engine.spark.target import count_joint
 from shoal.errors import DataError
-from shoal.measure.base import pick_target
+from shoal.measure.base import picked_columns
 from shoal.publish.loss import published_loss
 from shoal.recode import published_names
 from shoal.table.closure import TreeClosures
 from shoal.table.encode import EncodedTable, narrow
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from shoal.engine.spark.levels import Chosen
@@ -36,12 +39,13 @@ BITS = 32
 """Logarithms are added as whole numbers with so many bits behind the point."""
 
 
-def told_by_levels(plan: Plan, chosen: Chosen, finished: Any) -> Tallies:
+def told_by_levels(plan: Plan, chosen: Chosen, rows: Any, finished: Any) -> Tallies:
     """Return the sums of a full-domain release.
 
     Args:
         plan: what was asked.
         chosen: groups, and what they publish.
+        rows: all rows as codes.
         finished: the published rows, with groups.
 
     Raises:
@@ -55,6 +59,12 @@ def told_by_levels(plan: Plan, chosen: Chosen, finished: Any) -> Tallies:
             f"{n_published:,} in the end; give a table that stays the same while it is read "
             "(write it down first)."
         )
+    joint = None
+    if plan.target is not None:
+        placed = placed_codes(plan, rows, chosen.levels)
+        sizes = [width + 1 for width in chosen.levels.widths]
+        joint = count_joint(plan, placed, plan.target, sizes)
+    measures = measures_of(plan).items()
     shown = np.arange(0, len(chosen.sizes), max(1, -(-len(chosen.sizes) // shown_groups(1))))
     told: dict[str, Any] = {
         "region": 0,
@@ -63,16 +73,16 @@ def told_by_levels(plan: Plan, chosen: Chosen, finished: Any) -> Tallies:
         "groups": len(chosen.sizes),
         # whole numbers of any length, as Python has them
         "squares": sum(int(size) ** 2 for size in chosen.sizes),
-        "costs": {name: _costs(plan, chosen, each) for name, each in measures_of(plan).items()},
+        "costs": {name: _costs(plan, chosen, each, joint) for name, each in measures},
         "seen": [chosen.sizes[shown].tolist()],
         **_mixed(plan, finished),
     }
     whole = EncodedTable(0, plan.attributes, ())
     counts: list[tuple[int, str, int]] = []
     for number, attribute in enumerate(plan.attributes):
-        nodes, rows = _nodes(chosen, number)
-        order = np.lexsort((nodes, -rows))[:MOST_CLOSURES]
-        counts += [(number, str(nodes[at]), int(rows[at])) for at in order.tolist()]
+        nodes, often = _nodes(chosen, number)
+        order = np.lexsort((nodes, -often))[:MOST_CLOSURES]
+        counts += [(number, str(nodes[at]), int(often[at])) for at in order.tolist()]
         gone = attribute.counts - chosen.published[number]
         counts += [(-1 - number, str(code), int(gone[code])) for code in np.flatnonzero(gone)]
         closures = _closed(attribute, chosen.nodes[shown, number])
@@ -93,14 +103,27 @@ def _closed(attribute: Attribute, nodes: NDArray[np.int32]) -> TreeClosures:
     return TreeClosures(every, taxonomy.n_leaves, taxonomy.n_nodes)
 
 
-def _costs(plan: Plan, chosen: Chosen, measure: CostMeasure) -> list[list[float]]:
-    """Return of each column the cost of published rows less its constant, and of a lost cell."""
+def _costs(
+    plan: Plan, chosen: Chosen, measure: CostMeasure, joint: Sequence[NDArray[np.int64]] | None
+) -> list[list[float]]:
+    """Return of each column the cost of published rows less its constant, and of a lost cell.
+
+    ``joint`` says of each column how many rows publish each of its nodes (left out: last) and have
+    each sensitive value. What a lost cell costs depends on the row then, so that it is added here.
+    """
     whole, result = EncodedTable(0, plan.attributes, ()), []
     for number, attribute in enumerate(plan.attributes):
         nodes, rows = _nodes(chosen, number)
-        cost = measure.form(attribute, None, whole).cost(_closed(attribute, nodes))
-        total = float(np.sum(rows * cost[:-1]))
-        result.append([total - _constant(measure, attribute), float(cost[-1])])
+        closures = _closed(attribute, nodes)
+        if measure.needs_sensitive:
+            assert plan.target is not None
+            assert joint is not None
+            cost = measure.form(attribute, plan.target.scored, whole).cost(closures)
+            total, lost = float(np.sum(joint[number] * cost)), 0.0
+        else:
+            cost = measure.form(attribute, None, whole).cost(closures)
+            total, lost = float(np.sum(rows * cost[:-1])), float(cost[-1])
+        result.append([total - _constant(measure, attribute), lost])
     return result
 
 
@@ -113,20 +136,18 @@ def _constant(measure: CostMeasure, attribute: Attribute) -> float:
     for bit in range(int(counts.max(initial=0)).bit_length()):
         codes = np.flatnonzero(counts >> bit & 1)
         once = replace(attribute, codes=narrow(codes, attribute.size), original=None)
-        total += float(1 << bit) * measure.constant(once)
+        total += float(1 << bit) * measure.constant_of_part(once)
     return total
 
 
 def _mixed(plan: Plan, finished: Any) -> dict[str, Any]:
     """Return in how many rows groups have their most frequent sensitive value, and entropies."""
-    target = pick_target(whole_table(plan), plan.request.measure_options)
-    if target is None:
+    target = picked_columns(plan.sensitive, plan.request.measure_options)
+    if not target:
         return {}
     functions = load_functions()
-    asked = plan.request.measure_options.get("column") or target.name
-    wanted = list(asked) if isinstance(asked, list | tuple) else [asked]
     names = list(published_names(plan.schema, plan.request.style))  # one column each, of trees
-    own = [f"f{names.index(name)}" for name in dict.fromkeys(wanted)]
+    own = [f"f{names.index(column.name)}" for column in target]
     one = functions.lit(float(1 << BITS))
     exact = "decimal(38,0)"
     n = functions.col("n").cast("double")
