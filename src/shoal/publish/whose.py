@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +18,7 @@ __all__ = [
     "PSEUDONYMS",
     "PublishedTable",
     "draw_pseudonyms",
+    "keyed_pseudonyms",
     "number_people",
     "stands_as_made",
 ]
@@ -29,6 +31,8 @@ PSEUDONYMS = (
 """What a user must know who publishes whose rows belong together."""
 _DIGITS = 12
 """Digits of a pseudonym, in base 16."""
+_KEYED_BYTES = 16
+"""Bytes of one that is computed: no two of many billion people get the same."""
 
 
 class PublishedTable(NamedTuple):
@@ -89,6 +93,28 @@ def draw_pseudonyms(ids: pl.Series, person: NDArray[np.int32] | None) -> pl.Seri
         .select(pl.when("nobody").then(None).otherwise("drawn").alias(ids.name))
         .to_series()
     )
+
+
+def keyed_pseudonyms(people: pl.Series, key: bytes) -> pl.Series:
+    """Return a text for the person of each row; none where nobody knows whose it is.
+
+    Machines that each see some of the rows of a person find the same one, and without the key
+    nobody does. The key is drawn for one run and kept by nobody.
+
+    Args:
+        people: what tells people apart, null where nothing does.
+        key: random bytes.
+    """
+    import polars as pl
+
+    different = people.unique().drop_nulls()
+    drawn = [
+        hashlib.blake2b(each.encode(), key=key, digest_size=_KEYED_BYTES).hexdigest()
+        for each in different.to_list()
+    ]
+    known = pl.DataFrame({"who": different, "drawn": pl.Series(drawn, dtype=pl.String)})
+    given = pl.DataFrame({"who": people})
+    return given.join(known, on="who", how="left", maintain_order="left").get_column("drawn")
 
 
 def stands_as_made(made: pl.DataFrame, read: pl.DataFrame) -> bool:

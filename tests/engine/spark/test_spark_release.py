@@ -15,11 +15,12 @@ from tests.helpers.contract_samples import (
     arguments,
     people,
 )
-from tests.helpers.spark_samples import FEW, K, N, in_order, on_spark, rows_of
+from tests.helpers.spark_samples import FEW, K, N, in_order, on_spark, rows_of, table_of
 
 import shoal
 import shoal.spark
 from shoal.errors import DataError, OptionError, PromiseError
+from shoal.publish.whose import PSEUDONYMS
 
 TOGETHER = {
     "l-diversity": ["frequency", "distinct", "entropy", "recursive", "alpha", "range"],
@@ -202,6 +203,40 @@ def test_people_are_counted_in_the_files_that_were_written(visits, tmp_path, mon
     assert [each.name for each in tmp_path.iterdir()] == ["safe"]
 
 
+def test_pseudonyms_put_the_rows_of_a_person_together_and_are_others_in_every_run(spark, tmp_path):
+    whose = [None if row % 40 == 0 else row // 3 for row in range(N)]
+    frame = pl.DataFrame(
+        {
+            "age": np.random.default_rng(5).integers(20, 60, N),
+            "city": ["Ur", "Uruk"] * (N // 2),
+            "who": [
+                None if each is None else f" Id {each} " if row % 2 else f"id {each}"
+                for row, each in enumerate(whose)
+            ],
+            "token": range(N),
+        }
+    )
+    table = spark.createDataFrame(frame.to_arrow())
+    asked = {"quasi_identifiers": FEW, "insensitive": "token", "person": "who", "seed": 1}
+    asked |= {"pseudonyms": True, "algorithm": "mondrian", "block_rows": 100}
+    first, second = (
+        shoal.spark.anonymize(given, K, **asked) for given in (table, table.repartition(5))
+    )
+    one, two = (table_of(each.frame).sort("token") for each in (first, second))
+    assert one.columns == ["age", "city", "who", "token"]
+    assert one.drop("who").equals(two.drop("who"))
+    assert not set(one["who"].drop_nulls()) & set(two["who"].drop_nulls())
+    pairs = set(zip(whose, one["who"], strict=True))
+    assert len(pairs) == len(set(whose)) == one["who"].n_unique()
+    assert (None, None) in pairs
+    assert one["who"].drop_nulls().str.contains("^[0-9a-f]{32}$").all()
+    assert PSEUDONYMS in first.warnings
+    people = one.with_columns(pl.Series("who", whose))
+    assert people.group_by(FEW).agg(pl.col("who").n_unique())["who"].min() >= K
+    written = first.write(tmp_path / "safe", format="csv")
+    assert written.verification.fewest_people == first.verification.fewest_people >= K
+
+
 @pytest.mark.parametrize("people", [False, True], ids=["rows", "people"])
 def test_one_combination_that_most_rows_share_is_dealt_to_several_blocks(spark, people):
     n_same = 1_000
@@ -232,7 +267,6 @@ def test_one_combination_that_most_rows_share_is_dealt_to_several_blocks(spark, 
 
 
 REFUSED = {
-    "pseudonyms": {"person": "name", "identifiers": [], "pseudonyms": True},
     "bound": {"bound": True},
     "shuffle": {"shuffle": False},
     "threads": {"threads": 2},

@@ -20,6 +20,7 @@ from shoal.engine.spark.tally import tally
 from shoal.errors import PromiseError
 from shoal.measure.base import CostMeasure, CostModel
 from shoal.pipeline import form_groups
+from shoal.publish.whose import keyed_pseudonyms
 from shoal.recode import published_cells, published_names, unite_equal
 from shoal.scores import create_measure
 from shoal.search.enforce import enforce
@@ -68,6 +69,10 @@ def encode_batches(plan: Plan, batches: Iterator[Any]) -> Iterator[Any]:
         if not batch.num_rows:
             continue
         cells = {name: batch.column(name) for name in batch.schema.names}
+        whose = clean_person(pl.Series(pl.from_arrow(cells["rp"]))) if names.person else None
+        if whose is not None and plan.schema.person in kept:
+            drawn = keyed_pseudonyms(whose, plan.secret).to_arrow().cast(pa.string())
+            cells[f"x{kept.index(plan.schema.person)}"] = drawn
         result = {name: cells[name] for name in (*names.kept, *names.keys)}
         for number, (raw, coding) in enumerate(zip(names.raw, plan.codings, strict=True)):
             codes = coding.of(pl.Series(pl.from_arrow(cells[raw])))
@@ -79,8 +84,7 @@ def encode_batches(plan: Plan, batches: Iterator[Any]) -> Iterator[Any]:
             column = cells[f"x{kept.index(coding.name)}"]
             codes = coding.of(pl.Series(pl.from_arrow(column)))
             result[f"s{number}"] = pa.array(codes, pa.int32())
-        if names.person:
-            whose = clean_person(pl.Series(pl.from_arrow(cells["rp"])))
+        if whose is not None:
             result["wt"] = whose.to_arrow().cast(pa.string())
         yield pa.RecordBatch.from_pydict(result)
 

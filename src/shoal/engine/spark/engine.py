@@ -59,6 +59,7 @@ from shoal.engine.spark.work import SparkGroups, SparkPublished, SparkWork
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.progress import no_progress
 from shoal.promises import grids_of, promises_of, trees_of
+from shoal.publish.whose import PSEUDONYMS
 from shoal.table.encode import EncodedTable
 from shoal.table.scale import rescaled
 
@@ -132,8 +133,11 @@ class SparkEngine:
             shown=0,
             seed=seed,
             deviations=domains.deviations,
+            secret=secrets.token_bytes(32) if schema.pseudonyms else b"",
         )
         refuse_columns(plan, request.privacy)
+        if request.pseudonyms:
+            warn(PSEUDONYMS)
         rows = self._held_on_disk(encoded(frame, plan, self.key))
         wholes = bound_models(plan, about_all)
         self._about_all = AboutAll(about_all, schema, request.style) if about_all else None

@@ -32,7 +32,7 @@ DONE = (
     *("rows_are_people", "hierarchies", "kinds", "orders", "weights", "grid", "scale"),
     *("unknown_values", "default_grid", "k", "privacy", "max_suppression", "suppress_for"),
     *("missing", "algorithm", "algorithm_options", "measure", "measure_options", "seed"),
-    *("block_rows", "refine", "strict", "style"),
+    *("block_rows", "refine", "strict", "style", "pseudonyms"),
 )
 """Options that are heeded; others are refused unless nothing is asked with them."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -203,6 +203,7 @@ class Plan:
         deviations: how far numbers lie from their mean; None for other columns.
         target: the sensitive column that measures look at, if it could be counted.
         weights: of the columns in this round, for measures that look at them in rounds.
+        secret: what pseudonyms are computed with; drawn for this run, never from the seed.
     """
 
     schema: Schema
@@ -221,6 +222,7 @@ class Plan:
     deviations: tuple[Deviation | None, ...]
     target: Target | None = None
     weights: NDArray[np.float64] | None = None
+    secret: bytes = field(default=b"", repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)

@@ -79,7 +79,11 @@ def encoded(frame: Any, plan: Plan, key: Sequence[str]) -> Any:
         *zip(key, names.keys, strict=True),
     ]
     cells = [column(name).alias(title) for name, title in pairs]
+    drawn = None  # where a pseudonym will be: the id itself goes no further than the worker
     for name, title in zip(kept, names.kept, strict=True):
+        if name == schema.person:
+            drawn = title
+            continue
         floating = isinstance(frame.schema[name].dataType, types.FloatType | types.DoubleType)
         plain = column(name) + functions.lit(0).cast(frame.schema[name].dataType)
         # of a sensitive value 0.0 and -0.0 are one; Spark counts them as one, too
@@ -90,7 +94,10 @@ def encoded(frame: Any, plan: Plan, key: Sequence[str]) -> Any:
         cells.append(column(str(schema.person)).alias("rp"))
     source = frame.select(*cells)
     long, whole = types.LongType(), types.IntegerType()
-    fields = [types.StructField(n, source.schema[n].dataType) for n in (*names.kept, *names.keys)]
+    fields = [
+        types.StructField(n, types.StringType() if n == drawn else source.schema[n].dataType)
+        for n in (*names.kept, *names.keys)
+    ]
     order = [
         name
         for number, own in enumerate(names.codes)
@@ -104,7 +111,8 @@ def encoded(frame: Any, plan: Plan, key: Sequence[str]) -> Any:
     rows = source.mapInArrow(work, types.StructType(fields))
     hashed = [
         (functions.xxhash64(*own) if own else functions.lit(0)).cast(long).alias(title)
-        for own, title in ((names.kept, "h"), (names.keys, "z"))
+        # pseudonyms are others in every run: what is made of the rows does not depend on them
+        for own, title in (([n for n in names.kept if n != drawn], "h"), (names.keys, "z"))
     ]
     if names.person:  # nobody knows whose the rows without an id are: one person
         hashed.append(functions.xxhash64(functions.coalesce("wt", functions.lit(""))).alias("w"))
