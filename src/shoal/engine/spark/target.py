@@ -8,6 +8,7 @@ given the counts: so a closure costs the same wherever it is.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,16 +134,37 @@ def _joined(plan: Plan, rows: Any, numbers: tuple[int, ...]) -> Target | None:
 
 
 def _joint(plan: Plan, rows: Any, target: Target) -> dict[str, NDArray[np.int64]]:
-    """Return of each quasi-identifier the rows with each value (missing last) and class."""
-    counted = count_joint(plan, rows, target, [each.size + 1 for each in plan.attributes])
-    names = [each.name for each in plan.attributes]
-    return dict(zip(names, counted, strict=True))
+    """Return of each quasi-identifier the rows with each value (missing last) and class.
+
+    These rows are held on disks, column by column, and Spark counts two of them at a time; no row
+    goes to Python.
+    """
+    functions = load_functions()
+    names = [f"s{number}" for number in target.numbers]
+    counted = [
+        rows.groupBy(functions.col(own).alias("q"), *names)
+        .agg(functions.count(functions.lit(1)).alias("n"))
+        .withColumn("c", functions.lit(number))
+        for number, own in enumerate(plan.columns.codes)
+    ]
+    found = reduce(lambda one, other: one.unionByName(other), counted).toArrow()
+    which, value, number = (found.column(name).to_numpy() for name in ("c", "q", "n"))
+    sensitive = list(plan.sensitive)
+    for place, name in zip(target.numbers, names, strict=True):
+        sensitive[place] = replace(sensitive[place], codes=found.column(name).to_numpy())
+    classes, joint = target.codes_of(sensitive), {}
+    for at, attribute in enumerate(plan.attributes):
+        own = which == at
+        counts = np.zeros((attribute.size + 1, target.searched.size), np.int64)
+        counts[value[own], classes[own]] = number[own]
+        joint[attribute.name] = counts
+    return joint
 
 
 def count_joint(
     plan: Plan, rows: Any, target: Target, sizes: Sequence[int]
 ) -> list[NDArray[np.int64]]:
-    """Return of each column of codes the rows with each code and class.
+    """Return of each column of codes the rows with each code and class, in one pass over the rows.
 
     Args:
         plan: names of the columns.
