@@ -118,6 +118,8 @@ class Auto(Algorithm):
         if run.scanner.points is not None:
             return self._by_means(table, run)
         first, *others = self.seams
+        if run.all_rows > table.n_rows:
+            first = EFFORTS["fast"]  # a block: its groups are refined with others in the end
         if run.privacy:
             found = self._promised(table, run)
         else:

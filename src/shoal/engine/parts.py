@@ -243,6 +243,7 @@ def cluster_blocks(
             threads=1,
             progress=tick,
             max_suppressed=None if allowed is None else allowed * len(rows) // share,
+            part_of=run.all_rows,
         )
         return run_algorithm(table.part(rows), algorithm.for_blocks, inner)
 

@@ -20,7 +20,7 @@ from shoal.algorithm.renew import can_renew, renewed
 from shoal.engine.parts import put_together
 from shoal.engine.workers import in_threads
 from shoal.search.enforce import GroupState
-from shoal.search.refine import Effort, refine_partition
+from shoal.search.refine import HOT_SHARE, MOST_HOT, Effort, Search, refine_partition
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -40,11 +40,14 @@ WHOLE_ROWS = 100_000
 USUAL_COLUMNS, LEAST_ROWS = 12, 5_000
 """A scan takes time with every column, and few rows of a wide table are near to each other: with
 more columns than the first, both are smaller, down to the second."""
+LARGE_SHARE = 0.5
+"""Of hot sweeps, where a table is larger than that."""
+HOT_ROWS, HOT_GROUPS = 12_000, 800
+"""Where moves may cost something, regions have so many rows, or groups if these have more rows."""
 RENEWED_ROWS, RENEWED_GROUPS = 600, (8, 30)
 """Groups that are made anew together: of so many rows, but no fewer and no more groups."""
-FEW_GROUPS, OFTENER = 100, 5
-"""Groups as few as that are made anew so many times as often: a round takes less time, and wins
-more."""
+FEW_GROUPS = 100
+"""Groups as few as that are made anew: single rows matter little there."""
 PATIENCE = 4
 """So many rounds in a row that change nothing are the last ones."""
 
@@ -59,7 +62,29 @@ def polish(table: EncodedTable, partition: Partition, run: Run, effort: Effort) 
     if partition.n_suppressed:
         return _without_suppressed(table, partition, run, effort)
     end = None if effort.seconds is None else time.monotonic() + effort.seconds
-    if table.n_rows > _room(run, REGION_ROWS):
+    given = partition
+    effort = replace(effort, hot=_hot_sweeps(run, effort.hot))
+    whole = table.n_rows <= _hot_rows(run)
+    if effort.hot and not whole and run.scanner.points is None:
+        partition, interrupted = _anneal(table, partition, run, effort, end)
+        if interrupted:
+            return _cheaper(run, given, partition)
+        effort = replace(effort, hot=0, rounds=1)
+        whole = table.n_rows <= _most_at_once(run)
+    found = _polish(table, partition, run, effort, end, whole=whole)
+    return _cheaper(run, given, found)
+
+
+def _polish(
+    table: EncodedTable,
+    partition: Partition,
+    run: Run,
+    effort: Effort,
+    end: float | None,
+    *,
+    whole: bool,
+) -> Partition:
+    if not whole and table.n_rows > _room(run, REGION_ROWS):
         cost = _cost(run, partition)
         for number in range(effort.rounds):
             rounds = effort.rounds - number
@@ -73,7 +98,7 @@ def polish(table: EncodedTable, partition: Partition, run: Run, effort: Effort) 
                 break
     if table.n_rows <= _most_at_once(run):
         partition = _refine_whole(table, partition, run, effort, end)
-    if effort.renewals and can_renew(table, run):
+    if effort.renewals and partition.n_groups <= FEW_GROUPS and can_renew(table, run):
         partition = _renew(table, partition, run, effort, end)
     return partition
 
@@ -90,6 +115,67 @@ def _most_at_once(run: Run) -> int:
     if run.part_of is not None and run.part_of > whole:
         return min(_room(run, REGION_ROWS), whole)
     return whole
+
+
+def _hot_sweeps(run: Run, usual: int) -> int:
+    """Return how many sweeps are hot: fewer in large tables and in wide ones, for their time."""
+    share = min(1.0, USUAL_COLUMNS / len(run.model.forms)) ** 1.5
+    if run.all_rows > WHOLE_ROWS:
+        share *= LARGE_SHARE
+    return int(usual * share)
+
+
+def _hot_rows(run: Run) -> int:
+    return min(max(_room(run, HOT_ROWS), HOT_GROUPS * run.k), _most_at_once(run))
+
+
+def _cheaper(run: Run, given: Partition, found: Partition) -> Partition:
+    return found if _cost(run, found) <= _cost(run, given) else given
+
+
+def _anneal(
+    table: EncodedTable, partition: Partition, run: Run, effort: Effort, end: float | None
+) -> tuple[Partition, bool]:
+    """Sweep over regions, cut anew each time, while moves may cost something, less and less."""
+    began = time.monotonic()
+    number = 0
+    while number < (effort.hot if end is None else MOST_HOT):
+        share = 1.0 - number / effort.hot
+        if end is not None:
+            share = 1.0 - (time.monotonic() - began) / (HOT_SHARE * max(end - began, 1e-9))
+        if share <= 0:
+            break
+        partition, interrupted = _sweep_regions(table, partition, run, effort, share, number)
+        if interrupted:
+            return partition, True
+        number += 1
+    return partition, False
+
+
+def _sweep_regions(
+    table: EncodedTable, partition: Partition, run: Run, effort: Effort, share: float, number: int
+) -> tuple[Partition, bool]:
+    """Sweep once over the groups of each region, at a share of the full heat."""
+    mean = table.n_rows / partition.n_groups
+    regions = _regions(table, run, partition, max(2, int(_hot_rows(run) / mean)), 2)
+
+    def work(part: EncodedTable, groups: Partition, inner: Run) -> Partition:
+        if part.n_rows < 2 * inner.k:
+            return groups
+        search = Search(
+            part,
+            groups,
+            inner.scanner,
+            inner.k,
+            inner.privacy,
+            effort,
+            inner.rng,
+            inner.progress,
+        )
+        return search.sweep_at(share, number)
+
+    name = f"refining, round {number + 1}"
+    return _in_regions(table, partition, run, regions, work, name, effort)
 
 
 def _is_late(end: float | None) -> bool:
@@ -120,10 +206,9 @@ def _renew(
     As many rounds as ``effort`` says; where it gives seconds, until they are over or nothing
     changes any more.
     """
-    settle = replace(effort, sweeps=1, rounds=1)
+    settle = replace(effort, sweeps=1, hot=0, rounds=1)
     cost, idle, number = _cost(run, partition), 0, 0
-    rounds = effort.renewals * (OFTENER if partition.n_groups <= FEW_GROUPS else 1)
-    while number < rounds if end is None else idle < PATIENCE and not _is_late(end):
+    while number < effort.renewals if end is None else idle < PATIENCE and not _is_late(end):
         partition, interrupted = _renew_regions(table, partition, run, effort, number)
         if interrupted or _is_late(end):
             break

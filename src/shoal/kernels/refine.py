@@ -20,6 +20,7 @@ from shoal.kernels.groups import (
     take_out,
     widen,
 )
+from shoal.kernels.heat import slack
 from shoal.kernels.jit import called_helper, helper, kernel
 from shoal.kernels.scan import join_scan, load_query
 
@@ -185,7 +186,8 @@ def relocate_rows(
         if not holds_with(groups, rules, g, i, LEAVES, scratch.hist):
             continue
         gain = gain_without(records, groups, i, scratch.query)
-        best, rise = best_group(records, groups, rules, i, g, n_groups, gain, scratch)
+        below = gain + slack(scratch.heat)
+        best, rise = best_group(records, groups, rules, i, g, n_groups, below, scratch)
         if best < 0:
             continue
         take_out(groups, rules, records.classes, i)
@@ -214,13 +216,14 @@ def dissolve_groups(
         g = order[t]
         if groups.size[g] == 0:
             continue
-        budget = groups.costs[g]
+        extra = slack(scratch.heat)
+        budget = groups.costs[g] + extra
         moved, left = scatter_rows(records, groups, rules, g, budget, n_groups, scratch, undo)
         if groups.size[g] == 0:
             for m in range(moved):
                 settle(groups, members[m], undo)
             groups.costs[g] = 0
-            saved += left
+            saved += left - extra
             continue
         for m in range(moved):  # it did not pay: everybody back
             bring_back(groups, rules, records.classes, members[m], g, scratch.query, undo)

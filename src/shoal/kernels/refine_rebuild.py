@@ -11,17 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.groups import close_group, put_in, take_out
+from shoal.kernels.heat import slack
 from shoal.kernels.jit import helper, kernel
 from shoal.kernels.people import PERSON, enter, leave
 from shoal.kernels.private import group_holds
 from shoal.kernels.refine import NONE, best_group, bring_back, scatter_rows, settle
-from shoal.kernels.scan import absorb, join_scan, load_query
+from shoal.kernels.scan import absorb, join_scan, load_query, own_cost
 
 ZERO = np.int64(0)
-N_BUCKETS = 1024
+PIECE = 64
 Array = np.ndarray[Any, Any]
 
-__all__ = ["N_BUCKETS", "RebuildScratch", "rebuild_groups"]
+__all__ = ["PIECE", "RebuildScratch", "rebuild_groups"]
 
 
 class RebuildScratch(NamedTuple):
@@ -29,7 +30,9 @@ class RebuildScratch(NamedTuple):
 
     distance: Array  # cost type [rows]: cost of joining the seed alone
     worth: Array  # int64 [rows]: what a row pays now, 0 if its group cannot spare it
-    buckets: Array  # int64 [N_BUCKETS]: rows by distance
+    price: Array  # cost type [rows]: the same, as far as it fits
+    most: Array  # cost type [1]: the largest cost there is
+    least: Array  # cost type [pieces of rows]: the smallest distance in each
     chosen: Array  # int64 [most]: the rows nearest to the seed
     near: Any  # Columns [most]: these rows side by side
     used: Array  # bool [most]
@@ -39,42 +42,86 @@ class RebuildScratch(NamedTuple):
 
 
 @helper
-def _set_worth(groups: Any, g: int, k: int, worth: Any) -> None:
+def _set_worth(groups: Any, g: int, k: int, r: Any) -> None:
     """Note what each row of group g pays: what a new group can save (0: it cannot be spared)."""
     pays = groups.costs[g] // groups.size[g] if groups.people[g] > k else np.int64(0)
     p = groups.head[g]
     while p >= 0:
-        worth[p] = pays
+        _set_price(p, pays, r)
         p = groups.after[p]
+
+
+@helper
+def _set_price(i: int, pays: int, r: Any) -> None:
+    r.worth[i] = pays
+    r.price[i] = min(pays, np.int64(r.most[0]))
+
+
+@helper
+def _keep_gaining(r: Any) -> int:
+    """Make the distance of rows that would not gain by joining the seed the largest there is.
+
+    Returns the largest distance of those that would.
+    """
+    most = r.most[0]
+    zero = type(most)(0)
+    largest = zero
+    n = r.distance.shape[0]
+    for start in range(0, n, PIECE):
+        stop = min(n, start + PIECE)
+        distance, price = r.distance[start:stop], r.price[start:stop]
+        least, top = most, zero
+        for i in range(stop - start):
+            gains = price[i] > distance[i]
+            top = max(top, distance[i] if gains else zero)
+            d = distance[i] if gains else most
+            distance[i] = d
+            least = min(least, d)
+        r.least[start // PIECE] = least
+        largest = max(largest, top)
+    return np.int64(largest)
+
+
+@helper
+def _count_within(distance: Any, limit: Any) -> int:
+    """Return how many distances are no larger than the limit."""
+    count = np.int64(0)
+    n = distance.shape[0]
+    for start in range(0, n, 4096):
+        stop = min(n, start + 4096)
+        part = distance[start:stop]
+        some = np.uint32(0)
+        for i in range(stop - start):
+            some += np.uint32(part[i] <= limit)
+        count += np.int64(some)
+    return count
 
 
 @helper
 def _nearest_rows(wanted: int, seed: int, r: Any) -> int:
     """List about ``wanted`` rows nearest to the seed that would gain by joining it alone."""
-    distance, worth, buckets, chosen = r.distance, r.worth, r.buckets, r.chosen
-    n_rows = worth.shape[0]
-    most = np.int64(1)
-    for i in range(n_rows):
-        most = max(most, np.int64(distance[i]))
-    shift = 0
-    while (most >> shift) >= N_BUCKETS:
-        shift += 1
-    buckets[:] = 0
-    for i in range(n_rows):
-        if worth[i] > distance[i]:
-            buckets[np.int64(distance[i]) >> shift] += 1
-    last = 0
-    count = buckets[0]
-    while count < wanted and last < N_BUCKETS - 1:
-        last += 1
-        count += buckets[last]
-    n = 0
-    for i in range(n_rows):
-        if worth[i] > distance[i] and (np.int64(distance[i]) >> shift) <= last and i != seed:
-            if n >= chosen.shape[0]:
+    distance, chosen, most = r.distance, r.chosen, r.most[0]
+    # the limit within which there are so many rows, or a quarter more
+    low, high = np.int64(-1), np.int64(_keep_gaining(r))
+    while high - low > 1:
+        middle = (low + high) // 2
+        count = _count_within(distance, type(most)(middle))
+        if count >= wanted:
+            high = middle
+            if count <= wanted + wanted // 4:
                 break
-            chosen[n] = i
-            n += 1
+        else:
+            low = middle
+    n = 0
+    for piece in range(r.least.shape[0]):
+        if np.int64(r.least[piece]) > high:
+            continue
+        for i in range(piece * PIECE, min(distance.shape[0], (piece + 1) * PIECE)):
+            if np.int64(distance[i]) <= high and i != seed:
+                if n >= chosen.shape[0]:
+                    return n
+                chosen[n] = i
+                n += 1
     return n
 
 
@@ -151,20 +198,29 @@ def _grow(
                 best = p
         if best < 0:
             break
-        used[best] = True
-        i = chosen[best]
-        absorb(space, records.columns, query, i)
-        joined[n_joined] = i
-        n_joined += 1
-        quota[groups.label[i]] += 1
-        total += worth[i]
-        if not several or enter(groups.crowd, PERSON, i, free):
-            n_people += 1
-        if n_people >= k:
-            net = total - n_joined * least
-            if net > best_net:
-                best_net = net
-                best_n = n_joined
+        # rows that the query covers leave it as it is: all of them join before the next scan
+        covered = least == np.int64(own_cost(space, query, ZERO))
+        for p in range(best, n_near if covered else best + 1):
+            if used[p] or np.int64(spare[p]) != least:
+                continue
+            used[p] = True
+            i = chosen[p]
+            h = groups.label[i]
+            if worth[i] <= least or (h != own and groups.people[h] - quota[h] <= k):
+                continue
+            joined[n_joined] = i
+            n_joined += 1
+            quota[h] += 1
+            total += worth[i]
+            if not several or enter(groups.crowd, PERSON, i, free):
+                n_people += 1
+            if n_people >= k:
+                net = total - n_joined * least
+                if net > best_net:
+                    best_net = net
+                    best_n = n_joined
+        if not covered:
+            absorb(space, records.columns, query, chosen[best])
     for m in range(n_joined):
         quota[groups.label[joined[m]]] = 0
         if several:
@@ -205,7 +261,7 @@ def rebuild_groups(
     free = ZERO
     for g in range(n_groups):
         if groups.size[g] > 0:
-            _set_worth(groups, g, k, worth)
+            _set_worth(groups, g, k, r)
     for t in range(seeds.shape[0]):
         seed = seeds[t]
         g = np.int64(groups.label[seed])
@@ -220,7 +276,7 @@ def rebuild_groups(
             p = groups.head[g]
             while p >= 0:
                 _, rise = best_group(records, groups, rules, p, g, n_groups, NONE, scratch)
-                worth[p] = min(rise, NONE >> 24)
+                _set_price(p, min(rise, NONE >> 24), r)
                 elsewhere += worth[p]
                 p = groups.after[p]
         load_query(records.space, records.columns, seed, query)
@@ -231,10 +287,12 @@ def rebuild_groups(
         if n_near >= k - 1:
             own = g if apart else np.int64(-1)
             n_new, net = _grow(records, groups, k, own, free, seed, n_near, scratch, r)
-        pays = n_new >= k and (elsewhere - net < groups.costs[g] if apart else net > 0)
+        extra = slack(scratch.heat)
+        most = groups.costs[g] + extra if apart else extra
+        pays = n_new >= k and elsewhere - net < most
         if not pays:
             if apart:
-                _set_worth(groups, g, k, worth)
+                _set_worth(groups, g, k, r)
             continue
         # carry it out, and back again if the estimate was too good
         before = groups.costs[g]
@@ -263,19 +321,19 @@ def rebuild_groups(
         moved = np.int64(0)
         if apart and fine:
             moved, left = scatter_rows(
-                records, groups, rules, g, before - after, n_groups, scratch, undo
+                records, groups, rules, g, before - after + extra, n_groups, scratch, undo
             )
             fine = groups.size[g] == 0
-            after = before - left
-        if fine and after < before:
+            after = before + extra - left
+        if fine and after < before + extra:
             saved += before - after
             for m in range(moved):
                 if settle(groups, members[m], undo):
-                    _set_worth(groups, np.int64(groups.label[members[m]]), k, worth)
-            _set_worth(groups, free, k, worth)
+                    _set_worth(groups, np.int64(groups.label[members[m]]), k, r)
+            _set_worth(groups, free, k, r)
             for m in range(n_new):
                 if groups.size[origin[m]] > 0:
-                    _set_worth(groups, origin[m], k, worth)
+                    _set_worth(groups, origin[m], k, r)
             if apart:
                 groups.costs[g] = 0
                 free = min(free, np.int64(g))  # its place can be used again
@@ -291,9 +349,9 @@ def rebuild_groups(
             if quota[h] == 0:
                 quota[h] = 1
                 close_group(records, groups, h, query)
-                _set_worth(groups, h, k, worth)
+                _set_worth(groups, h, k, r)
         for m in range(n_new):
             quota[origin[m]] = 0
         close_group(records, groups, g, query)
-        _set_worth(groups, g, k, worth)
+        _set_worth(groups, g, k, r)
     return saved

@@ -111,6 +111,13 @@ class ClosedGroups(NamedTuple):
     sizes: Array  # int64 [groups]
 
 
+class Heat(NamedTuple):
+    """How much dearer a move may make the groups: drawn anew for every move."""
+
+    mean: Array  # float64 [1]: 0 if every move has to pay
+    chance: Array  # uint64 [1]: state of the generator, never 0
+
+
 class Scratch(NamedTuple):
     """Where one row or group is compared with all groups."""
 
@@ -118,3 +125,4 @@ class Scratch(NamedTuple):
     spare: Array  # cost type [groups]
     out: Array  # int64 [groups]
     hist: Array  # int64 [sensitive values]
+    heat: Any  # Heat

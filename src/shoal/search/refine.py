@@ -12,6 +12,11 @@ moves, each made only if it lowers the total cost:
   chains of moves are special cases).
 
 The total cost falls with every move, so sweeps end; the state after any sweep is a valid partition.
+
+Such a search ends wherever it began. So the first sweeps are hot: a move that relocates a row,
+dissolves or rebuilds a group is made also if it costs more, by an amount that is drawn anew each
+time and is smaller in every sweep (simulated annealing: Kirkpatrick, Gelatt, Vecchi 1983). What
+comes out dearer than what was given is thrown away.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.kernels.refine import Undo, dissolve_groups, relocate_rows
-from shoal.kernels.refine_rebuild import N_BUCKETS, RebuildScratch, rebuild_groups
+from shoal.kernels.refine_rebuild import PIECE, RebuildScratch, rebuild_groups
 from shoal.kernels.refine_slices import SliceScratch, move_slices
 from shoal.privacy.arrays import PrivateArrays
 from shoal.search.enforce import open_groups
@@ -43,6 +48,11 @@ __all__ = ["EFFORTS", "Effort", "Search", "refine_partition"]
 
 SLICE_WORK = 20_000_000
 MIN_GAIN = 2e-4
+HEAT, HOT_CELLS, HOT_SIZE = 2.0, 1.2, 30
+"""What a hot move may cost at first, on average: so many rows of usual cost, but no more than so
+many lost cells; less where groups have more rows than the last, in proportion."""
+HOT_SHARE, MOST_HOT = 0.8, 1_000
+"""Of seconds that are given so many are hot, and no more sweeps than that."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +61,7 @@ class Effort:
 
     Attributes:
         sweeps: at most this many sweeps.
+        hot: so many sweeps before these in which moves may cost something.
         rounds: how often a large table is refined in regions before it is refined as a whole.
         rebuild: whether groups are taken apart (the dearest move).
         reach: rows looked at around a seed, as a multiple of k.
@@ -62,6 +73,7 @@ class Effort:
     """
 
     sweeps: int = 8
+    hot: int = 0
     rounds: int = 3
     rebuild: bool = True
     reach: int = 8
@@ -74,8 +86,8 @@ class Effort:
 
 EFFORTS = {
     "fast": Effort(sweeps=2, rebuild=False, min_gain=0.01),
-    "balanced": Effort(sweeps=8, min_gain=0.003),
-    "best": Effort(sweeps=12, reach=16, depth=8, renewals=6, min_gain=1e-3),
+    "balanced": Effort(sweeps=8, hot=20, min_gain=0.003),
+    "best": Effort(sweeps=12, hot=60, renewals=30, min_gain=1e-3),
 }
 
 
@@ -153,7 +165,9 @@ class Search:
         self.rebuild_scratch = RebuildScratch(
             np.empty(n, scanner.dtype),
             np.zeros(n, np.int64),
-            np.zeros(N_BUCKETS, np.int64),
+            np.zeros(n, scanner.dtype),
+            np.array([np.iinfo(scanner.dtype).max], scanner.dtype),
+            np.empty(-(-n // PIECE), scanner.dtype),
             np.empty(most, np.int64),
             scanner.groups(most),
             np.empty(most, np.bool_),
@@ -168,19 +182,53 @@ class Search:
     def run(self) -> Partition:
         """Sweep until nothing much is gained."""
         began = time.monotonic()
+        given, cost = self.groups.label.copy(), self._cost()
         limit = self.effort.seconds
-        for sweep in range(self.effort.sweeps):
-            before = self._cost()
-            try:
-                self._sweep(sweep)
-            except KeyboardInterrupt:
-                if self.effort.keep_on_interrupt:
-                    break  # moves are whole, so this is a valid partition
-                raise
-            late = limit is not None and time.monotonic() - began > limit
-            if late or before - self._cost() <= self.effort.min_gain * before:
-                break
+        try:
+            hot = self._sweep_hot(began)
+            for sweep in range(self.effort.sweeps):
+                before = self._cost()
+                self._sweep(hot + sweep)
+                late = limit is not None and time.monotonic() - began > limit
+                if late or before - self._cost() <= self.effort.min_gain * before:
+                    break
+        except KeyboardInterrupt:
+            if not self.effort.keep_on_interrupt:
+                raise  # otherwise: moves are whole, so this is a valid partition
+        return Partition.from_labels(self.groups.label if self._cost() <= cost else given)
+
+    def _sweep_hot(self, began: float) -> int:
+        """Sweep while moves may cost something, less and less; return how often."""
+        hot, limit = self.effort.hot, self.effort.seconds
+        if not hot:
+            return 0
+        done = 0
+        if limit is None:
+            while done < hot:
+                self.sweep_at(1.0 - done / hot, done)
+                done += 1
+            return done
+        while done < MOST_HOT and (past := (time.monotonic() - began) / (HOT_SHARE * limit)) < 1:
+            self.sweep_at(1.0 - past, done)
+            done += 1
+        return done
+
+    def sweep_at(self, share: float, number: int) -> Partition:
+        """Sweep once at this share of the full heat, and return the groups; this is sweep number."""
+        heat = self.scratch.heat
+        heat.mean[0] = share * self._full_heat()
+        heat.chance[0] = self.rng.integers(1, 1 << 63)
+        try:
+            self._sweep(number)
+        finally:
+            heat.mean[0] = 0.0
         return Partition.from_labels(self.groups.label)
+
+    def _full_heat(self) -> float:
+        """Return what a hot move may cost on average at first."""
+        groups = int(np.count_nonzero(self.groups.size))
+        most = min(HEAT * self._cost() / self.n, HOT_CELLS * self.scanner.lost_cell)
+        return most * min(1.0, HOT_SIZE * groups / self.n)
 
     def _places(self, n_groups: int) -> int:
         """Return how many places to look at: as many new groups again, if there can be so many.

@@ -21,6 +21,7 @@ from shoal.kernels.space import (
     MIXED16,
     ClosedGroups,
     Columns,
+    Heat,
     Query,
     Records,
     Scratch,
@@ -88,6 +89,20 @@ class Scanner:
         return dtype
 
     @property
+    def lost_cell(self) -> float:
+        """Return what a cell costs that says nothing any more, on average over the columns."""
+        space = self.space
+        ends = space.prefix[0, space.prefix_start[1:] - 1]
+        starts = space.prefix[0, space.prefix_start[:-1]]
+        costs = [
+            space.root_cost[0],
+            space.full,
+            space.log_cost[space.log_row, ends - starts],
+            space.set_full[0],
+        ]
+        return float(np.concatenate(costs).astype(np.float64).mean())
+
+    @property
     def records(self) -> Records:
         """All rows as kernels take them."""
         return Records(self.space, self.rows, self.classes)
@@ -126,6 +141,7 @@ class Scanner:
             np.empty(n_groups, self.dtype),
             np.empty(n_groups, np.int64),
             np.zeros(n_values, np.int64),
+            Heat(np.zeros(1), np.ones(1, np.uint64)),
         )
 
     def query(self) -> Query:
