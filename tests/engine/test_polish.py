@@ -8,7 +8,7 @@ import pytest
 
 import shoal
 from shoal.engine import polish
-from shoal.search.refine import Effort
+from shoal.search.refine import EFFORTS, Effort
 from shoal.table.partition import Partition
 
 QIS = ["age", "town", "job"]
@@ -44,9 +44,42 @@ def test_more_effort_never_loses_more_where_the_table_is_not_cut(k):
 
 def test_making_groups_anew_finds_what_refinement_does_not(monkeypatch):
     frame = people(1500, seed=5)
-    with_it = loss(frame, 20, "best")
-    monkeypatch.setattr(polish, "can_renew", lambda *_: False)
-    assert with_it < loss(frame, 20, "best")
+    groups = np.arange(frame.height) // 40
+    found = []
+    for renewals in (0, 30):
+        monkeypatch.setitem(EFFORTS, "balanced", Effort(renewals=renewals))
+        release = shoal.refine(frame, groups, 20, quasi_identifiers=QIS, seed=1)
+        found.append(release.scores["ncp"])
+    assert found[1] < found[0]
+
+
+@pytest.mark.parametrize("regions", [False, True])
+def test_hot_sweeps_end_below_cold_ones_and_never_above_what_was_given(monkeypatch, regions):
+    if regions:
+        monkeypatch.setattr(polish, "HOT_ROWS", 300)
+        monkeypatch.setattr(polish, "HOT_GROUPS", 1)
+    frame = people(1500, seed=5)
+    groups = np.arange(frame.height) // 10
+    found = []
+    for hot in (0, 20):
+        monkeypatch.setitem(EFFORTS, "balanced", Effort(hot=hot))
+        release = shoal.refine(frame, groups, 6, quasi_identifiers=QIS, seed=1)
+        again = shoal.refine(frame, release.groups, 6, quasi_identifiers=QIS, seed=2)
+        assert again.scores["ncp"] <= release.scores["ncp"]
+        assert np.bincount(release.groups).min() >= 6
+        found.append(release.scores["ncp"])
+    assert found[1] < found[0]
+
+
+def test_wide_and_large_tables_have_fewer_hot_sweeps():
+    def hot(columns, rows):
+        run = SimpleNamespace(model=SimpleNamespace(forms=[0] * columns), all_rows=rows)
+        return polish._hot_sweeps(run, 20)
+
+    assert hot(8, 30_000) == 20
+    assert 0 < hot(8, 300_000) < 20
+    assert 0 < hot(25, 30_000) < 20
+    assert hot(60, 300_000) == 0
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -97,5 +130,7 @@ def test_a_part_of_a_large_table_is_refined_in_regions_only(monkeypatch, part_of
     monkeypatch.setattr(polish, "_refine_whole", lambda *given: called.append(1) or given[1])
     table = SimpleNamespace(n_rows=300)
     groups = Partition(np.zeros(300, np.int32), 1)
-    polish.polish(table, groups, SimpleNamespace(part_of=part_of), Effort())
+    model = SimpleNamespace(forms=[0])
+    run = SimpleNamespace(part_of=part_of, model=model, all_rows=part_of or 300, k=2)
+    polish.polish(table, groups, run, Effort())
     assert len(called) == whole

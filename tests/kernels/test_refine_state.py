@@ -92,10 +92,12 @@ def chain(groups, g):
 @MODELS
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("size", [K, 13, 100])
+@pytest.mark.parametrize("share", [0.0, 1.0], ids=["cold", "hot"])
 def test_closures_costs_and_pillars_equal_those_computed_anew_after_every_move(
-    table, measure, size, privacy
+    table, measure, size, privacy, share
 ):
     search = search_of(table, measure, size, privacy)
+    search.scratch.heat.mean[0] = share * search._full_heat()
     check(search)
     for sweep in range(3):
         for move in ("relocate", "slices", "dissolve"):
@@ -106,6 +108,20 @@ def test_closures_costs_and_pillars_equal_those_computed_anew_after_every_move(
         for apart in (False, True):
             search._rebuild(search._seeds(search._dearest_first(0)), sweep, apart=apart)
             check(search)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_hot_moves_raise_the_cost_and_keep_k_people(table, measure):
+    search = search_of(table, measure, K, ())
+    for sweep in range(6):
+        search._sweep(sweep)
+    costs = [search._cost()]
+    for sweep in range(4):
+        search.sweep_at(1.0, sweep)
+        costs.append(search._cost())
+        assert search.groups.size[search.groups.size > 0].min() >= K
+    assert (np.diff(costs) > 0).any()
+    assert search.scratch.heat.mean[0] == 0.0, "what follows is cold again"
 
 
 @MODELS
@@ -144,7 +160,7 @@ def test_slices_that_do_not_pay_leave_groups_costs_and_closures_as_they_were(
 
 
 # a tight model, so that a group which took one row of the rest cannot take the next
-@pytest.mark.parametrize(("size", "model"), [(5, AlphaK(0.5)), (20, TCloseness(0.2))])
+@pytest.mark.parametrize(("size", "model"), [(5, AlphaK(0.4)), (5, TCloseness(0.2))])
 def test_a_group_taken_apart_in_vain_is_put_together_again(table, size, model):
     search = search_of(table, "ncp", size, (model,))
     groups, undo = search.groups, search.undo

@@ -1,11 +1,13 @@
 """Local search on groups: relocate records, dissolve groups (`refine_rebuild.py` opens new ones).
 
 The state of a search is a `Groups` tuple. All moves keep every group at k people or more and every
-privacy model; a move is made only if it lowers the total cost.
+privacy model; a move is made only if it lowers the total cost, or, while the search is hot, raises
+it by less than is drawn for it.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +22,6 @@ from shoal.kernels.groups import (
     take_out,
     widen,
 )
-from shoal.kernels.heat import slack
 from shoal.kernels.jit import called_helper, helper, kernel
 from shoal.kernels.scan import join_scan, load_query
 
@@ -38,6 +39,7 @@ __all__ = [
     "relocate_rows",
     "scatter_rows",
     "settle",
+    "slack",
 ]
 
 
@@ -49,6 +51,24 @@ class Undo(NamedTuple):
     costs: Array  # int64 [groups]
     grew: Array  # bool [rows]: whether the row widened the group that it joined
     members: Array  # int64 [rows]: the rows of the group, those that were moved first
+
+
+@helper
+def slack(heat: Any) -> int:
+    """Return by how much the next move may raise the cost: 0, or an amount drawn by chance.
+
+    Amounts are exponential, so a move is made with the chance that Metropolis gives it.
+    """
+    mean = heat.mean[0]
+    if mean <= 0.0:
+        return np.int64(0)
+    state = heat.chance[0]  # Marsaglia's xorshift
+    state ^= state << np.uint64(13)
+    state ^= state >> np.uint64(7)
+    state ^= state << np.uint64(17)
+    heat.chance[0] = state
+    drawn = (np.float64(state >> np.uint64(11)) + 0.5) / 9007199254740992.0
+    return np.int64(-mean * math.log(drawn))
 
 
 @helper

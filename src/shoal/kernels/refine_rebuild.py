@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.groups import close_group, put_in, take_out
-from shoal.kernels.heat import slack
 from shoal.kernels.jit import helper, kernel
 from shoal.kernels.people import PERSON, enter, leave
 from shoal.kernels.private import group_holds
-from shoal.kernels.refine import NONE, best_group, bring_back, scatter_rows, settle
+from shoal.kernels.refine import NONE, best_group, bring_back, scatter_rows, settle, slack
 from shoal.kernels.scan import absorb, join_scan, load_query, own_cost
 
 ZERO = np.int64(0)

@@ -25,6 +25,7 @@ __all__ = [
     "MIXED32",
     "ClosedGroups",
     "Columns",
+    "Heat",
     "Query",
     "Records",
     "Scratch",

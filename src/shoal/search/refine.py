@@ -214,7 +214,7 @@ class Search:
         return done
 
     def sweep_at(self, share: float, number: int) -> Partition:
-        """Sweep once at this share of the full heat, and return the groups; this is sweep number."""
+        """Sweep once at this share of the full heat and return the groups; this is ``number``."""
         heat = self.scratch.heat
         heat.mean[0] = share * self._full_heat()
         heat.chance[0] = self.rng.integers(1, 1 << 63)
@@ -227,7 +227,7 @@ class Search:
     def _full_heat(self) -> float:
         """Return what a hot move may cost on average at first."""
         groups = int(np.count_nonzero(self.groups.size))
-        most = min(HEAT * self._cost() / self.n, HOT_CELLS * self.scanner.lost_cell)
+        most = min(HEAT * self._cost() / self.n, HOT_CELLS * _lost_cell(self.scanner))
         return most * min(1.0, HOT_SIZE * groups / self.n)
 
     def _places(self, n_groups: int) -> int:
@@ -328,3 +328,13 @@ def _most_codes(scanner: Scanner) -> int:
     space = scanner.space
     levels = np.diff(np.append(space.cost_start, space.level_cost.shape[1]))
     return int(max(levels.max(initial=0), space.set_size.max(initial=0) + 1))
+
+
+def _lost_cell(scanner: Scanner) -> float:
+    """Return what a cell costs that says nothing any more, on average over the columns."""
+    space = scanner.space
+    ends = space.prefix[0, space.prefix_start[1:] - 1]
+    starts = space.prefix[0, space.prefix_start[:-1]]
+    logs = space.log_cost[space.log_row, ends - starts]
+    costs = (space.root_cost[0], space.full, logs, space.set_full[0])
+    return float(np.concatenate(costs).astype(np.float64).mean())

@@ -89,20 +89,6 @@ class Scanner:
         return dtype
 
     @property
-    def lost_cell(self) -> float:
-        """Return what a cell costs that says nothing any more, on average over the columns."""
-        space = self.space
-        ends = space.prefix[0, space.prefix_start[1:] - 1]
-        starts = space.prefix[0, space.prefix_start[:-1]]
-        costs = [
-            space.root_cost[0],
-            space.full,
-            space.log_cost[space.log_row, ends - starts],
-            space.set_full[0],
-        ]
-        return float(np.concatenate(costs).astype(np.float64).mean())
-
-    @property
     def records(self) -> Records:
         """All rows as kernels take them."""
         return Records(self.space, self.rows, self.classes)
