@@ -128,6 +128,8 @@ def test_a_warning_about_the_release_is_said_once_and_stops_nothing(
     told = read_table(table).with_columns(region=pl.col("zip"))  # goes together with the ZIP code
     told.write_csv(tmp_path / "told.csv")
     asked = ("refine", tmp_path / "told.csv", "--groups", groups, "--k", 5, *ROLES, "--seed", 1)
-    done = shoal_process(*asked, "--insensitive", "region", "-o", tmp_path / "safe.csv")
+    done = shoal_process(
+        *asked, "--sweeps", 1, "--insensitive", "region", "-o", tmp_path / "safe.csv"
+    )
     assert done.status == 0, done.err
     assert (done.out + done.err).count("Column 'region'") == 1

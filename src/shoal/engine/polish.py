@@ -172,7 +172,12 @@ def _sweep_regions(
             inner.rng,
             inner.progress,
         )
-        return search.sweep_at(share, number)
+        try:
+            search.sweep_at(share, number)
+        except KeyboardInterrupt:
+            if not effort.keep_on_interrupt:
+                raise
+        return search.found()
 
     name = f"refining, round {number + 1}"
     return _in_regions(table, partition, run, regions, work, name, effort)

@@ -194,8 +194,8 @@ class Search:
                     break
         except KeyboardInterrupt:
             if not self.effort.keep_on_interrupt:
-                raise  # otherwise: moves are whole, so this is a valid partition
-        return Partition.from_labels(self.groups.label if self._cost() <= cost else given)
+                raise
+        return self.found() if self._cost() <= cost else Partition.from_labels(given)
 
     def _sweep_hot(self, began: float) -> int:
         """Sweep while moves may cost something, less and less; return how often."""
@@ -213,8 +213,12 @@ class Search:
             done += 1
         return done
 
-    def sweep_at(self, share: float, number: int) -> Partition:
-        """Sweep once at this share of the full heat and return the groups; this is ``number``."""
+    def found(self) -> Partition:
+        """Return the groups as they are: moves are whole, so they are valid at any time."""
+        return Partition.from_labels(self.groups.label)
+
+    def sweep_at(self, share: float, number: int) -> None:
+        """Sweep once at this share of the full heat; this is sweep ``number``."""
         heat = self.scratch.heat
         heat.mean[0] = share * self._full_heat()
         heat.chance[0] = self.rng.integers(1, 1 << 63)
@@ -222,7 +226,6 @@ class Search:
             self._sweep(number)
         finally:
             heat.mean[0] = 0.0
-        return Partition.from_labels(self.groups.label)
 
     def _full_heat(self) -> float:
         """Return what a hot move may cost on average at first."""
