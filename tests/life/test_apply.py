@@ -69,7 +69,7 @@ def test_promises_hold_alone_and_together_and_every_cell_covers_its_row(name, se
 def test_the_same_people_fill_the_same_cells(people, release):
     applied = shoal.apply(people, release)
     old = set(release.frame.select(QI).rows())
-    assert applied.n_waiting == 0
+    assert applied.n_waiting < 4  # k rows or more would have been a group
     shared = sum(cells in old for cells in applied.frame.select(QI).rows())
     assert shared > 0.8 * people.height
 
@@ -106,10 +106,11 @@ def test_what_is_kept_of_both_serves_the_next_rows(people, release, tmp_path):
 
 
 def test_the_certificate_tells_what_holds_together(people, release):
-    found = shoal.apply(people, release).certificate()
+    applied = shoal.apply(people, release)
+    found = applied.certificate()
     assert found["holds"]
     assert found["together"]["holds"]
-    assert found["together"]["rows"] == 240
+    assert found["together"]["rows"] == 240 - applied.n_waiting
     text = str(found)
     assert not any(zip_code in text for zip_code in people.get_column("zip").to_list())
 
@@ -122,7 +123,7 @@ def test_the_order_of_the_rows_is_one_of_what_is_published(people, release):
 def test_columns_that_are_removed_may_be_missing_and_others_may_not(people):
     roles = {"person": None, "identifiers": ["id"]}
     release = release_of(people, roles=roles, rows_are_people=True)
-    assert shoal.apply(people.drop("id"), release).n_waiting == 0
+    assert shoal.apply(people.drop("id"), release).n_waiting < 4
     with pytest.raises(RoleError, match="no column 'ill'"):
         shoal.apply(people.drop("ill"), release)
     with pytest.raises(RoleError, match="'more' has no role"):
