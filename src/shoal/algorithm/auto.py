@@ -90,8 +90,12 @@ class Auto(Algorithm):
 
     @property
     def afterwards(self) -> tuple[Effort, ...]:
-        """How groups are refined in the end where the table was not cut."""
-        return () if self.effort != "best" else (replace(EFFORTS["best"], sweeps=1),)
+        """How groups are refined in the end where the table was not cut: few are made anew."""
+        if self.effort == "fast":
+            return ()
+        if self.effort == "balanced":
+            return (replace(EFFORTS["balanced"], sweeps=0, hot=0),)
+        return (replace(EFFORTS["best"], sweeps=1),)
 
     def block_sizes(self, run: Run) -> tuple[float, int]:
         """Return when a table is cut, and the rows of a block.
@@ -122,7 +126,7 @@ class Auto(Algorithm):
         if run.all_rows > table.n_rows:
             first = EFFORTS["fast"]  # a block: its groups are refined with others in the end
         if run.privacy:
-            found = self._promised(table, run)
+            found = self._promised(table, run, first)
         else:
             # the first is what "balanced" finds
             again = RESTARTS if others and _few_groups(table.n_rows, run.k) else 1
@@ -151,10 +155,11 @@ class Auto(Algorithm):
             found = self._refine(table, run, found, effort)
         return found
 
-    def _promised(self, table: EncodedTable, run: Run) -> Partition:
+    def _promised(self, table: EncodedTable, run: Run, first: Effort) -> Partition:
         """Return refined groups that keep the promises: grown under them, or merged.
 
-        "balanced" goes on from what "fast" finds, so it never loses more.
+        "balanced" goes on from what "fast" finds, so it never loses more; in the blocks of a
+        large table it does so in the end, across the blocks.
         """
         # one group of all rows is only a start here, and never the cheapest
         silent = replace(run, warn=no_warning)
@@ -165,10 +170,9 @@ class Auto(Algorithm):
             starts.append(_cheapest(grown, run))
         quick = EFFORTS["fast"]
         found = _cheapest([self._refine(table, run, start, quick) for start in starts], run)
-        if self.effort == "fast":
+        if self.effort == "fast" or (grown and first is quick):
             return found
         starts = [found] if grown else [found, _held(Sequential(), table, silent)]
-        first = EFFORTS["balanced"]
         return _cheapest([self._refine(table, run, start, first) for start in starts], run)
 
     def _from_cells(self, run: Run) -> bool:

@@ -20,7 +20,14 @@ from shoal.algorithm.renew import can_renew, renewed
 from shoal.engine.parts import put_together
 from shoal.engine.workers import in_threads
 from shoal.search.enforce import GroupState
-from shoal.search.refine import HOT_SHARE, MOST_HOT, Effort, Search, refine_partition
+from shoal.search.refine import (
+    HOT_SHARE,
+    MOST_HOT,
+    Effort,
+    Search,
+    hot_sweeps,
+    refine_partition,
+)
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -44,7 +51,7 @@ LARGE_SHARE = 0.5
 """Of hot sweeps, where a table is larger than that."""
 HOT_ROWS, HOT_GROUPS = 12_000, 800
 """Where moves may cost something, regions have so many rows, or groups if these have more rows."""
-RENEWED_ROWS, RENEWED_GROUPS = 600, (8, 30)
+RENEWED_ROWS, RENEWED_GROUPS = 600, (5, 30)
 """Groups that are made anew together: of so many rows, but no fewer and no more groups."""
 FEW_GROUPS = 100
 """Groups as few as that are made anew: single rows matter little there."""
@@ -65,7 +72,9 @@ def polish(table: EncodedTable, partition: Partition, run: Run, effort: Effort) 
     given = partition
     effort = replace(effort, hot=_hot_sweeps(run, effort.hot))
     whole = table.n_rows <= _hot_rows(run)
-    if effort.hot and not whole and run.scanner.points is None:
+    hot = hot_sweeps(effort.hot, table.n_rows / partition.n_groups)
+    if hot and not whole and run.scanner.points is None:
+        effort = replace(effort, hot=hot)
         partition, interrupted = _anneal(table, partition, run, effort, end)
         if interrupted:
             return _cheaper(run, given, partition)

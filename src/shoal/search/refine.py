@@ -44,13 +44,18 @@ if TYPE_CHECKING:
     from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
-__all__ = ["EFFORTS", "Effort", "Search", "refine_partition"]
+__all__ = ["EFFORTS", "Effort", "Search", "hot_sweeps", "refine_partition"]
 
 SLICE_WORK = 20_000_000
 MIN_GAIN = 2e-4
-HEAT, HOT_CELLS, HOT_SIZE = 2.0, 1.2, 30
+HEAT, HOT_CELLS, HOT_SIZE = 2.0, 1.2, 45
 """What a hot move may cost at first, on average: so many rows of usual cost, but no more than so
 many lost cells; less where groups have more rows than the last, in proportion."""
+SMALL_SIZE, LARGE_SIZE, MORE_HOT = 25, 300, 2.0
+"""Groups of more rows than the first take more hot sweeps, in proportion up to so many times as
+many; in groups of more rows than the second a row matters too little."""
+OPEN_EVERY = 4
+"""New groups are opened in one of so many hot sweeps: measured, more often ends dearer."""
 HOT_SHARE, MOST_HOT = 0.8, 1_000
 """Of seconds that are given so many are hot, and no more sweeps than that."""
 
@@ -61,7 +66,7 @@ class Effort:
 
     Attributes:
         sweeps: at most this many sweeps.
-        hot: so many sweeps before these in which moves may cost something.
+        hot: so many sweeps before these in which moves may cost something (`hot_sweeps`).
         rounds: how often a large table is refined in regions before it is refined as a whole.
         rebuild: whether groups are taken apart (the dearest move).
         reach: rows looked at around a seed, as a multiple of k.
@@ -86,9 +91,16 @@ class Effort:
 
 EFFORTS = {
     "fast": Effort(sweeps=2, rebuild=False, min_gain=0.01),
-    "balanced": Effort(sweeps=8, hot=20, min_gain=0.003),
+    "balanced": Effort(sweeps=8, hot=20, renewals=8, min_gain=0.003),
     "best": Effort(sweeps=12, hot=60, renewals=30, min_gain=1e-3),
 }
+
+
+def hot_sweeps(usual: int, rows_per_group: float) -> int:
+    """Return how many sweeps are hot where groups are so large, instead of the usual number."""
+    if rows_per_group > LARGE_SIZE:
+        return 0
+    return int(usual * min(max(1.0, rows_per_group / SMALL_SIZE), MORE_HOT))
 
 
 def refine_partition(
@@ -199,7 +211,8 @@ class Search:
 
     def _sweep_hot(self, began: float) -> int:
         """Sweep while moves may cost something, less and less; return how often."""
-        hot, limit = self.effort.hot, self.effort.seconds
+        mean = self.n / max(1, int(np.count_nonzero(self.groups.size)))
+        hot, limit = hot_sweeps(self.effort.hot, mean), self.effort.seconds
         if not hot:
             return 0
         done = 0
@@ -251,7 +264,8 @@ class Search:
         # costs per sensitive value are not "per row of a closure": only the first two moves apply
         if self.scanner.n_classes == 1:
             self.move("rebuild", number)
-            self.move("slices", number)  # measured: what is built anew has edges of its own
+            if not self.scratch.heat.mean[0]:  # measured: what is built anew has edges of its own
+                self.move("slices", number)
 
     def move(self, what: str, number: int) -> None:
         """Make all moves of a kind that lower the cost; this is sweep ``number``."""
@@ -262,7 +276,8 @@ class Search:
         elif what == "dissolve":
             self._dissolve(number)
         else:
-            self._rebuild(self._seeds(self._dearest_first(self.k)), number, apart=False)
+            if not self.scratch.heat.mean[0] or number % OPEN_EVERY == 0:
+                self._rebuild(self._seeds(self._dearest_first(self.k)), number, apart=False)
             if self.effort.rebuild:
                 self._rebuild(self._seeds(self._dearest_first(0)), number, apart=True)
 
