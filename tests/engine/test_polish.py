@@ -127,7 +127,9 @@ def test_a_part_of_a_large_table_is_refined_in_regions_only(monkeypatch, part_of
     monkeypatch.setattr(polish, "WHOLE_ROWS", 400)
     monkeypatch.setattr(polish, "_cost", lambda *_: 1)
     monkeypatch.setattr(polish, "_refine_regions", lambda *given: (given[1], False))
-    monkeypatch.setattr(polish, "_refine_whole", lambda *given: called.append(1) or given[1])
+    monkeypatch.setattr(
+        polish, "_refine_whole", lambda *given: called.append(1) or (given[1], False)
+    )
     table = SimpleNamespace(n_rows=300)
     groups = Partition(np.zeros(300, np.int32), 1)
     model = SimpleNamespace(forms=[0])

@@ -41,9 +41,9 @@ JITTER, OTHER_CELLS = 0.15, 6
 PROMISED_ROWS = 40_000
 """Under promises, larger tables are cut into blocks."""
 
-FEW_GROUPS, RESTARTS = 100, 3
+FEW_GROUPS, RESTARTS = 100, 2
 """Where there are no more groups than this, cutting often ends better than merging, and it depends
-on chance where: "best" tries so often."""
+on chance where: "best" tries so often again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,12 +55,13 @@ class Auto(Algorithm):
     the sensitive column; with privacy models groups that are grown under them, or those of KACA
     or Mondrian, merged until they hold, whichever ends better. Then `refine`: records relocated,
     groups dissolved, opened and rebuilt, first also where it costs something, by chance and less
-    and less, then as long as it pays. Large tables are cut into blocks of similar rows, each of
-    them started so, and then refined across the blocks.
+    and less, then as long as it pays; where groups are few, some neighbouring ones at a time are
+    made anew. Large tables are cut into blocks of similar rows, each of them started so, and then
+    refined across the blocks.
     A measure of means (``sse``) starts from MDAV and is refined by means.
     "best" first does what "balanced" does and goes on from there for longer, so it never loses
-    more: where groups are few, some neighbouring ones at a time are made anew; small tables are
-    started from k-member, KACA and sequential clustering too, and the best counts.
+    more; small tables are started from k-member, KACA and sequential clustering too, and the best
+    counts.
 
     Guarantee: every group has at least k records and satisfies the privacy models; the cost is
     never above that of the start.
@@ -93,9 +94,25 @@ class Auto(Algorithm):
         """How groups are refined in the end where the table was not cut: few are made anew."""
         if self.effort == "fast":
             return ()
+        first = replace(EFFORTS["balanced"], sweeps=0, hot=0)
         if self.effort == "balanced":
-            return (replace(EFFORTS["balanced"], sweeps=0, hot=0),)
-        return (replace(EFFORTS["best"], sweeps=1),)
+            return (first,)
+        best = EFFORTS["best"]
+        return first, replace(best, renewals=0), replace(best, sweeps=1)
+
+    def rivals(self, table: EncodedTable, run: Run) -> list[Partition]:
+        """Return what "best" finds elsewhere, where it is cheap or matters most to begin anew."""
+        if self.effort != "best" or run.privacy or run.scanner.points is not None:
+            return []
+        first, best = self.seams
+        found = []
+        if _few_groups(table.n_rows, run.k):
+            ends = [self._start(table, run) for _ in range(RESTARTS)]
+            found.append(_cheapest([self._refine(table, run, end, first) for end in ends], run))
+        if table.n_rows <= SEVERAL_STARTS_ROWS:
+            starts = [other.partition(table, run) for other in (KMember(), KACA(), Sequential())]
+            found += [self._refine(table, run, start, best) for start in starts]
+        return found
 
     def block_sizes(self, run: Run) -> tuple[float, int]:
         """Return when a table is cut, and the rows of a block.
@@ -122,26 +139,12 @@ class Auto(Algorithm):
         """Group the rows of a table."""
         if run.scanner.points is not None:
             return self._by_means(table, run)
-        first, *others = self.seams
+        first = self.seams[0]
         if run.all_rows > table.n_rows:
             first = EFFORTS["fast"]  # a block: its groups are refined with others in the end
         if run.privacy:
-            found = self._promised(table, run, first)
-        else:
-            # the first is what "balanced" finds
-            again = RESTARTS if others and _few_groups(table.n_rows, run.k) else 1
-            ends = [self._refine(table, run, self._start(table, run), first) for _ in range(again)]
-            found = _cheapest(ends, run)
-        for effort in others:
-            ends = [self._refine(table, run, found, effort)]
-            if table.n_rows <= SEVERAL_STARTS_ROWS and not run.privacy:
-                starts = (KMember(), KACA(), Sequential())
-                ends += [
-                    self._refine(table, run, algorithm.partition(table, run), effort)
-                    for algorithm in starts
-                ]
-            found = _cheapest(ends, run)
-        return found
+            return self._promised(table, run, first)
+        return self._refine(table, run, self._start(table, run), first)
 
     def _refine(self, table: EncodedTable, run: Run, start: Partition, effort: Effort) -> Partition:
         return refine_partition(

@@ -112,6 +112,14 @@ class Algorithm(ABC):
         """How groups are refined in the end where the table was not cut: not at all."""
         return ()
 
+    def rivals(self, table: EncodedTable, run: Run) -> list[Partition]:
+        """Return other groups of a table that was not cut, if they may turn out cheaper.
+
+        They are looked at before the last step of `afterwards`, and the cheapest go on.
+        """
+        del table, run
+        return []
+
     def block_sizes(self, run: Run) -> tuple[float, int]:
         """Return above how many rows a table is cut into blocks, and the rows of a block."""
         del run

@@ -20,6 +20,7 @@ from shoal.algorithm.renew import can_renew, renewed
 from shoal.engine.parts import put_together
 from shoal.engine.workers import in_threads
 from shoal.search.enforce import GroupState
+from shoal.search.interrupt import SearchInterrupt
 from shoal.search.refine import (
     HOT_SHARE,
     MOST_HOT,
@@ -105,8 +106,10 @@ def _polish(
             before, cost = cost, _cost(run, partition)
             if cost == before:
                 break
-    if table.n_rows <= _most_at_once(run):
-        partition = _refine_whole(table, partition, run, effort, end)
+    if effort.sweeps and table.n_rows <= _most_at_once(run):
+        partition, interrupted = _refine_whole(table, partition, run, effort, end)
+        if interrupted:
+            return partition
     if effort.renewals and partition.n_groups <= FEW_GROUPS and can_renew(table, run):
         partition = _renew(table, partition, run, effort, end)
     return partition
@@ -198,18 +201,25 @@ def _is_late(end: float | None) -> bool:
 
 def _refine_whole(
     table: EncodedTable, partition: Partition, run: Run, effort: Effort, end: float | None
-) -> Partition:
+) -> tuple[Partition, bool]:
+    """Refine all groups together; return whether Ctrl-C was pressed, too."""
     left = None if end is None else max(0.0, end - time.monotonic())
-    return refine_partition(
-        table,
-        partition,
-        run.scanner,
-        run.k,
-        run.privacy,
-        replace(effort, seconds=left),
-        run.rng,
-        run.progress,
-    )
+    try:
+        found = refine_partition(
+            table,
+            partition,
+            run.scanner,
+            run.k,
+            run.privacy,
+            replace(effort, seconds=left),
+            run.rng,
+            run.progress,
+        )
+    except SearchInterrupt as interrupt:
+        if not effort.keep_on_interrupt:
+            raise
+        return interrupt.found, True
+    return found, False
 
 
 def _renew(
@@ -227,11 +237,11 @@ def _renew(
         if interrupted or _is_late(end):
             break
         if table.n_rows <= _most_at_once(run):
-            partition = _refine_whole(table, partition, run, settle, end)
+            partition, interrupted = _refine_whole(table, partition, run, settle, end)
         else:
             partition, interrupted = _refine_regions(table, partition, run, settle, end, number, 1)
-            if interrupted:
-                break
+        if interrupted:
+            break
         before, cost = cost, _cost(run, partition)
         idle = idle + 1 if cost == before else 0
         number += 1
@@ -289,16 +299,21 @@ def _refine_regions(
     efforts = _shares(effort, end, len(regions), rounds, run.threads)
 
     def work(part: EncodedTable, groups: Partition, inner: Run) -> Partition:
-        return refine_partition(
-            part,
-            groups,
-            inner.scanner,
-            inner.k,
-            inner.privacy,
-            efforts(),
-            inner.rng,
-            inner.progress,
-        )
+        try:
+            return refine_partition(
+                part,
+                groups,
+                inner.scanner,
+                inner.k,
+                inner.privacy,
+                efforts(),
+                inner.rng,
+                inner.progress,
+            )
+        except SearchInterrupt as interrupt:
+            if not effort.keep_on_interrupt:
+                raise
+            return interrupt.found
 
     name = f"refining, round {number + 1}"
     return _in_regions(table, partition, run, regions, work, name, effort)
@@ -312,7 +327,12 @@ def _renew_regions(
     regions = _regions(table, run, partition, most, 2)
 
     def work(part: EncodedTable, groups: Partition, inner: Run) -> Partition:
-        return renewed(part, groups, inner, number)
+        try:
+            return renewed(part, groups, inner, number)
+        except KeyboardInterrupt:
+            if not effort.keep_on_interrupt:
+                raise
+            return groups
 
     name = f"making groups anew, round {number + 1}"
     return _in_regions(table, partition, run, regions, work, name, effort)

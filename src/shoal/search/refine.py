@@ -32,6 +32,7 @@ from shoal.kernels.refine_rebuild import PIECE, RebuildScratch, rebuild_groups
 from shoal.kernels.refine_slices import SliceScratch, move_slices
 from shoal.privacy.arrays import PrivateArrays
 from shoal.search.enforce import open_groups
+from shoal.search.interrupt import SearchInterrupt
 from shoal.search.refine_means import MeansSearch
 from shoal.table.partition import Partition
 
@@ -74,7 +75,8 @@ class Effort:
         renewals: how often neighbouring groups are made anew (`shoal.engine.polish`).
         seconds: stop after this many seconds (then the result depends on the machine's speed).
         min_gain: stop when a sweep lowers the cost by less than this share.
-        keep_on_interrupt: return the best so far on Ctrl-C instead of giving up.
+        keep_on_interrupt: go on with the best so far on Ctrl-C (`SearchInterrupt`) instead of
+            giving up (`shoal.engine.polish`).
     """
 
     sweeps: int = 8
@@ -116,29 +118,40 @@ def refine_partition(
     """Return a partition of the same rows that costs no more; suppressed rows stay so.
 
     Deterministic given the generator, unless ``effort.seconds`` is set. Ctrl-C is noticed between
-    slices of work; with ``effort.keep_on_interrupt`` the best so far is returned then.
+    slices of work.
+
+    Raises:
+        SearchInterrupt: Ctrl-C was pressed; it holds the best so far.
     """
     kept = np.flatnonzero(partition.labels >= 0)
     if len(kept) < 2 * k:
         return partition
     if len(kept) < table.n_rows:
-        inner = refine_partition(
-            table.take(kept),
-            Partition(partition.labels[kept], partition.n_groups),
-            scanner.take(kept),
-            k,
-            privacy,
-            effort,
-            rng,
-            progress,
-        )
-        labels = partition.labels.copy()
-        labels[kept] = inner.labels
-        return Partition(labels, inner.n_groups)
+        try:
+            inner = refine_partition(
+                table.take(kept),
+                Partition(partition.labels[kept], partition.n_groups),
+                scanner.take(kept),
+                k,
+                privacy,
+                effort,
+                rng,
+                progress,
+            )
+        except SearchInterrupt as interrupt:
+            raise SearchInterrupt(_spread(interrupt.found, kept, table.n_rows)) from None
+        return _spread(inner, kept, table.n_rows)
     if scanner.points is not None:
         by_means = MeansSearch(table, partition, scanner, k, privacy, effort, rng, progress)
         return by_means.run()
     return Search(table, partition, scanner, k, privacy, effort, rng, progress).run()
+
+
+def _spread(found: Partition, kept: NDArray[np.int64], n_rows: int) -> Partition:
+    """Return the partition of all rows of which these are kept; the others are suppressed."""
+    labels = np.full(n_rows, -1, np.int32)
+    labels[kept] = found.labels
+    return Partition(labels, found.n_groups)
 
 
 class Search:
@@ -205,8 +218,10 @@ class Search:
                 if late or before - self._cost() <= self.effort.min_gain * before:
                     break
         except KeyboardInterrupt:
-            if not self.effort.keep_on_interrupt:
-                raise
+            raise SearchInterrupt(self._cheaper(given, cost)) from None
+        return self._cheaper(given, cost)
+
+    def _cheaper(self, given: NDArray[np.int32], cost: int) -> Partition:
         return self.found() if self._cost() <= cost else Partition.from_labels(given)
 
     def _sweep_hot(self, began: float) -> int:

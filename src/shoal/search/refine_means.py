@@ -17,6 +17,7 @@ import numpy as np
 from shoal.kernels.refine_means import Means, MeansScratch, move_rows, rebuild_near
 from shoal.privacy.arrays import PrivateArrays
 from shoal.search.enforce import open_groups
+from shoal.search.interrupt import SearchInterrupt
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -122,17 +123,17 @@ class MeansSearch:
         began, limit = time.monotonic(), self.effort.seconds
         found, error = self.start, self._true_error(self.start)
         for sweep in range(self.effort.sweeps):
-            before = error
+            before, interrupted = error, False
             try:
                 self.sweep(sweep)
             except KeyboardInterrupt:
-                if not self.effort.keep_on_interrupt:
-                    raise
-                limit = 0.0  # moves are whole, so this is a valid partition
-            ended = Partition.from_labels(self.groups.label)
+                interrupted = True
+            ended = Partition.from_labels(self.groups.label)  # moves are whole, so it is valid
             now = self._true_error(ended)
             if now < error:
                 found, error = ended, now
+            if interrupted:
+                raise SearchInterrupt(found)
             late = limit is not None and time.monotonic() - began > limit
             if late or before - error <= self.effort.min_gain * before:
                 break
