@@ -7,8 +7,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.engine import polish
-from shoal.search.refine import EFFORTS, Effort
+from shoal.algorithm.auto import Auto
+from shoal.engine import local, polish
+from shoal.search.refine import EFFORTS, Effort, hot_sweeps
 from shoal.table.partition import Partition
 
 QIS = ["age", "town", "job"]
@@ -40,6 +41,57 @@ def test_more_effort_never_loses_more_where_the_table_is_not_cut(k):
     assert best <= balanced
     if k == 40:  # few groups: "balanced" goes on from what "fast" finds
         assert balanced <= fast
+
+
+@pytest.mark.parametrize("k", [4, 40])
+def test_best_goes_on_from_exactly_what_balanced_finds(monkeypatch, k):
+    """So it never loses more: here its own steps and starts do nothing."""
+    monkeypatch.setitem(EFFORTS, "best", Effort(sweeps=0))
+    monkeypatch.setattr(Auto, "rivals", lambda *_: [])
+    balanced, best = (
+        shoal.anonymize(
+            people(900, seed=4),
+            k,
+            quasi_identifiers=QIS,
+            algorithm_options={"effort": effort},
+            seed=6,
+        ).groups
+        for effort in ("balanced", "best")
+    )
+    assert np.array_equal(balanced, best)
+
+
+def test_of_what_best_begins_with_elsewhere_the_cheapest_goes_on(monkeypatch):
+    """In the last step; the others are done with what "balanced" found."""
+    given = []
+    monkeypatch.setattr(local, "polish", lambda *a: given.append(a[1].n_groups) or a[1])
+    dear, cheap = (Partition.from_labels(np.arange(900) // size) for size in (900, 1))
+    for rivals, last in (([dear], None), ([dear, cheap], 900)):
+        given.clear()
+        monkeypatch.setattr(Auto, "rivals", lambda *_, rivals=rivals: rivals)
+        loss(people(900, seed=4), 40, "best")
+        assert given == [given[0], given[0], last or given[0]]
+
+
+@pytest.mark.parametrize("calls", [1, 2, 7])
+def test_ctrl_c_while_groups_are_made_anew_keeps_what_was_found(calls):
+    frame = people(1500, seed=5)
+    groups = np.arange(frame.height) // 40
+    told = []
+
+    def impatient(done, total, what):
+        told.append(what)
+        if what.startswith("making") and sum(w.startswith("making") for w in told) == calls:
+            raise KeyboardInterrupt
+
+    before = shoal.score(frame, groups, measures=["ncp"], quasi_identifiers=QIS)["ncp"]
+    release = shoal.refine(
+        frame, groups, 20, quasi_identifiers=QIS, seed=1, progress=impatient, threads=1
+    )
+    assert release.scores["ncp"] < before
+    assert np.bincount(release.groups).min() >= 20
+    last = [at for at, what in enumerate(told) if what.startswith("making")][calls - 1]
+    assert not any(what.startswith(("refining", "making")) for what in told[last + 1 :])
 
 
 def test_making_groups_anew_finds_what_refinement_does_not(monkeypatch):
@@ -80,6 +132,11 @@ def test_wide_and_large_tables_have_fewer_hot_sweeps():
     assert 0 < hot(8, 300_000) < 20
     assert 0 < hot(25, 30_000) < 20
     assert hot(60, 300_000) == 0
+
+
+def test_larger_groups_have_more_hot_sweeps_and_the_largest_none():
+    found = [hot_sweeps(20, rows) for rows in (3, 25, 40, 50, 200, 400)]
+    assert found == [20, 20, 32, 40, 40, 0]
 
 
 @pytest.mark.parametrize("whole", [True, False])
