@@ -109,7 +109,7 @@ def test_making_groups_anew_finds_what_refinement_does_not(monkeypatch):
 def test_hot_sweeps_end_below_cold_ones_and_never_above_what_was_given(monkeypatch, regions):
     if regions:
         monkeypatch.setattr(polish, "HOT_ROWS", 300)
-        monkeypatch.setattr(polish, "HOT_GROUPS", 1)
+        monkeypatch.setattr(polish, "HOT_GROUPS", (1, 100))
     frame = people(1500, seed=5)
     groups = np.arange(frame.height) // 10
     found = []

@@ -50,8 +50,9 @@ USUAL_COLUMNS, LEAST_ROWS = 12, 5_000
 more columns than the first, both are smaller, down to the second."""
 LARGE_SHARE = 0.5
 """Of hot sweeps, where a table is larger than that."""
-HOT_ROWS, HOT_GROUPS = 12_000, 800
-"""Where moves may cost something, regions have so many rows, or groups if these have more rows."""
+HOT_ROWS, HOT_GROUPS = 12_000, (800, 2_000)
+"""Where moves may cost something, regions have so many rows, but no fewer and no more groups: more
+of them take time and, measured, end no lower."""
 RENEWED_ROWS, RENEWED_GROUPS = 600, (5, 30)
 """Groups that are made anew together: of so many rows, but no fewer and no more groups."""
 FEW_GROUPS = 100
@@ -138,7 +139,8 @@ def _hot_sweeps(run: Run, usual: int) -> int:
 
 
 def _hot_rows(run: Run) -> int:
-    return min(max(_room(run, HOT_ROWS), HOT_GROUPS * run.k), _most_at_once(run))
+    fewest, most = (groups * run.k for groups in HOT_GROUPS)
+    return min(max(_room(run, HOT_ROWS), fewest), most, _most_at_once(run))
 
 
 def _cheaper(run: Run, given: Partition, found: Partition) -> Partition:
