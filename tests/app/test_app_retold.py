@@ -12,8 +12,16 @@ from shoal.privacy import PrivacyModel
 from shoal.progress import Pace
 from shoal.promises import promises_of
 from shoal.publish.verify import people_check, promise_check, size_check
+from shoal.study import findings
 from shoal.study.explain import Change, _advise, _sentence
-from shoal.study.findings import Advice, find_lost, find_stretched, price_of, told_of_relations
+from shoal.study.findings import (
+    Advice,
+    find_lost,
+    find_stretched,
+    find_wide,
+    price_of,
+    told_of_relations,
+)
 from shoal.study.trials import Measured, Trial
 from shoal.table.schema import Column, Role, Schema
 
@@ -121,6 +129,12 @@ def test_all_that_stands_out_is_said_in_german():
         find_stretched(who, "a", after, 0.013),
     ):
         assert in_german(found.sentence)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(findings, "wide_trees", lambda _: ("zip",))
+        patch.setattr(findings, "_leaves_lost", lambda of: {"zip": of.losses["a"]})
+        other = Trial("measure", None, "", None, None, None)
+        (found,) = find_wide(before, other, replace(before, losses={"a": 0.0051}))
+    assert in_german(found.sentence).endswith("sie für 0,5 %.")
     for changes, loss in (((drop,), 0.2), ((), 0.2), ((), 0.01)):
         for advice in _advise(tuple(replace(each, price=0.3) for each in changes), (), loss):
             assert in_german(advice.sentence)

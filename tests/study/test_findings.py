@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.hierarchy.builders import prefix_hierarchy
 from shoal.study.explain import Change, Finding, _advise
-from shoal.study.findings import find_relations
+from shoal.study.findings import find_relations, wide_trees
 from shoal.table.encode import encode
 from shoal.table.infer import schema_of_used
 
@@ -93,6 +94,49 @@ def test_a_column_that_outliers_stretch_is_named_and_the_scale_is_tried():
     assert "With the scale 'rank'" in wide.sentence
     again = explained(table, ["age", "admitted"], scale={"admitted": "rank"})
     assert [each for each in again.findings if each.what == "stretched"] == []
+
+
+def towns(n_values, keep):
+    """Return people of towns with codes of four digits, some far more frequent than others."""
+    rng = np.random.default_rng(8)
+    codes = rng.choice(10_000, n_values, replace=False)
+    zips = [f"{codes[int(z)]:04}" for z in n_values * rng.random(3 * N) ** 3]
+    table = pl.DataFrame({"age": rng.integers(18, 90, 3 * N), "zip": zips})
+    tree = prefix_hierarchy(sorted(set(zips)), keep=keep)
+    return table, {"zip": tree}
+
+
+def test_a_wide_hierarchy_is_named_and_counting_its_values_is_tried():
+    table, trees = towns(1_500, [2])
+    usual = {"hierarchies": trees, "sensitive": [], "algorithm": "auto"}
+    found = explained(table, ["age", "zip"], **usual)
+    (wide,) = [finding for finding in found.findings if finding.what == "wide"]
+    assert wide.columns == ("zip",)
+    assert wide.settings == {"measure": "lm"}
+    assert wide.change == "measure"
+    now, then = (float(each) for each in re.findall(r"([\d.]+)%", wide.sentence))
+    assert 0 < then <= 0.8 * now
+    assert wide.sentence in found.advice
+    loss = {
+        measure: shoal.anonymize(
+            table, 5, quasi_identifiers=["age", "zip"], hierarchies=trees, measure=measure, seed=0
+        ).scores.by_column["lm"]["zip"]
+        for measure in ("ncp", "lm")
+    }
+    assert loss["ncp"] == pytest.approx(now / 100, rel=0.2)
+    assert loss["lm"] == pytest.approx(then / 100, rel=0.2)
+    for options in ({"measure": "lm"}, {"hierarchies": None}):
+        again = explained(table, ["age", "zip"], **{**usual, **options})
+        assert not [finding for finding in again.findings if finding.what == "wide"]
+
+
+def test_hierarchies_of_few_values_or_small_steps_are_not_wide():
+    for n_values, keep, wide in ((1_500, [2], True), (1_500, [3, 2, 1], False), (60, [2], False)):
+        table, trees = towns(n_values, keep)
+        schema = schema_of_used(
+            nw.from_native(table), quasi_identifiers=["age", "zip"], hierarchies=trees
+        )
+        assert wide_trees(encode(table, schema)) == (("zip",) if wide else ())
 
 
 def test_what_l_and_t_would_cost_is_measured_by_runs():

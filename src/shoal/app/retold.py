@@ -86,6 +86,11 @@ SENTENCES = (
         "other columns."
     ),
     _(
+        "The loss counts levels, and the hierarchy of %(column)s has many values below each: its "
+        "cells stand for %(share1)s of the values on average. With the measure 'lm', which counts "
+        "values, they would stand for %(share2)s."
+    ),
+    _(
         "%(column)s is nearly all lost (%(share)s): what is left of it tells next to nothing. "
         "%(advice)s"
     ),

@@ -23,6 +23,7 @@ from shoal.study.findings import (
     find_lost,
     find_relations,
     find_stretched,
+    find_wide,
     further_trials,
     price_of,
     told_of_relations,
@@ -244,7 +245,7 @@ def _explain(
     changes = [
         _change(trial, before.losses, after.losses, sample.schema)
         for trial, after in runs
-        if after is not None and trial.what not in ("promise", "scale")
+        if after is not None and trial.what not in ("promise", "scale", "measure")
     ]
     # Ties in the order in which they were tried, so that nothing depends on the threads.
     ranked = tuple(sorted(changes, key=lambda change: -change.saving))
@@ -313,6 +314,7 @@ def _change(
     saving = sum(gains.values())
     assert trial.what != "promise"
     assert trial.what != "scale"
+    assert trial.what != "measure"
     return Change(
         what=trial.what,
         column=trial.column,
@@ -376,7 +378,8 @@ def _find(
         for trial, after in runs
         if trial.what == "scale" and (name := str(trial.column)) not in taken
     ]
-    return (*related, *lost, *wide)
+    by_leaves = [found for trial, after in runs for found in find_wide(before, trial, after)]
+    return (*related, *lost, *wide, *by_leaves)
 
 
 def _advice(of: Change | Finding) -> Advice:
@@ -394,7 +397,10 @@ def _advise(
     """
     advice = [_advice(finding) for finding in findings]
     done: set[str | None] = {
-        name for finding in findings if finding.what != "stretched" for name in finding.columns
+        name
+        for finding in findings
+        if finding.what not in ("stretched", "wide")
+        for name in finding.columns
     }
     helpful = [change for change in changes if change.net > 2 * _WORTH_SAYING]
     helpful.sort(key=lambda change: (change.what == "lower-k", -change.net))

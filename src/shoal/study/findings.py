@@ -1,7 +1,8 @@
 """What stands out in a release: columns that are lost, that say the same, that outliers stretch.
 
-And what further promises would cost. Everything is measured on the unchanged run, or by a run of
-its own; `shoal.study.explain` puts it into one list of advice that does not contradict itself.
+Hierarchies of which more is given up than must be. And what further promises would cost.
+Everything is measured on the unchanged run, or by a run of its own; `shoal.study.explain` puts it
+into one list of advice that does not contradict itself.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from shoal.publish.loss import is_stretched
+from shoal.scores import score_table
+from shoal.table.partition import Partition
 from shoal.table.relations import FEWEST_ROWS, follows, go_together, renumbered
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ __all__ = [
     "find_lost",
     "find_relations",
     "find_stretched",
+    "find_wide",
     "further_trials",
     "price_of",
     "told_of_relations",
@@ -36,6 +40,11 @@ NEARLY_ALL = 0.9
 """A column that has lost so much tells next to nothing."""
 _MOST_ROWS = 5_000
 """Rows by which columns are compared with one another."""
+_MANY_LEAVES, _WIDE = 200, 8
+"""A hierarchy of so many values is wide if so many nodes or more become one at a step, on average:
+then levels say little about values."""
+_FEWER = 0.8
+"""Another measure is worth naming if cells stand for this share of the values then, or less."""
 _L, _T = 2, 0.3
 """The promises that are tried: two different values, and a distance of 0.3."""
 
@@ -64,15 +73,16 @@ class Finding:
     """Something about columns of the unchanged run that its owner should know.
 
     Attributes:
-        what: ``lost`` (nearly nothing is left), ``related`` (each follows from another of them)
-            or ``stretched`` (by outliers).
+        what: ``lost`` (nearly nothing is left), ``related`` (each follows from another of them),
+            ``stretched`` (by outliers) or ``wide`` (a hierarchy of which more is given up than
+            must be).
         columns: the columns it is about.
         sentence: the same in plain words.
         settings: what a job file says to have what the sentence recommends; see `Advice`.
         change: the kind of change that it recommends; see `Advice`.
     """
 
-    what: Literal["lost", "related", "stretched"]
+    what: Literal["lost", "related", "stretched", "wide"]
     columns: tuple[str, ...]
     sentence: str
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -80,9 +90,16 @@ class Finding:
 
 
 def further_trials(unchanged: Trial, before: Measured) -> list[Trial]:
-    """Return runs with one more promise, and with another scale for each stretched column."""
+    """Return runs with one more promise, and with another scale for each stretched column.
+
+    And, where hierarchies are wide, one that minimises what is lost of their values.
+    """
     start = replace(unchanged, schema=before.schema, base=before.table)
-    return [*_promising(start, before.table), *_rescaling(start, before)]
+    return [
+        *_promising(start, before.table),
+        *_rescaling(start, before),
+        *_by_leaves(start, before.table),
+    ]
 
 
 def _promising(start: Trial, table: EncodedTable) -> list[Trial]:
@@ -173,6 +190,54 @@ def find_stretched(before: Measured, name: str, after: Measured | None, cost: fl
         settings={"columns": {name: {"scale": "rank"}}},
         change="scale",
     )
+
+
+def wide_trees(table: EncodedTable) -> tuple[str, ...]:
+    """Return the columns whose hierarchies have many values below few levels."""
+    trees = {a.name: a.taxonomy for a in table.attributes if a.taxonomy is not None}
+    return tuple(
+        name
+        for name, tree in trees.items()
+        if tree.n_leaves >= max(_MANY_LEAVES, _WIDE ** (len(tree.levels()) - 1))
+    )
+
+
+def _by_leaves(start: Trial, table: EncodedTable) -> list[Trial]:
+    if start.request.measure != "ncp" or not wide_trees(table):
+        return []
+    request = replace(start.request, measure="lm", measure_options={})
+    return [replace(start, what="measure", request=request, settings={"measure": "lm"})]
+
+
+def find_wide(before: Measured, trial: Trial, after: Measured | None) -> list[Finding]:
+    """Say of which hierarchies more is given up than must be, as levels are counted.
+
+    Args:
+        before: the unchanged run.
+        trial: another one; others than that which minimises what is lost of the values say nothing.
+        after: what it found; None if it was not possible.
+    """
+    if trial.what != "measure" or after is None:
+        return []
+    now, then = _leaves_lost(before), _leaves_lost(after)
+    return [
+        Finding(
+            what="wide",
+            columns=(name,),
+            sentence=f"The loss counts levels, and the hierarchy of {name!r} has many values "
+            f"below each: its cells stand for {now[name]:.1%} of the values on average. With the "
+            f"measure 'lm', which counts values, they would stand for {then[name]:.1%}.",
+            settings=trial.settings,
+            change=trial.what,
+        )
+        for name in wide_trees(before.table)
+        if then[name] <= _FEWER * now[name]
+    ]
+
+
+def _leaves_lost(measured: Measured) -> Mapping[str, float]:
+    groups = Partition.from_labels(measured.labels)
+    return score_table(measured.table, groups, ["lm"]).by_column["lm"]
 
 
 def find_lost(losses: Mapping[str, float], best: Mapping[str, Advice]) -> list[Finding]:

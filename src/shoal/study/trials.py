@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "Measured", "Trial", "build_trials", "group_cells"]
 
-What = Literal["drop", "coarsen", "suppress", "lower-k", "hierarchy", "promise", "scale"]
+What = Literal["drop", "coarsen", "suppress", "lower-k", "hierarchy", "promise", "scale", "measure"]
 KINDS: tuple[str, ...] = get_args(What)
 """All kinds of changes that are tried."""
 
