@@ -8,7 +8,7 @@ import pytest
 
 import shoal
 from shoal.algorithm.auto import Auto
-from shoal.engine import local, polish
+from shoal.engine import polish
 from shoal.search.refine import EFFORTS, Effort, hot_sweeps
 from shoal.table.partition import Partition
 
@@ -64,7 +64,7 @@ def test_best_goes_on_from_exactly_what_balanced_finds(monkeypatch, k):
 def test_of_what_best_begins_with_elsewhere_the_cheapest_goes_on(monkeypatch):
     """In the last step; the others are done with what "balanced" found."""
     given = []
-    monkeypatch.setattr(local, "polish", lambda *a: given.append(a[1].n_groups) or a[1])
+    monkeypatch.setattr(polish, "polish", lambda *a: given.append(a[1].n_groups) or a[1])
     dear, cheap = (Partition.from_labels(np.arange(900) // size) for size in (900, 1))
     for rivals, last in (([dear], None), ([dear, cheap], 900)):
         given.clear()

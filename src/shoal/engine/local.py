@@ -19,7 +19,7 @@ from shoal.algorithm.base import Algorithm, Run, create_algorithm
 from shoal.engine.base import Measured
 from shoal.engine.norms import follow_measure
 from shoal.engine.parts import Blocks, cluster_blocks, cut_table, enforce_blocks, run_algorithm
-from shoal.engine.polish import polish
+from shoal.engine.polish import polish, polish_uncut
 from shoal.engine.thin import thin_for_kept
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.facts import gather_facts
@@ -33,7 +33,7 @@ from shoal.publish.whose import PSEUDONYMS, PublishedTable, draw_pseudonyms, num
 from shoal.recode import recode_rows, unite_equal
 from shoal.scores import Scores, create_measure, default_measures, score_table
 from shoal.search.bound import bound_table, check_measure
-from shoal.search.enforce import GroupState, enforce, violations
+from shoal.search.enforce import enforce, violations
 from shoal.search.refine import EFFORTS, Effort
 from shoal.search.scan import Scanner
 from shoal.search.suppress import find_outliers
@@ -204,7 +204,7 @@ class LocalEngine:
         if effort is not None:
             steps = (effort,)
         elif parts is not None and not parts.seamed:
-            groups = _afterwards(work, groups, parts)
+            groups = polish_uncut(work.table, groups, work.run, work.algorithm, begin=parts.whole)
             steps = (EFFORTS[asked],) if asked is not None and parts.whole else ()
         elif asked is not None:
             steps = (EFFORTS[asked],)
@@ -408,19 +408,6 @@ def _check_promises(part: EncodedTable, privacy: tuple[PrivacyModel, ...]) -> No
             # a part of a table carries the counts of the whole table
             counts = np.bincount(column.codes, minlength=column.size).astype(np.int64)
             model.check_possible(replace(column, counts=counts))
-
-
-def _afterwards(work: LocalWork, groups: Partition, parts: Blocks) -> Partition:
-    """Refine the groups of a table that was not cut, as its algorithm wants it."""
-    table, run, algorithm = work.table, work.run, work.algorithm
-    steps = algorithm.afterwards
-    for left, step in zip(range(len(steps) - 1, -1, -1), steps, strict=True):
-        plain = parts.whole and table.person is None and not groups.n_suppressed
-        if left == 0 and plain:
-            found = [groups, *algorithm.rivals(table, run)]
-            groups = min(found, key=lambda p: int(GroupState(run.scanner, p).costs.sum()))
-        groups = polish(table, groups, run, step)
-    return groups
 
 
 def _keep_whole(work: LocalWork, groups: Partition) -> Partition:

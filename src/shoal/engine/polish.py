@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shoal.algorithm.base import Run
+    from shoal.algorithm.base import Algorithm, Run
     from shoal.table.encode import EncodedTable
 
-__all__ = ["REGION_ROWS", "polish"]
+__all__ = ["REGION_ROWS", "polish", "polish_uncut"]
 
 REGION_ROWS = 20_000
 """Rows of a region; larger tables are refined in regions first."""
@@ -84,6 +84,22 @@ def polish(table: EncodedTable, partition: Partition, run: Run, effort: Effort) 
         whole = table.n_rows <= _most_at_once(run)
     found = _polish(table, partition, run, effort, end, whole=whole)
     return _cheaper(run, given, found)
+
+
+def polish_uncut(
+    table: EncodedTable, partition: Partition, run: Run, algorithm: Algorithm, *, begin: bool
+) -> Partition:
+    """Refine the groups of a table that was not cut, as its algorithm wants it.
+
+    If it may begin anew, what it finds elsewhere is looked at before the last step.
+    """
+    steps = algorithm.afterwards
+    for left, step in zip(range(len(steps) - 1, -1, -1), steps, strict=True):
+        if left == 0 and begin and table.person is None and not partition.n_suppressed:
+            found = [partition, *algorithm.rivals(table, run)]
+            partition = min(found, key=lambda each: _cost(run, each))
+        partition = polish(table, partition, run, step)
+    return partition
 
 
 def _polish(
