@@ -52,7 +52,9 @@ OUT_OF_REACH = (
     "- growing groups under distinct l-diversity, too: `balanced` loses 2.4 % less to 1.9 % more "
     "(five pairs of k and l), `fast` 1.7 % less to 2.7 % more. Not kept.\n"
     "\n"
-    "How much is left is known on small tables only: see [the gap to the optimum](optimum.md). "
+    "How much is left is known on small tables only: of 60 and 120 rows `best` is on average 1 to "
+    "2 % above the best groups found by column generation, `balanced` 3 to 5 %, and no release of "
+    "them is more than 4 to 8 % below `best` ([the gap to the optimum](optimum.md)). "
     "The bound is too low to say it here.\n"
 )
 
