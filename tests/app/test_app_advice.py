@@ -14,6 +14,7 @@ from shoal.app.history import differences, history_of
 from shoal.app.retold import retell
 from shoal.app.words import Words
 from shoal.settings.job import JobColumn
+from shoal.study import findings
 from shoal.study.findings import Advice
 from shoal.study.trials import KINDS
 
@@ -90,7 +91,9 @@ def items(page):
     return found
 
 
-def test_advice_of_every_kind_has_a_button_that_runs_again(opened, table):
+def test_advice_of_every_kind_has_a_button_that_runs_again(opened, table, monkeypatch):
+    for name, value in (("_MANY_LEAVES", 2), ("_WIDE", 1), ("_FEWER", 2.0)):
+        monkeypatch.setattr(findings, name, value)  # the small tree counts as a wide one
     made = run(opened)
     advice = all_advice(opened, table)
     assert {each.change for each in advice} - {""} == set(KINDS), "a kind that nobody has tried"
