@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 project = "Shoal"
 author = "The Shoal developers"
 project_copyright = "The Shoal developers"
-version = release = installed_version("shoal")
+version = release = installed_version("shoal-anonymity")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["deflist", "dollarmath"]

@@ -40,7 +40,7 @@ def resolve(extras: str, *more: str) -> dict[str, str]:
     installs = json.loads(report.stdout)["install"]
     metadata = (install["metadata"] for install in installs)
     pins = {canonicalize_name(item["name"]): item["version"] for item in metadata}
-    del pins["shoal"]
+    del pins["shoal-anonymity"]
     return pins
 
 
@@ -49,7 +49,7 @@ def lower_bounds(extra: str, project: Path = ROOT / "pyproject.toml") -> dict[st
 
     Args:
         extra: which extra counts, beside what is needed to build and to run; other extras that it
-            names (`shoal[pandas]`) are followed.
+            names (`shoal-anonymity[pandas]`) are followed.
         project: the pyproject.toml.
 
     Raises:

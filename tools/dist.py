@@ -76,7 +76,7 @@ def wheel_problems(wheel: Path, root: Path) -> Iterator[str]:
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if not name.endswith("/")}
-        info = f"{project['name']}-{project['version']}.dist-info/"
+        info = f"{project['name'].replace('-', '_')}-{project['version']}.dist-info/"
         package = {name for name in names if not name.startswith(info)}
         wanted = {path.relative_to(root / "src").as_posix() for path in _sources(root)}
         yield from (f"wheel: {name} is missing" for name in sorted(wanted - package))

@@ -1,6 +1,6 @@
 """`Anonymizer`: k-anonymity as a step of a scikit-learn pipeline.
 
-Needs ``pip install 'shoal[sklearn]'``; ``import shoal`` does not import scikit-learn.
+Needs ``pip install 'shoal-anonymity[sklearn]'``; ``import shoal`` does not import scikit-learn.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ try:
     from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError(
-        "shoal.sklearn needs scikit-learn 1.6 or newer: pip install 'shoal[sklearn]'."
+        "shoal.sklearn needs scikit-learn 1.6 or newer: pip install 'shoal-anonymity[sklearn]'."
     ) from error
 
 from shoal.api import anonymize

@@ -1,6 +1,6 @@
 """The same release on Apache Spark: tables of Spark in, tables of Spark out.
 
-Needs ``pip install 'shoal[spark]'`` on the driver and on every worker.
+Needs ``pip install 'shoal-anonymity[spark]'`` on the driver and on every worker.
 """
 
 from __future__ import annotations

@@ -222,5 +222,5 @@ def test_without_the_extra_one_sentence_says_what_to_install(tmp_path):
     )
     assert found.returncode == 2
     assert found.stderr.strip() == (
-        "Error: The page needs more packages: pip install 'shoal[app]'."
+        "Error: The page needs more packages: pip install 'shoal-anonymity[app]'."
     )

@@ -101,7 +101,7 @@ def test_a_wheel_with_other_dependencies_is_reported(dist, tree, built, tmp_path
 
 
 def test_an_sdist_with_tests_or_caches_is_reported(dist, built, tmp_path):
-    root = tmp_path / "shoal-0.1.0"
+    root = tmp_path / "shoal_anonymity-0.1.0"
     with tarfile.open(built[0]) as archive:
         archive.extractall(tmp_path, filter="data")
     for name in ("tests/test_x.py", "src/shoal/__pycache__/x.nbi"):

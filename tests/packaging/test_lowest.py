@@ -39,8 +39,8 @@ def test_extras_that_name_other_extras_are_followed(lock, tmp_path):
     project = tmp_path / "pyproject.toml"
     project.write_text(
         '[build-system]\nrequires = ["setuptools>=77"]\n'
-        '[project]\nname = "shoal"\ndependencies = ["numpy>=2.0"]\n'
-        '[project.optional-dependencies]\none = ["pandas>=2.2", "shoal[two]"]\n'
+        '[project]\nname = "shoal-anonymity"\ndependencies = ["numpy>=2.0"]\n'
+        '[project.optional-dependencies]\none = ["pandas>=2.2", "shoal-anonymity[two]"]\n'
         'two = ["psycopg[binary]>=3.1"]\nthree = ["x>=1"]\n'
     )
     assert lock.lower_bounds("one", project) == {
@@ -55,7 +55,7 @@ def test_extras_that_name_other_extras_are_followed(lock, tmp_path):
 def test_a_requirement_has_a_lower_bound_and_nothing_else(lock, tmp_path, requirement):
     project = tmp_path / "pyproject.toml"
     project.write_text(
-        f'[build-system]\nrequires = []\n[project]\nname = "shoal"\ndependencies = '
+        f'[build-system]\nrequires = []\n[project]\nname = "shoal-anonymity"\ndependencies = '
         f'["{requirement}"]\n[project.optional-dependencies]\ntest = []\n'
     )
     with pytest.raises(ValueError, match="should have a lower bound and nothing else"):

@@ -42,7 +42,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(f"shoal {version('shoal')}")
+        typer.echo(f"shoal {version('shoal-anonymity')}")
         raise typer.Exit
 
 

@@ -94,7 +94,9 @@ def serve_app(
     except ModuleNotFoundError as error:
         if error.name is not None and error.name.partition(".")[0] == "shoal":
             raise
-        raise OptionError("The page needs more packages: pip install 'shoal[app]'.") from None
+        raise OptionError(
+            "The page needs more packages: pip install 'shoal-anonymity[app]'."
+        ) from None
     wishes = Wishes(
         data=data,
         host=host,

@@ -200,7 +200,7 @@ def _connect(location: Location) -> psycopg.Connection[Any]:
         import psycopg
     except ImportError:
         raise DataError(
-            "PostgreSQL needs the package psycopg: pip install 'shoal[postgres]'."
+            "PostgreSQL needs the package psycopg: pip install 'shoal-anonymity[postgres]'."
         ) from None
     options: dict[str, Any] = {
         "connect_timeout": _CONNECT_SECONDS,

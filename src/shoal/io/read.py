@@ -314,7 +314,9 @@ def _read_excel(data: bytes, name: str, markers: tuple[str, ...], *, header: boo
     try:
         import fastexcel
     except ImportError:
-        message = "Reading Excel files needs the package fastexcel: pip install 'shoal[excel]'."
+        message = (
+            "Reading Excel files needs the package fastexcel: pip install 'shoal-anonymity[excel]'."
+        )
         raise DataError(message) from None
     try:
         sheet = fastexcel.read_excel(data)

@@ -160,8 +160,10 @@ def _write_excel(frame: pl.DataFrame, file: IO[bytes]) -> None:
     try:
         import xlsxwriter
     except ImportError:
-        message = "Writing Excel files needs the package xlsxwriter: pip install 'shoal[excel]'."
-        raise DataError(message) from None
+        raise DataError(
+            "Writing Excel files needs the package xlsxwriter: "
+            "pip install 'shoal-anonymity[excel]'."
+        ) from None
     # Excel rounds numbers to 15 digits: longer ones are written as text, digit for digit.
     long = [
         column.name

@@ -328,7 +328,9 @@ def _read_excel(data: bytes, name: str, choose: Pick, *, header: bool) -> pl.Dat
     try:
         import fastexcel
     except ImportError:
-        message = "Reading Excel files needs the package fastexcel: pip install 'shoal[excel]'."
+        message = (
+            "Reading Excel files needs the package fastexcel: pip install 'shoal-anonymity[excel]'."
+        )
         raise DataError(message) from None
     if not data:
         message = f"{name} is empty."

@@ -39,7 +39,7 @@ __all__ = [
 SCHEMA_VERSION = 2
 """Grows when a key changes its meaning or disappears; new keys may appear without."""
 
-_PACKAGES = ("shoal", "numpy", "numba", "polars")
+_PACKAGES = {"shoal": "shoal-anonymity", "numpy": "numpy", "numba": "numba", "polars": "polars"}
 # Values of a column would be cells of the table; with the seed and the input a run is repeated.
 _NEVER = frozenset({"seed", "orders", "hierarchies"})
 
@@ -189,9 +189,9 @@ def _scores(release: Release) -> dict[str, Any]:
 def package_versions() -> dict[str, str | None]:
     """Return the version of each package that a result may depend on."""
     found: dict[str, str | None] = {}
-    for package in _PACKAGES:
+    for package, distribution in _PACKAGES.items():
         try:
-            found[package] = version(package)
+            found[package] = version(distribution)
         except PackageNotFoundError:  # a source tree that is not installed
             found[package] = None
     return found

@@ -72,7 +72,7 @@ def to_polars(frame: Any) -> pl.DataFrame:
         except ImportError:
             raise DataError(
                 f"Column {name!r} cannot be read without pyarrow; "
-                "install it with: pip install 'shoal[pyarrow]'"
+                "install it with: pip install 'shoal-anonymity[pyarrow]'"
             ) from None
         except Exception:  # noqa: BLE001 - each backend has its own errors for mixed types
             raise DataError(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_frame", "column", "frame_of_rows", "load_functions", "open_session"]
 
-INSTALL = "install it with: pip install 'shoal[spark]'"
+INSTALL = "install it with: pip install 'shoal-anonymity[spark]'"
 
 
 def load_functions() -> Any:

@@ -55,7 +55,8 @@ def train(
         import sklearn  # noqa: F401 - only whether it is there
     except ImportError:
         raise OptionError(
-            "Models need scikit-learn: pip install 'shoal[sklearn]', or leave the target out."
+            "Models need scikit-learn: pip install 'shoal-anonymity[sklearn]', "
+            "or leave the target out."
         ) from None
     rows = chance.permutation(len(target.before))
     published = chance.permutation(len(target.codes))
