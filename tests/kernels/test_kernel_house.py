@@ -21,6 +21,7 @@ MOST_PARAMETERS = 12
 SHARED = {
     "__init__",
     "blocks",
+    "bundle",
     "cache",
     "codes",
     "group_blocks",

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.bundle import bundle
 from shoal.kernels.codes import store_query
 from shoal.kernels.group_blocks import FAR, closest_in_blocks, describe_blocks, note_change
 from shoal.kernels.groups import group_cost, union_costs
@@ -23,6 +24,7 @@ __all__ = ["FAR", "Pairs", "Unions", "unify_closest"]
 Array = np.ndarray[Any, Any]
 
 
+@bundle
 class Pairs(NamedTuple):
     """The pair that each group knows, and a heap of the groups by these pairs."""
 
@@ -34,6 +36,7 @@ class Pairs(NamedTuple):
     heap: Array  # int64 [groups]
 
 
+@bundle
 class Unions(NamedTuple):
     """Which group of the start each group is named after, and what became of all of them."""
 

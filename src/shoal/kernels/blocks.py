@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.bundle import bundle
 from shoal.kernels.codes import join_codes, load_codes, store_query
 from shoal.kernels.jit import helper, inlined_helper, kernel
 from shoal.kernels.scan import own_cost
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 
+@bundle
 class RowBlocks(NamedTuple):
     """Rows in blocks of similar ones; those used up stand at the end of their block."""
 
@@ -52,6 +54,7 @@ class RowBlocks(NamedTuple):
     closures: Any  # Columns of the blocks
 
 
+@bundle
 class RowScratch(NamedTuple):
     """Where one cluster is compared with the rows of a block, and with whole blocks."""
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.blocks import bound_scan
+from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import array_helper, array_kernel, helper
 from shoal.kernels.scan import join_scan, load_query
 
@@ -28,6 +29,7 @@ EXACT = 128
 Array = np.ndarray[Any, Any]
 
 
+@bundle
 class BoundScratch(NamedTuple):
     """Room for one search, of at most `room` candidates and t trees."""
 

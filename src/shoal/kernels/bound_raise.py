@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import helper, kernel
 from shoal.kernels.scan import join_scan, load_query
 
@@ -20,6 +21,7 @@ ZERO = np.int64(0)
 Array = np.ndarray[Any, Any]
 
 
+@bundle
 class PriceScratch(NamedTuple):
     """Room for one row's look at all others."""
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.blocks import block_at, bound_scan, close_inside, least_of
+from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import helper, inlined_helper
 from shoal.kernels.scan import join_scan
 
@@ -23,6 +24,7 @@ Array = np.ndarray[Any, Any]
 __all__ = ["FAR", "GroupBlocks", "closest_in_blocks", "describe_blocks", "note_change"]
 
 
+@bundle
 class GroupBlocks(NamedTuple):
     """Blocks of similar groups, and what bounds the distance to the living ones of each."""
 

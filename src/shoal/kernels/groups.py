@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.bundle import bundle
 from shoal.kernels.codes import join_codes, load_codes, store_query
 from shoal.kernels.jit import called_helper, helper, kernel
 from shoal.kernels.people import PERSON, enter, leave, rows_inside
@@ -39,6 +40,7 @@ ZERO = np.int64(0)
 Array = np.ndarray[Any, Any]
 
 
+@bundle
 class Groups(NamedTuple):
     """Groups with their members as chains; a group of size 0 is free to be used again."""
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.blocks import remove_row
+from shoal.kernels.bundle import bundle
 from shoal.kernels.groups import put_in, take_out, widen
 from shoal.kernels.jit import helper, kernel
 from shoal.kernels.private import (
@@ -36,6 +37,7 @@ MOST_FAILURES = 8
 Array = np.ndarray[Any, Any]
 
 
+@bundle
 class Growth(NamedTuple):
     """Rows without a group, and where the next group is grown."""
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.blocks import block_at, bound_scan, remove_row
+from shoal.kernels.bundle import bundle
 from shoal.kernels.codes import store_query
 from shoal.kernels.jit import helper, inlined_helper, kernel
 from shoal.kernels.scan import absorb, charge_scan, join_scan, load_query, own_cost
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 
+@bundle
 class Cluster(NamedTuple):
     """The cluster that grows, and record r of line 6, which the next one starts far from."""
 
@@ -38,6 +40,7 @@ class Cluster(NamedTuple):
     last_class: Array  # int64 [1]: the sensitive value of record r
 
 
+@bundle
 class Vote(NamedTuple):
     """Class labels, where a row that is not of a cluster's majority pays a penalty."""
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.bundle import bundle
 from shoal.kernels.codes import store_query
 from shoal.kernels.group_blocks import FAR, closest_in_blocks, describe_blocks, note_change
 from shoal.kernels.groups import group_cost
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 
+@bundle
 class Chains(NamedTuple):
     """The members of each class: the rows head, following[head], … tail."""
 
@@ -35,6 +37,7 @@ class Chains(NamedTuple):
     following: Array  # int64 [rows]
 
 
+@bundle
 class SmallClasses(NamedTuple):
     """The classes below k."""
 
@@ -42,6 +45,7 @@ class SmallClasses(NamedTuple):
     place: Array  # int64 [classes]: where each stands there (−1: not at all)
 
 
+@bundle
 class Chance(NamedTuple):
     """Random numbers, and how much of them, of the classes and of the rows was used up."""
 
@@ -49,6 +53,7 @@ class Chance(NamedTuple):
     used: Array  # int64 [3]: numbers, classes, rows that were suppressed
 
 
+@bundle
 class Outliers(NamedTuple):
     """Which classes are suppressed instead of generalised."""
 
@@ -56,6 +61,7 @@ class Outliers(NamedTuple):
     room: Any  # int: how many rows may be suppressed
 
 
+@bundle
 class Turns(NamedTuple):
     """When a call stops although classes are small still."""
 
@@ -63,6 +69,7 @@ class Turns(NamedTuple):
     most_dead: Any  # int: when so many classes were used up
 
 
+@bundle
 class KacaScratch(NamedTuple):
     """Where one class is compared with all others, and where a class is split."""
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import kernel
 
 __all__ = ["CellScratch", "set_cells_aside"]
@@ -20,6 +21,7 @@ Array = np.ndarray[Any, Any]
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
+@bundle
 class CellScratch(NamedTuple):
     """The rows that are left, and a table of the keys among them."""
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.blocks import bound_scan, remove_row
+from shoal.kernels.bundle import bundle
 from shoal.kernels.codes import store_query
 from shoal.kernels.groups import group_cost
 from shoal.kernels.jit import helper, kernel
@@ -21,6 +22,7 @@ Array = np.ndarray[Any, Any]
 __all__ = ["DELETED", "FREE", "Growing", "Limits", "grow_to_threshold", "join_cheapest"]
 
 
+@bundle
 class Growing(NamedTuple):
     """The cluster that grows."""
 
@@ -30,6 +32,7 @@ class Growing(NamedTuple):
     members: Array  # int64 [rows]
 
 
+@bundle
 class Limits(NamedTuple):
     """When a cluster is full, and when it is too small."""
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import helper, kernel
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
 Array = np.ndarray[Any, Any]
 
 
+@bundle
 class Points(NamedTuple):
     """Rows as points; coordinates are whole numbers, so sums of squares are exact."""
 
@@ -34,6 +36,7 @@ class Points(NamedTuple):
     absent: Array  # bool [coordinates]: whether it tells missing values of the one before
 
 
+@bundle
 class Left(NamedTuple):
     """Points that are in no cluster yet, in the first places, and scratch arrays."""
 

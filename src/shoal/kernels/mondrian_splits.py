@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import helper
 from shoal.kernels.private import count_rows, group_holds
 
@@ -28,6 +29,7 @@ NEAREST, MIDDLE, AT_MOST = np.int64(0), np.int64(1), np.int64(2)
 """Where an attribute without a taxonomy is cut."""
 
 
+@bundle
 class Shape(NamedTuple):
     """Codes of a table and what its attributes look like.
 
@@ -58,6 +60,7 @@ class Shape(NamedTuple):
     node_first: Any
 
 
+@bundle
 class CutScratch(NamedTuple):
     """Where rows are sorted and cuts are tried."""
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.blocks import block_at, bound_scan, close_inside, least_of
+from shoal.kernels.bundle import bundle
 from shoal.kernels.codes import store_query
 from shoal.kernels.jit import helper, inlined_helper, kernel
 from shoal.kernels.scan import absorb, charge_scan, join_scan, load_query
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 
+@bundle
 class OkaRecords(NamedTuple):
     """All records, and what they mean."""
 
@@ -44,6 +46,7 @@ class OkaRecords(NamedTuple):
     classes: Array  # int32 [records]
 
 
+@bundle
 class OkaScratch(NamedTuple):
     """Where one record is compared with the clusters of a block."""
 
@@ -53,6 +56,7 @@ class OkaScratch(NamedTuple):
     out: Array  # int64 [longest block]
 
 
+@bundle
 class Centroids(NamedTuple):
     """Centroids of many clusters: means of the linear columns, closures of all others."""
 
@@ -66,6 +70,7 @@ class Centroids(NamedTuple):
     live: Array  # bool [clusters]: whether records may join
 
 
+@bundle
 class CentroidBlocks(NamedTuple):
     """Blocks of similar clusters, and what bounds the distance to the live ones of each."""
 

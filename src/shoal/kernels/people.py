@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import helper, kernel
 
 __all__ = ["PERSON", "Crowd", "enter", "fill_crowd", "leave", "rows_inside"]
@@ -23,6 +24,7 @@ PERSON = np.int64(0)
 Array = np.ndarray[Any, Any]
 
 
+@bundle
 class Crowd(NamedTuple):
     """Who has rows in which group; without subjects every row is a person of its own."""
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import helper, kernel
 
 __all__ = ["Boxes", "count_covered", "presence_of", "worst_presence"]
@@ -13,6 +14,7 @@ __all__ = ["Boxes", "count_covered", "presence_of", "worst_presence"]
 Array = np.ndarray[Any, Any]
 
 
+@bundle
 class Boxes(NamedTuple):
     """What groups publish, in the codes of the population."""
 

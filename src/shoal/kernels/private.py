@@ -24,6 +24,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import called_helper, helper
 
 __all__ = [
@@ -59,6 +60,7 @@ TOLERANCE = 1e-9
 NO_DETAILS = np.empty(0, np.float64)
 
 
+@bundle
 class Rules(NamedTuple):
     """Privacy models and the sensitive values that they look at."""
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.bundle import bundle
 from shoal.kernels.codes import load_codes, store_query
 from shoal.kernels.groups import (
     close_group,
@@ -43,6 +44,7 @@ __all__ = [
 ]
 
 
+@bundle
 class Undo(NamedTuple):
     """What groups were before `scatter_rows`, and what its rows will be if that stays."""
 

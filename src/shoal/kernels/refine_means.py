@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.bundle import bundle
 from shoal.kernels.groups import holds_with, put_in, spares, take_out
 from shoal.kernels.jit import helper, kernel
 from shoal.kernels.private import group_holds
@@ -23,6 +24,7 @@ TRIES = 3
 PASSES = 8
 
 
+@bundle
 class Means(NamedTuple):
     """Rows as points, and the sums of every group."""
 
@@ -33,6 +35,7 @@ class Means(NamedTuple):
     least: float  # what a move has to gain
 
 
+@bundle
 class MeansScratch(NamedTuple):
     """Room for one neighbourhood: its rows, and groups of these."""
 

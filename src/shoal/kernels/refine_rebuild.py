@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.bundle import bundle
 from shoal.kernels.groups import close_group, put_in, take_out
 from shoal.kernels.jit import helper, kernel
 from shoal.kernels.people import PERSON, enter, leave
@@ -24,6 +25,7 @@ Array = np.ndarray[Any, Any]
 __all__ = ["PIECE", "RebuildScratch", "rebuild_groups"]
 
 
+@bundle
 class RebuildScratch(NamedTuple):
     """Where a new group is grown around a row."""
 

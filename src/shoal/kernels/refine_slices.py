@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.bundle import bundle
 from shoal.kernels.groups import close_group, put_in, take_out, union_costs, widen
 from shoal.kernels.jit import helper, kernel
 from shoal.kernels.private import group_holds
@@ -23,6 +24,7 @@ __all__ = ["SliceScratch", "move_slices"]
 Array = np.ndarray[Any, Any]
 
 
+@bundle
 class SliceScratch(NamedTuple):
     """Where a slice is listed."""
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.bundle import bundle
 from shoal.kernels.codes import load_codes, store_query
 from shoal.kernels.groups import close_group, gain_without, holds_with, put_in, take_out, widen
 from shoal.kernels.jit import helper, kernel
@@ -23,6 +24,7 @@ Array = np.ndarray[Any, Any]
 __all__ = ["Looks", "Recent", "list_recent", "sequential_pass"]
 
 
+@bundle
 class Looks(NamedTuple):
     """What each row found when it looked for a better group."""
 
@@ -31,6 +33,7 @@ class Looks(NamedTuple):
     gains: Array  # int64 [rows]: what its own group would save
 
 
+@bundle
 class Recent(NamedTuple):
     """The groups that changed in the last pass or in this one, side by side."""
 

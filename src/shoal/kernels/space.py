@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.bundle import bundle
+
 __all__ = [
     "MIXED8",
     "MIXED16",
@@ -39,6 +41,7 @@ MIXED16 = np.uint16(0xFFFF)
 MIXED32 = np.uint32(0xFFFFFFFF)
 
 
+@bundle
 class Columns(NamedTuple):
     """Closures of many rows or groups, column-major; rows have ``low is high``."""
 
@@ -52,6 +55,7 @@ class Columns(NamedTuple):
     bits: Array  # uint64 [words of all sets, n]
 
 
+@bundle
 class Space(NamedTuple):
     """What the columns mean and cost. Axis 0 of the cost tables is the sensitive value."""
 
@@ -77,6 +81,7 @@ class Space(NamedTuple):
     log_part: Array  # int64 [weights, rows + 1]: the same times beta, for the class mass
 
 
+@bundle
 class Records(NamedTuple):
     """All rows of a table, which a search reads and never writes."""
 
@@ -85,6 +90,7 @@ class Records(NamedTuple):
     classes: Array  # int32 [rows]: sensitive value, 0 if costs do not look at it
 
 
+@bundle
 class Query(NamedTuple):
     """One closure, prepared for scanning: its codes and what leaving each level costs."""
 
@@ -103,6 +109,7 @@ class Query(NamedTuple):
     mass: Array  # int64 [1 + classes, sets]
 
 
+@bundle
 class ClosedGroups(NamedTuple):
     """Closures, members per sensitive value, total costs and sizes; a group of size 0 is gone."""
 
@@ -112,6 +119,7 @@ class ClosedGroups(NamedTuple):
     sizes: Array  # int64 [groups]
 
 
+@bundle
 class Heat(NamedTuple):
     """How much dearer a move may make the groups: drawn anew for every move."""
 
@@ -119,6 +127,7 @@ class Heat(NamedTuple):
     chance: Array  # uint64 [1]: state of the generator, never 0
 
 
+@bundle
 class Scratch(NamedTuple):
     """Where one row or group is compared with all groups."""
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.kernels.bundle import bundle
 from shoal.kernels.codes import join_codes, load_codes, store_query
 from shoal.kernels.jit import kernel
 from shoal.kernels.scan import own_cost, prepare
@@ -13,6 +14,7 @@ from shoal.kernels.scan import own_cost, prepare
 __all__ = ["EndsScratch", "marginal_costs"]
 
 
+@bundle
 class EndsScratch(NamedTuple):
     """The closures of what comes before a row and after it."""
 
