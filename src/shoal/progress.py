@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING
 
 from shoal.errors import OptionError
 from shoal.spoken import safe_text
+from shoal.stopwatch import compiled_seconds
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 __all__ = [
     "COMPILING",
+    "COMPILING_ANEW",
     "Pace",
     "Report",
     "close_display",
     "no_progress",
     "showing_progress",
-    "tell_if_compiling",
     "watching",
 ]
 
@@ -34,8 +35,8 @@ _NOTICES = {
     COMPILING_ANEW: "Compiling the kernels for this run alone: there is no folder to keep them in "
     "(NUMBA_CACHE_DIR can name one) ...",
 }
-_FIRST_LINE = 3.0  # seconds; short work says nothing
-_NEXT_LINE = 10.0
+_FIRST_LINE = 2.0  # seconds; short work says nothing
+_NEXT_LINE = 5.0
 _STEADY = 0.5  # seconds of a stage before its pace means anything
 
 
@@ -56,29 +57,26 @@ def no_progress(done: int, total: int, what: str) -> None:
     del done, total, what
 
 
-def tell_if_compiling(report: Report) -> None:
-    """Say that kernels will be compiled, if no earlier run has left them behind."""
-    from shoal.kernels.cache import TEMPORARY
-    from shoal.kernels.jit import needs_compiling
-
-    if needs_compiling():
-        report(0, 0, COMPILING_ANEW if TEMPORARY else COMPILING)
-
-
 class Pace:
-    """How fast the present stage is: rows per second, and the time that is left of it."""
+    """How fast the present stage is: rows per second, and the time that is left of it.
+
+    It begins anew after something was compiled: that would pass for slow work.
+    """
 
     def __init__(self) -> None:
         self._what = ""
         self._began = 0.0
         self._first = 0
+        self._compiled = 0.0
 
     def text(self, done: int, total: int, what: str, now: float) -> str:
         """Return the pace in words; nothing while it cannot be known."""
-        if what != self._what or done < self._first:
+        compiled = compiled_seconds() if "numba" in sys.modules else 0.0
+        if what != self._what or done < self._first or compiled != self._compiled:
             self._what, self._began, self._first = what, now, done
+            self._compiled = compiled
         seconds, rows = now - self._began, done - self._first
-        if seconds < _STEADY or rows <= 0:
+        if seconds < _STEADY or rows <= 0 or what in _NOTICES:
             return ""
         text = f"{_short(rows / seconds)} rows/s"
         if total > done:
@@ -110,11 +108,10 @@ class PlainLines:
 
     def __call__(self, done: int, total: int, what: str) -> None:
         """Print a line if the last one was long ago."""
-        if what in _NOTICES:
-            if not self._noticed:
-                self._noticed = True
-                _line(_NOTICES[what])
-            return
+        if what in _NOTICES and not self._noticed:
+            self._noticed = True
+            self._next = time.monotonic() + _NEXT_LINE
+            _line(_NOTICES[what])
         now = time.monotonic()
         pace = self._pace.text(done, total, what, now)
         if now >= self._next:
@@ -166,11 +163,9 @@ def _bar() -> Iterator[Report]:
         task = progress.add_task("starting", total=None, share="", pace="")
 
         def report(done: int, total: int, what: str) -> None:
-            if what in _NOTICES:
-                if not noticed:
-                    noticed.append(what)
-                    progress.console.print(_NOTICES[what])
-                return
+            if what in _NOTICES and not noticed:
+                noticed.append(what)
+                progress.console.print(_NOTICES[what])
             # Nothing done yet means that the stage cannot say how far it is: the bar pulses.
             progress.update(
                 task,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-__all__ = ["Stopwatch"]
+__all__ = ["Stopwatch", "compiled_seconds"]
 
 
 class _Compiling:
@@ -37,7 +37,8 @@ class _Compiling:
 _compiling: _Compiling | None = None
 
 
-def _compiled() -> float:
+def compiled_seconds() -> float:
+    """Return how long this process has compiled kernels, from the first call on."""
     global _compiling  # noqa: PLW0603 - one listener per process
     if _compiling is None:
         from numba.core import event
@@ -54,10 +55,10 @@ class Stopwatch:
     """Starts when it is made."""
 
     def __init__(self) -> None:
-        self._compiled = _compiled()
+        self._compiled = compiled_seconds()
         self._began = time.perf_counter()
 
     def seconds(self) -> float:
         """Return the seconds of work since the start."""
         elapsed = time.perf_counter() - self._began
-        return max(0.0, elapsed - (_compiled() - self._compiled))
+        return max(0.0, elapsed - (compiled_seconds() - self._compiled))

@@ -165,7 +165,7 @@ def test_a_first_line_that_may_be_data_is_not_shown(
     import polars as pl
 
     # on a fresh machine, too, a wrong column is said before anything is compiled
-    monkeypatch.setattr("shoal.kernels.jit.needs_compiling", lambda: True)
+    monkeypatch.setattr("shoal.search.warm_up._missing", list)
     monkeypatch.chdir(tmp_path)
     file = f"data.{ending}"
     if ending == "csv":

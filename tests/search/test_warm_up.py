@@ -1,11 +1,15 @@
 """Compiling ahead covers what runs need, and is split so that no process waits for another."""
 
+import os
 import subprocess
 import sys
 
 import pytest
 
-from shoal.search.warm_up import DEFAULT, DEMO, EVERYTHING, deal, warm_up
+from shoal.progress import COMPILING
+from shoal.search import warm_up as ahead
+from shoal.search.scan import Scanner
+from shoal.search.warm_up import DEFAULT, EVERYTHING, MOVES, compile_missing, deal, warm_up
 
 AFTER_IT_RUNS_COMPILE_NOTHING = """
 import pkgutil, sys
@@ -64,7 +68,7 @@ def test_after_a_warm_up_a_run_compiles_nothing(arguments):
 
 
 @pytest.mark.parametrize("processes", [1, 2, 3, 8, 64])
-@pytest.mark.parametrize("tasks", [DEMO, DEFAULT, EVERYTHING], ids=len)
+@pytest.mark.parametrize("tasks", [DEFAULT[:6], DEFAULT, EVERYTHING], ids=len)
 def test_every_task_is_given_to_one_process(tasks, processes):
     shares = deal(tasks, processes)
     assert sorted(task for share in shares for task in share) == sorted(tasks)
@@ -76,3 +80,55 @@ def test_every_task_is_given_to_one_process(tasks, processes):
 def test_a_process_that_fails_is_told():
     with pytest.raises(RuntimeError, match="no-such-algorithm"):
         warm_up([("no-such-algorithm", "ncp")], 1)
+
+
+COMPILES = """
+import sys
+import polars as pl
+import shoal
+from shoal.stopwatch import compiled_seconds
+
+compiled_seconds()
+told = []
+frame = pl.DataFrame({
+    "age": [i * 7 % 61 for i in range(300)],
+    "city": [str(i * i % 11) for i in range(300)],
+    "sick": [str(i % 5) for i in range(300)],
+})
+shoal.anonymize(
+    frame, 5, quasi_identifiers=["age", "city"], sensitive=["sick"], seed=1,
+    algorithm=sys.argv[1], progress=lambda *what: told.append(what),
+)
+shares = [(done, total) for done, total, what in told if what == "compiling"]
+assert shares == sorted(shares), shares
+print(len(shares) > 0, compiled_seconds() > 0)
+"""
+
+
+def test_a_first_release_compiles_ahead_tells_how_far_it_is_and_the_next_has_nothing_to_tell(
+    tmp_path,
+):
+    for compiles in (True, False):
+        done = subprocess.run(
+            [sys.executable, "-c", COMPILES, "mondrian"],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+            capture_output=True,
+            check=False,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        # in processes of its own: here everything is read from the cache
+        assert done.stdout.split() == [str(compiles), "False"]
+
+
+def test_a_width_is_that_of_the_costs_and_what_is_unknown_is_passed_over(monkeypatch):
+    asked, told = [], []
+    monkeypatch.setattr(ahead, "_missing", list)
+    monkeypatch.setattr(ahead, "warm_up", lambda tasks, report: asked.append(list(tasks)))
+    table = ahead._few_rows()
+    for measure in ("ncp", "mi"):
+        scanner = ahead._run(table, measure).scanner
+        assert isinstance(scanner, Scanner)
+        compile_missing(("a plug-in", *MOVES), scanner, lambda *what: told.append(what))
+    assert asked == [[(name, width) for name in MOVES] for width in ("ncp", "mi")]
+    assert told == [(0, 0, COMPILING)] * 2

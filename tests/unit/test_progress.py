@@ -42,8 +42,8 @@ def test_lines_are_rare_and_say_how_far_it_is(capsys, monkeypatch):
         now[0] = float(second)
         lines(second * 10, 300, "clustering")
     shown = capsys.readouterr().err.splitlines()
-    assert shown[0] == "clustering: 30 of 300 (10%), 10 rows/s, 0:27 left"
-    assert len(shown) == 3
+    assert shown[0] == "clustering: 20 of 300 (7%), 10 rows/s, 0:28 left"
+    assert len(shown) == 6
 
 
 def test_a_stage_that_cannot_say_how_far_it_is_says_for_how_long(capsys, monkeypatch):
@@ -97,6 +97,28 @@ def test_the_notice_about_compiling_is_shown_once(monkeypatch):
         report(0, 0, COMPILING)
         report(0, 0, COMPILING)
     assert sum("Compiling" in line for line in last_frame(terminal)) == 1
+
+
+def test_compiling_has_a_share_and_no_pace(capsys, monkeypatch):
+    now = iter(range(100))
+    monkeypatch.setattr("shoal.progress.time.monotonic", lambda: next(now) * 3.0)
+    report = PlainLines()
+    for done in range(4):
+        report(done, 4, COMPILING)
+    first, *others = capsys.readouterr().err.splitlines()
+    assert first.startswith("Compiling the kernels")
+    assert others
+    assert all(re.fullmatch(r"compiling: \d of 4 \(\d+%\)", line) for line in others), others
+
+
+def test_what_was_compiled_meanwhile_does_not_pass_for_slow_work(monkeypatch):
+    compiled = [0.0]
+    monkeypatch.setattr("shoal.progress.compiled_seconds", lambda: compiled[0])
+    pace = Pace()
+    pace.text(0, 500, "clustering", 0.0)
+    compiled[0] = 30.0
+    assert pace.text(31, 500, "clustering", 31.0) == ""
+    assert pace.text(131, 500, "clustering", 32.0) == "100 rows/s, 0:04 left"
 
 
 def test_closing_the_display_gives_the_cursor_back(monkeypatch):

@@ -135,6 +135,18 @@ class Auto(Algorithm):
         """What runs on a block: "best" begins as "balanced" does, its own step comes later."""
         return replace(self, effort="balanced") if self.effort == "best" else self
 
+    def compiles(self, run: Run) -> tuple[str, ...]:
+        """Return the tasks of `shoal.search.warm_up` that compile what it calls."""
+        moves = ("relocate", "slices", "dissolve")
+        if run.privacy:
+            return (*moves, "rebuild", "kaca", "mondrian", "enforce", "grow")
+        if run.scanner.n_classes > 1:
+            return (*moves, "sequential")
+        if self.effort == "fast":
+            return (*moves, "rebuild", "cells")
+        few = _few_groups(run.all_rows, run.k)
+        return (*moves, "rebuild", "agglomerative", *(("cells", "mondrian") if few else ()))
+
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
         if run.scanner.points is not None:

@@ -130,6 +130,11 @@ class Algorithm(ABC):
         """What runs on a block of a large table."""
         return self
 
+    def compiles(self, run: Run) -> tuple[str, ...]:
+        """Return the tasks of `shoal.search.warm_up` that compile what it calls."""
+        del run
+        return (self.name,)
+
     @abstractmethod
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table; every group has at least ``run.k`` rows.

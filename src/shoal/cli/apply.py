@@ -59,7 +59,7 @@ def apply(
     from shoal.life.apply import apply as run_apply
     from shoal.life.file import load_release
     from shoal.life.write import check_places, write_applied
-    from shoal.progress import showing_progress, tell_if_compiling
+    from shoal.progress import showing_progress
     from shoal.settings.inputs import read_input
     from shoal.settings.outputs import Outputs
 
@@ -73,7 +73,6 @@ def apply(
     ]
     frame = read_input(wanted.input, numeric=numeric)
     with showing_progress(quiet=quiet) as progress, told_in_summary():
-        tell_if_compiling(progress)
         made = run_apply(
             frame,
             kept,

@@ -71,7 +71,7 @@ def compare(
     del debug
     from shoal.cli.run import note_kept, note_written
     from shoal.cli.settings import job_of
-    from shoal.progress import showing_progress, tell_if_compiling
+    from shoal.progress import showing_progress
     from shoal.settings.inputs import numeric_columns, read_input
     from shoal.settings.outputs import check_files, name_of
 
@@ -97,7 +97,6 @@ def compare(
     if results is not None:
         note_kept(f"runs that were finished are in {results!r}; run it again to go on.")
     with showing_progress(quiet=quiet) as progress:
-        tell_if_compiling(progress)
         found = run_all(
             frame,
             k=sizes,

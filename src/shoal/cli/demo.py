@@ -39,8 +39,7 @@ def demo(
         adult_hierarchies,
         load_adult,
     )
-    from shoal.progress import showing_progress, tell_if_compiling
-    from shoal.search.warm_up import compile_on_all_cores
+    from shoal.progress import showing_progress
     from shoal.settings.outputs import Outputs
 
     outputs = Outputs(
@@ -53,8 +52,6 @@ def demo(
     outputs.check()
     kept = {*ADULT_QUASI_IDENTIFIERS, "salary"}
     with showing_progress(quiet=quiet) as progress:
-        tell_if_compiling(progress)
-        compile_on_all_cores()
         release = shoal.anonymize(
             load_adult(),
             k=10,

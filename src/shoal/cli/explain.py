@@ -43,7 +43,7 @@ def explain(
     """
     del debug
     from shoal.cli.settings import job_of
-    from shoal.progress import showing_progress, tell_if_compiling
+    from shoal.progress import showing_progress
     from shoal.settings.inputs import numeric_columns, read_input
     from shoal.settings.outputs import check_files, name_of
 
@@ -56,7 +56,6 @@ def explain(
 
     Request(**arguments).schema(frame.columns)  # a wrong column is said before anything else
     with showing_progress(quiet=quiet) as progress:
-        tell_if_compiling(progress)
         found = measure_changes(frame, max_rows=rows, progress=progress, **arguments)
     if out is not None:
         import json

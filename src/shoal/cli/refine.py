@@ -107,10 +107,9 @@ def _refine(
     import shoal
     from shoal.cli.run import note_written
     from shoal.cli.screen import told_in_summary
-    from shoal.progress import showing_progress, tell_if_compiling
+    from shoal.progress import showing_progress
 
     with showing_progress(quiet=quiet) as progress:
-        tell_if_compiling(progress)
         with told_in_summary():
             release = shoal.refine(frame, labels, progress=_ending_early(progress), **arguments)
         release = replace(release, parameters={**release.parameters, **said})

@@ -37,6 +37,7 @@ from shoal.search.enforce import enforce, violations
 from shoal.search.refine import EFFORTS, Effort
 from shoal.search.scan import Scanner
 from shoal.search.suppress import find_outliers
+from shoal.search.warm_up import MOVES, compile_missing
 from shoal.table.encode import encode
 from shoal.table.frames import DisposableTable, to_polars
 from shoal.table.grid import settle_grids
@@ -171,6 +172,7 @@ class LocalEngine:
 
     def cluster(self, work: LocalWork, parts: Blocks) -> Partition:
         """Run the algorithm on the whole table, or on every block in a thread of its own."""
+        compile_missing(work.algorithm.compiles(work.run), work.run.scanner, work.run.progress)
         if parts.whole:
             return run_algorithm(work.table, work.algorithm, work.run)
         return cluster_blocks(work.table, work.algorithm, work.run, parts)
@@ -210,6 +212,8 @@ class LocalEngine:
             steps = (EFFORTS[asked],)
         elif parts is not None:
             steps = work.algorithm.seams or (SEAM,)
+        if steps:
+            compile_missing(MOVES, work.run.scanner, work.run.progress)
         for step in steps:
             groups = polish(work.table, groups, work.run, step)
         # groups that were given are judged no more after this

@@ -26,7 +26,15 @@ from typing import Any
 
 import numba
 
-__all__ = ["FOLDER", "NUMBA", "TEMPORARY", "is_filled", "one_writer", "remove_stale"]
+__all__ = [
+    "FOLDER",
+    "NUMBA",
+    "TEMPORARY",
+    "is_filled",
+    "one_at_a_time",
+    "one_writer",
+    "remove_stale",
+]
 
 _HERE = Path(__file__).parent
 _NAME = "kernels-"
@@ -75,7 +83,7 @@ def _can_write(folder: Path) -> bool:
 def _link(finished: list[Path], folder: Path) -> None:
     """Link kernels that others have compiled; numba replaces a link, it never writes through it."""
     for source in finished:
-        for file in source.glob("*/*.nb[ic]"):
+        for file in source.glob("*/*"):
             target = folder / file.parent.name / file.name
             target.parent.mkdir(exist_ok=True)
             with contextlib.suppress(OSError):  # another process was faster, or there are no links
@@ -109,9 +117,18 @@ def is_filled() -> bool:
     return _was_filled
 
 
-@contextlib.contextmanager
-def one_writer() -> Iterator[None]:
+def one_writer() -> contextlib.AbstractContextManager[None]:
     """Wait until no other process writes to the folder, and keep others waiting in the block."""
+    return _locked(".lock")
+
+
+def one_at_a_time() -> contextlib.AbstractContextManager[None]:
+    """Wait until no other process has kernels compiled ahead, and keep others waiting."""
+    return _locked(".ahead")
+
+
+@contextlib.contextmanager
+def _locked(name: str) -> Iterator[None]:
     try:
         import fcntl
     except ImportError:  # Windows has no such lock; there a race is rare, not impossible
@@ -119,7 +136,7 @@ def one_writer() -> Iterator[None]:
         return
     assert FOLDER is not None  # otherwise nothing is kept
     FOLDER.mkdir(parents=True, exist_ok=True)  # somebody may have cleared the cache meanwhile
-    with (FOLDER / ".lock").open("a") as lock:
+    with (FOLDER / name).open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from numba import njit
 
-from shoal.kernels.cache import FOLDER, NUMBA, is_filled, one_writer
+from shoal.kernels.cache import FOLDER, NUMBA, one_writer
 from shoal.kernels.parts import CALLED, PART, WHOLE
 
 __all__ = [
@@ -25,16 +25,10 @@ __all__ = [
     "helper",
     "inlined_helper",
     "kernel",
-    "needs_compiling",
 ]
 
 _LOCK = threading.Lock()
 _NO_ENTRY_POINTS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-
-
-def needs_compiling() -> bool:
-    """Return whether kernels have to be compiled first (a fresh or changed installation)."""
-    return not is_filled()
 
 
 def kernel(function: Any) -> Any:

@@ -1,9 +1,10 @@
-"""Compiling ahead of the first run, in as many processes as there are cores.
+"""Compiling before kernels are needed, in as many processes as there are cores.
 
 Numba compiles in one thread, so the work is split over processes: each runs some of the search on a
 table of a few rows. Everything lands in one cache, where a run finds it (`shoal.kernels.cache`).
 Most kernels come in two variants, for costs of two bytes and of four: which one a run needs is
-known only when it has seen its table.
+known only when it has seen its table. Then the engine has what is still missing compiled
+(`compile_missing`).
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +24,7 @@ import numpy as np
 from shoal.algorithm.base import Run, create_algorithm
 from shoal.measure.base import CostMeasure, CostModel
 from shoal.privacy import LDiversity
+from shoal.progress import COMPILING, COMPILING_ANEW, no_progress
 from shoal.scores import create_measure
 from shoal.search.enforce import enforce
 from shoal.search.grow import grow_partition
@@ -32,17 +36,16 @@ from shoal.search.suppress import find_outliers
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from shoal.progress import Report
     from shoal.table.encode import EncodedTable
 
 __all__ = [
     "DEFAULT",
-    "DEMO",
     "EVERYTHING",
+    "MOVES",
     "Task",
     "compile_here",
-    "compile_on_all_cores",
+    "compile_missing",
     "deal",
     "warm_up",
 ]
@@ -52,20 +55,22 @@ Task = tuple[str, str]
 
 NARROW, WIDE = "ncp", "mi"
 _SECONDS = {
-    "slices": 13,
-    "rebuild": 10,
-    "relocate": 10,
-    "kaca": 8,
-    "agglomerative": 7,
-    "sequential": 6,
-    "dissolve": 3,
-    "cells": 2,
+    "relocate": 6,
+    "grow": 5,
+    "agglomerative": 5,
+    "rebuild": 5,
+    "slices": 5,
+    "dissolve": 2,
+    "enforce": 2,
+    "suppress": 2,
+    "cells": 1,
 }
-"""About what takes longer or less to compile than other tasks do: five seconds."""
+"""About what takes longer or less to compile than other tasks do: three seconds."""
 
-_MOVES = ("relocate", "slices", "dissolve", "rebuild")
+MOVES = ("relocate", "slices", "dissolve", "rebuild")
+"""What refinement does."""
 _USUAL = (
-    *_MOVES,
+    *MOVES,
     "cells",
     "kaca",
     "agglomerative",
@@ -86,9 +91,6 @@ _OTHERS = (
     "v-mdav",
 )
 
-DEMO: tuple[Task, ...] = tuple((name, NARROW) for name in (*_MOVES, "cells"))
-"""What the demo needs."""
-
 DEFAULT: tuple[Task, ...] = tuple((name, width) for name in _USUAL for width in (NARROW, WIDE))
 """What a run needs that names no algorithm, whatever its measure and privacy models."""
 
@@ -100,47 +102,77 @@ EVERYTHING: tuple[Task, ...] = (
 """What every algorithm needs."""
 
 
-def warm_up(tasks: Sequence[Task], processes: int | None = None) -> Path:
+def compile_missing(names: Sequence[str], scanner: Scanner, report: Report) -> None:
+    """Compile what a run needs and no earlier one has left behind, and report how far that is.
+
+    Where it cannot be done ahead, each kernel is compiled when it is first called.
+
+    Args:
+        names: tasks; others (algorithms of plug-ins) are passed over.
+        scanner: rows and costs of the run.
+        report: told of it.
+    """
+    from shoal.kernels.cache import TEMPORARY
+
+    width = NARROW if scanner.dtype.itemsize == 2 else WIDE
+    known = {name for name, _ in EVERYTHING}
+    tasks = [(name, width) for name in dict.fromkeys(names) if name in known]
+    if scanner.points is not None or not _missing(tasks):
+        return  # a measure of means has one small kernel of its own
+    report(0, 0, COMPILING_ANEW if TEMPORARY else COMPILING)
+    if not TEMPORARY:
+        with contextlib.suppress(RuntimeError, OSError):
+            warm_up(tasks, report=report)
+
+
+def warm_up(
+    tasks: Sequence[Task], processes: int | None = None, report: Report = no_progress
+) -> Path:
     """Compile kernels in several processes; return the folder where they are kept.
 
     Raises:
         RuntimeError: a process failed; the message is the last line that it wrote.
     """
-    from shoal.kernels.cache import FOLDER
+    from shoal.kernels.cache import FOLDER, one_at_a_time
 
     assert FOLDER is not None  # whoever asks has a place to keep them
-    started = [
-        subprocess.Popen(  # noqa: S603 - ourselves
-            [sys.executable, "-m", __name__, *(":".join(task) for task in share)],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for share in deal(tasks, processes or os.cpu_count() or 1)
-    ]
-    try:
-        said = [process.communicate()[1] for process in started]
-    except BaseException:
-        for process in started:
-            process.kill()
-        raise
+    with one_at_a_time():  # another process may compile the same
+        missing = _missing(tasks)
+        started = [
+            subprocess.Popen(  # noqa: S603 - ourselves
+                [sys.executable, "-m", __name__, *(":".join(task) for task in share)],
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for share in deal(missing, processes or os.cpu_count() or 1)
+        ]
+        try:
+            while any(process.poll() is None for process in started):
+                report(len(missing) - len(_missing(missing)), len(missing), COMPILING)
+                time.sleep(0.1)
+            said = [process.communicate()[1] for process in started]
+        except BaseException:
+            for process in started:
+                process.kill()
+            raise
     for process, text in zip(started, said, strict=True):
         if process.returncode:
             raise RuntimeError((text.strip() or "the process was ended").splitlines()[-1])
     return FOLDER
 
 
-def compile_on_all_cores() -> None:
-    """Compile what the demo needs in several processes, if that is still to be done and helps."""
-    from shoal.kernels.cache import TEMPORARY
-    from shoal.kernels.jit import needs_compiling
+def _note(task: Task) -> Path:
+    """Return the file that says that all kernels of a task are in the cache."""
+    from shoal.kernels.cache import FOLDER
 
-    if needs_compiling() and not TEMPORARY and (os.cpu_count() or 1) > 1:
-        # what could not be compiled there is compiled here, when it is needed
-        with contextlib.suppress(RuntimeError, OSError):
-            warm_up(DEMO)
+    return (FOLDER or Path()) / "ahead" / f"{task[0]}.{task[1]}"
+
+
+def _missing(tasks: Sequence[Task]) -> list[Task]:
+    return [task for task in tasks if not _note(task).exists()]
 
 
 def deal(tasks: Sequence[Task], processes: int) -> list[list[Task]]:
@@ -152,11 +184,11 @@ def deal(tasks: Sequence[Task], processes: int) -> list[list[Task]]:
     widths = sorted({width for _, width in tasks})
     shares: list[list[Task]] = [[] for _ in range(processes)]
     load = [0] * processes
-    for name, width in sorted(tasks, key=lambda task: -_SECONDS.get(task[0], 5)):
+    for name, width in sorted(tasks, key=lambda task: -_SECONDS.get(task[0], 3)):
         mine = range(widths.index(width) % processes, processes, len(widths))
         least = min(mine, key=load.__getitem__)
         shares[least].append((name, width))
-        load[least] += _SECONDS.get(name, 5)
+        load[least] += _SECONDS.get(name, 3)
     return [share for share in shares if share]
 
 
@@ -164,27 +196,34 @@ def compile_here(tasks: Sequence[Task]) -> None:
     """Compile in this process, by running each task on a few rows."""
     table = _few_rows()
     for name, measure in tasks:
-        run = _run(table, measure)
-        if name in _MOVES:
-            sixes = Partition.from_labels(np.arange(table.n_rows) // 6)
-            search = Search(
-                table, sixes, run.scanner, run.k, (), EFFORTS["fast"], run.rng, run.progress
-            )
-            search.move(name, 0)
-        elif name == "means":
-            _refine_means()
-        elif name == "cells":
-            cell_partition(table, run)
-        elif name == "enforce":
-            pairs = Partition.from_labels(np.arange(table.n_rows) // 2)
-            enforce(table, pairs, run.scanner, run.k, (), run.progress)
-        elif name == "grow":
-            diverse = (LDiversity(1.5, kind="entropy"),)
-            grow_partition(table, replace(run, k=5, privacy=diverse), free=5)
-        elif name == "suppress":
-            find_outliers(run.scanner, Partition(np.zeros(table.n_rows, np.int32), 1), 1)
-        else:
-            create_algorithm(name).partition(table, run)
+        _run_task(table, name, measure)
+        done = _note((name, measure))
+        done.parent.mkdir(exist_ok=True)
+        done.touch()
+
+
+def _run_task(table: EncodedTable, name: str, measure: str) -> None:
+    run = _run(table, measure)
+    if name in MOVES:
+        sixes = Partition.from_labels(np.arange(table.n_rows) // 6)
+        search = Search(
+            table, sixes, run.scanner, run.k, (), EFFORTS["fast"], run.rng, run.progress
+        )
+        search.move(name, 0)
+    elif name == "means":
+        _refine_means()
+    elif name == "cells":
+        cell_partition(table, run)
+    elif name == "enforce":
+        pairs = Partition.from_labels(np.arange(table.n_rows) // 2)
+        enforce(table, pairs, run.scanner, run.k, (), run.progress)
+    elif name == "grow":
+        diverse = (LDiversity(1.5, kind="entropy"),)
+        grow_partition(table, replace(run, k=5, privacy=diverse), free=5)
+    elif name == "suppress":
+        find_outliers(run.scanner, Partition(np.zeros(table.n_rows, np.int32), 1), 1)
+    else:
+        create_algorithm(name).partition(table, run)
 
 
 def _refine_means() -> None:

@@ -118,7 +118,6 @@ def run_job(
 def _anonymize(job: Job, outputs: Outputs, report: Callable[[int, int, str], None]) -> Release:
     from shoal.api import anonymize
     from shoal.coded import decode_text
-    from shoal.progress import tell_if_compiling
     from shoal.settings.inputs import load_table, read_as
 
     owned = load_table(
@@ -126,7 +125,6 @@ def _anonymize(job: Job, outputs: Outputs, report: Callable[[int, int, str], Non
     )
     # Of a database, what was read: columns that are removed never left it.
     hmac = outputs.input_hmac(lambda: decode_text(owned.frame))
-    tell_if_compiling(report)
     release = anonymize(owned, progress=report, **job.arguments())
     release = replace(release, parameters={**release.parameters, **read_as()})
     report(0, release.n_published, "writing")
