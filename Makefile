@@ -6,10 +6,8 @@ SHELL := /bin/sh
 PYTHON ?= $(shell for p in python3.11 python3; do "$$p" -c '' 2>/dev/null && echo "$$p" && break; done)
 VENV := .venv
 PY := $(VENV)/bin/python
-pip = PIP_DISABLE_PIP_VERSION_CHECK=1 $(1)/bin/python -m pip --quiet --quiet
-PIP := $(call pip,$(VENV))
-# Nobody shall need a compiler. PySpark comes as a source package only, of Python and jars.
-WHEELS := --only-binary :all: --no-binary pyspark
+# The pip of the machine, for an environment: those made here have none of their own.
+pip = $(PYTHON) -m pip --disable-pip-version-check --quiet --quiet --python $(1) install
 WORKERS ?= 2
 MINUTES ?= 5
 SEED ?= 1
@@ -18,8 +16,9 @@ SECONDS ?= 60
 # The stamps carry a checksum of what was installed and where, so that an unchanged clone never
 # installs twice and a changed lock (or a moved folder) always does.
 key = $(shell { cat $(1) 2>/dev/null; pwd; } | cksum | tr ' ' '-')
-READY := $(VENV)/.ready-$(call key,pyproject.toml requirements/ci.txt)
-DOCS_READY := $(VENV)/.docs-ready-$(call key,pyproject.toml requirements/ci.txt requirements/docs.txt)
+USER_READY := $(VENV)/.user-ready-$(call key,pyproject.toml requirements/user.txt)
+READY := $(VENV)/.ready-$(call key,pyproject.toml requirements/user.txt requirements/ci.txt)
+DOCS_READY := $(VENV)/.docs-ready-$(call key,pyproject.toml requirements/*.txt)
 
 LOWEST := .venv-lowest
 LOWEST_READY := $(LOWEST)/.ready-$(call key,pyproject.toml requirements/lowest.txt)
@@ -29,7 +28,7 @@ LOWEST_READY := $(LOWEST)/.ready-$(call key,pyproject.toml requirements/lowest.t
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-23s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(READY) ## Anonymize the embedded census table; results in build/demo
+demo: $(USER_READY) ## Anonymize the embedded census table; results in build/demo
 	@$(PY) -m shoal demo --out build/demo
 
 # Kernels are compiled without bounds checks: there a wrong index reads somebody else's memory. So
@@ -80,7 +79,7 @@ fuzz: $(READY) ## Hunt for leaks, crashes and broken promises; MINUTES=5 SEED=1
 	$(PY) -m fuzz --minutes $(MINUTES) --seed $(SEED)
 
 fuzz-guided: $(READY) ## The same for readers of text, guided by coverage; SECONDS=60 for each
-	@$(PIP) install "atheris>=2.3"
+	@$(call pip,$(VENV)) "atheris>=2.3"
 	$(PY) -m fuzz.guided --seconds $(SECONDS) --seed $(SEED)
 
 bench: $(READY) ## List the benchmarks; make bench-NAME runs one, ARGS="..." are its options
@@ -100,8 +99,8 @@ docs: $(DOCS_READY) ## Build the documentation into build/docs; a warning is an 
 
 dist: $(READY) ## Build wheel and sdist into dist; check, install and try them
 	$(PY) tools/dist.py
-	@rm -rf build/dist && $(PYTHON) -m venv build/dist/venv
-	@$(call pip,build/dist/venv) install --only-binary :all: --constraint requirements/ci.txt dist/*.whl
+	@rm -rf build/dist && $(PYTHON) -m venv --without-pip build/dist/venv
+	@$(call pip,build/dist/venv) --only-binary :all: --constraint requirements/user.txt dist/*.whl
 	cd build/dist && env -u PYTHONPATH venv/bin/shoal demo --out demo
 	cd build/dist && env -u PYTHONPATH venv/bin/shoal verify demo/adult_k10.csv --k 10 \
 	    --qi age,workclass,education_num,marital_status,occupation,race,sex,native_country
@@ -113,23 +112,23 @@ clean: ## Remove the environment, builds and caches
 	rm -rf $(VENV) $(LOWEST) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
 	find src tests benchmarks fuzz tools requirements -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(READY):
+$(USER_READY):
 	@test -n "$(PYTHON)" || { echo "Shoal needs Python 3.11 or newer; none was found." >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	    echo "Shoal needs Python 3.11 or newer, $(PYTHON) is older; try make PYTHON=..." >&2; exit 1; }
-	@echo "Setting up $(VENV) (once, until the lock changes) ..."
-	@$(PYTHON) -m venv --clear $(VENV)
-	@$(PIP) install $(WHEELS) --no-deps --requirement requirements/ci.txt
-	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@rm -rf $(VENV)
+	@$(PYTHON) tools/install.py $(VENV) requirements/user.txt
+	@touch $@
+
+$(READY): $(USER_READY)
+	@$(PYTHON) tools/install.py $(VENV) requirements/ci.txt
 	@touch $@
 
 $(LOWEST_READY): $(READY)
-	@echo "Setting up $(LOWEST) (once, until a lower bound changes) ..."
-	@$(PYTHON) -m venv --clear $(LOWEST)
-	@$(call pip,$(LOWEST)) install $(WHEELS) --no-deps --requirement requirements/lowest.txt
-	@$(call pip,$(LOWEST)) install --no-deps --no-build-isolation --editable .
+	@rm -rf $(LOWEST)
+	@$(PYTHON) tools/install.py $(LOWEST) requirements/lowest.txt
 	@touch $@
 
 $(DOCS_READY): $(READY)
-	@$(PIP) install --only-binary :all: --no-deps --requirement requirements/docs.txt
+	@$(PYTHON) tools/install.py $(VENV) requirements/docs.txt
 	@touch $@

@@ -1,7 +1,7 @@
 """Writes the lock files next to this script: `make lock`.
 
-pip resolves the extras of pyproject.toml together, so `ci.txt` and `docs.txt` agree with each
-other. `lowest.txt` pins what pyproject.toml names at its lower bound, and the rest at the newest
+pip resolves the extras of pyproject.toml together, so that `user.txt` (what Shoal itself needs),
+`ci.txt` (what tests add) and `docs.txt` agree with each other. `lowest.txt` pins what pyproject.toml names at its lower bound, and the rest at the newest
 version that goes with it: that is what somebody gets who has old packages and installs Shoal. Only
 names and versions are kept: where packages are downloaded from is a setting of the machine, not of
 the project. Only wheels count: nobody shall need a compiler. (PySpark has none: its source package
@@ -34,7 +34,7 @@ def resolve(extras: str, *more: str) -> dict[str, str]:
         *more,
         "--report",
         "-",
-        f"{ROOT}[{extras}]",
+        f"{ROOT}[{extras}]" if extras else str(ROOT),
     ]
     report = subprocess.run(command, check=True, stdout=subprocess.PIPE)
     installs = json.loads(report.stdout)["install"]
@@ -89,14 +89,19 @@ def write(path: Path, header: str, pins: dict[str, str]) -> None:
 
 
 def main() -> None:
-    """Resolves everything once, then splits it into what CI needs and what only the docs need."""
+    """Resolves everything once, then splits it into what users, tests and the docs need."""
     if "--lowest" not in sys.argv[1:]:
-        everything = resolve("dev,docs")
-        ci = {name: everything[name] for name in resolve("dev")}
-        docs = {name: version for name, version in everything.items() if name not in ci}
-        write(HERE / "ci.txt", HEADER.format(what="what `make demo` and `make test` install"), ci)
-        write(HERE / "docs.txt", HEADER.format(what="what `make docs` adds to ci.txt"), docs)
-        print(f"locked {len(ci)} packages for CI and {len(docs)} more for the documentation")
+        left = resolve("dev,docs")
+        for name, extras, what in (
+            ("user", "", "what `make demo` installs"),
+            ("ci", "dev", "what `make test` adds to user.txt"),
+            ("docs", "docs", "what `make docs` adds to user.txt and ci.txt"),
+        ):
+            # setuptools installs the project itself
+            wanted = resolve(extras) | ({} if extras else {"setuptools": ""})
+            pins = {package: left.pop(package) for package in wanted if package in left}
+            write(HERE / f"{name}.txt", HEADER.format(what=what), pins)
+            print(f"{name}.txt: {len(pins)} packages")
     lowest = resolve_lowest("test")
     write(HERE / "lowest.txt", HEADER.format(what="what `make test-lowest` installs"), lowest)
     print(f"locked {len(lowest)} packages at the lowest versions that pyproject.toml allows")
