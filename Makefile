@@ -23,7 +23,7 @@ DOCS_READY := $(VENV)/.docs-ready-$(call key,pyproject.toml requirements/*.txt)
 LOWEST := .venv-lowest
 LOWEST_READY := $(LOWEST)/.ready-$(call key,pyproject.toml requirements/lowest.txt)
 
-.PHONY: help demo test test-as-shipped test-lowest services lint format fuzz fuzz-guided bench papers docs dist lock clean
+.PHONY: help demo test test-all test-lowest services lint format fuzz fuzz-guided bench papers docs dist lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-23s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,24 +31,32 @@ help: ## List the targets
 demo: $(USER_READY) ## Anonymize the embedded census table; results in build/demo
 	@$(PY) -m shoal demo --out build/demo
 
-# Kernels are compiled without bounds checks: there a wrong index reads somebody else's memory. So
-# the suite runs with every index checked (that code has a cache of its own); before it run the tests
-# that call every algorithm, with the code that users get.
-AS_SHIPPED := tests/kernels tests/search tests/contract/test_every_algorithm.py
-
+# Every folder of tests/ is in one of three lists, so each test runs once (CONTRIBUTING.md, "What runs
+# where"). HOUSE is part of `make lint`. Kernels are compiled without bounds checks: there a wrong
+# index reads somebody else's memory. So folders where kernels do the work run with every index
+# checked (that code has a cache of its own), and the others with the code that users get.
+HOUSE := house
+CHECKED := algorithm contract engine kernels measure oracle privacy property search
+AS_SHIPPED := app benchmarks browser cli datasets db docs facts fuzz hierarchy io leaks life opened \
+    packaging profile publish report settings study table unit
 # A cluster of Spark takes both cores: its tests run by themselves, with the code that users get.
 SPARK := tests/engine/spark
-TEST_SPARK = $(PY) -m pytest -n 0 -o faulthandler_timeout=900 $(SPARK)
 
-test: services lint ## Linters, types and all tests, every index of the kernels checked
-	$(PY) -m pytest -n $(WORKERS) $(AS_SHIPPED)
-	$(TEST_SPARK)
+SELECT := -m "not long"
+PYTEST = $(PY) -m pytest --durations 10 $(SELECT)
+PARALLEL := -n $(WORKERS) --dist worksteal
+export SHOAL_MAKE_BEGAN := $(shell date +%s)
+
+test: services lint ## Linters, house rules, types and all tests that are not long
 	NUMBA_BOUNDSCHECK=1 $(PY) -m shoal warm-up --all
-	NUMBA_BOUNDSCHECK=1 $(PY) -m pytest -n $(WORKERS) --ignore $(SPARK)
+	NUMBA_BOUNDSCHECK=1 $(PYTEST) $(PARALLEL) $(CHECKED:%=tests/%) --ignore $(SPARK)
+	$(PY) -m shoal warm-up --all
+	$(PYTEST) $(SPARK)
+	$(PYTEST) $(PARALLEL) $(AS_SHIPPED:%=tests/%)
 
-test-as-shipped: services $(READY) ## All tests with the code that users get
-	$(TEST_SPARK)
-	$(PY) -m pytest -n $(WORKERS) --ignore $(SPARK)
+test-all: ## Every test: long ones, the whole product, more examples, kernels with and without checks
+	$(MAKE) test SELECT= SHOAL_HYPOTHESIS_PROFILE=thorough
+	$(PYTEST) $(PARALLEL) $(CHECKED:%=tests/%) --ignore $(SPARK)
 
 # Where other packages do the work: reading, writing, frames, the command line. The default search
 # is compiled and run; the other algorithms are our own arithmetic, the same whatever the version.
@@ -66,10 +74,11 @@ services: ## Install what tests need beside Python, where it is missing
 	@sh tools/setup_postgres.sh
 	@sh tools/setup_java.sh
 
-lint: $(READY) ## Linters and types only
+lint: $(READY) ## Linters, types and house rules
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) -m mypy --strict src
+	$(PY) -m pytest --quiet $(HOUSE:%=tests/%)
 
 format: $(READY) ## Format the code and fix what can be fixed safely
 	$(PY) -m ruff check --fix-only

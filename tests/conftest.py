@@ -1,6 +1,7 @@
-"""What every test shares: one Hypothesis profile, so that runs are short and reports are useful."""
+"""What every test shares: profiles of Hypothesis, and the time since make was called."""
 
 import os
+import time
 
 from hypothesis import HealthCheck, settings
 
@@ -10,3 +11,10 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("shoal"), max_examples=1000)
 settings.load_profile(os.environ.get("SHOAL_HYPOTHESIS_PROFILE", "shoal"))
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say how long everything took so far, installing and compiling included."""
+    began = os.environ.get("SHOAL_MAKE_BEGAN")
+    if began:
+        terminalreporter.write_sep("=", f"{time.time() - int(began):.0f} s since make was called")

@@ -5,7 +5,7 @@ Prints the rooms (folders and files of src/shoal) in the order in which they are
 with the files and functions that are called in each. Functions count when they are called;
 importing a module does not. Kernels count when they are called from outside: what they call in
 turn is compiled into them. (They run uncompiled here, which does the same, and nothing has to be
-compiled first.) --draw also writes docs/images/walk.svg; tests/packaging/test_walk.py holds that
+compiled first.) --draw also writes docs/images/walk.svg; tests/house/test_walk.py holds that
 the picture is the walk of today.
 """
 

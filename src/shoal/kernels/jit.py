@@ -111,7 +111,7 @@ def _uncounted() -> dict[str, Any]:
     """Return the option that turns counting off; nothing if this numba does not know it.
 
     It is not documented, so a release may drop it: then helpers are slower, and still right.
-    `tests/kernels/test_kernel_house.py` notices when it is gone or does something else.
+    `tests/kernels/test_kernel_cache.py` notices when it is gone or does something else.
     """
     try:
         from numba.core.cpu import CPUTargetOptions

@@ -6,7 +6,7 @@ and nobody ever runs it alone. So a helper's code is only kept for linking, and 
 ends up in is optimised once. Half of the time of a first run went into what is left out here.
 
 `Compiler` and passes are numba's documented way to change what it does; what a library of code
-does when it is finished is not documented. `tests/kernels/test_kernel_house.py` notices when a
+does when it is finished is not documented. `tests/kernels/test_kernel_cache.py` notices when a
 release of numba changes that. Where the parts used here are missing, as in releases that are older,
 numba does what it always did, and only a first run takes longer.
 """

@@ -1,6 +1,5 @@
-"""Kernels can be found by name and take few arguments; their cache neither misleads nor deletes."""
+"""What the decorators of kernels make; their cache neither misleads nor deletes."""
 
-import ast
 import os
 import shutil
 import subprocess
@@ -16,45 +15,6 @@ import shoal
 from shoal.kernels import cache, jit, parts
 
 PACKAGE = Path(shoal.__file__).parent
-SOURCES = sorted((PACKAGE / "kernels").glob("*.py"))
-MOST_PARAMETERS = 12
-SHARED = {
-    "__init__",
-    "blocks",
-    "bundle",
-    "cache",
-    "codes",
-    "group_blocks",
-    "groups",
-    "jit",
-    "parts",
-    "people",
-    "private",
-    "scan",
-    "space",
-}
-
-
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
-def test_a_kernel_carries_the_name_of_what_uses_it_or_is_shared(source):
-    if source.stem not in SHARED:
-        users = [
-            path
-            for path in PACKAGE.rglob("*.py")
-            if path.parent.name != "kernels" and f"{source.stem}_".startswith(f"{path.stem}_")
-        ]
-        texts = [path.read_text() for path in users]
-        assert any(f"shoal.kernels.{source.stem} import" in text for text in texts)
-
-
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
-def test_no_kernel_takes_more_parameters_than_one_can_count(source):
-    for node in ast.walk(ast.parse(source.read_text())):
-        if isinstance(node, ast.FunctionDef):
-            given = node.args
-            assert len(given.posonlyargs + given.args + given.kwonlyargs) <= MOST_PARAMETERS, (
-                f"{node.name} takes too many parameters: make them a named tuple"
-            )
 
 
 def add_first(pair, which):
