@@ -4,6 +4,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+pytestmark = pytest.mark.long
+
 # What axe calls these, a person cannot work around.
 SERIOUS = {"serious", "critical"}
 

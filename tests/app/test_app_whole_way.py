@@ -223,6 +223,7 @@ def promise_by_keys(page):
     raise AssertionError("no way to mondrian by keys")
 
 
+@pytest.mark.long
 def test_the_whole_way_goes_by_keyboard_alone(page, pages, adult, tmp_path):
     work = pages.work
     (work.root / "adult.csv").write_text(adult)
@@ -254,6 +255,7 @@ def test_the_whole_way_goes_by_keyboard_alone(page, pages, adult, tmp_path):
     assert work.job.columns["salary"].role == "sensitive"
 
 
+@pytest.mark.long
 def test_a_run_is_cancelled_with_its_button(page, pages, adult, monkeypatch):
     hold = hold_runs(monkeypatch)
     (pages.work.root / "adult.csv").write_text(adult)
@@ -271,6 +273,7 @@ def test_a_run_is_cancelled_with_its_button(page, pages, adult, monkeypatch):
     assert history_of(pages.work) == []
 
 
+@pytest.mark.long
 def test_the_further_steps_have_no_barrier_and_nothing_sticks_out(page, pages, adult):
     (pages.work.root / "adult.csv").write_text(adult)
     pages.open_file("adult.csv")
@@ -299,6 +302,7 @@ def test_the_further_steps_have_no_barrier_and_nothing_sticks_out(page, pages, a
                 assert bad == [], step
 
 
+@pytest.mark.long
 def test_reasons_why_no_k_is_possible_wrap_on_a_phone(page, pages, adult):
     (pages.work.root / "adult.csv").write_text(adult)
     pages.open_file("adult.csv")
@@ -314,6 +318,7 @@ def test_reasons_why_no_k_is_possible_wrap_on_a_phone(page, pages, adult):
     assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
 
 
+@pytest.mark.long
 def test_the_button_of_a_coarser_column_holds_it_at_a_level_and_runs_again(page, pages, adult):
     (pages.work.root / "adult.csv").write_text(adult)
     pages.open_file("adult.csv")

@@ -13,9 +13,12 @@ from tests.helpers.chromium import Browser, find_chromium
 import shoal
 from shoal.datasets import ADULT_COLUMNS, ADULT_QUASI_IDENTIFIERS, adult_hierarchies, load_adult
 
-pytestmark = pytest.mark.skipif(
-    find_chromium() is None, reason="Chromium is missing; 'make services' installs it"
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        find_chromium() is None, reason="Chromium is missing; 'make services' installs it"
+    ),
+]
 
 SECTIONS = [
     "summary", "promises", "risk", "groups", "loss", "columns", "sensitive", "limits", "details",

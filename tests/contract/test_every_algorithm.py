@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import tomllib
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.helpers.contract_array import ALGORITHMS, MEASURES, MISSING, PLUGGED_IN, TREES_ONLY
 from tests.helpers.contract_checks import check_release
 from tests.helpers.contract_samples import (
     EVERY_COLUMN,
@@ -25,11 +24,6 @@ from shoal import registry
 from shoal.errors import AlgorithmError, DataError, PromiseError
 from shoal.publish.order import RowHash
 
-PLUGGED_IN = tomllib.loads((Path(__file__).parent / "plugin" / "pyproject.toml").read_text())[
-    "project"
-]["entry-points"]["shoal.algorithms"]
-ALGORITHMS = [*registry.algorithms(), *PLUGGED_IN]
-TREES_ONLY = {"incognito"}  # full-domain recoding: every column needs levels to climb
 K = 4
 
 every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -49,21 +43,29 @@ def may_suppress(algorithm):
     return registry.load("algorithms", algorithm).may_suppress
 
 
-@pytest.mark.parametrize("missing", ["none", "category", "suppress"])
+@pytest.mark.long
+@pytest.mark.parametrize("missing", MISSING)
 @pytest.mark.parametrize("kind", KINDS)
 @every_algorithm
 def test_every_kind_of_column_is_covered_by_what_is_published(algorithm, kind, missing):
+    if algorithm in TREES_ONLY and not set(KINDS[kind]) <= set(TREES):
+        return  # refused, see below
     frame = people(missing=missing != "none")
     options = {} if missing == "none" else {"missing": missing}
-    if algorithm in TREES_ONLY and not set(KINDS[kind]) <= set(TREES):
-        with pytest.raises(AlgorithmError, match=KINDS[kind][0]):
-            release_of(algorithm, frame, KINDS[kind], **options)
-        return
     release = release_of(algorithm, frame, KINDS[kind], **options)
     check_release(release, frame, K, KINDS[kind])
     if not may_suppress(algorithm):
         incomplete = frame.select(pl.any_horizontal(pl.col(KINDS[kind]).is_null()).sum()).item()
         assert release.n_suppressed == (incomplete if missing == "suppress" else 0)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if not set(KINDS[kind]) <= set(TREES)])
+@pytest.mark.parametrize("algorithm", TREES_ONLY)
+def test_columns_without_levels_are_refused_by_name_where_levels_are_needed(algorithm, kind):
+    for missing in MISSING:
+        options = {} if missing == "none" else {"missing": missing}
+        with pytest.raises(AlgorithmError, match=KINDS[kind][0]):
+            release_of(algorithm, people(missing=missing != "none"), KINDS[kind], **options)
 
 
 @every_algorithm
@@ -73,6 +75,7 @@ def test_missing_values_are_refused_if_they_are_to_be(algorithm):
         release_of(algorithm, people(missing=True), names, missing="error")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("missing", ["category", "suppress"])
 @pytest.mark.parametrize("promise", PRIVACY)
 @every_algorithm
@@ -86,23 +89,22 @@ def test_every_promise_is_kept_on_columns_of_all_kinds(algorithm, promise, missi
     assert len(judged) == 1 + len(privacy) + len(twice)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @every_algorithm
 def test_every_promise_is_kept_on_each_kind_in_each_missing_mode(algorithm, kind):
     names = KINDS[kind]
     if algorithm in TREES_ONLY and not set(names) <= set(TREES):
-        return  # refused in one sentence, as the test of kinds shows
+        return  # refused, see above
     for privacy in PRIVACY.values():
-        for missing in ("none", "category", "suppress"):
+        for missing in MISSING:
             frame = people(missing=missing != "none")
             options = {} if missing == "none" else {"missing": missing}
             release = release_of(algorithm, frame, names, privacy=privacy, **options)
             check_release(release, frame, K, names, privacy)
 
 
-@pytest.mark.parametrize(
-    "measure", ["ncp", "il", "lm", "tree", "whd-height", "suppression", "mi", "pmi", "wmi"]
-)
+@pytest.mark.parametrize("measure", MEASURES)
 @every_algorithm
 def test_any_algorithm_minimises_any_measure(algorithm, measure):
     frame, names = people(60, missing=True), columns_for(algorithm, EVERY_COLUMN)

@@ -29,6 +29,7 @@ def may_suppress(algorithm):
     return registry.load("algorithms", algorithm).may_suppress
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("missing", ["none", "category", "suppress"])
 @pytest.mark.parametrize("measure", MEASURES)
 @every_algorithm
@@ -40,6 +41,7 @@ def test_blocks_give_a_valid_release_for_every_measure(algorithm, measure, missi
     assert release.n_groups > N // 48  # more groups than blocks: each block was clustered
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("promise", PRIVACY)
 @every_algorithm
 def test_blocks_keep_every_promise(algorithm, promise):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.helpers.contract_array import ALGORITHMS
 from tests.helpers.contract_checks import _keeps
 from tests.helpers.disk_engine import DiskEngine
 from tests.helpers.panels import (
@@ -21,16 +20,12 @@ from tests.helpers.panels import (
 )
 
 import shoal
-from shoal import AlphaK, LDiversity, TCloseness, registry
+from shoal import AlphaK, LDiversity, TCloseness
 from shoal.engine.local import LocalEngine
 from shoal.errors import OptionError, PromiseError, RoleError
 from shoal.pipeline import run_pipeline
 from shoal.settings.request import Request
 
-PLUGGED_IN = tomllib.loads((Path(__file__).parent / "plugin" / "pyproject.toml").read_text())[
-    "project"
-]["entry-points"]["shoal.algorithms"]
-ALGORITHMS = [*registry.algorithms(), *PLUGGED_IN]
 QUASI = ROLES["quasi_identifiers"]
 MODELS = {
     "frequency": LDiversity(2),

@@ -31,6 +31,7 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in files}
 
 
+@pytest.mark.long
 def test_the_footer_of_a_file_does_not_tell_which_process_wrote_it(spark, plain, tmp_path):
     plain.write(tmp_path / "safe")
     path = tmp_path / "safe" / "part-00000.snappy.parquet"
@@ -88,6 +89,7 @@ def test_what_does_not_hold_in_the_files_never_appears(plain, tmp_path, monkeypa
     assert contents(tmp_path / "safe") == {"kept": b"as it was"}
 
 
+@pytest.mark.long
 def test_the_command_line_goes_from_folder_to_folder(spark, tmp_path):
     frame = people(N).select("age", "city", "disease", "name")
     (tmp_path / "in").mkdir()
@@ -137,6 +139,7 @@ def executors():
     return [pid for pid, said in ours.items() if "CoarseGrainedExecutorBackend" in said]
 
 
+@pytest.mark.long
 def test_an_executor_that_is_killed_in_the_middle_changes_nothing(spark, plain):
     killed = []
 
@@ -163,6 +166,7 @@ print("statuses", run([*usual, "--k", "4"]), run([*usual, "--k", "4"]),
 """
 
 
+@pytest.mark.long
 def test_spark_submit_runs_the_command_line_and_statuses_say_how_it_went(tmp_path):
     """A session of its own, in another process: done, in the way, a promise out of reach."""
     import pyspark

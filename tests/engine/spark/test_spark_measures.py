@@ -15,6 +15,8 @@ from shoal.errors import DataError, OptionError
 from shoal.measure.base import CostMeasure
 from shoal.measure.mi import PMI
 
+pytestmark = pytest.mark.long
+
 ROWS = 800
 NAMES = ["age", "income", "country", "city", "skill"]
 NUMBERS = ["age", "income"]

@@ -19,6 +19,8 @@ from shoal.errors import OptionError
 from shoal.privacy import PrivacyModel
 from shoal.privacy.whole import ReleaseModel
 
+pytestmark = pytest.mark.long
+
 
 def made_here():
     """Models of a notebook: no worker can import them, so they travel with the work."""

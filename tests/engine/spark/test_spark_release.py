@@ -64,6 +64,7 @@ def test_facts_are_about_published_rows_only(every):
     assert sum(rows * often for rows, often in release.facts.tuple_sizes) == kept
 
 
+@pytest.mark.long
 def test_the_report_says_what_the_report_of_one_machine_would_say_of_these_cells(every, tmp_path):
     from shoal.report.sensitive import seen_in_table
 
@@ -87,6 +88,7 @@ def test_the_report_says_what_the_report_of_one_machine_would_say_of_these_cells
     assert str(SEED) not in page
 
 
+@pytest.mark.long
 def test_a_release_is_kept_in_a_file_for_further_rows(every, tmp_path):
     _, release, _ = every
     release.save(tmp_path / "release.shoal")
@@ -98,6 +100,7 @@ def test_a_release_is_kept_in_a_file_for_further_rows(every, tmp_path):
     assert told.equals(published.select(names).sort(names))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("names", TOGETHER.values(), ids=TOGETHER)
 def test_every_promise_is_kept_in_blocks(spark, names):
     frame = people(2 * N)
@@ -114,6 +117,7 @@ def test_partitions_and_the_order_of_rows_change_nothing(plain, again):
     assert dict(again.scores) == dict(plain.scores)
 
 
+@pytest.mark.long
 def test_another_seed_gives_another_release(spark, plain):
     other = on_spark(spark, people(N), block_rows=60, seed=1)
     assert rows_of(other) != rows_of(plain)
@@ -173,6 +177,7 @@ def test_k_and_promises_count_people_where_a_column_says_whose_row_it_is(visits)
     assert release.n_groups == found.n_groups > 1
 
 
+@pytest.mark.long
 def test_how_many_people_a_group_has_is_not_told(visits, tmp_path):
     release = visits[-1]
     certificate = release.certificate()
@@ -183,6 +188,7 @@ def test_how_many_people_a_group_has_is_not_told(visits, tmp_path):
         release.save(tmp_path / "release.shoal")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_people_are_counted_in_the_files_that_were_written(visits, tmp_path, monkeypatch, kind):
     from shoal.engine.spark import folder as folders
@@ -203,6 +209,7 @@ def test_people_are_counted_in_the_files_that_were_written(visits, tmp_path, mon
     assert [each.name for each in tmp_path.iterdir()] == ["safe"]
 
 
+@pytest.mark.long
 def test_pseudonyms_put_the_rows_of_a_person_together_and_are_others_in_every_run(spark, tmp_path):
     whose = [None if row % 40 == 0 else row // 3 for row in range(N)]
     frame = pl.DataFrame(
@@ -237,6 +244,7 @@ def test_pseudonyms_put_the_rows_of_a_person_together_and_are_others_in_every_ru
     assert written.verification.fewest_people == first.verification.fewest_people >= K
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("people", [False, True], ids=["rows", "people"])
 def test_one_combination_that_most_rows_share_is_dealt_to_several_blocks(spark, people):
     n_same = 1_000
@@ -274,12 +282,14 @@ REFUSED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("word", REFUSED)
 def test_what_is_not_done_is_refused_in_one_sentence(spark, word):
     with pytest.raises(OptionError, match=f"Spark does not do this.*{word}"):
         on_spark(spark, people(N), **REFUSED[word])
 
 
+@pytest.mark.long
 def test_bad_input_is_said_in_one_sentence(spark):
     with pytest.raises(PromiseError, match="fewer than k"):
         on_spark(spark, people(N).head(3))
@@ -316,6 +326,7 @@ def test_what_fails_in_a_worker_is_said_in_one_sentence_without_a_cell(spark):
         refused.collect()
 
 
+@pytest.mark.long
 def test_rows_with_missing_cells_are_left_out_or_an_error_if_that_is_asked(spark):
     frame = people(N, missing=True)
     gone = frame.select(pl.any_horizontal(pl.col(FEW).is_null())).to_series()
@@ -327,6 +338,7 @@ def test_rows_with_missing_cells_are_left_out_or_an_error_if_that_is_asked(spark
         on_spark(spark, frame, missing="error")
 
 
+@pytest.mark.long
 def test_words_in_steps_and_a_level_of_a_hierarchy_are_held_in_every_block(spark):
     frame, names = people(N, missing=True), ["grade", "country"]
     asked = {
