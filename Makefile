@@ -67,7 +67,7 @@ FAST_TESTS := tests/io tests/db tests/datasets tests/hierarchy tests/profile tes
 
 test-lowest: $(LOWEST_READY) ## The fast tests with the lowest versions of every package
 	@sh tools/setup_postgres.sh
-	$(LOWEST)/bin/python -m pytest -n $(WORKERS) -o faulthandler_timeout=900 $(FAST_TESTS)
+	$(LOWEST)/bin/python -m pytest $(SELECT) $(PARALLEL) $(FAST_TESTS)
 
 services: ## Install what tests need beside Python, where it is missing
 	@sh tools/setup_chromium.sh

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.helpers.effort import share
 
 from shoal.app.grown import (
     Values,
@@ -127,7 +128,7 @@ def test_export_and_import_give_the_same_tree_back(states):
 
 
 @given(of=trees(), labels=st.data())
-@settings(max_examples=30)
+@settings(max_examples=share(30))
 def test_a_tree_to_edit_is_the_taxonomy_it_was_made_of(of, labels):
     del labels
     made = of.taxonomy()

@@ -28,7 +28,12 @@ def hunt(part, first, count):
     return verdicts
 
 
-@pytest.mark.parametrize("first", [0, 60, 120])
+def later(*numbers):
+    """Further inputs, which `make test-all` tries."""
+    return [pytest.param(number, marks=pytest.mark.long) for number in numbers]
+
+
+@pytest.mark.parametrize("first", [0, *later(60, 120)])
 def test_random_releases_keep_their_promises_and_give_nothing_away(first):
     assert hunt("releases", first, 60)[HELD] > 30
 
@@ -37,12 +42,12 @@ def test_the_order_of_a_release_is_that_of_its_rows():
     assert hunt("order", 0, 15)[HELD] > 10
 
 
-@pytest.mark.parametrize("first", [0, 150])
+@pytest.mark.parametrize("first", [0, *later(150)])
 def test_mutated_command_lines_end_in_a_sentence_and_the_right_status(first):
     assert hunt("commands", first, 150)[HELD] > 9
 
 
-@pytest.mark.parametrize("first", [0, 150])
+@pytest.mark.parametrize("first", [0, *later(150)])
 def test_damaged_files_end_in_a_sentence_and_show_nothing(first):
     assert hunt("damage", first, 150)[HELD] > 4
 

@@ -24,6 +24,7 @@ from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, clo
 from shoal.table.encode import EncodedTable, encode
 from shoal.table.partition import Partition
 from shoal.table.schema import Column, Kind, Role, Schema
+from tests.helpers.effort import share
 
 MEASURES = ("ncp", "lm", "mi", "pmi")
 
@@ -58,7 +59,7 @@ TREES = {"country": TREE, "lopsided": LOPSIDED}
 def small_tables(seed: int, count: int = 50, max_rows: int = 40) -> Iterator[EncodedTable]:
     """Yield random tables of 10 to max_rows rows, mixed kinds, missing values and weights."""
     rng = np.random.default_rng(seed)
-    for _ in range(count):
+    for _ in range(share(count)):
         n = int(rng.integers(10, max_rows + 1))
         names = rng.permutation(sorted(DOMAINS))[: int(rng.integers(1, 6))]
         yield _small_table(rng, [str(name) for name in names], n)

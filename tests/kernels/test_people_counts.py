@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.helpers.effort import share
 
 from shoal.algorithm.base import no_progress
 from shoal.kernels.jit import kernel
@@ -38,7 +39,7 @@ def look(crowd, i, g):
 steps = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 4)), max_size=80)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 @given(st.lists(st.integers(0, 3), min_size=12, max_size=12), steps)
 def test_a_row_is_the_first_or_last_of_its_person_exactly_when_it_is(people, moves):
     room = 32  # rows may be in one group each, so the table is never full

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.helpers.effort import share
 from tests.helpers.random_tables import cases
 
 from shoal import LDiversity
@@ -100,7 +101,7 @@ def as_groups(partition):
     return [partition.rows_of(g).tolist() for g in range(partition.n_groups)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=share(60))
 @given(case=cases(max_rows=24), k=st.integers(2, 4))
 def test_mdav_forms_the_groups_of_the_plain_version(case, k):
     table = case.grouped.table
@@ -111,7 +112,7 @@ def test_mdav_forms_the_groups_of_the_plain_version(case, k):
         assert found.sizes.max() < 2 * k
 
 
-@settings(max_examples=60)
+@settings(max_examples=share(60))
 @given(case=cases(max_rows=20), k=st.integers(2, 4), gamma=st.sampled_from([0.0, 0.2, 1.1, 3.0]))
 def test_v_mdav_forms_the_groups_of_the_plain_version(case, k, gamma):
     table = case.grouped.table
@@ -192,7 +193,7 @@ def partitions(rows, k):
                 yield [[first, *others], *more]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=share(25), deadline=None)
 @given(
     columns=st.lists(st.lists(st.integers(0, 30), min_size=9, max_size=9), min_size=1, max_size=3),
     k=st.integers(2, 4),

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.helpers.effort import share
 from typer.testing import CliRunner
 
 import shoal
@@ -69,7 +70,7 @@ def made(table, model, k=2, **more):
     )  # fmt: skip
 
 
-@settings(max_examples=60)
+@settings(max_examples=share(60))
 @given(people(), people(least=0), st.integers(2, 12))
 def test_every_row_of_a_release_fits_k_people_or_there_is_none(table, others, k):
     everybody = pl.concat([table, others])
@@ -89,7 +90,7 @@ def _all_in_one(table):
     return made(table, (), k=table.height).frame
 
 
-@settings(max_examples=60)
+@settings(max_examples=share(60))
 @given(people(), people(least=3), st.sampled_from([0.3, 0.5, 0.7, 0.9]), st.booleans())
 def test_nobody_is_in_the_table_with_a_chance_outside_the_bounds(table, others, most, lower):
     everybody = pl.concat([table, others])
@@ -162,7 +163,7 @@ def test_delta_presence_is_not_monotone():
     st.sampled_from(["average", "highest"]),
     st.sampled_from([None, 100]),
 )
-@settings(max_examples=40)
+@settings(max_examples=share(40))
 def test_a_limit_of_risk_holds_for_the_groups_that_are_published(n, limit, kind, population):
     table = pl.DataFrame({"age": np.arange(n) % 10, "town": [TOWNS[i * 7 % 5] for i in range(n)]})
     model = PopulationRisk(limit, kind=kind, population_size=population)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.helpers.contract_checks import _keeps
+from tests.helpers.effort import share
 from tests.helpers.panels import counted_once, fewest_people
 
 import shoal
@@ -50,7 +51,7 @@ def visits(draw):
 
 
 @pytest.mark.filterwarnings("ignore::shoal.errors.ShoalWarning")
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=share(120), deadline=None)
 @given(
     visits(),
     st.sampled_from(ALGORITHMS),

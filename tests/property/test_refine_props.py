@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.helpers.effort import share
 from tests.helpers.random_tables import cases
 
 from shoal.algorithm.auto import Auto
@@ -17,7 +18,7 @@ from shoal.search.scan import Scanner
 from shoal.table.partition import Partition
 
 MEASURES = ("ncp", "lm", "mi", "suppression", "pmi")
-QUICK = settings(max_examples=25, deadline=None)
+QUICK = settings(max_examples=share(25), deadline=None)
 
 
 def bind(table, name):

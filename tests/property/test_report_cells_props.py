@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.helpers.effort import share
 
 import shoal
 from shoal.errors import PromiseError
@@ -60,7 +61,9 @@ def anonymized(frame, names, **options):
     )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=share(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(
     table=tables(),
     k=st.integers(2, 5),
@@ -94,7 +97,9 @@ def flattened(row):
             yield cell
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=share(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(table=tables(), k=st.integers(2, 5), numeric=st.sampled_from(["interval", "mean"]))
 def test_every_bar_stands_for_at_least_k_rows_as_they_were(table, k, numeric):
     frame, names = table

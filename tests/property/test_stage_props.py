@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.helpers.effort import share
 
 import shoal
 
@@ -44,7 +45,7 @@ def runs(draw):
     return frame, chosen, ending
 
 
-@settings(max_examples=60)
+@settings(max_examples=share(60))
 @given(runs())
 def test_a_release_of_an_untidy_column_is_refused_before_the_search_or_written(run):
     frame, models, ending = run

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.helpers.effort import share
 
 from shoal.errors import OptionError
 from shoal.hierarchy import canonical_label
@@ -222,7 +223,7 @@ STEPS = st.sampled_from(
 FLOATS = st.floats(-1e9, 1e9, allow_nan=False).map(lambda v: v + 0.0)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=share(150), deadline=None)
 @given(st.lists(FLOATS | st.integers(-10000, 10000).map(lambda n: n / 100), min_size=1), STEPS)
 def test_every_float_lies_in_its_cell_and_cells_do_not_overlap(values, step):
     domain, lines = cells(values, step, pl.Float64)
@@ -240,7 +241,7 @@ def test_every_float_lies_in_its_cell_and_cells_do_not_overlap(values, step):
             assert Fraction(Decimal(canonical_label(line))) % Fraction(Decimal(step)) == 0
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=share(100), deadline=None)
 @given(st.lists(st.integers(-(10**12), 10**12), min_size=1), st.sampled_from([1, 2, 5, 7, 1000]))
 def test_every_whole_number_lies_in_one_cell(values, step):
     domain, lines = cells(values, step, pl.Int64)
@@ -251,7 +252,7 @@ def test_every_whole_number_lies_in_one_cell(values, step):
     assert [b - a for a, b in zip(low, high, strict=True)] == [step - 1] * len(low)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=share(100), deadline=None)
 @given(
     st.lists(st.datetimes(dt.datetime(1, 1, 2), dt.datetime(9998, 1, 1)), min_size=1),
     st.sampled_from(CALENDAR),

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.helpers.effort import share
 
 import shoal
 from shoal.errors import JobError, OptionError
@@ -153,7 +154,7 @@ def brute(lows, highs, rows, unit):
     return result
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 @given(
     st.lists(st.lists(st.integers(-20, 20), min_size=2, max_size=5), min_size=1, max_size=6),
     st.booleans(),
