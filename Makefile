@@ -23,7 +23,7 @@ DOCS_READY := $(VENV)/.docs-ready-$(call key,pyproject.toml requirements/*.txt)
 LOWEST := .venv-lowest
 LOWEST_READY := $(LOWEST)/.ready-$(call key,pyproject.toml requirements/lowest.txt)
 
-.PHONY: help demo test test-all test-lowest services lint format fuzz fuzz-guided bench papers docs dist lock clean
+.PHONY: help demo test test-all test-lowest services lint types house format fuzz fuzz-guided bench papers docs dist lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-23s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,7 +77,12 @@ services: ## Install what tests need beside Python, where it is missing
 lint: $(READY) ## Linters, types and house rules
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync types house
+
+types: $(READY)
 	$(PY) -m mypy --strict src
+
+house: $(READY)
 	$(PY) -m pytest --quiet $(HOUSE:%=tests/%)
 
 format: $(READY) ## Format the code and fix what can be fixed safely

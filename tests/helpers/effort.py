@@ -7,6 +7,6 @@ import os
 THOROUGH = os.environ.get("SHOAL_HYPOTHESIS_PROFILE") == "thorough"
 
 
-def share(count: int, least: int = 12) -> int:
-    """Return a third of so many, but at least a few; all where tests are to be thorough."""
-    return count if THOROUGH else max(count // 3, min(count, least))
+def share(count: int, least: int = 10) -> int:
+    """Return a fifth of so many, but at least a few; all where tests are to be thorough."""
+    return count if THOROUGH else max(count // 5, min(count, least))

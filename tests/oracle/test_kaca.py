@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.helpers.brute import MEASURES, as_groups, charge, closure_cost, make_run, small_tables
+from tests.helpers.effort import share
 
 import shoal
 from shoal.algorithm.kaca import KACA
@@ -102,8 +103,8 @@ def test_outliers_of_kaca_are_those_of_the_plain_twin(measure, allowed):
         assert allowed is None or found.n_suppressed <= allowed
         suppressed += found.n_suppressed
         kept += table.n_rows - found.n_suppressed
-    assert suppressed > 40
-    assert kept > 40
+    assert suppressed > share(40, least=1)
+    assert kept > share(40, least=1)
 
 
 def test_kaca_suppresses_a_class_that_is_far_from_all_others_and_no_other():

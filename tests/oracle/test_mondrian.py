@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.helpers.brute import as_groups, make_run, small_tables
+from tests.helpers.effort import share
 
 import shoal
 from shoal.algorithm import mondrian
@@ -193,7 +194,7 @@ def test_mondrian_equals_the_plain_recursion(promises, options, where, value_ord
         expected = plain_mondrian(ordered, k, promises, where=where)
         assert as_groups(found) == expected, (seed, k)
         cuts += len(expected) - 1
-    assert cuts > 40  # the comparison is about something
+    assert cuts > share(40, least=1)  # the comparison is about something
 
 
 @pytest.mark.parametrize("promises", PROMISES.values(), ids=PROMISES.keys())
@@ -205,7 +206,7 @@ def test_the_cheapest_cuts_equal_those_of_the_plain_recursion(promises):
         found = as_groups(Mondrian(cuts="cheapest", value_order="code").partition(table, run))
         assert found == cheapest_mondrian(table, k, promises), (seed, k)
         differing += found != as_groups(Mondrian().partition(table, run))
-    assert differing > 5  # the option is about something
+    assert differing >= share(6, least=1)  # the option is about something
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from tests.helpers.brute import MEASURES, as_groups, attribute_cost, charge, make_run, small_tables
+from tests.helpers.effort import share
 
 from shoal.algorithm.oka import OKA
 from shoal.errors import OptionError
@@ -162,7 +163,7 @@ def test_clusters_that_are_suppressed_instead_of_filled_are_those_of_the_plain_t
         assert found.sizes.min() >= k
         assert allowed is None or found.n_suppressed <= allowed
         suppressed += found.n_suppressed
-    assert suppressed > 5
+    assert suppressed >= share(6, least=1)
 
 
 def test_suppressing_or_filling_never_loses_more_than_filling_alone():
@@ -176,7 +177,7 @@ def test_suppressing_or_filling_never_loses_more_than_filling_alone():
             lost.append(run.model.measure.score(Grouped(table, found)))
         assert lost[1] <= lost[0] + 1e-9
         gained += lost[1] < lost[0] - 1e-9
-    assert gained > 2
+    assert gained > share(2, least=1)
 
 
 def test_unsorted_records_join_in_the_order_of_the_run():

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.helpers.brute import MEASURES, as_groups, make_run, row_cost, small_tables
+from tests.helpers.effort import share
 
 import shoal
 from shoal.algorithm.agglomerative import Agglomerative
@@ -194,7 +195,7 @@ def test_sequential_with_a_privacy_model_equals_its_plain_twin(
             slow = Twin(table, twin_run).sequential(0.5, 1.5, rounding)
         assert as_groups(fast) == _sets(slow)
         compared += 1
-    assert compared >= 8
+    assert compared >= share(8, least=1)
 
 
 @pytest.mark.parametrize("measure", MEASURES)

@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from tests.helpers.brute import MEASURES, make_run, row_cost, small_tables
+from tests.helpers.effort import share
 
 from shoal.algorithm.base import no_progress
 from shoal.measure.forms import IndicatorForm, LinearForm, TreeForm
@@ -171,4 +172,4 @@ def test_slices_move_as_in_a_plain_search(measure, privacy):
                 expected[row] = g
         assert found == expected
         moved += int(np.count_nonzero(search.groups.label != start.labels))
-    assert moved > 20
+    assert moved > share(20, least=1)
