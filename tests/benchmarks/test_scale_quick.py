@@ -4,7 +4,7 @@ from benchmarks.scale import adult, growth
 
 
 def test_straightforward_scans_make_the_groups_of_the_algorithms():
-    found = adult.ratios(1_200)
+    found = adult.ratios(500)
     assert {row["algorithm"] for row in found} == {"k-member", "sequential"}
     assert all(row["identical"] for row in found)
 

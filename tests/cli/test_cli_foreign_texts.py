@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.cli_samples import ROLES, but_progress, patients
+from tests.helpers.effort import further
 
 import shoal.cli
 from shoal.spoken import hide_credentials, hide_words, safe_lines, safe_text
@@ -264,7 +265,13 @@ URLS = [
 
 
 @pytest.mark.parametrize("url", URLS)
-@pytest.mark.parametrize("password", ["s3cr3t/pa:ss", "s3cr3t", "s3cr3t%2Fpa%3Ass", "s3 cr3t@pass"])
+@pytest.mark.parametrize(
+    "password",
+    further(
+        ["s3cr3t/pa:ss", "s3cr3t", "s3cr3t%2Fpa%3Ass", "s3 cr3t@pass"],
+        lambda password: not password.isidentifier() and "%" not in password,
+    ),
+)
 def test_a_password_in_a_mistyped_url_is_not_shown(shoal_runs, tmp_path, table, url, password):
     typed = url.format(password)
     base = ["--k", 3, *ROLES]

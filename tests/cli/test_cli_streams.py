@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.cli_samples import ROLES, but_progress, patients
+from tests.helpers.effort import further
 
 from shoal.cli.run import run
 from shoal.errors import DataError
@@ -78,6 +79,10 @@ def test_a_summary_to_a_closed_stream_is_nobodys_error(folder, environment):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+def is_quick(command):
+    return command.split()[0] not in {"compare", "demo", "explain", "refine"}
+
+
 PRINTING = [
     "--help",
     "--version",
@@ -98,7 +103,7 @@ PRINTING = [
 
 
 @needs_dev_full
-@pytest.mark.parametrize("command", PRINTING)
+@pytest.mark.parametrize("command", further(PRINTING, is_quick))
 def test_a_full_standard_output_is_one_line_and_a_status(folder, environment, command):
     done = shell(f"SHOAL {command} >/dev/full", environment, folder)
     assert done.returncode == 2, done.stderr
@@ -132,7 +137,9 @@ WRITING = [
 
 
 @needs_dev_full
-@pytest.mark.parametrize("command", WRITING, ids=[each[:20] + each[-10:] for each in WRITING])
+@pytest.mark.parametrize(
+    "command", further(WRITING, is_quick), ids=[each[:20] + each[-10:] for each in WRITING]
+)
 def test_a_full_disk_is_one_line_and_leaves_nothing(folder, environment, command):
     before = sorted(each.name for each in folder.iterdir())
     done = shell(f"SHOAL {command}", environment, folder)

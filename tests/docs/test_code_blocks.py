@@ -7,10 +7,24 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.helpers.effort import further
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 RUN = {"sh", "python"}
+SLOW = {
+    "audit",
+    "command-line",
+    "databases",
+    "first-run",
+    "grid",
+    "hierarchies",
+    "life-of-a-release",
+    "missing-and-suppression",
+    "python-reference",
+    "reading",
+}
+"""Pages that run many commands, each in a process of its own."""
 
 
 def _load(path):
@@ -48,7 +62,9 @@ def reader(tmp_path):
     return folder, environment
 
 
-@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", further(WITH_CODE, lambda page: page.stem not in SLOW), ids=lambda page: page.stem
+)
 def test_the_code_blocks_of_a_page_run_from_top_to_bottom(page, reader):
     assert tool.follow(page, *reader, sys.executable) == []
 

@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.helpers.effort import further
 
 from fuzz.campaign import PARTS, run_campaign, run_one, seed_of
 from fuzz.parts import FAILURES, HELD
@@ -28,12 +29,7 @@ def hunt(part, first, count):
     return verdicts
 
 
-def later(*numbers):
-    """Further inputs, which `make test-all` tries."""
-    return [pytest.param(number, marks=pytest.mark.long) for number in numbers]
-
-
-@pytest.mark.parametrize("first", [0, *later(60, 120)])
+@pytest.mark.parametrize("first", further([0, 60, 120], lambda first: first == 0))
 def test_random_releases_keep_their_promises_and_give_nothing_away(first):
     assert hunt("releases", first, 60)[HELD] > 30
 
@@ -42,12 +38,12 @@ def test_the_order_of_a_release_is_that_of_its_rows():
     assert hunt("order", 0, 15)[HELD] > 10
 
 
-@pytest.mark.parametrize("first", [0, *later(150)])
+@pytest.mark.parametrize("first", further([0, 150], lambda first: first == 0))
 def test_mutated_command_lines_end_in_a_sentence_and_the_right_status(first):
     assert hunt("commands", first, 150)[HELD] > 9
 
 
-@pytest.mark.parametrize("first", [0, *later(150)])
+@pytest.mark.parametrize("first", further([0, 150], lambda first: first == 0))
 def test_damaged_files_end_in_a_sentence_and_show_nothing(first):
     assert hunt("damage", first, 150)[HELD] > 4
 
@@ -56,10 +52,12 @@ def test_runs_in_threads_are_as_if_alone():
     assert hunt("threads", 0, 3)[HELD] == 3
 
 
+@pytest.mark.long
 def test_a_stopped_process_leaves_the_old_file_or_the_new_one():
     assert hunt("kills", 0, 2)[HELD] == 2
 
 
+@pytest.mark.long
 def test_a_full_disk_leaves_the_old_file():
     assert hunt("disk", 0, 2)[HELD] == 2
 

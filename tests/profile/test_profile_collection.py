@@ -8,6 +8,7 @@ from tests.helpers.collection.judge import (
     named_and_published,
     precision_and_recall,
 )
+from tests.helpers.effort import further
 
 PARTS = {"first": FIRST, "second": SECOND, "third": THIRD}
 # Precision and recall that must be reached, a little below what docs/results/init.md shows.
@@ -86,7 +87,7 @@ def test_without_names_of_columns_no_person_is_published_and_little_exactly(part
     assert {row[2] for row in rows if row[3] == "sensitive"} <= {"sensitive"}
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", further([1, 2], lambda seed: seed == 1))
 def test_other_seeds_publish_no_person_either(seed, part, tmp_path_factory):
     rows = judge(PARTS[part], tmp_path_factory.mktemp("seed"), seed)
     assert named_and_published(rows) == []

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from tests.helpers.effort import share
 
 import shoal
 from shoal.measure.base import CostMeasure, CostModel, Grouped
@@ -303,7 +304,7 @@ def test_the_release_is_scored_as_its_file_is(frame, release, tmp_path):
 
 def test_no_release_is_below_the_bound_and_small_ones_reach_the_best(frame, release):
     options = {"quasi_identifiers": QI, "grid": GRID}
-    for measure in ("ncp", "lm", "mi", "suppression"):
+    for measure in ("ncp", "mi", "lm", "suppression")[: share(4, least=2)]:
         bound = shoal.lower_bound(frame, K, measure=measure, **options)
         made = shoal.anonymize(frame.drop("ill"), K, measure=measure, seed=1, **options)
         assert 0 < bound <= made.scores[measure] * (1 + 1e-9)
