@@ -45,7 +45,9 @@ SPARK := tests/engine/spark
 SELECT := -m "not long"
 PYTEST = $(PY) -m pytest --durations 10 $(SELECT)
 PARALLEL := -n $(WORKERS) --dist worksteal
+ifndef SHOAL_MAKE_BEGAN # a make that make calls began with it
 export SHOAL_MAKE_BEGAN := $(shell date +%s)
+endif
 
 test: services lint ## Linters, house rules, types and all tests that are not long
 	NUMBA_BOUNDSCHECK=1 $(PY) -m shoal warm-up --all
