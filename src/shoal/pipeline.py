@@ -115,7 +115,8 @@ def _refine_given(
     groups = engine.enforce(work, groups)
     effort = replace(EFFORTS[request.effort], seconds=request.seconds, keep_on_interrupt=True)
     if request.sweeps is not None:
-        effort = replace(effort, sweeps=request.sweeps, hot=0, renewals=0, rounds=1, min_gain=0.0)
+        effort = replace(effort, sweeps=request.sweeps, hot=(0, 0), renewals=0)
+        effort = replace(effort, rounds=1, min_gain=0.0)
     elif request.seconds is not None:  # as long as there is time and anything is gained
         effort = replace(effort, sweeps=MANY, rounds=MANY, min_gain=0.0)
     return engine.refine(work, groups, effort=effort)

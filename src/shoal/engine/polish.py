@@ -50,7 +50,7 @@ USUAL_COLUMNS, LEAST_ROWS = 12, 5_000
 more columns than the first, both are smaller, down to the second."""
 LARGE_SHARE = 0.5
 """Of hot sweeps, where a table is larger than that."""
-HOT_ROWS, HOT_GROUPS = 12_000, (800, 2_000)
+HOT_ROWS, HOT_GROUPS = 8_000, (400, 2_000)
 """Where moves may cost something, regions have so many rows, but no fewer and no more groups: more
 of them take time and, measured, end no lower."""
 RENEWED_ROWS, RENEWED_GROUPS = 600, (5, 30)
@@ -72,15 +72,14 @@ def polish(table: EncodedTable, partition: Partition, run: Run, effort: Effort) 
         return _without_suppressed(table, partition, run, effort)
     end = None if effort.seconds is None else time.monotonic() + effort.seconds
     given = partition
-    effort = replace(effort, hot=_hot_sweeps(run, effort.hot))
+    effort = replace(effort, hot=_fewer_hot(run, effort.hot))
     whole = table.n_rows <= _hot_rows(run)
-    hot = hot_sweeps(effort.hot, table.n_rows / partition.n_groups)
+    hot = hot_sweeps(effort, table.n_rows / partition.n_groups)
     if hot and not whole and run.scanner.points is None:
-        effort = replace(effort, hot=hot)
-        partition, interrupted = _anneal(table, partition, run, effort, end)
+        partition, interrupted = _anneal_costly(table, partition, run, effort, hot, end)
         if interrupted:
             return _cheaper(run, given, partition)
-        effort = replace(effort, hot=0, rounds=1)
+        effort = replace(effort, hot=(0, 0), rounds=1)
         whole = table.n_rows <= _most_at_once(run)
     found = _polish(table, partition, run, effort, end, whole=whole)
     return _cheaper(run, given, found)
@@ -146,12 +145,13 @@ def _most_at_once(run: Run) -> int:
     return whole
 
 
-def _hot_sweeps(run: Run, usual: int) -> int:
+def _fewer_hot(run: Run, usual: tuple[int, int]) -> tuple[int, int]:
     """Return how many sweeps are hot: fewer in large tables and in wide ones, for their time."""
     share = min(1.0, USUAL_COLUMNS / len(run.model.forms)) ** 1.5
     if run.all_rows > WHOLE_ROWS:
         share *= LARGE_SHARE
-    return int(usual * share)
+    small, large = usual
+    return int(small * share), int(large * share)
 
 
 def _hot_rows(run: Run) -> int:
@@ -163,14 +163,33 @@ def _cheaper(run: Run, given: Partition, found: Partition) -> Partition:
     return found if _cost(run, found) <= _cost(run, given) else given
 
 
+def _anneal_costly(
+    table: EncodedTable, partition: Partition, run: Run, effort: Effort, hot: int, end: float | None
+) -> tuple[Partition, bool]:
+    """Anneal the groups that cost something: of large tables most groups cost nothing.
+
+    Those have nothing to gain, and between them the others would rarely meet.
+    """
+    costly = GroupState(run.scanner, partition).costs > 0
+    rows = np.flatnonzero(costly[partition.labels])
+    if len(rows) < 2 * run.k:
+        return partition, False
+    inner = replace(run, model=run.model.take(rows), scanner=run.scanner.take(rows))
+    given = Partition.from_labels(partition.labels[rows])
+    found, interrupted = _anneal(table.part(rows), given, inner, effort, hot, end)
+    labels = partition.labels.copy()
+    labels[rows] = partition.n_groups + found.labels
+    return Partition.from_labels(labels), interrupted
+
+
 def _anneal(
-    table: EncodedTable, partition: Partition, run: Run, effort: Effort, end: float | None
+    table: EncodedTable, partition: Partition, run: Run, effort: Effort, hot: int, end: float | None
 ) -> tuple[Partition, bool]:
     """Sweep over regions, cut anew each time, while moves may cost something, less and less."""
     began = time.monotonic()
     number = 0
-    while number < (effort.hot if end is None else MOST_HOT):
-        share = 1.0 - number / effort.hot
+    while number < (hot if end is None else MOST_HOT):
+        share = 1.0 - number / hot
         if end is not None:
             share = 1.0 - (time.monotonic() - began) / (HOT_SHARE * max(end - began, 1e-9))
         if share <= 0:
@@ -248,7 +267,7 @@ def _renew(
     As many rounds as ``effort`` says; where it gives seconds, until they are over or nothing
     changes any more.
     """
-    settle = replace(effort, sweeps=1, hot=0, rounds=1)
+    settle = replace(effort, sweeps=1, hot=(0, 0), rounds=1)
     cost, idle, number = _cost(run, partition), 0, 0
     while number < effort.renewals if end is None else idle < PATIENCE and not _is_late(end):
         partition, interrupted = _renew_regions(table, partition, run, effort, number)

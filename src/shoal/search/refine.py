@@ -52,9 +52,9 @@ MIN_GAIN = 2e-4
 HEAT, HOT_CELLS, HOT_SIZE = 2.0, 1.2, 45
 """What a hot move may cost at first, on average: so many rows of usual cost, but no more than so
 many lost cells; less where groups have more rows than the last, in proportion."""
-SMALL_SIZE, LARGE_SIZE, MORE_HOT = 25, 300, 2.0
-"""Groups of more rows than the first take more hot sweeps, in proportion up to so many times as
-many; in groups of more rows than the second a row matters too little."""
+SMALL_SIZE, LARGE_SIZE = 25, 300
+"""Groups of more rows than the first, and twice as many, take other numbers of hot sweeps; in
+groups of more rows than the second a row matters too little."""
 OPEN_EVERY = 4
 """New groups are opened in one of so many hot sweeps: measured, more often ends dearer."""
 HOT_SHARE, MOST_HOT = 0.8, 1_000
@@ -67,7 +67,8 @@ class Effort:
 
     Attributes:
         sweeps: at most this many sweeps.
-        hot: so many sweeps before these in which moves may cost something (`hot_sweeps`).
+        hot: so many sweeps before these in which moves may cost something, where groups are small
+            and where they are not (`hot_sweeps`).
         rounds: how often a large table is refined in regions before it is refined as a whole.
         rebuild: whether groups are taken apart (the dearest move).
         reach: rows looked at around a seed, as a multiple of k.
@@ -80,7 +81,7 @@ class Effort:
     """
 
     sweeps: int = 8
-    hot: int = 0
+    hot: tuple[int, int] = (0, 0)
     rounds: int = 3
     rebuild: bool = True
     reach: int = 8
@@ -93,16 +94,17 @@ class Effort:
 
 EFFORTS = {
     "fast": Effort(sweeps=2, rebuild=False, min_gain=0.01),
-    "balanced": Effort(sweeps=8, hot=20, renewals=8, min_gain=0.003),
-    "best": Effort(sweeps=12, hot=60, renewals=30, min_gain=1e-3),
+    "balanced": Effort(sweeps=8, hot=(20, 20), renewals=4, min_gain=0.003),
+    "best": Effort(sweeps=12, hot=(60, 120), renewals=30, min_gain=1e-3),
 }
 
 
-def hot_sweeps(usual: int, rows_per_group: float) -> int:
-    """Return how many sweeps are hot where groups are so large, instead of the usual number."""
+def hot_sweeps(effort: Effort, rows_per_group: float) -> int:
+    """Return how many sweeps are hot where groups are so large."""
     if rows_per_group > LARGE_SIZE:
         return 0
-    return int(usual * min(max(1.0, rows_per_group / SMALL_SIZE), MORE_HOT))
+    small, large = effort.hot
+    return int(small + (large - small) * min(max(0.0, rows_per_group / SMALL_SIZE - 1), 1))
 
 
 def refine_partition(
@@ -227,7 +229,7 @@ class Search:
     def _sweep_hot(self, began: float) -> int:
         """Sweep while moves may cost something, less and less; return how often."""
         mean = self.n / max(1, int(np.count_nonzero(self.groups.size)))
-        hot, limit = hot_sweeps(self.effort.hot, mean), self.effort.seconds
+        hot, limit = hot_sweeps(self.effort, mean), self.effort.seconds
         if not hot:
             return 0
         done = 0
