@@ -50,7 +50,7 @@ USUAL_COLUMNS, LEAST_ROWS = 12, 5_000
 more columns than the first, both are smaller, down to the second."""
 LARGE_SHARE = 0.5
 """Of hot sweeps, where a table is larger than that."""
-HOT_ROWS, HOT_GROUPS = 8_000, (400, 2_000)
+HOT_ROWS, HOT_GROUPS = 8_000, (800, 2_000)
 """Where moves may cost something, regions have so many rows, but no fewer and no more groups: more
 of them take time and, measured, end no lower."""
 RENEWED_ROWS, RENEWED_GROUPS = 600, (5, 30)

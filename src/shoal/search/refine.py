@@ -53,8 +53,8 @@ HEAT, HOT_CELLS, HOT_SIZE = 2.0, 1.2, 45
 """What a hot move may cost at first, on average: so many rows of usual cost, but no more than so
 many lost cells; less where groups have more rows than the last, in proportion."""
 SMALL_SIZE, LARGE_SIZE = 25, 300
-"""Groups of more rows than the first, and twice as many, take other numbers of hot sweeps; in
-groups of more rows than the second a row matters too little."""
+"""Groups of more rows than the first take another number of hot sweeps; in groups of more rows
+than the second a row matters too little."""
 OPEN_EVERY = 4
 """New groups are opened in one of so many hot sweeps: measured, more often ends dearer."""
 HOT_SHARE, MOST_HOT = 0.8, 1_000
@@ -94,7 +94,7 @@ class Effort:
 
 EFFORTS = {
     "fast": Effort(sweeps=2, rebuild=False, min_gain=0.01),
-    "balanced": Effort(sweeps=8, hot=(20, 20), renewals=4, min_gain=0.003),
+    "balanced": Effort(sweeps=8, hot=(20, 14), renewals=4, min_gain=0.003),
     "best": Effort(sweeps=12, hot=(60, 120), renewals=30, min_gain=1e-3),
 }
 
@@ -103,8 +103,7 @@ def hot_sweeps(effort: Effort, rows_per_group: float) -> int:
     """Return how many sweeps are hot where groups are so large."""
     if rows_per_group > LARGE_SIZE:
         return 0
-    small, large = effort.hot
-    return int(small + (large - small) * min(max(0.0, rows_per_group / SMALL_SIZE - 1), 1))
+    return effort.hot[rows_per_group > SMALL_SIZE]
 
 
 def refine_partition(
