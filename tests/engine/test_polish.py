@@ -114,7 +114,7 @@ def test_hot_sweeps_end_below_cold_ones_and_never_above_what_was_given(monkeypat
     groups = np.arange(frame.height) // 10
     found = []
     for hot in (0, 20):
-        monkeypatch.setitem(EFFORTS, "balanced", Effort(hot=hot))
+        monkeypatch.setitem(EFFORTS, "balanced", Effort(hot=(hot, hot)))
         release = shoal.refine(frame, groups, 6, quasi_identifiers=QIS, seed=1)
         again = shoal.refine(frame, release.groups, 6, quasi_identifiers=QIS, seed=2)
         assert again.scores["ncp"] <= release.scores["ncp"]
@@ -126,7 +126,7 @@ def test_hot_sweeps_end_below_cold_ones_and_never_above_what_was_given(monkeypat
 def test_wide_and_large_tables_have_fewer_hot_sweeps():
     def hot(columns, rows):
         run = SimpleNamespace(model=SimpleNamespace(forms=[0] * columns), all_rows=rows)
-        return polish._hot_sweeps(run, 20)
+        return polish._fewer_hot(run, Effort(hot=(20, 20))).hot[0]
 
     assert hot(8, 30_000) == 20
     assert 0 < hot(8, 300_000) < 20
@@ -134,9 +134,22 @@ def test_wide_and_large_tables_have_fewer_hot_sweeps():
     assert hot(60, 300_000) == 0
 
 
-def test_larger_groups_have_more_hot_sweeps_and_the_largest_none():
-    found = [hot_sweeps(20, rows) for rows in (3, 25, 40, 50, 200, 400)]
-    assert found == [20, 20, 32, 40, 40, 0]
+def test_large_groups_have_hot_sweeps_of_their_own_and_the_largest_none():
+    found = [hot_sweeps(Effort(hot=(20, 14)), rows) for rows in (3, 25, 40, 200, 400)]
+    assert found == [20, 20, 14, 14, 0]
+
+
+def test_groups_that_cost_nothing_stay_as_they_are_while_sweeps_are_hot(monkeypatch):
+    monkeypatch.setattr(polish, "HOT_ROWS", 200)
+    monkeypatch.setattr(polish, "HOT_GROUPS", (1, 100))
+    settled = pl.concat([people(1, seed=7)] * 12)
+    frame = pl.concat([settled, people(900, seed=5)])
+    groups = np.concatenate((np.zeros(12, int), 1 + np.arange(900) // 10))
+    monkeypatch.setitem(EFFORTS, "balanced", Effort(hot=(20, 20), sweeps=0, rounds=0))
+    release = shoal.refine(frame, groups, 6, quasi_identifiers=QIS, seed=1)
+    assert np.unique(release.groups[:12]).size == 1
+    assert np.count_nonzero(release.groups == release.groups[0]) == 12
+    assert not np.array_equal(np.bincount(release.groups), np.bincount(groups))
 
 
 @pytest.mark.parametrize("whole", [True, False])

@@ -97,13 +97,10 @@ class Auto(Algorithm):
 
     @property
     def afterwards(self) -> tuple[Effort, ...]:
-        """How groups are refined in the end where the table was not cut: few are made anew."""
-        if self.effort == "fast":
-            return ()
-        first = replace(EFFORTS["balanced"], sweeps=0, hot=(0, 0))
-        if self.effort == "balanced":
-            return (first,)
-        best = EFFORTS["best"]
+        """How groups are refined in the end where the table was not cut."""
+        if self.effort != "best":
+            return self.seams if self.effort == "balanced" else ()
+        first, best = self.seams
         return first, replace(best, renewals=0), replace(best, sweeps=1)
 
     def rivals(self, table: EncodedTable, run: Run) -> list[Partition]:
@@ -157,12 +154,9 @@ class Auto(Algorithm):
         """Group the rows of a table."""
         if run.scanner.points is not None:
             return self._by_means(table, run)
-        first = self.seams[0]
-        if run.all_rows > table.n_rows:
-            first = EFFORTS["fast"]  # a block: its groups are refined with others in the end
         if run.privacy:
-            return self._promised(table, run, first)
-        return self._refine(table, run, self._start(table, run), first)
+            return self._promised(table, run)
+        return self._refine(table, run, self._start(table, run), EFFORTS["fast"])
 
     def _refine(self, table: EncodedTable, run: Run, start: Partition, effort: Effort) -> Partition:
         return refine_partition(
@@ -176,12 +170,8 @@ class Auto(Algorithm):
             found = self._refine(table, run, found, effort)
         return found
 
-    def _promised(self, table: EncodedTable, run: Run, first: Effort) -> Partition:
-        """Return refined groups that keep the promises: grown under them, or merged.
-
-        "balanced" goes on from what "fast" finds, so it never loses more; in the blocks of a
-        large table it does so in the end, across the blocks.
-        """
+    def _promised(self, table: EncodedTable, run: Run) -> Partition:
+        """Return groups that keep the promises: grown under them, or merged."""
         # one group of all rows is only a start here, and never the cheapest
         silent = replace(run, warn=no_warning)
         starts = [_cheapest([_held(each, table, silent) for each in (KACA(), Mondrian())], run)]
@@ -189,12 +179,10 @@ class Auto(Algorithm):
         grown = [found for found in tried if found is not None]
         if grown:
             starts.append(_cheapest(grown, run))
+        elif self.effort != "fast":
+            starts.append(_held(Sequential(), table, silent))
         quick = EFFORTS["fast"]
-        found = _cheapest([self._refine(table, run, start, quick) for start in starts], run)
-        if self.effort == "fast" or (grown and first is quick):
-            return found
-        starts = [found] if grown else [found, _held(Sequential(), table, silent)]
-        return _cheapest([self._refine(table, run, start, first) for start in starts], run)
+        return _cheapest([self._refine(table, run, start, quick) for start in starts], run)
 
     def _from_cells(self, run: Run) -> bool:
         return run.scanner.n_classes == 1 and not run.privacy and run.scanner.points is None

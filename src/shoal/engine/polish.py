@@ -48,8 +48,6 @@ WHOLE_ROWS = 100_000
 USUAL_COLUMNS, LEAST_ROWS = 12, 5_000
 """A scan takes time with every column, and few rows of a wide table are near to each other: with
 more columns than the first, both are smaller, down to the second."""
-LARGE_SHARE = 0.5
-"""Of hot sweeps, where a table is larger than that."""
 HOT_ROWS, HOT_GROUPS = 8_000, (800, 2_000)
 """Where moves may cost something, regions have so many rows, but no fewer and no more groups: more
 of them take time and, measured, end no lower."""
@@ -72,7 +70,7 @@ def polish(table: EncodedTable, partition: Partition, run: Run, effort: Effort) 
         return _without_suppressed(table, partition, run, effort)
     end = None if effort.seconds is None else time.monotonic() + effort.seconds
     given = partition
-    effort = replace(effort, hot=_fewer_hot(run, effort.hot))
+    effort = _fewer_hot(run, effort)
     whole = table.n_rows <= _hot_rows(run)
     hot = hot_sweeps(effort, table.n_rows / partition.n_groups)
     if hot and not whole and run.scanner.points is None:
@@ -145,13 +143,12 @@ def _most_at_once(run: Run) -> int:
     return whole
 
 
-def _fewer_hot(run: Run, usual: tuple[int, int]) -> tuple[int, int]:
-    """Return how many sweeps are hot: fewer in large tables and in wide ones, for their time."""
-    share = min(1.0, USUAL_COLUMNS / len(run.model.forms)) ** 1.5
-    if run.all_rows > WHOLE_ROWS:
-        share *= LARGE_SHARE
-    small, large = usual
-    return int(small * share), int(large * share)
+def _fewer_hot(run: Run, effort: Effort) -> Effort:
+    """Return an effort of fewer hot sweeps in large tables and in wide ones, for their time."""
+    large = effort.large if run.all_rows > WHOLE_ROWS else 1.0
+    share = large * min(1.0, USUAL_COLUMNS / len(run.model.forms)) ** 1.5
+    few, many = effort.hot
+    return replace(effort, hot=(int(few * share), int(many * share)), large=large)
 
 
 def _hot_rows(run: Run) -> int:
@@ -194,7 +191,9 @@ def _anneal(
             share = 1.0 - (time.monotonic() - began) / (HOT_SHARE * max(end - began, 1e-9))
         if share <= 0:
             break
-        partition, interrupted = _sweep_regions(table, partition, run, effort, share, number)
+        partition, interrupted = _sweep_regions(
+            table, partition, run, effort, effort.large * share, number
+        )
         if interrupted:
             return partition, True
         number += 1

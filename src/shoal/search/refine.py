@@ -69,6 +69,7 @@ class Effort:
         sweeps: at most this many sweeps.
         hot: so many sweeps before these in which moves may cost something, where groups are small
             and where they are not (`hot_sweeps`).
+        large: of hot sweeps, and of their heat, where a table is large (`shoal.engine.polish`).
         rounds: how often a large table is refined in regions before it is refined as a whole.
         rebuild: whether groups are taken apart (the dearest move).
         reach: rows looked at around a seed, as a multiple of k.
@@ -82,6 +83,7 @@ class Effort:
 
     sweeps: int = 8
     hot: tuple[int, int] = (0, 0)
+    large: float = 0.5
     rounds: int = 3
     rebuild: bool = True
     reach: int = 8
@@ -94,7 +96,7 @@ class Effort:
 
 EFFORTS = {
     "fast": Effort(sweeps=2, rebuild=False, min_gain=0.01),
-    "balanced": Effort(sweeps=8, hot=(20, 14), renewals=4, min_gain=0.003),
+    "balanced": Effort(sweeps=8, hot=(20, 14), large=0.4, renewals=4, min_gain=0.003),
     "best": Effort(sweeps=12, hot=(60, 120), renewals=30, min_gain=1e-3),
 }
 
