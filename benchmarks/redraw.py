@@ -18,6 +18,7 @@ from benchmarks.common import RESULTS, load_json, raw_results
 from benchmarks.grid.__main__ import page as grid_page
 from benchmarks.init.__main__ import page as init_page
 from benchmarks.means.__main__ import page as means_page
+from benchmarks.moves.__main__ import page as moves_page
 from benchmarks.optimum.__main__ import page as optimum_page
 from benchmarks.papers.__main__ import write_papers
 from benchmarks.peers.__main__ import page as peers_page
@@ -57,6 +58,8 @@ def redraw(folder: Path, *, figures: bool = True) -> None:
     (folder / "grid.md").write_text(grid, encoding="utf-8")
     means = means_page(load_json(raw_results("means") / "means.json.gz"))
     (folder / "means.md").write_text(means, encoding="utf-8")
+    moves = moves_page(load_json(raw_results("moves") / "moves.json.gz"))
+    (folder / "moves.md").write_text(moves, encoding="utf-8")
     optimum = optimum_page(load_json(raw_results("optimum") / "optimum.json.gz"))
     (folder / "optimum.md").write_text(optimum, encoding="utf-8")
     plain = plain_scan_page(load_json(raw_results("plain_scan") / "plain_scan.json.gz"))

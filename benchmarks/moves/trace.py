@@ -10,14 +10,16 @@ from typing import Any
 
 from shoal.engine import polish
 from shoal.engine.local import LocalEngine
+from shoal.search.enforce import GroupState
 from shoal.search.refine import Search
 
 STAGES = {
-    "_anneal": "hot sweeps",
+    "_anneal_costly": "hot sweeps",
     "_refine_regions": "regions",
     "_refine_whole": "whole table",
     "_renew_regions": "renewals",
 }
+OPENS = "_rebuild"  # opens groups, or takes some apart
 MOVES = {"_relocate": "relocate", "_slice": "slices", "_dissolve": "dissolve"}
 
 
@@ -70,6 +72,11 @@ class Trace:
         return noted
 
 
+def cost_of(run: Any, groups: Any) -> int:
+    """Return what groups cost the search."""
+    return int(GroupState(run.scanner, groups).costs.sum())
+
+
 @contextmanager
 def tracing() -> Iterator[Trace]:
     """Note what releases do while this is open."""
@@ -81,23 +88,21 @@ def tracing() -> Iterator[Trace]:
         setattr(owner, name, wrapped)
 
     def after_stage(found: Any, _table: Any, _given: Any, run: Any, *_: Any) -> int:
-        return polish._cost(run, found[0])
+        return cost_of(run, found[0])
 
     for name, called in STAGES.items():
         patch(polish, name, trace.stage(called, getattr(polish, name), after_stage))
     for name, called in MOVES.items():
         patch(Search, name, trace.move(called, getattr(Search, name)))
-    patch(Search, "_rebuild", trace.move(None, Search._rebuild))
-    began: list[float] = []
+    patch(Search, OPENS, trace.move(None, getattr(Search, OPENS)))
+    plain = LocalEngine.cluster
 
     def cluster(engine: Any, work: Any, parts: Any) -> Any:
-        began.append(time.process_time())
+        began = time.process_time()
         found = plain(engine, work, parts)
-        cost = polish._cost(work.run, found)
-        trace.stages.append(("start", time.process_time() - began[-1], cost))
+        trace.stages.append(("start", time.process_time() - began, cost_of(work.run, found)))
         return found
 
-    plain = LocalEngine.cluster
     patch(LocalEngine, "cluster", cluster)
     try:
         yield trace

@@ -56,8 +56,9 @@ on chance where: "best" tries so often again."""
 class Auto(Algorithm):
     """A good start for the table at hand, then refinement.
 
-    Start: agglomerative clustering; cells of a lattice for ``effort="fast"`` and, beside
-    Mondrian's cheapest cuts, where groups are few; sequential clustering where the cost looks at
+    Start: agglomerative clustering of rows of which fewer than k are equal; cells of a lattice for
+    ``effort="fast"``, from k = 50 on and, beside Mondrian's cheapest cuts, where groups are few;
+    sequential clustering where the cost looks at
     the sensitive column; with privacy models groups that are grown under them, or those of KACA
     or Mondrian, merged until they hold, whichever ends better. Then `refine`: records relocated,
     groups dissolved, opened and rebuilt, first also where it costs something, by chance and less
