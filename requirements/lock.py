@@ -3,9 +3,10 @@
 pip resolves the extras of pyproject.toml together, so that `user.txt` (what Shoal itself needs),
 `ci.txt` (what tests add) and `docs.txt` agree with each other. `lowest.txt` pins what
 pyproject.toml names at its lower bound, and the rest at the newest version that goes with it: that
-is what somebody gets who has old packages and installs Shoal. Only names and versions are kept: where packages are downloaded from is a setting of the machine, not of
-the project. Only wheels count: nobody shall need a compiler. (PySpark has none: its source package
-is Python and jars, and nothing in it is compiled.)
+is what somebody gets who has old packages and installs Shoal. Only names and versions are kept:
+where packages are downloaded from is a setting of the machine, not of the project. Only wheels
+count: nobody shall need a compiler. (PySpark has none: its source package is Python and jars, and
+nothing in it is compiled.)
 """
 
 import json
