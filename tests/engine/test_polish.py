@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import shoal
+import shoal.engine.local  # which must not find a polish that a test has replaced
 from shoal.algorithm.auto import Auto
 from shoal.engine import polish
 from shoal.search.refine import EFFORTS, Effort, hot_sweeps

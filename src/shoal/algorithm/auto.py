@@ -58,10 +58,9 @@ class Auto(Algorithm):
 
     Start: agglomerative clustering of rows of which fewer than k are equal; cells of a lattice for
     ``effort="fast"``, from k = 50 on and, beside Mondrian's cheapest cuts, where groups are few;
-    sequential clustering where the cost looks at
-    the sensitive column; with privacy models groups that are grown under them, or those of KACA
-    or Mondrian, merged until they hold, whichever ends better. Then `refine`: records relocated,
-    groups dissolved, opened and rebuilt, first also where it costs something, by chance and less
+    sequential clustering where the cost looks at the sensitive column; with privacy models groups
+    that are grown under them, or those of KACA or Mondrian, merged until they hold, whichever ends
+    better. Then `refine`: records relocated, groups dissolved, opened and rebuilt, first also where it costs something, by chance and less
     and less, then as long as it pays; where groups are few, some neighbouring ones at a time are
     made anew. Large tables are cut into blocks of similar rows, each of them started so, and then
     refined across the blocks.
@@ -148,8 +147,9 @@ class Auto(Algorithm):
             return (*moves, "sequential")
         if self.effort == "fast":
             return (*moves, "rebuild", "cells")
-        few = _few_groups(run.all_rows, run.k)
-        return (*moves, "rebuild", "agglomerative", *(("cells", "mondrian") if few else ()))
+        if _few_groups(run.all_rows, run.k):
+            return (*moves, "rebuild", "agglomerative", "cells", "mondrian")
+        return (*moves, "rebuild", "cells" if run.k >= CELLS_K else "agglomerative")
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
@@ -199,10 +199,10 @@ class Auto(Algorithm):
         # what "fast" finds comes first, so that "balanced" goes on from there or from better
         quick = EFFORTS["fast"]
         ends = [self._refine(table, run, cell_partition(table, run), quick)]
-        if table.n_rows <= self.whole_rows:
-            ends.append(self._elsewhere(table, run))
-        elif _few_groups(table.n_rows, run.k):
-            ends.append(self._refine(table, run, _cheapest_cuts(table, run), quick))
+        if _few_groups(table.n_rows, run.k):
+            small = table.n_rows <= self.whole_rows
+            other = self._elsewhere if small else _cheapest_cuts
+            ends.append(self._refine(table, run, other(table, run), quick))
         return _cheapest(ends, run)
 
     def _elsewhere(self, table: EncodedTable, run: Run) -> Partition:
