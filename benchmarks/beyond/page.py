@@ -91,8 +91,8 @@ def _lines(content: dict[str, Any], folder: Path) -> Iterator[str]:
     if content["commits"] == [BEFORE_FASTER]:
         yield (
             "\n`balanced` does less since then, for less time, and loses more at k = 50 and above "
-            "and under some promises. What it takes and loses now without promises is on the page of "
-            "[what every move gains](moves.md)."
+            "and under some promises. What it takes and loses now without promises is on the page "
+            "of [what every move gains](moves.md)."
         )
     if content["quick"]:
         yield "\n**Quick run on small samples: these numbers mean nothing.**"
