@@ -36,7 +36,7 @@ _NOTICES = {
     "(NUMBA_CACHE_DIR can name one) ...",
 }
 _FIRST_LINE = 2.0  # seconds; short work says nothing
-_NEXT_LINE = 5.0
+_NEXT_LINE = 4.0
 _STEADY = 0.5  # seconds of a stage before its pace means anything
 
 

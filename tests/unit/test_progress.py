@@ -43,7 +43,7 @@ def test_lines_are_rare_and_say_how_far_it_is(capsys, monkeypatch):
         lines(second * 10, 300, "clustering")
     shown = capsys.readouterr().err.splitlines()
     assert shown[0] == "clustering: 20 of 300 (7%), 10 rows/s, 0:28 left"
-    assert len(shown) == 6
+    assert len(shown) == 7
 
 
 def test_a_stage_that_cannot_say_how_far_it_is_says_for_how_long(capsys, monkeypatch):
