@@ -203,6 +203,49 @@ def test_processes_that_compile_at_the_same_time_lose_no_variant(copy, tmp_path)
     )
 
 
+LOAD_TWO = """
+import sys
+import numpy as np
+from shoal.kernels import jit
+
+@jit.array_kernel
+def doubled(numbers):
+    return numbers * 2
+
+@jit.kernel
+def total(numbers):
+    found = 0
+    for i in range(numbers.shape[0]):
+        found += numbers[i]
+    return found
+
+three = np.arange(3)
+print(total(doubled(three)), sum(doubled.stats.cache_hits.values()), end=" ")
+print("numba.np.linalg" in sys.modules, end=" ")
+print(total(np.ones(3, sys.argv[1])))
+"""
+
+
+def test_finished_code_is_read_without_what_compiling_needs_and_more_can_be_compiled(tmp_path):
+    script = tmp_path / "two.py"  # numba keeps what is made in a file
+    script.write_text(LOAD_TWO)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    said = [
+        subprocess.run(
+            [sys.executable, str(script), kind],
+            env=environment,
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        ).stdout.split()
+        for kind in ("float32", "float32", "float64")
+    ]
+    compiled, read, read_then_compiled = said
+    assert compiled == ["6", "0", "True", "3.0"]
+    assert read == read_then_compiled == ["6", "1", "False", "3.0"]
+
+
 def test_without_a_place_to_write_kernels_last_as_long_as_the_process(copy, tmp_path):
     (copy / "shoal" / "kernels" / "__pycache__").write_text("a file, so no folder can be made")
     nowhere = {"HOME": "/proc/nowhere", "XDG_CACHE_HOME": "", "TMPDIR": str(tmp_path)}

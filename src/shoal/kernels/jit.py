@@ -9,8 +9,8 @@ make arrays is decorated as such, and nothing else calls it.
 from __future__ import annotations
 
 import contextlib
-import functools
 import threading
+from importlib import import_module
 from typing import Any
 
 from numba import njit
@@ -82,29 +82,39 @@ def _cached(function: Any, **options: Any) -> Any:
             found = _compiled(function, cache=True, **options)
         finally:
             NUMBA.CACHE_DIR = theirs
-    _save_in_turn(found)
+    _keep_plainly(found)
     return found
 
 
-def _save_in_turn(dispatcher: Any) -> None:
-    """Let only one process at a time write to the cache.
+def _keep_plainly(dispatcher: Any) -> None:
+    """Let one process at a time write to the cache, and read it without numba's whole library.
 
     Numba reads the list of a kernel's variants, adds one and writes it back. Two processes that do
-    so at once can give two variants the same file. Without the parts we wrap here (they are not
-    documented), everything works as numba does it.
+    so at once can give two variants the same file. Before it reads finished code, it imports all
+    that code could be compiled with, SciPy included, which takes a quarter of a small release;
+    finished code needs numba's counting of references, and nothing else of that.
+    Without the parts we wrap here (they are not documented), everything works as numba does it.
     """
     store = getattr(dispatcher, "_cache", None)
-    save = getattr(store, "save_overload", None)
-    if save is None:
+    try:
+        runtime: Any = import_module("numba.core.runtime").rtsys
+        save, load = store.save_overload, store._load_overload  # type: ignore[union-attr]  # noqa: SLF001
+        guard = store._guard_against_spurious_io_errors  # type: ignore[union-attr]  # noqa: SLF001
+    except (ImportError, AttributeError):
         return
 
-    @functools.wraps(save)
-    def in_turn(*arguments: Any) -> Any:
+    def save_in_turn(*arguments: Any) -> Any:
         with one_writer():
             return save(*arguments)
 
+    def load_alone(signature: Any, context: Any) -> Any:
+        runtime.initialize(context)
+        with guard():
+            return load(signature, context)
+
     with contextlib.suppress(AttributeError):
-        store.save_overload = in_turn  # type: ignore[union-attr]
+        store.save_overload = save_in_turn  # type: ignore[union-attr]
+        store.load_overload = load_alone  # type: ignore[union-attr]
 
 
 def _uncounted() -> dict[str, Any]:
