@@ -114,8 +114,10 @@ def fewest_people(groups: NDArray[np.int64]) -> int:
         if not pattern.any():
             continue
         all_there = there[:, pattern].all(axis=1)
-        columns = [str(place) for place in range(int(pattern.sum()))]
-        table = pl.DataFrame(groups[all_there][:, pattern], schema=columns).with_columns(
+        # column by column: how an array lies in memory must not decide what is a release
+        chapters = {str(place): groups[all_there, place] for place in np.flatnonzero(pattern)}
+        columns = list(chapters)
+        table = pl.DataFrame(chapters).with_columns(
             own=pl.Series(which.ravel()[all_there] == number)
         )
         counted = table.group_by(columns).agg(pl.len().alias("people"), pl.col("own").any())
