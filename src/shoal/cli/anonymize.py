@@ -47,7 +47,7 @@ def anonymize(
     from shoal.progress import showing_progress
 
     wanted = job_of(job, asked, promises=promises, source=source, reading=reading, writing=writing)
-    if not wanted.request().shuffle:
+    if wanted.shuffle is False:
         typer.echo(
             "Warning: with --no-shuffle the rows keep the order of the input, which can tell who "
             "is who; use it for tests only.",

@@ -144,7 +144,7 @@ def _columns(before: Mapping[str, JobColumn], asked: Said) -> dict[str, JobColum
         "kind": lambda name, text: parse_kind(text, column=name),
         "order": lambda _, text: tuple(parse_names([text])),
         "weight": _number,
-        "grid": lambda _, text: text.strip(),
+        "grid": _grid,
         "scale": lambda name, text: check_scale(text.strip(), column=name),
     }
     for row in OPTIONS.values():
@@ -163,6 +163,13 @@ def _named(asked: Said, detail: str) -> set[str]:
     """Return the columns that a flag says this about."""
     row = next(row for row in OPTIONS.values() if row.detail == detail)
     return {text.partition("=")[0].strip() for text in asked.get(row.name, ())}
+
+
+def _grid(name: str, text: str) -> str:
+    from shoal.table.grid import parse_grid
+
+    parse_grid(text.strip(), column=name)
+    return text.strip()
 
 
 def _number(name: str, text: str) -> float:

@@ -170,13 +170,22 @@ class Job:
     def arguments(self) -> dict[str, Any]:
         """Return the keyword arguments for ``shoal.anonymize(frame, **arguments)``.
 
+        The population of a promise is in it as a table, read as the input is.
+
         Raises:
-            OptionError: k is not said.
+            OptionError: k is not said, or there is no such promise.
+            DataError: the population cannot be read.
         """
         if "k" not in self.options:
             message = "k is not given: say from how many people nobody may stand out, with --k 10."
             raise OptionError(message)
-        return {**self.schema_options(), **self.options}
+        said = {**self.schema_options(), **self.options}
+        if "privacy" in said:
+            from shoal.privacy import parse_privacy
+            from shoal.settings.population import open_populations
+
+            said["privacy"] = open_populations(parse_privacy(said["privacy"]), self.input)
+        return said
 
     def request(self) -> Request:
         """Return what the run is asked to do.
@@ -184,12 +193,7 @@ class Job:
         Raises:
             OptionError: an option is out of range, or k is not said.
         """
-        from dataclasses import replace
-
-        from shoal.settings.population import open_populations
-
-        request = Request(**self.arguments())
-        return replace(request, privacy=open_populations(request.privacy, self.input))
+        return Request(**self.arguments())
 
 
 def _plain(value: Any, row: Option) -> Any:

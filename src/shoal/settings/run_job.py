@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError
 from shoal.settings.job import Job
 from shoal.settings.job_file import read_job
+from shoal.settings.request import Request
 
 if TYPE_CHECKING:
     from shoal.release import Release
+    from shoal.settings.files import Input
     from shoal.settings.outputs import Outputs
 
 __all__ = ["WRITTEN", "JobResult", "run_job"]
@@ -85,9 +87,10 @@ def run_job(
     # No output replaces an input.
     with nullcontext(current_watch()) if current_watch() else watching_inputs() as watch:
         asked = job if isinstance(job, Job) else read_job(job)
-        asked.request()  # a wrong option is found before anything is read
+        arguments = asked.arguments()  # a population is read here, once
+        request = Request(**arguments)  # a wrong option is found before the table is read
         note_hierarchies(asked)
-        open_previous(asked.request().previous)  # no output replaces one of them, either
+        open_previous(request.previous)  # no output replaces one of them, either
         outputs = Outputs.of(asked.input, asked.output)
         on_spark = asked.input.engine == "spark"
         if asked.input.master is not None and not on_spark:
@@ -101,7 +104,7 @@ def run_job(
 
                 release = run_on_spark(asked, log.watching(report))
             else:
-                release = _anonymize(asked, outputs, log.watching(report))
+                release = _anonymize(asked.input, arguments, outputs, log.watching(report))
             for note in () if watch is None else watch.notes:
                 log.say(f"note: {note}")
             for warning in release.warnings:
@@ -115,17 +118,21 @@ def run_job(
     return JobResult(release, outputs.files, notes)
 
 
-def _anonymize(job: Job, outputs: Outputs, report: Callable[[int, int, str], None]) -> Release:
+def _anonymize(
+    source: Input,
+    arguments: Mapping[str, Any],
+    outputs: Outputs,
+    report: Callable[[int, int, str], None],
+) -> Release:
     from shoal.api import anonymize
     from shoal.coded import decode_text
     from shoal.settings.inputs import load_table, read_as
 
-    owned = load_table(
-        job.input, job.request(), outputs, report, memory_check=job.input.memory_check
-    )
+    request = Request(**arguments)
+    owned = load_table(source, request, outputs, report, memory_check=source.memory_check)
     # Of a database, what was read: columns that are removed never left it.
     hmac = outputs.input_hmac(lambda: decode_text(owned.frame))
-    release = anonymize(owned, progress=report, **job.arguments())
+    release = anonymize(owned, progress=report, **arguments)
     release = replace(release, parameters={**release.parameters, **read_as()})
     report(0, release.n_published, "writing")
     release = outputs.write(release, input_hmac=hmac)
