@@ -31,7 +31,17 @@ def test_a_release_is_signed_and_checked_in_one_go(shoal_runs, released):
     assert "\nSignature: NONE;" in outcome.out
     outcome = shoal_runs("sign", "certificate.json", "--key", "officer.key")
     assert outcome.status == 0, outcome.err
-    assert outcome.out.startswith("Signed: k = 4, a file with the SHA-256 ")
+    shown = outcome.out.splitlines()
+    assert shown[0].startswith("Promised with k = 4: k-anonymity")
+    roles = [line.split() for line in shown[1:-1]]
+    assert sorted(roles) == [
+        ["identifier", "name"],
+        ["quasi-identifier", "age"],
+        ["quasi-identifier", "sex"],
+        ["quasi-identifier", "zip"],
+        ["sensitive", "diagnosis"],
+    ]
+    assert shown[-1].startswith("Signed: k = 4, a file with the SHA-256 ")
     outcome = shoal_runs(*VERIFY, "--public-key", "officer.pub")
     assert outcome.status == 0, outcome.err
     lines = outcome.out.splitlines()[-3:]
@@ -57,6 +67,15 @@ def test_a_changed_release_a_changed_certificate_and_a_stranger_end_with_status_
     outcome = shoal_runs(*VERIFY)
     assert outcome.status == 1
     assert "File: NOT the one" in outcome.out
+
+
+def test_a_key_that_others_can_read_signs_nothing(shoal_runs, released):
+    (released / "officer.key").chmod(0o644)
+    before = (released / "certificate.json").read_bytes()
+    outcome = shoal_runs("sign", "certificate.json", "--key", "officer.key")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "Others can read or change the key 'officer.key'" in outcome.err
+    assert (released / "certificate.json").read_bytes() == before
 
 
 def test_quiet_says_it_by_the_status_alone(shoal_runs, released):

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import serialization as form
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
 from shoal.errors import DataError, OptionError
-from shoal.io.keys import make_key_pair, public_half, read_private_key, read_public_key
+from shoal.io.keys import is_weak, make_key_pair, public_half, read_private_key, read_public_key
 
 
 @pytest.fixture
@@ -114,6 +114,7 @@ def test_a_key_in_the_form_of_openssl_is_a_key(tmp_path):
     # As `openssl genpkey -algorithm ed25519` writes it, with the seed of RFC 8032, 7.1, test 1.
     seed = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60"
     content = bytes.fromhex("302e020100300506032b657004220420" + seed)
+    (tmp_path / "a.key").touch(0o600)
     (tmp_path / "a.key").write_text(
         "-----BEGIN PRIVATE KEY-----\n"
         + base64.b64encode(content).decode()
@@ -122,6 +123,101 @@ def test_a_key_in_the_form_of_openssl_is_a_key(tmp_path):
     assert public_half(read_private_key(tmp_path / "a.key")).hex() == (
         "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
     )
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o644])
+def test_a_private_key_that_others_can_read_or_change_is_refused(tmp_path, key, mode):
+    phrase = tmp_path / "phrase"
+    phrase.write_text("correct horse")
+    make_key_pair(tmp_path / "sealed.key", phrase)
+    for each, secret in ((key, None), (tmp_path / "sealed.key", phrase)):
+        each.chmod(mode)
+        with pytest.raises(OptionError, match=r"Others can read or change .* chmod 600"):
+            read_private_key(each, secret)
+        each.chmod(0o400)
+        assert read_private_key(each, secret)
+
+
+P = 2**255 - 19
+D = -121665 * pow(121666, -1, P) % P
+
+
+def add(a, b):
+    """Add two points of the curve of RFC 8032, 5.1.4, in plain coordinates."""
+    cross = D * a[0] * b[0] * a[1] * b[1]
+    x = (a[0] * b[1] + b[0] * a[1]) * pow(1 + cross, -1, P)
+    y = (a[1] * b[1] + a[0] * b[0]) * pow(1 - cross, -1, P)
+    return x % P, y % P
+
+
+def point_of(public):
+    """Decode as RFC 8032, 5.1.3, but for numbers beyond the prime, which libraries take."""
+    number = int.from_bytes(public, "little")
+    y = number % 2**255 % P
+    square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    if x * x % P != square:
+        x = x * pow(2, (P - 1) // 4, P) % P
+    assert x * x % P == square
+    return (x if x % 2 == number >> 255 else -x % P), y
+
+
+def eightfold(point):
+    for _ in range(3):
+        point = add(point, point)
+    return point
+
+
+def test_keys_of_small_order_are_weak_in_each_of_their_forms():
+    # Points of order 8 are found by multiplying any point with the order of the large group.
+    order = 2**252 + 27742317777372353535851937790883648493
+    found = set()
+    for start in range(2, 40):
+        try:
+            power, small = point_of(start.to_bytes(32, "little")), (0, 1)
+        except AssertionError:  # no point of the curve
+            continue
+        for bit in bin(order)[:1:-1]:
+            small = add(small, power) if bit == "1" else small
+            power = add(power, power)
+        found.add(small)
+    while len(found) < len({add(a, b) for a in found for b in found}):
+        found = {add(a, b) for a in found for b in found}
+    assert len(found) == 8
+    forms = {
+        (y + more + (sign << 255)).to_bytes(32, "little")
+        for _, y in found
+        for more in (0, P)
+        for sign in (0, 1)
+        if y + more < 2**255
+    }
+    assert all(eightfold(point_of(each)) == (0, 1) for each in forms)
+    assert all(is_weak(each) for each in forms)
+
+
+def test_a_key_that_somebody_has_is_not_weak(tmp_path, key):
+    made = [public_half(read_private_key(key))]
+    made += [
+        ed25519.Ed25519PrivateKey.from_private_bytes(bytes([each] * 32))
+        .public_key()
+        .public_bytes_raw()
+        for each in range(20)
+    ]
+    for each in made:
+        assert eightfold(point_of(each)) != (0, 1)
+        assert not is_weak(each)
+
+
+def test_a_public_key_that_everybody_can_sign_for_is_refused(tmp_path):
+    # SubjectPublicKeyInfo of the neutral point
+    content = bytes.fromhex("302a300506032b6570032100" + "01" + "00" * 31)
+    (tmp_path / "weak.pub").write_text(
+        "-----BEGIN PUBLIC KEY-----\n"
+        + base64.b64encode(content).decode()
+        + "\n-----END PUBLIC KEY-----\n"
+    )
+    with pytest.raises(DataError, match="anybody can sign with"):
+        read_public_key(tmp_path / "weak.pub")
 
 
 def test_the_library_is_imported_only_where_it_is_used():

@@ -57,6 +57,12 @@ def test_a_file_that_is_no_key_is_refused_without_its_content(tmp_path, content)
     assert "secret'" not in str(caught.value).replace("'shoal secret'", "")
 
 
+def test_a_key_that_others_can_read_is_refused(key):
+    key.chmod(0o640)
+    with pytest.raises(OptionError, match="Others can read or change"):
+        read_secret(key)
+
+
 def test_a_missing_key_says_how_to_make_one(tmp_path):
     with pytest.raises(DataError, match="shoal secret"):
         read_secret(tmp_path / "none.key")

@@ -49,6 +49,7 @@ def folder(made, tmp_path):
     """The same, to be changed."""
     for name in ("safe.csv", "certificate.json", "officer.key", "officer.pub"):
         (tmp_path / name).write_bytes((made / name).read_bytes())
+    (tmp_path / "officer.key").chmod(0o600)
     return tmp_path
 
 
@@ -85,7 +86,26 @@ def test_a_signature_that_matches_the_key_inside_proves_nothing_about_who_signed
     found = check(signed)
     assert found.holds
     assert found.trusted is None
-    assert "Anybody can make such a key: give --public-key" in found.lines[2]
+    assert found.lines[2].startswith("Signature: signed by a key that you have not named, ")
+    assert "valid" not in found.lines[2]
+    assert "give --public-key" in found.lines[2]
+
+
+def test_a_key_that_everybody_can_sign_for_is_nobodys(signed):
+    # The neutral point as key: this one signature fits whatever stands in the certificate.
+    weak, value = "01" + "00" * 31, "01" + "00" * 63
+    path = signed / "certificate.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    for k in (2, 4):
+        content["parameters"]["k"] = k
+        content["signature"] |= {"public_key": weak, "value": value}
+        path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(weak)).verify(
+            bytes.fromhex(value), signed_bytes(content)
+        )
+        found = check(signed)
+        assert (found.holds, found.signed_by) == (False, None)
+        assert found.lines[2].startswith("Signature: NOT VALID")
 
 
 def test_a_signature_by_a_trusted_key_holds(signed):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shoal.cli.options import Debug
 from shoal.cli.screen import say
 from shoal.errors import OptionError
+from shoal.spoken import safe_text
+
+if TYPE_CHECKING:
+    from shoal.report.signature import CertificateFile
 
 __all__ = ["sign"]
 
@@ -49,6 +53,8 @@ def sign(
 ) -> None:
     """Sign the certificate of a release, so that others can see who vouches for it.
 
+    Shows the promises and every column with its role first.
+
     Exit status: 0 signed, 1 the certificate says that a promise does not hold, 2 it could not be
     signed.
     """
@@ -75,5 +81,16 @@ def sign(
             "Say with which key, as in --key officer.key; shoal sign --new-key officer.key makes "
             "one."
         )
-    signed = sign_certificate(certificate, read_private_key(private, passphrase), replace=replace)
+    signed = sign_certificate(
+        certificate, read_private_key(private, passphrase), replace=replace, show=_show_terms
+    )
     say(f"Signed: k = {signed.terms.k:,}, a file with the SHA-256 {signed.terms.sha256}.")
+
+
+def _show_terms(before: CertificateFile) -> None:
+    """Show what a signature will vouch for: promises, and every column with its role."""
+    terms = before.terms
+    say(f"Promised with k = {terms.k:,}: {', '.join(terms.names)}. The columns and their roles:")
+    for role in dict.fromkeys(role for _, role in terms.roles):
+        for name in (name for name, each in terms.roles if each == role):
+            say(f"  {role:17} {safe_text(name)}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,12 +22,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_library",
+    "is_weak",
     "make_key",
     "make_key_pair",
     "public_half",
     "read_private_key",
     "read_public_key",
+    "refuse_shared",
 ]
+
+_PRIME = 2**255 - 19
+# y of a point of order 8, (0, 1) being the neutral one; 1, -1 and 0 are those of order 1, 2 and 4
+_Y_OF_ORDER_8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
+_WEAK = frozenset({0, 1, _PRIME - 1, _Y_OF_ORDER_8, _PRIME - _Y_OF_ORDER_8})
 
 
 def check_library() -> None:
@@ -113,7 +121,8 @@ def read_private_key(
 
     Raises:
         DataError: the file cannot be read, holds no such key, or its passphrase is another.
-        OptionError: the key needs a passphrase, or has none although one is given.
+        OptionError: others can read the file; the key needs a passphrase, or has none although
+            one is given.
     """
     check_library()
     from cryptography.exceptions import UnsupportedAlgorithm
@@ -135,6 +144,7 @@ def read_private_key(
     with contextlib.suppress(ValueError, TypeError, UnsupportedAlgorithm):
         key = load_pem_private_key(data, secret)
     if isinstance(key, Ed25519PrivateKey):
+        refuse_shared(path)
         return key
     if sealed:
         raise DataError(f"The passphrase does not open the key {shown!r}.")
@@ -147,7 +157,7 @@ def read_public_key(path: str | PathLike[str]) -> bytes:
     """Return the 32 bytes of the public key of a file.
 
     Raises:
-        DataError: the file cannot be read or holds no such key.
+        DataError: the file cannot be read, holds no such key, or one that belongs to nobody.
     """
     check_library()
     from cryptography.exceptions import UnsupportedAlgorithm
@@ -160,7 +170,13 @@ def read_public_key(path: str | PathLike[str]) -> bytes:
     with contextlib.suppress(ValueError, TypeError, UnsupportedAlgorithm):
         key = load_pem_public_key(data)
     if isinstance(key, Ed25519PublicKey):
-        return bytes(key.public_bytes_raw())
+        number = bytes(key.public_bytes_raw())
+        if is_weak(number):
+            raise DataError(
+                f"{shown!r} holds a key that anybody can sign with (a point of small order); ask "
+                "whoever signs for another."
+            )
+        return number
     raise DataError(
         f"{shown!r} holds no public Ed25519 key in PEM form, as 'shoal sign --new-key' writes it "
         "with the ending .pub."
@@ -170,6 +186,30 @@ def read_public_key(path: str | PathLike[str]) -> bytes:
 def public_half(key: Ed25519PrivateKey) -> bytes:
     """Return the 32 bytes of the public key that belongs to a private one."""
     return bytes(key.public_key().public_bytes_raw())
+
+
+def is_weak(public: bytes) -> bool:
+    """Return whether everybody can sign for a public key: its point has an order of at most 8.
+
+    Such a key has no private half, and one signature is valid for any content, or for one content
+    in two, four or eight. Also where the number is not written in its shortest form.
+    """
+    y = int.from_bytes(public, "little") & ((1 << 255) - 1)
+    return y % _PRIME in _WEAK
+
+
+def refuse_shared(path: str | PathLike[str]) -> None:
+    """Refuse a key in a file that others than its owner can read or change.
+
+    Raises:
+        OptionError: they can.
+    """
+    if os.name == "posix" and stat.S_IMODE(Path(path).stat().st_mode) & 0o077:
+        shown = os.fspath(path)
+        raise OptionError(
+            f"Others can read or change the key {shown!r}, so that it is not yours alone; if "
+            f"nobody has copied it: chmod 600 {shown}. Otherwise make a new one."
+        )
 
 
 def _passphrase(path: str | PathLike[str] | None) -> bytes | None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, OptionError
 from shoal.inputs import note_input
+from shoal.io.keys import refuse_shared
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,6 +60,7 @@ def read_secret(path: str | PathLike[str]) -> bytes:
 
     Raises:
         DataError: the file cannot be read or holds no key.
+        OptionError: others can read it.
     """
     shown = os.fspath(path)
     note_input(path, "the key")
@@ -75,6 +77,7 @@ def read_secret(path: str | PathLike[str]) -> bytes:
         raise DataError(
             f"{shown!r} holds no key: it should be 64 hexadecimal digits, as 'shoal secret' writes."
         )
+    refuse_shared(path)
     return bytes.fromhex(text.decode())
 
 

@@ -75,7 +75,7 @@ def verify_certificate(
         published: the file, or the URL of a table of a database.
         certificate: the file of the certificate.
         public_key: the file of the public key whose owner you trust. Without it a signature shows
-            only that nobody has changed the certificate since, not who has signed it.
+            nothing: whoever changed the certificate may have signed it with a key of their own.
         format: the format of the table when the suffix does not say it.
         delimiter: of a CSV; recognised unless given.
         missing_values: texts that stand for a missing sensitive value, beside the usual ones.
@@ -226,11 +226,15 @@ def _about_signature(stated: CertificateFile, key: bytes | None, *, trusted: boo
         end = ", and a signature was asked for" if trusted is not None else ""
         return f"Signature: NONE; anybody may have written or changed this certificate{end}."
     if key is None:
-        return "Signature: NOT VALID; the certificate is not as it was signed."
+        return (
+            "Signature: NOT VALID; the certificate is not as it was signed, or its key is one that "
+            "everybody can sign for."
+        )
     if trusted is None:
         return (
-            f"Signature: valid, by the key {key.hex()} that the certificate itself names. Anybody "
-            "can make such a key: give --public-key to see whether it is the one you trust."
+            f"Signature: signed by a key that you have not named, {key.hex()}. Anybody can make "
+            "one, and sign anew what they have changed: give --public-key to see whether it is "
+            "the one you trust."
         )
     if not trusted:
         return f"Signature: by ANOTHER key than yours, {key.hex()}."

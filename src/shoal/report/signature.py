@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import PathLike
@@ -41,6 +41,7 @@ class Terms:
         privacy: further promises, as tables of a job file.
         grids: columns whose intervals end on lines: what verification takes, as tables.
         names: all promises, as the certificate calls them.
+        roles: name and role of every column.
         sha256: hash of the published file; None if the certificate belongs to no file.
         holds: whether the promises held when the certificate was made.
         people: whether the promises count people and not rows.
@@ -53,6 +54,7 @@ class Terms:
     privacy: tuple[Mapping[str, Any], ...]
     grids: tuple[Mapping[str, Any], ...]
     names: tuple[str, ...]
+    roles: tuple[tuple[str, str], ...]
     sha256: str | None
     holds: bool
     people: bool = False
@@ -82,9 +84,9 @@ class CertificateFile:
         """Return the public key whose owner signed exactly these bytes; None if nobody did.
 
         The key is the one that the certificate names. That says nothing about whose it is:
-        anybody can make a key and sign.
+        anybody can make a key and sign. A key that everybody can sign for is nobody's.
         """
-        from shoal.io.keys import check_library
+        from shoal.io.keys import check_library, is_weak
 
         if not self.signed:
             return None
@@ -96,7 +98,7 @@ class CertificateFile:
         if not isinstance(said, dict) or list(said) != _KEYS or said["algorithm"] != _ALGORITHM:
             return None
         public, value = _bytes_of(said["public_key"], 32), _bytes_of(said["value"], 64)
-        if public is None or value is None or not self._is_as_written():
+        if public is None or value is None or is_weak(public) or not self._is_as_written():
             return None
         try:
             Ed25519PublicKey.from_public_bytes(public).verify(value, signed_bytes(self.content))
@@ -161,7 +163,8 @@ def sign(
 
     Raises:
         DataError: a file cannot be read or written, or is not what it should be.
-        OptionError: the certificate is signed already, or belongs to no file.
+        OptionError: the certificate is signed already, or belongs to no file; or others can read
+            the key.
         PromiseError: it says itself that a promise does not hold.
     """
     from shoal.io.keys import public_half, read_private_key
@@ -172,7 +175,11 @@ def sign(
 
 
 def sign_certificate(
-    path: str | PathLike[str], key: Ed25519PrivateKey, *, replace: bool = False
+    path: str | PathLike[str],
+    key: Ed25519PrivateKey,
+    *,
+    replace: bool = False,
+    show: Callable[[CertificateFile], None] = lambda _: None,
 ) -> CertificateFile:
     """Sign a certificate: put the signature into its file, whole or not at all.
 
@@ -180,6 +187,7 @@ def sign_certificate(
         path: the certificate.
         key: a private key.
         replace: whether a signature that is there already may be replaced.
+        show: shows what is about to be signed.
 
     Returns:
         What the file now holds.
@@ -208,6 +216,7 @@ def sign_certificate(
         )
     if not before.terms.holds:
         raise PromiseError(f"{shown!r} says that a promise does not hold; it is not to be signed.")
+    show(before)
     content = {name: value for name, value in before.content.items() if name != "signature"}
     content["signature"] = {
         "algorithm": _ALGORITHM,
@@ -243,6 +252,7 @@ def _terms_of(content: Mapping[str, Any]) -> Terms:
         privacy=tuple(asked["privacy"]),
         grids=tuple(_grid(each) for each in content.get("grids", ())),
         names=tuple(_text(each["name"]) for each in content["promises"]),
+        roles=tuple(columns),
         sha256=sha256,
         holds=holds and all(each["holds"] is True for each in content["promises"]),
         people=str(content.get("counted", "")).startswith("People"),
