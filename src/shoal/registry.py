@@ -92,7 +92,7 @@ def load(family: Family, name: str) -> Any:
         OptionError: no such name; says which one was probably meant.
     """
     table = _table(family)
-    if name not in table:
+    if not isinstance(name, str) or name not in table:
         hint = did_you_mean(str(name), table)
         raise OptionError(
             f"Unknown {_SINGULAR[family]} {name!r}.{hint} Known: {', '.join(sorted(table))}."
