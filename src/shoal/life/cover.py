@@ -135,7 +135,7 @@ class Coverage:
         self.loss = np.array([each.loss for each in self._columns]).reshape(-1, cells.height)
         """What each column (first axis) of each group (second axis) loses, 0 to 1."""
         weights = np.array([schema[name].weight for name in schema.quasi_identifiers])
-        cost = weights @ self.loss
+        cost = weights / weights.max() @ self.loss  # shares: no weight is too large to be rounded
         self._order = np.lexsort((np.arange(cells.height), np.round(cost, 12)))
         most = max(each.n_places for each in self._columns)
         self._block = int(np.clip(_CELLS // most // 8 * 8, 64, _BLOCK))

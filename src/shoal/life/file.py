@@ -167,8 +167,8 @@ def _parsed(
         problem = "an option or a column in it is wrong"
     except (ValueError, RecursionError, OverflowError):
         problem = "it is no JSON that could be read"
-    except Exception as error:  # noqa: BLE001 - nothing but what is in the file can have failed
-        # what is given to others to build (a frame, a tree, an option) is checked by them
+    except Exception as error:
+        # a frame, a tree or an option cannot be made of it; nothing else can have failed here
         raise DataError(
             f"{shown!r} cannot be used: what is in it does not fit together; make it again."
         ) from error
