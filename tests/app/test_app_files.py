@@ -1,11 +1,17 @@
 """Jobs of several files, and beside releases that are out: shown, kept, changed and run."""
 
+import ctypes
+import os
+from dataclasses import MISSING, fields
+
 import pytest
 from tests.helpers.app_people import people
 
+from shoal import registry
 from shoal.app.history import history_of
+from shoal.app.serve import open_named
 from shoal.settings.files import Input, Output
-from shoal.settings.job import Job, JobColumn
+from shoal.settings.job import JOB_OPTIONS, TABLE, Job, JobColumn
 from shoal.settings.job_file import format_job, read_job
 from shoal.settings.run_job import run_job
 
@@ -110,3 +116,121 @@ def test_a_dropped_job_takes_its_releases_from_beside_the_table(opened, job):
         text = format_job(job).replace(f'"{there}"', f'"{named}"').encode()
         assert opened.drop("job.toml", text).status_code == 400
         assert opened.work.job == before
+
+
+# -- what a page may open ------------------------------------------------------------------------
+
+
+class Watched:
+    """A table outside the folder; the system itself tells whether anybody has opened it."""
+
+    def __init__(self, path):
+        self.path = path
+        path.write_bytes(people(60).drop("name", "illness").write_csv().encode())
+        system = ctypes.CDLL(None, use_errno=True)
+        self._watch = system.inotify_init1(os.O_NONBLOCK)
+        assert system.inotify_add_watch(self._watch, os.fsencode(path), 0x20) > 0  # IN_OPEN
+
+    @property
+    def was_opened(self):
+        try:
+            return bool(os.read(self._watch, 65536))
+        except BlockingIOError:
+            return False
+
+    def close(self):
+        os.close(self._watch)
+
+
+@pytest.fixture
+def outside(tmp_path):
+    found = Watched(tmp_path / "outside.csv")
+    assert not found.was_opened
+    found.path.read_bytes()
+    assert found.was_opened
+    yield found
+    found.close()
+
+
+def options_that_name(path):
+    """Yield every option of a run that may hold a text, and every one of a promise."""
+    for name, row in JOB_OPTIONS.items():
+        if row.plain_type == "str":
+            yield name, {name: str(path)}
+        elif row.plain_type == "list[str]":
+            yield name, {name: (str(path),)}
+        elif row.plain_type == TABLE:
+            yield name, {name: dict.fromkeys(row.parts or ("some",), str(path))}
+    for model in registry.privacy_models():
+        options = fields(registry.load("privacy", model))
+        needed = {each.name: 2 for each in options if each.default is MISSING}
+        for each in options:
+            if each.type not in ("int", "float", "float | None", "int | None"):
+                said = {"model": model, **needed, each.name: str(path)}
+                yield f"{model}.{each.name}", {"privacy": (said,)}
+
+
+def test_no_text_of_a_dropped_job_makes_a_page_open_a_file_elsewhere(opened, job, outside):
+    tried = dict(options_that_name(outside.path))
+    refused = set()
+    for name, options in tried.items():
+        text = format_job(job.replaced(**{"previous": None, **options}))
+        answer = opened.drop("job.toml", text.encode())
+        if answer.status_code == 200:  # to nobody is it a file
+            opened.get("/promises")
+            opened.post("/run", {"suffix": "csv"}, script=False)
+            started = opened.app.state.tasks.latest("run")
+            assert started is None or started.wait(60)
+        elif "only in" in answer.json()["error"]:
+            refused.add(name)
+        assert not outside.was_opened, name
+    assert refused == {"previous", "k-map.population", "delta-presence.population"}
+    assert len(tried) > 20
+
+
+def test_no_field_of_a_page_makes_it_open_a_file_elsewhere(opened, outside):
+    opened.post("/promises", {"k": "3", "algorithm": "mondrian", "previous": "", "add": "k-map"})
+    before = opened.work.job
+    for name in ("previous", "privacy.0.population"):
+        said = {"k": "3", "algorithm": "mondrian", name: str(outside.path)}
+        assert "only in" in opened.post("/promises", said).json()["error"]
+        assert not outside.was_opened
+    assert opened.work.job == before
+
+
+def test_a_dropped_job_takes_its_population_from_beside_the_table(opened, job):
+    people(200).drop("name", "illness").write_csv(opened.work.root / "all.csv")
+    there = str(opened.work.root / "all.csv")
+    for named in ("all.csv", there):
+        promise = {"model": "k-map", "k": 2, "population": named}
+        text = format_job(job.replaced(privacy=(promise,), previous=None))
+        assert opened.drop("job.toml", text.encode()).status_code == 200
+        assert opened.work.job.privacy[0]["population"] == there
+
+
+@pytest.mark.parametrize("named", ["several", "several/*.csv", "*/../outside.csv", "../*.csv"])
+def test_a_folder_or_a_pattern_leads_nowhere_else(opened, outside, named):
+    inner = opened.work.root / "several"
+    inner.mkdir()
+    (inner / "link.csv").symlink_to(outside.path)
+    (opened.work.root / "elsewhere").symlink_to(outside.path.parent / "private")
+    before = opened.work.job, opened.work.table
+    (opened.work.root / "other.toml").write_text(f'[input]\npath = "{named}"\n')
+    answers = [
+        opened.post("/open/path", {"path": "other.toml"}),
+        opened.post("/open/reading", {"header": "yes", "more": named}),
+    ]
+    assert [each.status_code for each in answers] == [400, 400]
+    assert not outside.was_opened
+    assert (opened.work.job, opened.work.table) == before
+
+
+def test_what_the_terminal_names_is_opened_wherever_it_lies(pages, outside):
+    job = Job(input=Input(path=str(outside.path)), columns={"age": JobColumn(role="drop")})
+    path = outside.path.parent / "typed.toml"
+    path.write_text(format_job(job), encoding="utf-8")
+    open_named(str(path), pages.work, pages.app)
+    pages.wait("open")
+    assert pages.work.table.n_rows == 60
+    pages.post("/promises", {"k": "4", "algorithm": "mondrian"})
+    assert pages.work.job.k == 4

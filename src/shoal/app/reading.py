@@ -9,7 +9,6 @@ from shoal.errors import OptionError
 from shoal.settings.job_file import read_job
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from shoal.app.tasks import Task, Tasks
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from shoal.progress import Report
     from shoal.settings.job import Job
 
-__all__ = ["column_of", "hierarchy_file", "named_files", "start_reading"]
+__all__ = ["column_of", "hierarchy_file", "start_reading"]
 
 
 def start_reading(work: Workspace, tasks: Tasks) -> Task:
@@ -46,31 +45,6 @@ def start_reading(work: Workspace, tasks: Tasks) -> Task:
         task.result = None  # the workspace has it
 
     return tasks.start("open", read, revision=revision, next_page="/open", then=take)
-
-
-def named_files(
-    work: Workspace, names: Iterable[str], known: Iterable[object] = ()
-) -> tuple[str, ...]:
-    """Return the paths of files that somebody typed.
-
-    Args:
-        work: says where files may be opened.
-        names: as they were typed.
-        known: those that the job named before; they stay as they are.
-
-    Raises:
-        OptionError: one lies elsewhere, or there is none.
-    """
-    before, found = {str(each) for each in known}, []
-    for name in names:
-        if name in before:
-            found.append(name)
-            continue
-        path = work.inside_root(name)
-        if not path.is_file():
-            raise OptionError(f"There is no file {name!r} in {str(work.root)!r}.")
-        found.append(str(path))
-    return tuple(found)
 
 
 def _first_job(work: Workspace, table: OpenedTable) -> Job:

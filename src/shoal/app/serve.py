@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from shoal.app.guard import Guard, is_loopback
+from shoal.app.private import user_folder
 from shoal.app.reading import start_reading
 from shoal.app.server import create_app
-from shoal.app.workspace import Opened, Workspace, user_folder
+from shoal.app.workspace import Opened, Workspace
 from shoal.errors import OptionError
 from shoal.io.location import is_database
 from shoal.settings.job_file import read_job
@@ -225,13 +226,13 @@ def open_named(data: str, work: Workspace, app: Starlette) -> None:
         ShoalError: there is no such file, or the job cannot be read.
     """
     if is_database(data):
-        work.open(work.check_database(data, anywhere=True), secret=data)
+        work.open(work.check_database(data, anywhere=True), secret=data, anywhere=True)
     else:
         path = Path(data).resolve()
         if not path.is_file():
             raise OptionError(f"There is no file {data!r}.")
         if path.suffix.lower() == ".toml":
-            work.open_job(read_job(path))
+            work.open_job(read_job(path), anywhere=True)
         elif work.source is None or work.source.path != str(path):
-            work.open(Opened(kind="file", name=path.name, path=str(path)))
+            work.open(Opened(kind="file", name=path.name, path=str(path)), anywhere=True)
     start_reading(work, app.state.tasks)

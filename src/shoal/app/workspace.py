@@ -21,15 +21,16 @@ import json
 import os
 import secrets
 import shutil
-import sys
 import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from shoal.app.private import CLAIM, claim_folder
 from shoal.errors import JobError, OptionError
 from shoal.io.location import is_database, parse_location, typed_name
+from shoal.io.several import input_files
 from shoal.settings.files import INPUT_OPTIONS, Input
 from shoal.settings.job import Job, JobColumn
 from shoal.settings.job_file import format_job, read_job
@@ -37,25 +38,12 @@ from shoal.settings.job_file import format_job, read_job
 if TYPE_CHECKING:
     from shoal.app.table import OpenedTable
 
-__all__ = ["Opened", "Workspace", "leave_all", "user_folder"]
+__all__ = ["Opened", "Workspace", "leave_all"]
 
 _VERSION = 1
 _JOB, _STATE = "job.toml", "state.json"
-_CLAIM = ".claim"
 _TEMPORARY = ("data", "results", "temporary")
 _OPEN: list[Workspace] = []
-
-
-def user_folder() -> Path:
-    """Return where the state of work lies unless somebody says otherwise."""
-    home = Path.home()
-    if sys.platform == "darwin":
-        base = home / "Library" / "Application Support"
-    elif sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
-    else:
-        base = Path(os.environ.get("XDG_STATE_HOME") or home / ".local" / "state")
-    return base / "shoal" / "app"
 
 
 def leave_all() -> None:
@@ -105,9 +93,9 @@ class Workspace:
         self._job = Job()
         self._kept: dict[str, Any] = {}
         self._secret: str | None = None  # the URL of the database with its password
+        self._typed: set[str] = set()  # files that somebody named in the terminal
         self._gone = self._unknown = False
-        self._make_folder()
-        self._claim: IO[bytes] | None = _claimed(self.folder)
+        self._claim: IO[bytes] | None = claim_folder(self.folder)
         self._load()
         _OPEN.append(self)
 
@@ -124,9 +112,13 @@ class Workspace:
         return self._job
 
     def change(self, job: Job) -> None:
-        """Put another job in place of the present one, and save it."""
+        """Put another job in place of the present one, and save it.
+
+        Raises:
+            OptionError: it names a file that pages may not open (`may_open`).
+        """
         with self._lock:
-            self._job = job
+            self._job = job.with_files(self.may_open)
             self.revision += 1
             self._save()
 
@@ -166,29 +158,43 @@ class Workspace:
 
     # -- the table -------------------------------------------------------------------------------
 
-    def open(self, opened: Opened, *, secret: str | None = None, job: Job | None = None) -> None:
+    def open(
+        self,
+        opened: Opened,
+        *,
+        secret: str | None = None,
+        job: Job | None = None,
+        anywhere: bool = False,
+    ) -> None:
         """Take another table; what was said about the one before is forgotten.
 
         Args:
             opened: the table.
             secret: the URL of its database with a password.
             job: what is already known about it, from a job file.
+            anywhere: whether its files may lie anywhere: somebody named it in the terminal.
+
+        Raises:
+            OptionError: a page may not open a file of it; then nothing is forgotten.
         """
+        said = {} if job is None else {n: getattr(job.input, n) for n in INPUT_OPTIONS}
+        job = (job or Job()).replaced(input=Input(**{**said, "path": opened.path}))
         with self._lock:
+            if anywhere:
+                self._typed.update(job.files())
+            job = job.with_files(self.may_open)
             if self.source is not None and self.source.path != opened.path:
                 self._remove_copy(self.source)
                 shutil.rmtree(self.folder / "results", ignore_errors=True)
             self.source, self._secret, self.table = opened, secret, None
             self._kept.clear()
-            said = {} if job is None else {n: getattr(job.input, n) for n in INPUT_OPTIONS}
-            source = Input(**{**said, "path": opened.path})
-            self.change((job or Job()).replaced(input=source))
+            self.change(job)
 
-    def open_job(self, job: Job) -> None:
-        """Open the table that a job names, with everything that it says.
+    def open_job(self, job: Job, *, anywhere: bool = False) -> None:
+        """Open the table that a job names, with everything that it says; see `open`.
 
         Raises:
-            OptionError: it names no table.
+            OptionError: it names no table, or files that a page may not open.
         """
         source = job.input.path
         if source is None or source == "-":
@@ -196,18 +202,22 @@ class Workspace:
                 "This job file names no table; open the table first, and the job file after it."
             )
         if is_database(source):
-            self.open(self.check_database(source, anywhere=True), secret=source, job=job)
+            found = self.check_database(source, anywhere=anywhere)
+            self.open(found, secret=source, job=job, anywhere=anywhere)
         else:
             full = Path(source).resolve()
-            self.open(Opened(kind="file", name=full.name, path=str(full)), job=job)
+            found = Opened(kind="file", name=full.name, path=str(full))
+            self.open(found, job=job, anywhere=anywhere)
 
     def reread(self, **how: Any) -> None:
         """Forget what was said about the columns and read the table in another way."""
         with self._lock:
+            said = {name: getattr(self._job.input, name) for name in INPUT_OPTIONS}
+            job = Job(input=Input(**{**said, **how}), output=self._job.output)
+            job = job.with_files(self.may_open)  # before anything is forgotten
             self.table = None
             self._kept.clear()
-            said = {name: getattr(self._job.input, name) for name in INPUT_OPTIONS}
-            self.change(Job(input=Input(**{**said, **how}), output=self._job.output))
+            self.change(job)
 
     def renew_copy(self, path: Path) -> bool:
         """Take a new copy of the table whose copy is gone, and keep what was said about it.
@@ -283,22 +293,28 @@ class Workspace:
             self.inside_root(str(location.path))
         return Opened(kind="database", name=location.shown, path=typed_name(url))
 
-    def check_job(self, job: Job) -> None:
-        """Make sure that a job from a page names only files that may be opened.
+    def may_open(self, name: str) -> str:
+        """Return a file that a job names, or refuse it: here alone it is decided.
+
+        A page opens what the terminal named, what the job names already, what is its own, and
+        what lies in the root; a folder or a pattern, if all that it stands for lies there.
 
         Raises:
-            OptionError: it names others.
+            ShoalError: it lies elsewhere, or there is none.
         """
-        named: list[str] = [path for path in job.input.sources if path != "-"]
-        named += [str(c.hierarchy) for c in job.columns.values() if isinstance(c.hierarchy, Path)]
-        named += [str(model["population"]) for model in job.privacy if model.get("population")]
-        previous = job.options.get("previous") or ()
-        named += [previous] if isinstance(previous, str) else [str(each) for each in previous]
-        for each in named:
-            if is_database(each):
-                self.check_database(each)
-            else:
-                self.inside_root(each)
+        if name in self._typed or name in self._job.files():
+            return name
+        if is_database(name):
+            self.check_database(name)
+            return name
+        own = ((self.folder / each).resolve() for each in ("data", "hierarchies"))
+        if "\0" not in name and any(Path(name).resolve().is_relative_to(each) for each in own):
+            return name
+        full = self.inside_root(name)
+        for each in input_files(str(full)):
+            if not self.inside_root(each).is_file():
+                raise OptionError(f"There is no file {name!r} in {str(self.root)!r}.")
+        return str(full)
 
     # -- what pages remember ---------------------------------------------------------------------
 
@@ -358,7 +374,7 @@ class Workspace:
         for name in (*_TEMPORARY, "hierarchies"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
         with contextlib.suppress(OSError):
-            for name in (_JOB, _STATE, _CLAIM):
+            for name in (_JOB, _STATE, CLAIM):
                 (self.folder / name).unlink(missing_ok=True)
             self.folder.rmdir()
 
@@ -371,23 +387,6 @@ class Workspace:
         inner = Path(source.path).parent
         if source.kind == "copy" and inner.parent == self.folder / "data":
             shutil.rmtree(inner, ignore_errors=True)
-
-    def _make_folder(self) -> None:
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            ours = (self.folder / _CLAIM).exists() or not any(self.folder.iterdir())
-            if ours:  # somebody else's folder stays as it is: ours is cleared at the end
-                self.folder.chmod(0o700)
-        except OSError as error:
-            raise OptionError(
-                f"The private folder {str(self.folder)!r} cannot be made ({error.strerror}); "
-                "name another with --folder."
-            ) from None
-        if not ours:
-            raise OptionError(
-                f"{str(self.folder)!r} holds other files, and the private folder is cleared at "
-                "the end; name a new or an empty one with --folder."
-            )
 
     def _load(self) -> None:
         state = self.folder / _STATE
@@ -418,24 +417,3 @@ class Workspace:
         with AtomicGroup() as group:
             group.add(self.folder / _JOB, format_job(self._job, folder=self.folder))
             group.add(self.folder / _STATE, json.dumps(state, ensure_ascii=False, indent=1))
-
-
-def _claimed(folder: Path) -> IO[bytes]:
-    """Return the open file that says that a server works in a folder; the system closes it."""
-    file = (folder / _CLAIM).open("ab")
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        raise OptionError(
-            f"Another 'shoal app' works in {str(folder)!r}; use its page, or name another folder "
-            "with --folder."
-        ) from None
-    return file

@@ -47,6 +47,7 @@ class PrivacyModel(ABC):
             which value each belongs to nor on the whole table.
         looks_at_values: whether the promise is about sensitive values; others are about a release
             as a whole (`shoal.privacy.whole`).
+        files: options that name a file; pages open it only where they may.
     """
 
     name: ClassVar[str]
@@ -56,6 +57,7 @@ class PrivacyModel(ABC):
     at_least: ClassVar[bool] = False
     order_free: ClassVar[bool] = False
     looks_at_values: ClassVar[bool] = True
+    files: ClassVar[tuple[str, ...]] = ()
 
     column: str | None
 

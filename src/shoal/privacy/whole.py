@@ -71,6 +71,8 @@ class ReleaseModel(PrivacyModel):
 class PopulationModel(ReleaseModel):
     """A promise about whom of a population the published cells cover."""
 
+    files: ClassVar[tuple[str, ...]] = ("population",)
+
     population: Any
     counts: str | None
     _bound: ClassVar[tuple[tuple[int, ...], Population] | None] = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,6 +153,50 @@ class Job:
         """Return the job with other values for some of its arguments."""
         said: dict[str, Any] = {"input": self.input, "output": self.output}
         return Job(**{**said, "columns": self.columns, **self.options, **changes})
+
+    def with_files(self, named: Callable[[str], str]) -> Job:
+        """Return the job with every file that it reads named as a function says.
+
+        Which options name files is what their rows and the promises say themselves.
+        """
+        from shoal import registry
+
+        def anew(value: Any) -> Any:
+            if isinstance(value, str | Path):
+                return type(value)(named(str(value)))
+            return tuple(map(anew, value)) if isinstance(value, tuple | list) else value
+
+        changes: dict[str, Any] = {
+            name: anew(value) for name, value in self.options.items() if JOB_OPTIONS[name].path
+        }
+        if self.privacy:
+            known = registry.privacy_models()
+            changes["privacy"] = tuple(
+                {
+                    name: anew(value)
+                    if name in registry.load("privacy", model["model"]).files
+                    else value
+                    for name, value in model.items()
+                }
+                if model.get("model") in known
+                else model
+                for model in self.privacy
+            )
+        rows = [name for name, row in INPUT_OPTIONS.items() if row.path]
+        columns = {
+            name: replace(column, hierarchy=anew(column.hierarchy))
+            if isinstance(column.hierarchy, Path)
+            else column
+            for name, column in self.columns.items()
+        }
+        source = replace(self.input, **{name: anew(getattr(self.input, name)) for name in rows})
+        return self.replaced(**changes, input=source, columns=columns)
+
+    def files(self) -> tuple[str, ...]:
+        """Return every file that the job reads, and every table of a database."""
+        found: list[str] = []
+        self.with_files(lambda name: found.append(name) or name)  # type: ignore[func-returns-value]
+        return tuple(found)
 
     def schema_options(self) -> dict[str, Any]:
         """Return the columns as the keyword arguments of ``shoal.table.schema.build_schema``."""

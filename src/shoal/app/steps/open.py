@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
 
-from shoal.app.reading import named_files, start_reading
+from shoal.app.reading import start_reading
 from shoal.app.views import answer, flash, page, part, tasks_of, to, words_of, work_of
 from shoal.app.workspace import Opened
 from shoal.errors import DataError, OptionError
@@ -25,9 +25,6 @@ from shoal.settings.job_file import read_job
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-
-    from shoal.app.workspace import Workspace
-    from shoal.settings.job import Job
 
 __all__ = ["routes"]
 
@@ -158,9 +155,7 @@ async def open_path(request: Request) -> Response:
         if not path.is_file():
             raise OptionError(f"There is no file {given!r} in {str(work.root)!r}.")
         if path.suffix.lower() == _JOB:
-            job = read_job(path)
-            work.check_job(job)
-            work.open_job(job)
+            work.open_job(read_job(path))
         else:
             work.open(Opened(kind="file", name=path.name, path=str(path)))
     start_reading(work, tasks_of(request))
@@ -213,21 +208,14 @@ def _take_job(request: Request, path: Path) -> None:
     for name, column in columns.items():
         if isinstance(column.hierarchy, Path):
             columns[name] = type(column)(**{**vars(column), "hierarchy": mine.get(name)})
-    said = _beside_the_table(work, job, path.parent)
-    work.change(said.replaced(input=work.job.input, output=work.job.output, columns=columns))
+    said = job.replaced(input=work.job.input, output=work.job.output, columns=columns)
+
+    def beside_the_table(name: str) -> str:
+        return name.removeprefix(f"{path.parent}{os.sep}")
+
+    work.change(said.with_files(beside_the_table))
     words = words_of(request)
     flash(request, words("The job file is taken over; check the columns."))
-
-
-def _beside_the_table(work: Workspace, job: Job, folder: Path) -> Job:
-    """Return a dropped job whose releases that are out lie where files may be opened.
-
-    Raises:
-        OptionError: one lies elsewhere, or there is none.
-    """
-    previous = [Path(each) for each in job.options.get("previous") or ()]
-    inside = [p.relative_to(folder) if p.is_relative_to(folder) else p for p in previous]
-    return job.replaced(previous=named_files(work, map(str, inside)))
 
 
 async def reading(request: Request) -> Response:
@@ -242,7 +230,7 @@ async def reading(request: Request) -> Response:
     more = work.job.input.more
     if "more" in form:
         lines = [line.strip() for line in str(form["more"]).splitlines()]
-        more = named_files(work, [line for line in lines if line], more)
+        more = tuple(line for line in lines if line)
     work.reread(
         more=more,
         delimiter={"tab": "\t"}.get(said("delimiter") or "", said("delimiter")),

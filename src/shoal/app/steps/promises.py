@@ -18,7 +18,6 @@ from shoal.app.fields import (
     read_options,
 )
 from shoal.app.possible import Encoded, encode_job, impossible
-from shoal.app.reading import named_files
 from shoal.app.sentences import of_k, of_model, of_suppression
 from shoal.app.tasks import sentence_of
 from shoal.app.tree_state import columns_with_trees, frame_of
@@ -140,11 +139,7 @@ def _save(request: Request, given: Mapping[str, str]) -> Response:
     work = work_of(request)
     try:
         with work.lock:
-            changes = _changes(work.job, given)
-            if changes.get("previous"):
-                known = work.job.options.get("previous") or ()
-                changes["previous"] = named_files(work, changes["previous"], known)
-            work.change(work.job.replaced(**changes))
+            work.change(work.job.replaced(**_changes(work.job, given)))
     except ShoalError as error:
         return problem(request, error, _PATH)
     if "application/json" not in request.headers.get("accept", ""):
