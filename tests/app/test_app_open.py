@@ -48,17 +48,25 @@ def test_a_table_of_a_database_is_opened_by_its_url(pages):
     assert "100 rows, 2 columns" in pages.get("/open").text
 
 
-def test_the_password_of_a_database_is_in_no_file_and_on_no_page(pages):
+def test_the_password_of_a_database_is_in_no_file_and_on_no_page(pages, patients):
+    pages.drop("patients.csv", patients)
+    table = pages.work.table
     url = "postgresql://nurse:hunter2secret@127.0.0.1:1/clinic?table=patients"
     assert pages.post("/open/path", {"path": url}).status_code == 303
     task = pages.app.state.tasks.latest("open")
     assert task.wait(60)
     assert task.state == "failed"
+    opening = pages.work.opening
+    assert opening.input.path == url
+    failed = pages.get("/open").text
+    pages.work.take(opening, table, opening.job)  # as if the database had answered
     assert pages.work.runnable().input.path == url
     kept = [p.read_text(encoding="utf-8") for p in pages.work.folder.iterdir() if p.is_file()]
     told = [pages.get(p).text for p in ("/open", "/open/job.toml", f"/task/{task.id}")]
     assert any("clinic" in text for text in kept)
-    for text in (*kept, *told, pages.work.job_text(), repr(pages.work.job)):
+    assert "clinic" in failed
+    said = (pages.work.job_text(), repr(pages.work.job), repr(opening))
+    for text in (*kept, *told, failed, *said):
         assert "hunter2secret" not in text
         assert "nurse" not in text
 
@@ -327,9 +335,11 @@ def test_the_folder_is_gone_where_nothing_is_open_at_the_end(tmp_path, patients)
 
 def test_another_table_leaves_no_results_of_the_one_before(pages, patients):
     pages.drop("one.csv", patients)
-    (pages.work.subfolder("results") / "release.csv").write_text("cells")
+    (pages.work.subfolder("results") / "a1").mkdir()
+    (pages.work.subfolder("results") / "a1" / "release.csv").write_text("cells")
+    pages.work.keep("history", [{"id": "a1"}])
     pages.drop("two.csv", patients)
-    assert not (pages.work.folder / "results").exists()
+    assert list(pages.work.folder.glob("results/*")) == []
     assert [p.name for p in pages.work.folder.glob("data/*/*")] == ["two.csv"]
 
 

@@ -276,7 +276,7 @@ def test_what_nobody_planned_for_is_one_sentence_too(pages, monkeypatch):
     def fail(*_):
         raise ValueError("a cell of the table")
 
-    monkeypatch.setattr(type(pages.work), "missing_copy", fail)
+    monkeypatch.setattr(type(pages.work), "asides", fail)
     answer = pages.get("/open")
     assert answer.status_code == 500
     assert "a cell of the table" not in answer.text

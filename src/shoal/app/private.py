@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import secrets
+import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
 from shoal.errors import OptionError
 
-__all__ = ["CLAIM", "claim_folder", "user_folder"]
+__all__ = ["claim_folder", "place_for_copy", "remove_folder", "user_folder"]
 
-CLAIM = ".claim"
+_CLAIM = ".claim"
 """The file that says whose folder it is."""
 
 
@@ -38,7 +42,7 @@ def claim_folder(folder: Path) -> IO[bytes]:
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        ours = (folder / CLAIM).exists() or not any(folder.iterdir())
+        ours = (folder / _CLAIM).exists() or not any(folder.iterdir())
         if ours:  # somebody else's folder stays as it is: ours is cleared at the end
             folder.chmod(0o700)
     except OSError as error:
@@ -51,7 +55,7 @@ def claim_folder(folder: Path) -> IO[bytes]:
             f"{str(folder)!r} holds other files, and the private folder is cleared at "
             "the end; name a new or an empty one with --folder."
         )
-    file = (folder / CLAIM).open("ab")
+    file = (folder / _CLAIM).open("ab")
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -68,3 +72,22 @@ def claim_folder(folder: Path) -> IO[bytes]:
             "with --folder."
         ) from None
     return file
+
+
+def remove_folder(folder: Path, folders: Iterable[str], files: Iterable[str]) -> None:
+    """Remove what is ours in the private folder, and the folder if nothing else is in it."""
+    for name in folders:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        for name in (*files, _CLAIM):
+            (folder / name).unlink(missing_ok=True)
+        folder.rmdir()
+
+
+def place_for_copy(data: Path, name: str) -> Path:
+    """Return where a copy of a dropped file goes; the name is its own, made harmless."""
+    plain = "".join(c if c.isalnum() or c in "._- ()+" else "_" for c in Path(name).name)
+    plain = plain.strip(". ")[-120:] or "table.csv"
+    inner = data / secrets.token_hex(8)  # no two copies share a place
+    inner.mkdir(mode=0o700)
+    return inner / plain

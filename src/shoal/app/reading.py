@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shoal.app.opening import with_input
 from shoal.app.table import OpenedTable, open_table
 from shoal.errors import OptionError
 from shoal.settings.job_file import read_job
@@ -11,6 +12,7 @@ from shoal.settings.job_file import read_job
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from shoal.app.opening import Opening
     from shoal.app.tasks import Task, Tasks
     from shoal.app.workspace import Workspace
     from shoal.profile.guess import Guess
@@ -21,54 +23,45 @@ __all__ = ["column_of", "hierarchy_file", "start_reading"]
 
 
 def start_reading(work: Workspace, tasks: Tasks) -> Task:
-    """Read the open table in the background; then the pages of columns can be shown."""
-    source = work.runnable().input
-    revision = work.revision
+    """Read the table that is on its way in, in the background, and open it when it is there."""
+    opening = work.opening or work.open_again()
 
     def read(report: Report) -> OpenedTable:
-        return open_table(source, report)
+        return open_table(opening.input, report)
 
     def take(task: Task) -> None:
-        with work.lock:
-            if work.revision == revision:
-                table: OpenedTable = task.result
-                unknown = [name for name in work.job.columns if name not in table.names]
-                if unknown:
-                    raise OptionError(
-                        f"The settings speak of {len(unknown)} columns that this table does not "
-                        f"have (the first is {unknown[0]!r}); open the table anew to start with "
-                        "fresh guesses."
-                    )
-                if not work.job.columns:
-                    work.change(_first_job(work, table))
-                work.table = table
+        table: OpenedTable = task.result
+        unknown = [name for name in opening.job.columns if name not in table.names]
+        if unknown:
+            raise OptionError(
+                f"The settings speak of {len(unknown)} columns that this table does not "
+                f"have (the first is {unknown[0]!r}); open the table anew to start with "
+                "fresh guesses."
+            )
+        job = opening.job if opening.job.columns else _first_job(work, opening, table)
+        work.take(opening, table, job)
         task.result = None  # the workspace has it
 
-    return tasks.start("open", read, revision=revision, next_page="/open", then=take)
+    return tasks.start("open", read, revision=opening.number, next_page="/open", then=take)
 
 
-def _first_job(work: Workspace, table: OpenedTable) -> Job:
-    """Return the job that ``shoal init`` would write, with the open table as its input."""
-    folder = work.subfolder("hierarchies")
-    table.suggestion.write(folder / "guess.toml", source=_name(work), force=True)
+def _first_job(work: Workspace, opening: Opening, table: OpenedTable) -> Job:
+    """Return the job that ``shoal init`` would write, with this table as its input."""
+    folder, said = work.tree_folder(opening.source), opening.job
+    table.suggestion.write(folder / "guess.toml", source=opening.source.name, force=True)
     guessed = read_job(folder / "guess.toml")
     (folder / "guess.toml").unlink()
-    said = {
+    found = {
         name: getattr(guessed.input, name)
         for name in ("delimiter", "encoding", "decimal", "missing_values")
         if getattr(guessed.input, name) is not None
     }
-    found = {**vars(work.job.input), **said}
-    return guessed.replaced(input=type(work.job.input)(**found), output=work.job.output)
-
-
-def _name(work: Workspace) -> str:
-    return "DATA" if work.source is None else work.source.name
+    return guessed.replaced(input=with_input(said, **found).input, output=said.output)
 
 
 def hierarchy_file(work: Workspace, table: OpenedTable, column: str) -> Path:
     """Return where the hierarchy of a column lies when it lists values."""
-    return work.subfolder("hierarchies") / f"column_{table.names.index(column) + 1}.csv"
+    return work.tree_folder() / f"column_{table.names.index(column) + 1}.csv"
 
 
 def column_of(work: Workspace, table: OpenedTable, guess: Guess) -> dict[str, object]:

@@ -209,7 +209,7 @@ def _write(work: Workspace, name: str, built: Built) -> Path:
     # the tree that they were made with.
     number, text = work.table.names.index(name) + 1, export_csv(built.tree)
     content = hashlib.sha256(text.encode()).hexdigest()[:12]
-    path = work.subfolder("hierarchies") / f"column_{number}_{content}.csv"
+    path = work.tree_folder() / f"column_{number}_{content}.csv"
     try:
         atomic_write_text(path, text)
     except OSError as error:

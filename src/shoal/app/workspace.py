@@ -9,40 +9,47 @@ kill bring it back:
 - ``data/``: copies of tables that were dropped on the page.
 - ``results/``: releases, reports and certificates until they are downloaded.
 - ``temporary/``: what libraries put aside.
+- ``aside/``: settings of tables that were closed or replaced.
 
-The clean end of a server removes the last three; settings and hierarchies stay. Where nothing is
-open then, the whole folder goes. Passwords are in memory only.
+The clean end of a server removes data, results and what is temporary; settings and hierarchies
+stay. Where nothing is left then, the whole folder goes. Passwords are in memory only.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-import secrets
 import shutil
 import threading
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from shoal.app.private import CLAIM, claim_folder
-from shoal.errors import JobError, OptionError
-from shoal.io.location import is_database, parse_location, typed_name
-from shoal.io.several import input_files
-from shoal.settings.files import INPUT_OPTIONS, Input
+from shoal.app.allowed import Allowed
+from shoal.app.opening import (
+    STATE_FILES,
+    Aside,
+    Opened,
+    Opening,
+    State,
+    find_asides,
+    read_from,
+    with_input,
+)
+from shoal.app.private import claim_folder, remove_folder
+from shoal.errors import OptionError
+from shoal.io.location import is_database
 from shoal.settings.job import Job, JobColumn
-from shoal.settings.job_file import format_job, read_job
+from shoal.settings.job_file import format_job
 
 if TYPE_CHECKING:
     from shoal.app.table import OpenedTable
 
 __all__ = ["Opened", "Workspace", "leave_all"]
 
-_VERSION = 1
-_JOB, _STATE = "job.toml", "state.json"
 _TEMPORARY = ("data", "results", "temporary")
+_FOLDERS = (*_TEMPORARY, "hierarchies", "aside")
+_MOST_ASIDE = 10
 _OPEN: list[Workspace] = []
 
 
@@ -52,22 +59,7 @@ def leave_all() -> None:
         work.leave()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Opened:
-    """Which table is open.
-
-    Attributes:
-        kind: ``file`` (read where it lies), ``copy`` (dropped on the page) or ``database``.
-        name: what the page calls it; a URL without user and password.
-        path: what is read; a URL without a password.
-    """
-
-    kind: str
-    name: str
-    path: str
-
-
-class Workspace:
+class Workspace(Allowed):
     """The state of work in a private folder; safe to use from several threads.
 
     Attributes:
@@ -77,23 +69,24 @@ class Workspace:
             settings can be told apart.
         table: the open table in memory; None while it is being read.
         source: which table is open.
+        opening: the table that is on its way in; the one that is open stays until it is there.
 
     Raises:
         OptionError: the folder cannot be made, or another server works in it.
     """
 
     def __init__(self, folder: Path, root: Path | None = None, *, keep_data: bool = False) -> None:
-        self.folder = folder.absolute()
-        self.root = (root or Path.cwd()).resolve()
+        super().__init__(folder.absolute(), (root or Path.cwd()).resolve())
         self.revision = 0
         self.table: OpenedTable | None = None
         self.source: Opened | None = None
+        self.opening: Opening | None = None
+        self._fresh = 0  # the revision that nobody has worked on yet
         self._keep_data = keep_data
         self._lock = threading.RLock()
         self._job = Job()
         self._kept: dict[str, Any] = {}
         self._secret: str | None = None  # the URL of the database with its password
-        self._typed: set[str] = set()  # files that somebody named in the terminal
         self._gone = self._unknown = False
         self._claim: IO[bytes] | None = claim_folder(self.folder)
         self._load()
@@ -134,26 +127,18 @@ class Workspace:
             columns[name] = replace(columns.get(name, JobColumn()), **changes)
             self.change(self._job.replaced(columns=columns))
 
-    def update_input(self, **changes: Any) -> None:
-        """Change how the table is read."""
-        with self._lock:
-            said = {name: getattr(self._job.input, name) for name in INPUT_OPTIONS}
-            self.change(self._job.replaced(input=Input(**{**said, **changes})))
-
     def runnable(self) -> Job:
         """Return the job with the password of its database, if one was typed. Never shown."""
         with self._lock:
             if self._secret is None or self._job.input.path is None:
                 return self._job
-            said = {name: getattr(self._job.input, name) for name in INPUT_OPTIONS}
-            return self._job.replaced(input=Input(**{**said, "path": self._secret}))
+            return with_input(self._job, path=self._secret)
 
     def job_text(self, job: Job | None = None) -> str:
         """Return a job file to save elsewhere: it names the table as its owner does."""
         shown = job or self._job
         if self.source is not None and self.source.kind == "copy":
-            said = {name: getattr(shown.input, name) for name in INPUT_OPTIONS}
-            shown = shown.replaced(input=Input(**{**said, "path": self.source.name}))
+            shown = with_input(shown, path=self.source.name)
         return format_job(shown)
 
     # -- the table -------------------------------------------------------------------------------
@@ -166,7 +151,10 @@ class Workspace:
         job: Job | None = None,
         anywhere: bool = False,
     ) -> None:
-        """Take another table; what was said about the one before is forgotten.
+        """Begin to open another table; the one that is open stays until it is read.
+
+        A table whose settings are here already, but which could not be read for want of its copy
+        or its password, goes on with them.
 
         Args:
             opened: the table.
@@ -175,20 +163,130 @@ class Workspace:
             anywhere: whether its files may lie anywhere: somebody named it in the terminal.
 
         Raises:
-            OptionError: a page may not open a file of it; then nothing is forgotten.
+            OptionError: a page may not open a file of it.
         """
-        said = {} if job is None else {n: getattr(job.input, n) for n in INPUT_OPTIONS}
-        job = (job or Job()).replaced(input=Input(**{**said, "path": opened.path}))
         with self._lock:
+            unread = (self.opening, self._present() if self.table is None else None)
+            waiting = (each for each in unread if each is not None and each.waits_for(opened))
+            known = None if job is not None else next(waiting, None)
+            if known is None:
+                known = Opening(source=opened, job=job or Job())
+            source = replace(opened, id=known.source.id)
+            said = with_input(known.job, path=opened.path)
             if anywhere:
-                self._typed.update(job.files())
-            job = job.with_files(self.may_open)
-            if self.source is not None and self.source.path != opened.path:
-                self._remove_copy(self.source)
-                shutil.rmtree(self.folder / "results", ignore_errors=True)
-            self.source, self._secret, self.table = opened, secret, None
-            self._kept.clear()
-            self.change(job)
+                self._typed.update(said.files())
+            said = said.with_files(self.may_open)
+            self._begin(replace(known, source=source, secret=secret, job=said))
+
+    def open_again(self) -> Opening:
+        """Begin to read the table of the present settings, after a restart of the server."""
+        with self._lock:
+            self._begin(self._present())
+            assert self.opening is not None
+            return self.opening
+
+    def reopen(self, aside: Aside) -> None:
+        """Begin to open a table with the settings that were put aside."""
+        with self._lock:
+            self._begin(aside.opening)
+
+    def _present(self) -> Opening | None:
+        if self.source is None:
+            return None
+        kept, secret = dict(self._kept), self._secret
+        return Opening(source=self.source, job=self._job, kept=kept, secret=secret, again=True)
+
+    def _begin(self, opening: Opening | None) -> None:
+        before, self.opening = self.opening, opening
+        if before is not None:
+            self._clear(before.state)
+
+    def take(self, opening: Opening, table: OpenedTable, job: Job) -> None:
+        """Put a table that was read in place of the open one, or let the page ask first.
+
+        Args:
+            opening: what was read.
+            table: the table.
+            job: what is said about it.
+        """
+        with self._lock:
+            if self.opening is not opening:
+                return
+            self.opening = replace(opening, table=table, job=job)
+            is_same = self.source is not None and self.source.path == opening.source.path
+            asked_for = opening.again or opening.aside or is_same
+            if asked_for or self.table is None or not self.touched:
+                self.take_opening()
+
+    def take_opening(self) -> None:
+        """Put the table that was read in place of the open one, which is put aside.
+
+        Raises:
+            OptionError: none was read.
+        """
+        with self._lock:
+            opening = self.opening
+            if opening is None or opening.table is None:
+                raise OptionError("There is no table that waits to be opened.")
+            before = self.close() if not opening.again else None
+            self.source, self._secret, self.table = opening.source, opening.secret, opening.table
+            self._kept = dict(opening.kept)
+            self.change(opening.job)
+            self.opening = None
+            self._fresh = -1 if opening.again or opening.aside else self.revision
+            for aside in self.asides():
+                if aside.id == opening.aside:
+                    aside.remove()
+            if before is not None:
+                self._clear(before)
+
+    def leave_opening(self) -> None:
+        """Do not open the table that is on its way in."""
+        with self._lock:
+            self._begin(None)
+
+    @property
+    def touched(self) -> bool:
+        """Whether somebody has worked on the open table, so that there is something to lose."""
+        return self.source is not None and self.revision != self._fresh
+
+    def put_aside(self) -> None:
+        """Keep the present settings and runs, to be reopened; the oldest of many go."""
+        with self._lock:
+            Aside.put(self._state, self.subfolder("aside"))
+            for old in self.asides()[_MOST_ASIDE:]:
+                self.forget_aside(old)
+
+    def close(self) -> State:
+        """Close the open table, and put it aside if somebody has worked on it."""
+        with self._lock:
+            before = self._state
+            if self.touched:
+                self.put_aside()
+            self.source = self._secret = self.table = None
+            self._kept = {}
+            self.change(Job())
+            if self.opening is None:
+                self._clear(before)
+            return before
+
+    def asides(self) -> list[Aside]:
+        """Return the work that was put aside, the latest first."""
+        return find_asides(self.folder / "aside")
+
+    def forget_aside(self, aside: Aside) -> None:
+        """Remove work that was put aside, with its files."""
+        with self._lock:
+            aside.remove()
+            self._clear(aside.state)
+
+    def _clear(self, state: State) -> None:
+        """Remove folders of a state that no other one has."""
+        others = [self._state, *(aside.state for aside in self.asides())]
+        others += [] if self.opening is None else [self.opening.state]
+        used = set().union(*(each.folders(self.folder) for each in others))
+        for folder in state.folders(self.folder) - used:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def open_job(self, job: Job, *, anywhere: bool = False) -> None:
         """Open the table that a job names, with everything that it says; see `open`.
@@ -210,111 +308,45 @@ class Workspace:
             self.open(found, job=job, anywhere=anywhere)
 
     def reread(self, **how: Any) -> None:
-        """Forget what was said about the columns and read the table in another way."""
-        with self._lock:
-            said = {name: getattr(self._job.input, name) for name in INPUT_OPTIONS}
-            job = Job(input=Input(**{**said, **how}), output=self._job.output)
-            job = job.with_files(self.may_open)  # before anything is forgotten
-            self.table = None
-            self._kept.clear()
-            self.change(job)
+        """Begin to read the table in another way, with roles guessed anew.
 
-    def renew_copy(self, path: Path) -> bool:
-        """Take a new copy of the table whose copy is gone, and keep what was said about it.
-
-        Returns:
-            whether that was it: the open table was a copy of this name, and it is gone.
+        Raises:
+            OptionError: no table is open.
         """
         with self._lock:
-            if self.source is None or not self.missing_copy() or self.source.name != path.name:
-                return False
-            self.source = Opened(kind="copy", name=path.name, path=str(path))
-            self.table = None
-            self.update_input(path=str(path))
-            return True
-
-    def drop_copy(self, path: Path) -> None:
-        """Remove a copy that is not wanted."""
-        shutil.rmtree(path.parent, ignore_errors=True)
-
-    def set_secret(self, url: str) -> None:
-        """Remember the URL of the open database with its password, until the server ends."""
-        self._secret = url
+            base = self.opening or self._present()
+            if base is None:
+                raise OptionError("Open a table first.")
+            job = with_input(Job(input=base.job.input, output=base.job.output), **how)
+            job = job.with_files(self.may_open)
+            source = Opened(kind=base.source.kind, name=base.source.name, path=base.source.path)
+            self._begin(Opening(source=source, secret=base.secret, job=job))
 
     def own_words(self, text: str) -> str:
         """Return a sentence with tables called as their owner does, not by our private paths."""
-        source = self.source
-        if source is not None and source.kind == "copy":
-            text = text.replace(source.path, source.name)
+        for source in (self.source, self.opening.source if self.opening else None):
+            if source is not None and source.kind == "copy":
+                text = text.replace(source.path, source.name)
         return text.replace(str(self.folder) + os.sep, "")
 
-    def place_for_copy(self, name: str) -> Path:
-        """Return where a copy of a dropped file goes; the name is its own, made harmless."""
-        plain = "".join(c if c.isalnum() or c in "._- ()+" else "_" for c in Path(name).name)
-        plain = plain.strip(". ")[-120:] or "table.csv"
-        inner = self.subfolder("data") / secrets.token_hex(8)  # no two copies share a place
-        inner.mkdir(mode=0o700)
-        return inner / plain
-
     def subfolder(self, name: str) -> Path:
-        """Return a folder inside the private one: ``data``, ``results`` or ``hierarchies``."""
+        """Return a folder inside the private one: ``data``, ``results``, ``aside``, …."""
         folder = self.folder / name
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder
 
-    def inside_root(self, path: str) -> Path:
-        """Return a path that somebody typed or chose, if it lies where files may be opened.
+    def tree_folder(self, source: Opened | None = None) -> Path:
+        """Return the folder for hierarchies of a table; of the open one if none is named."""
+        named = source or self.source
+        assert named is not None
+        folder = self.subfolder("hierarchies") / named.id
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
 
-        Raises:
-            OptionError: it lies elsewhere; links are followed first.
-        """
-        if "\0" in path:
-            raise OptionError("No name of a file holds the character NUL.")
-        full = (self.root / Path(path).expanduser()).resolve()
-        if not full.is_relative_to(self.root):
-            raise OptionError(
-                f"Files are opened only in {str(self.root)!r} and below; drop the file on the "
-                "page, or start 'shoal app' with --files and the folder it lies in."
-            )
-        return full
-
-    def check_database(self, url: str, *, anywhere: bool = False) -> Opened:
-        """Return a table of a database as it may be remembered.
-
-        Args:
-            url: of the table.
-            anywhere: whether its file may lie outside the root: somebody typed it in the terminal.
-
-        Raises:
-            OptionError: the URL is none, or its file lies elsewhere.
-        """
-        location = parse_location(url)
-        if location.path is not None and not anywhere:
-            self.inside_root(str(location.path))
-        return Opened(kind="database", name=location.shown, path=typed_name(url))
-
-    def may_open(self, name: str) -> str:
-        """Return a file that a job names, or refuse it: here alone it is decided.
-
-        A page opens what the terminal named, what the job names already, what is its own, and
-        what lies in the root; a folder or a pattern, if all that it stands for lies there.
-
-        Raises:
-            ShoalError: it lies elsewhere, or there is none.
-        """
-        if name in self._typed or name in self._job.files():
-            return name
-        if is_database(name):
-            self.check_database(name)
-            return name
-        own = ((self.folder / each).resolve() for each in ("data", "hierarchies"))
-        if "\0" not in name and any(Path(name).resolve().is_relative_to(each) for each in own):
-            return name
-        full = self.inside_root(name)
-        for each in input_files(str(full)):
-            if not self.inside_root(each).is_file():
-                raise OptionError(f"There is no file {name!r} in {str(self.root)!r}.")
-        return str(full)
+    def _named(self) -> set[str]:
+        """Return the files that the present job names, and that of the table on its way in."""
+        jobs = [self._job] if self.opening is None else [self._job, self.opening.job]
+        return {name for job in jobs for name in job.files()}
 
     # -- what pages remember ---------------------------------------------------------------------
 
@@ -342,11 +374,11 @@ class Workspace:
     # -- the folder ------------------------------------------------------------------------------
 
     def forget_table(self) -> None:
-        """Close the open table and remove everything that was kept about it."""
+        """Close the open table and remove everything that was kept, work put aside included."""
         with self._lock:
-            self.source = self._secret = self.table = None
+            self.source = self._secret = self.table = self.opening = None
             self._kept.clear()
-            for name in (*_TEMPORARY, "hierarchies"):
+            for name in _FOLDERS:
                 shutil.rmtree(self.folder / name, ignore_errors=True)
             self.subfolder("temporary")  # libraries go on to put things there
             self.change(Job())
@@ -360,60 +392,31 @@ class Workspace:
             if not self._keep_data:
                 for name in _TEMPORARY:
                     shutil.rmtree(self.folder / name, ignore_errors=True)
-            nothing_left = self.source is None and not self._kept and not self._unknown
+            kept = self.source is not None or self._kept or self._unknown or self.asides()
             if self in _OPEN:
                 _OPEN.remove(self)
             if self._claim is not None:
                 self._claim.close()
                 self._claim = None
-            if nothing_left:
-                self._remove_folder()
+            if not kept:
+                remove_folder(self.folder, _FOLDERS, STATE_FILES)
 
-    def _remove_folder(self) -> None:
-        """Remove what is ours in the folder, and the folder if nothing else is in it."""
-        for name in (*_TEMPORARY, "hierarchies"):
-            shutil.rmtree(self.folder / name, ignore_errors=True)
-        with contextlib.suppress(OSError):
-            for name in (_JOB, _STATE, CLAIM):
-                (self.folder / name).unlink(missing_ok=True)
-            self.folder.rmdir()
-
-    def missing_copy(self) -> bool:
-        """Tell whether the open table was a copy that the end of the last server removed."""
-        source = self.source
-        return source is not None and source.kind == "copy" and not Path(source.path).exists()
-
-    def _remove_copy(self, source: Opened) -> None:
-        inner = Path(source.path).parent
-        if source.kind == "copy" and inner.parent == self.folder / "data":
-            shutil.rmtree(inner, ignore_errors=True)
+    @property
+    def _state(self) -> State:
+        return State(source=self.source, job=self._job, kept=dict(self._kept))
 
     def _load(self) -> None:
-        state = self.folder / _STATE
-        if not state.exists():
-            return
         try:
-            found = json.loads(state.read_text(encoding="utf-8"))
-            if found["version"] != _VERSION:
-                raise ValueError  # noqa: TRY301 - as good as damaged
-            self._job = read_job(self.folder / _JOB)
-            self.source = Opened(**found["source"]) if found["source"] else None
-            self._kept = dict(found["kept"])
-        except (OSError, ValueError, KeyError, TypeError, JobError):
+            found = read_from(self.folder)
+        except FileNotFoundError:
+            return
+        if found is None:
             # Whoever damaged it: a page that starts anew is better than none at all.
             self._unknown = True  # a newer version may read it: it stays until a table is opened
-            self._job, self.source, self._kept = Job(), None, {}
+            return
+        state, self._fresh = found[0], -1
+        self.source, self._job, self._kept = state.source, state.job, dict(state.kept)
 
     def _save(self) -> None:
-        from shoal.io import AtomicGroup
-
-        if self._gone:
-            return
-        state = {
-            "version": _VERSION,
-            "source": None if self.source is None else asdict(self.source),
-            "kept": self._kept,
-        }
-        with AtomicGroup() as group:
-            group.add(self.folder / _JOB, format_job(self._job, folder=self.folder))
-            group.add(self.folder / _STATE, json.dumps(state, ensure_ascii=False, indent=1))
+        if not self._gone:
+            self._state.write_to(self.folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shutil
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +15,10 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
 
+from shoal.app.opening import Opened, find_aside
+from shoal.app.private import place_for_copy
 from shoal.app.reading import start_reading
 from shoal.app.views import answer, flash, page, part, tasks_of, to, words_of, work_of
-from shoal.app.workspace import Opened
 from shoal.errors import DataError, OptionError
 from shoal.inputs import HowRead
 from shoal.io.location import is_database
@@ -36,25 +38,31 @@ _JOB = ".toml"
 
 
 def show(request: Request) -> Response:
-    """Show ways to open a table, and the table that is open."""
+    """Show ways to open a table, the table that is open, and what was put aside."""
     work, tasks = work_of(request), tasks_of(request)
-    unread = work.source is not None and work.table is None and not work.missing_copy()
-    if unread and tasks.latest("open") is None:
+    source, table = work.source, work.table
+    unread = source is not None and table is None and not source.lacks_copy
+    if unread and work.opening is None:
         start_reading(work, tasks)  # after a restart of the server
-    table, latest = work.table, tasks.latest("open")
+    opening, latest = work.opening, tasks.latest("open")
+    if opening is None or latest is None or latest.revision != opening.number:
+        latest = None  # what became of another table is no news
+    wanted = source if opening is None else opening.source
     return page(
         request,
         "open.html",
         task=tasks.running("open"),
         failed="" if latest is None or latest.state != "failed" else latest.error,
-        stopped=unread and latest is not None and latest.state == "stopped",
-        missing=work.missing_copy(),
+        stopped=latest is not None and latest.state == "stopped",
+        opening=opening,
+        missing=wanted if wanted is not None and wanted.lacks_copy else None,
         table=table,
         preview=None if table is None else _preview(request),
-        source=work.source,
-        input=work.job.input,
+        source=source,
+        input=work.job.input if opening is None else opening.job.input,
         how=HowRead() if table is None else table.how,
         unsure=_is_unsure(request),
+        asides=work.asides(),
     )
 
 
@@ -166,28 +174,31 @@ async def upload(request: Request) -> Response:
     """Take a file that was dropped on the page; its bytes go straight to the private folder."""
     work = work_of(request)
     name = request.query_params.get("name", "") or "table.csv"
-    target = work.place_for_copy(name)
+    target = place_for_copy(work.subfolder("data"), name)
     try:
         with target.open("xb") as file:
             os.chmod(target, 0o600)  # noqa: PTH101 - as it is opened
             async for chunk in request.stream():
                 file.write(chunk)
     except ClientDisconnect:
-        work.drop_copy(target)
+        _drop_copy(target)
         raise DataError("The file did not arrive whole; drop it again.") from None
     except OSError as error:
-        work.drop_copy(target)
+        _drop_copy(target)
         raise DataError(f"The file cannot be kept: {error.strerror}.") from None
     if target.suffix.lower() == _JOB:
         try:
             _take_job(request, target)
         finally:
-            work.drop_copy(target)
+            _drop_copy(target)
         return answer(next="/columns")
-    if not work.renew_copy(target):
-        work.open(Opened(kind="copy", name=target.name, path=str(target)))
+    work.open(Opened(kind="copy", name=target.name, path=str(target)))
     task = start_reading(work, tasks_of(request))
     return answer(task=task.id, next="/open")
+
+
+def _drop_copy(path: Path) -> None:
+    shutil.rmtree(path.parent, ignore_errors=True)
 
 
 def _take_job(request: Request, path: Path) -> None:
@@ -213,7 +224,10 @@ def _take_job(request: Request, path: Path) -> None:
     def beside_the_table(name: str) -> str:
         return name.removeprefix(f"{path.parent}{os.sep}")
 
-    work.change(said.with_files(beside_the_table))
+    said = said.with_files(beside_the_table).with_files(work.may_open)
+    if work.touched:
+        work.put_aside()
+    work.change(said)
     words = words_of(request)
     flash(request, words("The job file is taken over; check the columns."))
 
@@ -227,7 +241,7 @@ async def reading(request: Request) -> Response:
         return str(form.get(name, "")).strip("\r\n") or None
 
     missing = said("missing_values")
-    more = work.job.input.more
+    more = (work.opening or work).job.input.more
     if "more" in form:
         lines = [line.strip() for line in str(form["more"]).splitlines()]
         more = tuple(line for line in lines if line)
@@ -247,10 +261,48 @@ def _texts(text: str) -> list[str]:
     return [each.strip() for each in text.split(",") if each.strip()]
 
 
-def close(request: Request) -> Response:
-    """Close the table and forget it."""
+def take(request: Request) -> Response:
+    """Put the table that was read in place of the open one."""
     tasks_of(request).stop_all(2.0)
-    work_of(request).forget_table()
+    work_of(request).take_opening()
+    return to("/open")
+
+
+def leave(request: Request) -> Response:
+    """Stay with the table that is open."""
+    running = tasks_of(request).running("open")
+    if running is not None:
+        running.cancel()
+    work_of(request).leave_opening()
+    return to("/open")
+
+
+def ask_to_close(request: Request) -> Response:
+    """Ask whether the table is to be closed."""
+    return to("/open") if work_of(request).source is None else page(request, "close.html")
+
+
+def close(request: Request) -> Response:
+    """Close the table; what was said about it is put aside."""
+    tasks_of(request).stop_all(2.0)
+    work_of(request).close()
+    return to("/open")
+
+
+def reopen(request: Request) -> Response:
+    """Go on with work that was put aside."""
+    work = work_of(request)
+    work.reopen(find_aside(work.asides(), request.path_params["id"]))
+    assert work.opening is not None
+    if not work.opening.source.lacks_copy:
+        start_reading(work, tasks_of(request))
+    return to("/open")
+
+
+def forget(request: Request) -> Response:
+    """Remove work that was put aside."""
+    work = work_of(request)
+    work.forget_aside(find_aside(work.asides(), request.path_params["id"]))
     return to("/open")
 
 
@@ -286,6 +338,11 @@ routes = [
     Route("/open/path", open_path, methods=["POST"]),
     Route("/open/upload", upload, methods=["POST"]),
     Route("/open/reading", reading, methods=["POST"]),
+    Route("/open/take", take, methods=["POST"]),
+    Route("/open/leave", leave, methods=["POST"]),
+    Route("/open/close", ask_to_close),
     Route("/open/close", close, methods=["POST"]),
+    Route("/open/reopen/{id}", reopen, methods=["POST"]),
+    Route("/open/forget/{id}", forget, methods=["POST"]),
     Route("/open/job.toml", job_file),
 ]

@@ -122,11 +122,16 @@ def _run(request: Request) -> Task:
     job.request()  # a wrong option is said at once
     curves_of(request.app).stop()
     results, suffix = work.subfolder("results"), work.kept("suffix") or "csv"
+    source = work.source
 
     def keep(task: Task) -> None:
         tried: Tried = task.result
-        record(work, tried)
-        work.keep("shown", tried.id)
+        with work.lock:
+            if work.source is not source:  # its table was closed since
+                shutil.rmtree(tried.files(results).folder, ignore_errors=True)
+                return
+            record(work, tried)
+            work.keep("shown", tried.id)
 
     def run(report: Report) -> Tried:
         return run_in(results, job, report, suffix=suffix)
