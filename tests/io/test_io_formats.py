@@ -6,6 +6,9 @@ import json
 
 import openpyxl
 import polars as pl
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
 import pytest
 import zstandard
 
@@ -221,3 +224,23 @@ def test_an_unknown_suffix_lists_the_formats(name, hint):
 def test_an_unknown_format_lists_the_formats(given):
     with pytest.raises(OptionError, match=f"csv, tsv, parquet.*not '{given}'"):
         detect_format("t.csv", given)
+
+
+@pytest.mark.parametrize("name", ["t.arrow", "t.parquet"])
+def test_other_readers_cast_texts_and_categories_of_a_file(tmp_path, name):
+    cells = ["flu", "hiv", None, "flu"]
+    frame = pl.DataFrame(
+        {
+            "text": cells,
+            "category": pl.Series(cells, dtype=pl.Categorical),
+            "levels": pl.Series(cells, dtype=pl.Enum(["flu", "hiv"])),
+            "texts": [[cell] for cell in cells],
+        }
+    )
+    write_table(frame, tmp_path / name)
+    read = pa.parquet.read_table if name == "t.parquet" else pa.feather.read_table
+    table = read(tmp_path / name)
+    for each in ("text", "category", "levels"):
+        assert table[each].cast(pa.string()).to_pylist() == cells
+    assert table.to_pandas()["category"].dropna().tolist() == ["flu", "hiv", "flu"]
+    assert read_table(tmp_path / name).equals(frame)

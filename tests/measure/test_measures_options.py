@@ -193,3 +193,23 @@ def test_a_norm_works_with_rows_left_out_and_in_blocks(people):
     )
     assert made.verification.holds
     assert made.n_suppressed <= 12
+
+
+@pytest.mark.parametrize("measure", ["pmi", "wmi", "mi"])
+@pytest.mark.parametrize("effort", ["fast", "balanced"])
+@pytest.mark.parametrize("missing", ["category", "suppress"])
+def test_one_sensitive_value_is_a_target_like_any_other(measure, effort, missing):
+    table = pl.DataFrame(
+        {
+            "age": [30, 31, 32, 60, None, 62, 63, 64],
+            "sex": ["F", "M", "F", "M", "F", None, "F", "M"],
+            "ill": ["flu"] * 8,
+        }
+    )
+    release = shoal.anonymize(
+        table, k=2, quasi_identifiers=["age", "sex"], sensitive="ill", measure=measure,
+        missing=missing, algorithm_options={"effort": effort},
+    )  # fmt: skip
+    assert release.verification.holds
+    if measure == "pmi":  # who knows the only value beforehand learns nothing about it
+        assert release.scores["pmi"] == pytest.approx(0.0)

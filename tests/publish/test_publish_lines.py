@@ -3,11 +3,13 @@
 import datetime as dt
 from decimal import Decimal
 
+import numpy as np
 import polars as pl
 import pytest
 
 import shoal
 from shoal.errors import OptionError
+from shoal.hierarchy import canonical_label
 from shoal.publish.lines import GridPromise, cells_off_grid
 
 
@@ -153,3 +155,61 @@ def test_verify_counts_what_is_off_the_grid_and_says_which_column():
     assert (with_promise.holds, with_promise.violating_groups) == (False, 1)
     right = table.with_columns(pl.col("age").str.replace("28", "29"))
     assert shoal.verify(right, 3, quasi_identifiers="age", grid={"age": "5"}).holds
+
+
+ENDS_OF_FLOATS = (-300, -45, -38, -20, -1, 0, 14, 15, 16, 17, 22, 23, 25, 38, 100, 300)
+
+
+@pytest.mark.parametrize("base", [2, 10])
+@pytest.mark.parametrize("dtype", [pl.Float64, pl.Float32])
+@pytest.mark.parametrize("numeric", ["interval", "bounds"])
+def test_a_release_between_powers_is_kept_at_both_ends_of_floating_point(base, dtype, numeric):
+    for exponent in ENDS_OF_FLOATS:
+        values = pl.Series([s * float(f"{n}e{exponent}") for n in (1, 3, 7) for s in (1, -1)])
+        narrow = values.cast(dtype)
+        if narrow.is_infinite().any() or not (narrow != 0).all():
+            continue
+        release = shoal.anonymize(
+            pl.DataFrame({"x": narrow, "ill": ["flu"] * 6}), k=3, quasi_identifiers="x",
+            sensitive="ill", grid={"x": f"powers of {base}"}, algorithm="mondrian",
+            style={"numeric": numeric},
+        )  # fmt: skip
+        assert release.verification.holds, exponent
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.xlsx", "t.parquet", "t.arrow"])
+@pytest.mark.parametrize("numeric", ["interval", "bounds"])
+@pytest.mark.parametrize(
+    ("grid", "size"), [("powers of 10", 1e25), ("powers of 2", 1e25), ("1000000000000000", 1e25)]
+)
+def test_lines_that_are_no_floats_are_lines_in_every_file(tmp_path, name, numeric, grid, size):
+    table = pl.DataFrame({"x": [n * size for n in (1.1, 1.3, 3.3, 3.7)], "ill": ["flu"] * 4})
+    release = shoal.anonymize(
+        table, k=2, quasi_identifiers="x", sensitive="ill", grid={"x": grid},
+        algorithm="mondrian", style={"numeric": numeric},
+    )  # fmt: skip
+    release.write(tmp_path / name)
+    assert (tmp_path / name).exists()
+
+
+def test_a_number_next_to_a_power_is_none():
+    for exponent in range(2, 26):
+        line = 10**exponent
+        for near in range(line - 3, line + 4):
+            expected = near in (line, int(float(line)))
+            assert holds("powers of 10", f"[{near} to {10**30}]") == [expected], near
+            assert holds("powers of 10", f"[0.5-{near}.5]") == [False]
+
+
+def test_a_number_of_a_thousand_million_digits_is_no_line():
+    assert holds("5", "[0 to 1e999999999]", "[0 to 1e-999999999]") == [False, False]
+    assert holds("powers of 10", "[0 to 1e999999999]") == [False]
+
+
+def test_whole_floats_are_published_with_their_short_digits():
+    for exponent in range(1, 300, 7):
+        value = float(f"1.5e{exponent}")
+        text = canonical_label(value)
+        assert float(text) == value
+        assert int(text) == 15 * 10 ** (exponent - 1)
+    assert canonical_label(np.float32(1e23)) == "1" + "0" * 23

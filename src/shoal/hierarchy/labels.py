@@ -40,7 +40,8 @@ def _float_label(value: float | np.floating) -> str:
     # Through text for narrow floats: float32 0.1 is "0.1", not 0.10000000149011612.
     number = float(value) if isinstance(value, float) else float(str(value))
     if math.isfinite(number) and number.is_integer():
-        return str(int(number))
+        # Of the short text: 1e23 is a one with 23 zeros, not 99999999999999991611392.
+        return str(int(Decimal(repr(number))))
     return repr(number)
 
 

@@ -99,7 +99,8 @@ def stage_table(
             from shoal.publish.fresh import fresh_frame
 
             # Whatever the columns of the frame were cut out of, only what they show is written.
-            fresh_frame(decode_text(frame)).write_ipc(file)
+            # Texts as lists of letters, not as views: pyarrow casts no categories of those.
+            fresh_frame(decode_text(frame)).write_ipc(file, compat_level=pl.CompatLevel.oldest())
         elif found.name == "xlsx":
             _write_excel(decode_text(frame), file)
         else:

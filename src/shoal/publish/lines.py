@@ -7,6 +7,7 @@ arithmetic and the calendar.
 from __future__ import annotations
 
 import json
+import math
 import re
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation, localcontext
@@ -14,12 +15,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from shoal.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
@@ -28,6 +30,7 @@ __all__ = ["GridPromise", "cells_off_grid", "different_cells", "plain_cell"]
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 _MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 _POWERS = re.compile(r"powers of ([0-9]+)")
+_MOST_DIGITS = 1000
 _DAY = timedelta(days=1)
 _WEST, _EAST = timedelta(hours=12), timedelta(hours=14)
 """How far clocks are from UTC."""
@@ -144,7 +147,8 @@ class GridPromise:
                 found = _End(None, is_line=False, before_line=False)
             else:
                 before = value.denominator == 1 and not (value + 1) % self._step
-                found = _End(value, is_line=not value % self._step, before_line=before)
+                line = round(value / self._step) * self._step
+                found = _End(value, is_line=value in _written(line), before_line=before)
             self._seen[end] = found
         return found
 
@@ -162,17 +166,8 @@ class GridPromise:
         return is_line(low) and is_line(high)
 
     def _is_power(self, value: Fraction) -> bool:
-        number = value if value >= 1 else 1 / value
-        # A power below 1 may have been rounded to the nearest float.
-        number = (
-            Fraction(round(number)) if abs(number - round(number)) < number / 10**15 else number
-        )
-        if number.denominator != 1:
-            return False
-        rest = number.numerator
-        while rest % self._base == 0:
-            rest //= self._base
-        return rest == 1
+        size = math.log(value.numerator) - math.log(value.denominator)
+        return value in _written(Fraction(self._base) ** round(size / math.log(self._base)))
 
     def _moments(self, low: object, high: object) -> bool:
         first, last = _moment(low), _moment(high)
@@ -295,13 +290,32 @@ def _unquoted(text: str) -> str:
     return text.removeprefix("'")
 
 
+def _written(line: Fraction) -> set[Fraction]:
+    """Return the numbers that a line may be published as: itself, or as the float next to it.
+
+    Floats are written in full, by as many digits as tell them from others, or, in Excel, by 16.
+    """
+    try:
+        near = float(line)
+    except OverflowError:
+        return {line}
+    with np.errstate(over="ignore", under="ignore"):
+        narrow = np.float32(near)
+    short = f"{near:.16g}"
+    floats = [near, float(short), *([float(narrow)] if np.isfinite(narrow) else [])]
+    texts = [repr(near), short, *([str(narrow)] if np.isfinite(narrow) else [])]
+    return {line, *map(Fraction, floats), *(Fraction(Decimal(text)) for text in texts)}
+
+
 def _number(value: object) -> Fraction | None:
     text = value.strip() if isinstance(value, str) else str(value)
     try:
         number = Decimal(text)
     except InvalidOperation:
         return None
-    return Fraction(number) if number.is_finite() else None
+    # No column has such numbers, and no memory their digits.
+    known = number.is_finite() and abs(number.adjusted()) < _MOST_DIGITS
+    return Fraction(number) if known else None
 
 
 def _moment(value: object) -> date | None:

@@ -134,7 +134,8 @@ def _levels(attribute: Attribute, number: int, form: Form, weight: float) -> lis
     for level, each in enumerate(codes):
         cells = Partition.from_labels(each[attribute.codes])
         costs = form.cost(close(attribute, cells))
-        cost = weight * float(np.average(costs[:-1], weights=cells.sizes))
+        # of one class, if any: measures that look at more have no cells
+        cost = weight * float(np.average(costs[:-1].ravel(), weights=cells.sizes))
         if found and cost <= found[-1].cost:
             found.pop()  # as cheap, and coarser: nothing is lost with the finer one
         marks = _mixed(each.astype(np.uint64) + np.uint64(((number << 8) + level) << 32))
