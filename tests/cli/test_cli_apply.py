@@ -11,6 +11,7 @@ from tests.life.conftest import register
 import shoal
 
 ASKED = ("--k", "4", "--qi", "age,zip,sex", "--sensitive", "ill", "--person", "id", "--seed", "1")
+KNOWN = ("--release", "release.shoal", "--save", "both.shoal")
 
 
 @pytest.fixture
@@ -47,7 +48,8 @@ def test_further_rows_go_to_their_files(shoal_runs, first, tmp_path):
 def test_json_says_how_many_wait(shoal_runs, first, tmp_path):
     register(60, 1, 500).write_csv(tmp_path / "new.csv")
     made = shoal_runs(
-        *("apply", tmp_path / "new.csv", "--release", first, "-o", tmp_path / "m.csv", "--json")
+        *("apply", tmp_path / "new.csv", "--release", first, "-o", tmp_path / "m.csv", "--json"),
+        *("--save", tmp_path / "both.shoal"),
     )
     found = json.loads(made.out)
     assert found["rows"] == found["published_rows"] + found["waiting_rows"] == 60
@@ -57,7 +59,7 @@ def test_too_few_rows_end_with_status_1_and_no_file(shoal_runs, first, tmp_path)
     register(2, 1, 500).write_csv(tmp_path / "new.csv")
     made = shoal_runs(
         *("apply", tmp_path / "new.csv", "--release", first, "-o", tmp_path / "m.csv"),
-        *("--waiting", tmp_path / "w.csv"),
+        *("--waiting", tmp_path / "w.csv", "--save", tmp_path / "both.shoal"),
     )
     assert made.status == 1
     assert "wait for more" in made.err
@@ -71,9 +73,10 @@ def test_too_few_rows_end_with_status_1_and_no_file(shoal_runs, first, tmp_path)
         (("--release", "none.shoal"), "There is no file"),
         (("--release", "first.csv"), "is no shoal release file"),
         (("--release", "release.shoal", "--save", "release.shoal"), "release.shoal"),
-        (("--release", "release.shoal", "--waiting", "first.csv"), "exists"),
-        (("--release", "release.shoal", "--waiting", "m.csv"), "would be the same file"),
-        (("--release", "release.shoal", "--waiting", "none/w.csv"), "does not exist"),
+        (("--release", "release.shoal"), "--save FILE"),
+        ((*KNOWN, "--waiting", "first.csv"), "exists"),
+        ((*KNOWN, "--waiting", "m.csv"), "would be the same file"),
+        ((*KNOWN, "--waiting", "none/w.csv"), "does not exist"),
     ],
 )
 def test_wrong_files_end_with_status_2(shoal_runs, first, tmp_path, monkeypatch, options, words):
@@ -86,3 +89,27 @@ def test_wrong_files_end_with_status_2(shoal_runs, first, tmp_path, monkeypatch,
     assert len(but_progress(made.err.strip().splitlines())) <= 2
     assert first.read_bytes() == before
     assert not (tmp_path / "m.csv").exists()
+
+
+def test_what_was_applied_is_missed_where_it_is_not_given(shoal_runs, first, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    register(60, 1, 500).write_csv("new.csv")
+    register(60, 2, 700).write_csv("newer.csv")
+    apply = ("apply", "new.csv", *KNOWN, "-o", "m.csv", "--replace")
+    for _ in range(2):  # the file that is written may be there from a first try
+        made = shoal_runs(*apply)
+        assert made.status == 0, made.err
+    for command in (
+        ("apply", "newer.csv", "--release", "release.shoal", "--save", "c.shoal"),
+        ("anonymize", "first.csv", *ASKED, "--previous", "release.shoal", "--save", "c.shoal"),
+    ):
+        made = shoal_runs(*command, "-o", "c.csv")
+        assert made.status == 2
+        assert "'both.shoal' lies beside what is given" in made.err
+        assert not (tmp_path / "c.csv").exists()
+    both = ("--previous", "both.shoal", "--save", "c.shoal")
+    made = shoal_runs("anonymize", "first.csv", *ASKED, *both, "-o", "c.csv")
+    assert made.status == 0, made.err
+    assert "over 3 releases" in made.out  # further rows are a table of their own
+    listed = json.loads(shoal_runs("register", ".", "--json").out)["releases"]
+    assert {each["file"]: each["beside"] for each in listed}["c.shoal"] == ["both.shoal"]

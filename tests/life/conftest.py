@@ -29,6 +29,11 @@ def register(n_rows, seed=0, first=0):
     )
 
 
+def others(people):
+    """The same rows, of people who were never seen."""
+    return people.with_columns(id=pl.lit("other ") + pl.col("id"))
+
+
 def release_of(frame, k=4, **options):
     roles = {**ROLES, **options.pop("roles", {})}
     rules = {"zip": {"rule": "prefix", "keep": [3, 1], "length": 5}}

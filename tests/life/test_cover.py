@@ -5,7 +5,7 @@ import random
 import numpy as np
 import polars as pl
 import pytest
-from tests.life.conftest import release_of
+from tests.life.conftest import others, release_of
 
 import shoal
 from shoal.errors import DataError, OptionError
@@ -145,7 +145,7 @@ def test_half_open_cells_of_a_grid_do_not_cover_their_upper_end():
 def test_means_do_not_tell_whom_a_group_covers(people):
     release = release_of(people, style={"numeric": "mean"})
     with pytest.raises(OptionError, match="does not tell whom"):
-        shoal.apply(people.head(20), release)
+        shoal.apply(others(people.head(20)), release)
 
 
 def test_an_order_that_nobody_has_said_is_asked_for():

@@ -153,8 +153,8 @@ def test_a_foreign_file_is_refused(saved, content):
 
 
 def test_a_later_version_is_named(saved):
-    message = refused(saved, packed(body_of(saved), version=2))
-    assert "version 2" in message
+    message = refused(saved, packed(body_of(saved), version=3))
+    assert "version 3" in message
     assert "later version of Shoal" in message
 
 

@@ -57,7 +57,7 @@ def apply(
     from shoal.cli.settings import job_of
     from shoal.cli.summary import print_private_half
     from shoal.life.apply import apply as run_apply
-    from shoal.life.file import load_release
+    from shoal.life.file import load_release, refuse_missing
     from shoal.life.write import check_places, write_applied
     from shoal.progress import showing_progress
     from shoal.settings.inputs import read_input
@@ -67,7 +67,8 @@ def apply(
     check_json(as_json, wanted.output.table)
     kept = load_release(release)
     outputs = Outputs.of(wanted.input, wanted.output)
-    check_places(outputs, waiting)
+    refuse_missing([release], [kept], outputs.save)
+    check_places(outputs, waiting, kept)
     numeric = [
         name for name in kept.schema.quasi_identifiers if kept.schema[name].kind == "numeric"
     ]

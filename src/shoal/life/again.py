@@ -114,7 +114,7 @@ class AgainEngine(LocalEngine):
     def _decide(self, work: LocalWork) -> _Plan:
         ids = work.frame.get_column(str(work.schema.person))
         key = self.people[0].key if self.people else bytes(32)
-        digests, _ = digests_of(ids, key)
+        digests = digests_of(ids, key)
         needed = needed_values(work.request.privacy, work.schema)
         values = {name: work.frame.get_column(name) for name in needed}
         stories, now = tell_stories(self.previous, list(needed), digests, values)

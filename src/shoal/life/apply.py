@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 
-from shoal.errors import DataError, PromiseError
+from shoal.errors import DataError, OptionError, PromiseError
 from shoal.facts import Facts
 from shoal.forked import check_process
 from shoal.life.cover import Coverage
-from shoal.life.kept import KeptRelease, keep, number_classes, with_counts
+from shoal.life.kept import KeptRelease, keep, number_classes, with_further
+from shoal.life.people import digests_of, number_people, rows_of
 from shoal.life.together import request_of_kept, sensitive_only, stacked
 from shoal.promises import grids_of, promises_of
 from shoal.publish.fresh import fresh_column
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from shoal.life.people import Digests
     from shoal.publish.whose import PublishedTable
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
@@ -116,8 +118,8 @@ def apply(
     Each row gets the cheapest published cell that covers it and that at least k of the new rows
     can share; rows that are left form groups of their own, or wait. All promises of the release
     hold for the new table alone and for both tables together. Where `person` says whose rows
-    they are, the new people are taken to be others than those of the release; people who may be
-    in both are for ``anonymize(previous=...)``.
+    they are, people are counted in both, which takes the private half of the release; somebody
+    who is in the release already is for ``anonymize(previous=...)``.
 
     Args:
         frame: the further rows, with the columns of the first table (pandas, polars or pyarrow).
@@ -138,6 +140,7 @@ def apply(
     table = to_polars(frame)
     if table.height == 0:
         raise DataError("The table has no rows; there is nothing to apply the release to.")
+    _check_people(kept)
     request = request_of_kept(kept, table.columns, seed=seed, threads=threads)
     with watching(progress) as report:
         work = _Work(kept, table, replace(request, progress=report))
@@ -183,7 +186,7 @@ def apply(
         release=done,
         together=made.together,
         waiting=back_from_polars(side, frame, side.columns),
-        kept=with_counts(kept, made.both),
+        kept=with_further(kept, made.both, made.digests, work.old.height),
     )
 
 
@@ -198,6 +201,7 @@ class _Made:
     alone: Verification
     together: Verification
     both: pl.DataFrame
+    digests: Digests | None
     scores: Scores
 
 
@@ -219,12 +223,35 @@ class _Work:
         self.schema: Schema = infer_kinds(asked, nw.from_native(table), request.unknown_values)
         self.notes = [*doubts, *notes_on_unknown(asked, self.schema)]
         self.whole = encode(table, self.schema)
-        self.person = (
-            np.arange(table.height) if self.whole.person is None else self.whole.person
-        ).astype(np.int64)
+        self._say_whose()
         self.cover = Coverage(kept.cells, self.schema, kept.style, table)
         self.names = published_names(self.schema, kept.style)
-        self.old = kept.table()
+
+    def _say_whose(self) -> None:
+        """Number the people of both tables, so that each counts once.
+
+        Raises:
+            DataError: somebody is in both.
+        """
+        people, n_new = self.kept.people, self.table.height
+        if people is None:
+            self.old, self.digests = self.kept.table(), None
+            self.person = np.arange(n_new)
+            self.old_person = np.arange(self.old.height) + n_new
+            return
+        self.old, old = rows_of(self.kept)
+        new = digests_of(self.table.get_column(str(self.schema.person)), people.key)
+        self.digests = np.concatenate([old, new])
+        number, _ = number_people(self.digests)
+        self.old_person, self.person = number[: len(old)], number[len(old) :]
+        known = self.old_person[: len(people.digests)]
+        n_again = len(np.intersect1d(known, self.person))
+        if n_again:
+            raise DataError(
+                f"{n_again:,} people of the new table are in the release already, where their rows "
+                "could be put together; leave them out, or make a new release of everybody with "
+                "previous=... (--previous)."
+            )
 
     def settle(self) -> _Made:
         """Return the rows that can be published.
@@ -339,17 +366,13 @@ class _Work:
     def _both(self, published: pl.DataFrame) -> pl.DataFrame:
         return stacked(self.old, published.select(self.old.columns))
 
-    def _people(self, used: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        return None if self.schema.person is None else self.person[used]
-
     def _broken(self, published: pl.DataFrame, used: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which rows are in a group that breaks a promise, alone or together."""
         keys = self.kept.cells.columns
         broken = np.zeros(len(used), np.bool_)
         both = self._both(published)
         n_old = self.old.height
-        others = np.arange(n_old) + int(self.person.max(initial=0)) + 1
-        whose = np.concatenate([others, self.person[used]])
+        whose = np.concatenate([self.old_person, self.person[used]])
         for table, person, at in ((published, self.person[used], 0), (both, whose, n_old)):
             _, labels, _ = number_classes(table.select(keys))
             groups = Partition.from_labels(labels)
@@ -369,13 +392,13 @@ class _Work:
         at = pl.Series(order, dtype=pl.UInt32)
         frame = pl.DataFrame([fresh_column(c.gather(at)) for c in published.get_columns()])
         rows = used[order]
-        people = self._people(rows)
         both = self._both(frame)
-        whose = None
-        if people is not None:
-            people = np.unique(people, return_inverse=True)[1].astype(np.int64)
-            whose = np.concatenate([people, np.arange(self.old.height) + len(people)])
-            both = stacked(frame.select(self.old.columns), self.old)
+        people = whose = digests = None
+        if self.digests is not None:
+            people = _dense(self.person[rows])
+            whose = _dense(np.concatenate([self.old_person, self.person[rows]]))
+            n_old = self.old.height
+            digests = np.concatenate([self.digests[:n_old], self.digests[n_old:][rows]])
         alone, together = (
             verify_table(
                 each,
@@ -408,6 +431,7 @@ class _Work:
             alone=alone,
             together=together,
             both=both,
+            digests=digests,
             scores=self._scores(cells, classes),
         )
 
@@ -420,3 +444,27 @@ class _Work:
         weights = [self.schema[name].weight for name in names]
         mean = round(float(np.average(shares, weights=weights)), 6)
         return Scores({"ncp": mean}, {"ncp": dict(zip(names, shares.tolist(), strict=True))})
+
+
+def _check_people(kept: KeptRelease) -> None:
+    """Raise if people are to be counted and nobody can tell who they are.
+
+    Raises:
+        OptionError: the private half is not there, or not all of it.
+    """
+    if kept.schema.person is None:
+        return
+    if kept.people is None:
+        raise OptionError(
+            "The release counts people and does not say who they are; its private file "
+            "(.shoal.people) must lie beside it."
+        )
+    if kept.people.beside:
+        raise OptionError(
+            "The release was made beside others, in which the new people may be; make a new "
+            "release of everybody with previous=... (--previous) instead."
+        )
+
+
+def _dense(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.unique(numbers, return_inverse=True)[1].astype(np.int64)

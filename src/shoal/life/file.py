@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from shoal.errors import DataError, ShoalError
+from shoal.errors import DataError, OptionError, ShoalError
 from shoal.life.codec import (
     Damaged,
     column_from_json,
@@ -25,7 +25,7 @@ from shoal.life.kept import OPTIONS, KeptRelease, ValueCounts
 from shoal.limits import limit, read_side_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from shoal.io.atomic import AtomicGroup
     from shoal.life.people import KeptPeople
@@ -37,15 +37,17 @@ __all__ = [
     "digest_of",
     "load_release",
     "people_path",
+    "refuse_missing",
     "stage_kept",
     "to_bytes",
     "write_kept",
 ]
 
-VERSION = 1
+VERSION = 2
 """Grows when an older version of the program could not read the file rightly."""
 PEOPLE_ENDING = ".people"
 _FORMAT = "shoal release"
+_LONGEST_HEAD = 1000
 _MOST_ROWS = 1 << 40
 _Found = TypeVar("_Found")
 
@@ -75,8 +77,8 @@ def stage_kept(group: AtomicGroup, kept: KeptRelease, path: str | os.PathLike[st
         from shoal.life.people import people_to_json
 
         said = people_to_json(kept.people)
-        # nobody but the holder reads who they are
-        group.add(people_path(path), _packed(said, "shoal people")).chmod(0o600)
+        content = _packed(said, "shoal people", mark=kept.people.mark, chain=kept.people.chain)
+        group.add(people_path(path), content).chmod(0o600)  # nobody else reads who they are
 
 
 def to_bytes(kept: KeptRelease) -> bytes:
@@ -127,10 +129,11 @@ def _read(path: str | os.PathLike[str], what: str) -> bytes:
         raise DataError(f"Could not read {shown!r}: {error.strerror}.") from None
 
 
-def _packed(said: dict[str, Any], name: str) -> bytes:
+def _packed(said: dict[str, Any], name: str, **more: str) -> bytes:
     body = json.dumps(said, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
     data = body.encode("ascii")
-    head = {"format": name, "version": VERSION, "bytes": len(data), "sha256": digest_of(data)}
+    head: dict[str, Any] = {"format": name, "version": VERSION, **more}
+    head |= {"bytes": len(data), "sha256": digest_of(data)}
     return json.dumps(head, separators=(",", ":")).encode("ascii") + b"\n" + data + b"\n"
 
 
@@ -139,11 +142,8 @@ def _parsed(
 ) -> _Found:
     shown = os.fspath(path)
     head, _, body = content.partition(b"\n")
-    try:
-        said = json.loads(head) if len(head) < 1000 else None
-    except (ValueError, RecursionError):
-        said = None
-    if not isinstance(said, dict) or said.get("format") != name:
+    said = _said_first(head)
+    if said.get("format") != name:
         raise DataError(f"{shown!r} is no {name} file, as --save writes it; give another one.")
     version = said.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
@@ -173,6 +173,48 @@ def _parsed(
             f"{shown!r} cannot be used: what is in it does not fit together; make it again."
         ) from error
     raise DataError(f"{shown!r} cannot be used: {problem}; make it again.")
+
+
+def _said_first(head: bytes) -> dict[str, Any]:
+    """Return what the first line of a file says; nothing if it is no file of ours."""
+    try:
+        said = json.loads(head) if len(head) < _LONGEST_HEAD else None
+    except (ValueError, RecursionError):
+        said = None
+    return said if isinstance(said, dict) else {}
+
+
+def refuse_missing(
+    paths: Sequence[str | os.PathLike[str]],
+    releases: Sequence[KeptRelease],
+    written: str | None = None,
+) -> None:
+    """Raise if a release of the same people lies beside the given ones and is not among them.
+
+    Args:
+        paths: the release files that are given.
+        releases: what was read from them.
+        written: the release file that is about to be written; it may replace one.
+
+    Raises:
+        OptionError: there is such a file.
+    """
+    people = [kept.people for kept in releases if kept.people is not None]
+    known = {mark for each in people for mark in each.marks}
+    chains = {each.chain for each in people}
+    own = None if written is None else Path(people_path(written)).resolve()
+    for folder in sorted({Path(path).resolve().parent for path in paths}):
+        for beside in sorted(folder.glob(f"*{PEOPLE_ENDING}")):
+            if beside == own or not beside.is_file():
+                continue
+            with beside.open("rb") as file:
+                said = _said_first(file.readline(_LONGEST_HEAD))
+            if said.get("chain") in chains and said.get("mark") not in known:
+                name = beside.name.removesuffix(PEOPLE_ENDING)
+                raise OptionError(
+                    f"Release file {name!r} lies beside what is given, is of the same people and "
+                    "is not given; give it if it is out, or move it away if it never was."
+                )
 
 
 def _no_constant(text: str) -> float:

@@ -38,13 +38,13 @@ def checks_over_all(
     """Return what holds over all releases together, the new one included."""
     assert published.ids is not None
     people = [kept.people for kept in previous if kept.people is not None]
-    digests, _ = digests_of(published.ids, people[0].key if people else bytes(32))
+    digests = digests_of(published.ids, people[0].key if people else bytes(32))
     values = {name: published.frame.get_column(name) for name in needed}
     stories, now = tell_stories(previous, list(needed), digests, values)
     keys = columns_needed(published.frame.columns, schema.quasi_identifiers)
     _, group, _ = number_classes(published.frame.select(keys))
     stories = _with_new(stories, group, now)
-    n_releases = len(previous) + 1
+    n_releases = sum(each.n_tables for each in people) + 1
     fewest = fewest_people(stories.groups)
     checks = [
         Check(

@@ -14,6 +14,7 @@ import numpy as np
 from shoal.cleaning import person_would_say
 from shoal.errors import OptionError
 from shoal.hierarchy import canonical_label
+from shoal.life.people import number_people
 from shoal.privacy import LDiversity
 
 if TYPE_CHECKING:
@@ -107,9 +108,13 @@ def check_chain(previous: Sequence[KeptRelease]) -> tuple[KeptPeople, ...]:
             "The releases given as previous do not belong together: each but the first must have "
             "been made with those before it as previous."
         )
-    known = {people.mark for people in found}
-    if len(known) < len(found):
-        raise OptionError("A release is given twice as previous; give each once.")
+    marks = [mark for people in found for mark in people.marks]
+    known = set(marks)
+    if len(known) < len(marks):
+        raise OptionError(
+            "A release is given twice as previous, by itself or as part of one that was saved with "
+            "further rows; give each once."
+        )
     missing = {each for people in found for each in people.beside} - known
     if missing:
         raise OptionError(
@@ -141,11 +146,11 @@ def tell_stories(
     """
     people = [kept.people for kept in previous if kept.people is not None]
     everybody = np.concatenate([each.digests for each in people] + [present])
-    number, n_people = _numbered(everybody)
+    number, n_people = number_people(everybody)
     starts = np.cumsum([0, *(len(each.digests) for each in people)])
     groups = np.full((n_people, len(people)), ABSENT, np.int64)
     for place, each in enumerate(people):
-        groups[number[starts[place] : starts[place + 1]], place] = each.group
+        groups[number[starts[place] : starts[place + 1]], place] = each.place
     row = np.full(n_people, ABSENT, np.int64)
     row[number[starts[-1] :]] = np.arange(len(present))
     told: dict[str, NDArray[np.int64]] = {}
@@ -170,15 +175,6 @@ def tell_stories(
         codes = _said(distinct.get_column("value"), known)
         now[name] = codes[joined.get_column("code").to_numpy()]
     return Stories(groups, told, row), now
-
-
-def _numbered(digests: Digests) -> tuple[NDArray[np.int64], int]:
-    import polars as pl
-
-    table = pl.DataFrame({"a": digests[:, 0], "b": digests[:, 1]})
-    distinct = table.unique(maintain_order=True).with_row_index("number")
-    joined = table.join(distinct, on=["a", "b"], how="left", maintain_order="left")
-    return joined.get_column("number").to_numpy().astype(np.int64), distinct.height
 
 
 def _said(values: pl.Series, known: dict[tuple[str, ...], int]) -> NDArray[np.int64]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.life.people import KeptPeople
+    from shoal.life.people import Digests, KeptPeople
     from shoal.privacy import PrivacyModel
     from shoal.recode import Style
     from shoal.release import Release
@@ -36,7 +36,7 @@ __all__ = [
     "keep",
     "keep_cells",
     "number_classes",
-    "with_counts",
+    "with_further",
 ]
 
 OPTIONS = (
@@ -73,6 +73,15 @@ class ValueCounts:
     value: NDArray[np.int64]
     count: NDArray[np.int64]
     order: tuple[str, ...] | None = None
+
+    def without(self, group: NDArray[np.int64], value: NDArray[np.int64]) -> ValueCounts:
+        """Return the counts without rows of these groups and values; negative where too many."""
+        n_values = max(len(self.values), 1)
+        pairs = np.concatenate([self.group * n_values + self.value, group * n_values + value])
+        found, which = np.unique(pairs, return_inverse=True)
+        left = np.zeros(len(found), np.int64)
+        np.add.at(left, which, np.concatenate([self.count, np.full(len(group), -1, np.int64)]))
+        return replace(self, group=found // n_values, value=found % n_values, count=left)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,12 +166,17 @@ def keep(release: Release | KeptRelease) -> KeptRelease:
     kept = keep_cells(release, cells, sizes, counts)
     if release.ids is None:
         return kept
-    from shoal.life.file import digest_of, to_bytes
-    from shoal.life.people import keep_people
+    from shoal.life.people import digests_of, keep_people, new_key
 
-    people = keep_people(kept, frame, of_row, release.ids, release.key)
-    people = replace(people, of=digest_of(to_bytes(kept)), mark=release.mark, beside=release.beside)
-    return replace(kept, people=people)
+    key = release.key or new_key()
+    people = keep_people(kept, frame, of_row, digests_of(release.ids, key), key)
+    return _belonging(kept, replace(people, mark=release.mark, beside=release.beside))
+
+
+def _belonging(kept: KeptRelease, people: KeptPeople) -> KeptRelease:
+    from shoal.life.file import digest_of, to_bytes
+
+    return replace(kept, people=replace(people, of=digest_of(to_bytes(kept))))
 
 
 def check_style(release: Release) -> None:
@@ -199,14 +213,34 @@ def keep_cells(
     )
 
 
-def with_counts(kept: KeptRelease, frame: pl.DataFrame) -> KeptRelease:
-    """Return a kept release with other published rows: those of this table."""
+def with_further(
+    kept: KeptRelease, frame: pl.DataFrame, digests: Digests | None, n_old: int
+) -> KeptRelease:
+    """Return what is kept of a release and further rows together.
+
+    Args:
+        kept: the release.
+        frame: its published rows, then the further ones.
+        digests: keyed hash of the person of each row; None where nobody is named.
+        n_old: how many rows are those of the release, as `rows_of` returns them.
+    """
+    from shoal.life.people import keep_people, new_mark
+
     cells, of_row, sizes = number_classes(frame.select(kept.cells.columns))
     sensitive = {
         name: replace(_count(frame.get_column(name), of_row), order=counts.order)
         for name, counts in kept.sensitive.items()
     }
-    return replace(kept, cells=cells, sizes=sizes, sensitive=sensitive, people=None)
+    both = replace(kept, cells=cells, sizes=sizes, sensitive=sensitive, people=None)
+    old = kept.people
+    if old is None or digests is None:
+        return both
+    table = np.zeros(frame.height, np.int64)
+    if old.table is not None:
+        table[: len(old.table)] = old.table
+    table[n_old:] = table.max(initial=0) + 1
+    people = keep_people(both, frame, of_row, digests, old.key, table)
+    return _belonging(both, replace(people, mark=new_mark(), beside=old.beside, holds=old.marks))
 
 
 def number_classes(

@@ -38,6 +38,7 @@ def list_releases(folder: str) -> list[dict[str, Any]]:
             continue
         beside = () if kept.people is None else kept.people.beside
         if kept.people is not None:
+            named |= dict.fromkeys(kept.people.holds, path.name) | named
             named[kept.people.mark] = path.name
         found.append(
             {

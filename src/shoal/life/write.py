@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from shoal.errors import OptionError
 from shoal.io import AtomicGroup, detect_format, is_database, sha256_of
 from shoal.life.file import stage_kept
 from shoal.report.certificate import format_certificate
@@ -14,19 +15,26 @@ from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
     from shoal.life.apply import Applied
+    from shoal.life.kept import KeptRelease
     from shoal.settings.outputs import Outputs
 
 __all__ = ["check_places", "write_applied"]
 
 
-def check_places(outputs: Outputs, waiting: str | None) -> None:
+def check_places(outputs: Outputs, waiting: str | None, kept: KeptRelease) -> None:
     """Find out before the work what would fail after it.
 
     Raises:
-        OptionError: two outputs, or an output and an input, are the same file, or one exists.
+        OptionError: two outputs, or an output and an input, are the same file, or one exists; or
+            nothing would be kept of people whom later releases must know.
         DataError: a folder does not exist, or a format is not known.
     """
     outputs.check()
+    if kept.people is not None and outputs.save is None:
+        raise OptionError(
+            "Later rows and releases must know who is in this table; say where that is kept with "
+            "--save FILE, and give that file from then on."
+        )
     if waiting is None:
         return
     detect_format(waiting, format_of_output(waiting, None, outputs.format))

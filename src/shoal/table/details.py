@@ -9,6 +9,9 @@ from shoal.errors import OptionError
 
 __all__ = ["check_order", "check_weight"]
 
+_MOST = 1e100
+"""The largest weight: sums and products of these are still numbers."""
+
 
 def check_weight(name: str, weight: float) -> float:
     """Return the weight of a column after a check that it is a number above 0."""
@@ -16,9 +19,10 @@ def check_weight(name: str, weight: float) -> float:
         number = math.nan if isinstance(weight, bool) else float(weight)
     except (TypeError, ValueError):
         number = math.nan
-    if not (math.isfinite(number) and number > 0):
+    if not 0 < number <= _MOST:
         message = (
-            f"The weight of column {name!r} must be a finite number above 0, not {weight!r}; "
+            f"The weight of column {name!r} must be a number above 0 and at most {_MOST:g}, not "
+            f"{weight!r}; "
             "to leave the column out of the release, drop it."
         )
         raise OptionError(message)
