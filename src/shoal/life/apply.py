@@ -13,13 +13,18 @@ from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 
-from shoal.errors import DataError, OptionError, PromiseError
+from shoal.errors import DataError, PromiseError
 from shoal.facts import Facts
 from shoal.forked import check_process
 from shoal.life.cover import Coverage
 from shoal.life.kept import KeptRelease, keep, number_classes, with_further
-from shoal.life.people import digests_of, number_people, rows_of
-from shoal.life.together import request_of_kept, sensitive_only, stacked
+from shoal.life.together import (
+    check_people,
+    request_of_kept,
+    sensitive_only,
+    stacked,
+    whose_are,
+)
 from shoal.promises import grids_of, promises_of
 from shoal.publish.fresh import fresh_column
 from shoal.publish.order import RowHash
@@ -140,7 +145,7 @@ def apply(
     table = to_polars(frame)
     if table.height == 0:
         raise DataError("The table has no rows; there is nothing to apply the release to.")
-    _check_people(kept)
+    check_people(kept)
     request = request_of_kept(kept, table.columns, seed=seed, threads=threads)
     with watching(progress) as report:
         work = _Work(kept, table, replace(request, progress=report))
@@ -223,35 +228,9 @@ class _Work:
         self.schema: Schema = infer_kinds(asked, nw.from_native(table), request.unknown_values)
         self.notes = [*doubts, *notes_on_unknown(asked, self.schema)]
         self.whole = encode(table, self.schema)
-        self._say_whose()
+        self.old, self.old_person, self.person, self.digests = whose_are(kept, table)
         self.cover = Coverage(kept.cells, self.schema, kept.style, table)
         self.names = published_names(self.schema, kept.style)
-
-    def _say_whose(self) -> None:
-        """Number the people of both tables, so that each counts once.
-
-        Raises:
-            DataError: somebody is in both.
-        """
-        people, n_new = self.kept.people, self.table.height
-        if people is None:
-            self.old, self.digests = self.kept.table(), None
-            self.person = np.arange(n_new)
-            self.old_person = np.arange(self.old.height) + n_new
-            return
-        self.old, old = rows_of(self.kept)
-        new = digests_of(self.table.get_column(str(self.schema.person)), people.key)
-        self.digests = np.concatenate([old, new])
-        number, _ = number_people(self.digests)
-        self.old_person, self.person = number[: len(old)], number[len(old) :]
-        known = self.old_person[: len(people.digests)]
-        n_again = len(np.intersect1d(known, self.person))
-        if n_again:
-            raise DataError(
-                f"{n_again:,} people of the new table are in the release already, where their rows "
-                "could be put together; leave them out, or make a new release of everybody with "
-                "previous=... (--previous)."
-            )
 
     def settle(self) -> _Made:
         """Return the rows that can be published.
@@ -444,26 +423,6 @@ class _Work:
         weights = [self.schema[name].weight for name in names]
         mean = round(float(np.average(shares, weights=weights)), 6)
         return Scores({"ncp": mean}, {"ncp": dict(zip(names, shares.tolist(), strict=True))})
-
-
-def _check_people(kept: KeptRelease) -> None:
-    """Raise if people are to be counted and nobody can tell who they are.
-
-    Raises:
-        OptionError: the private half is not there, or not all of it.
-    """
-    if kept.schema.person is None:
-        return
-    if kept.people is None:
-        raise OptionError(
-            "The release counts people and does not say who they are; its private file "
-            "(.shoal.people) must lie beside it."
-        )
-    if kept.people.beside:
-        raise OptionError(
-            "The release was made beside others, in which the new people may be; make a new "
-            "release of everybody with previous=... (--previous) instead."
-        )
 
 
 def _dense(numbers: NDArray[np.int64]) -> NDArray[np.int64]:

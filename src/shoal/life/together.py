@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from shoal.errors import DataError, OptionError
+from shoal.life.people import digests_of, number_people, rows_of
 from shoal.table.encode import EncodedTable, encode_sensitive
 
 if TYPE_CHECKING:
@@ -15,10 +16,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.life.kept import KeptRelease
+    from shoal.life.people import Digests
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 
-__all__ = ["request_of_kept", "sensitive_only", "stacked"]
+__all__ = [
+    "Whose",
+    "check_people",
+    "request_of_kept",
+    "sensitive_only",
+    "stacked",
+    "whose_are",
+]
 
 
 def request_of_kept(kept: KeptRelease, columns: list[str], **more: Any) -> Request:
@@ -67,6 +76,68 @@ def request_of_kept(kept: KeptRelease, columns: list[str], **more: Any) -> Reque
             **more,
         }
     )
+
+
+class Whose(NamedTuple):
+    """Whose the rows of a release and of a new table are.
+
+    Attributes:
+        old: the published rows of the release.
+        old_person: number of the person of each of them.
+        person: number of the person of each new row; the same numbers.
+        digests: keyed hash of each person, first the old rows and then the new ones; None where
+            every row is a person of its own.
+    """
+
+    old: pl.DataFrame
+    old_person: NDArray[np.int64]
+    person: NDArray[np.int64]
+    digests: Digests | None
+
+
+def check_people(kept: KeptRelease) -> None:
+    """Raise if people are to be counted and nobody can tell who they are.
+
+    Raises:
+        OptionError: the private half is not there, or not all of it.
+    """
+    if kept.schema.person is None:
+        return
+    if kept.people is None:
+        raise OptionError(
+            "The release counts people and does not say who they are; its private file "
+            "(.shoal.people) must lie beside it."
+        )
+    if kept.people.beside:
+        raise OptionError(
+            "The release was made beside others, in which the new people may be; make a new "
+            "release of everybody with previous=... (--previous) instead."
+        )
+
+
+def whose_are(kept: KeptRelease, table: pl.DataFrame) -> Whose:
+    """Number the people of a release and of a new table, so that each counts once.
+
+    Raises:
+        DataError: somebody is in both.
+    """
+    people, n_new = kept.people, table.height
+    if people is None:
+        old = kept.table()
+        return Whose(old, np.arange(old.height) + n_new, np.arange(n_new), None)
+    old, of_old = rows_of(kept)
+    of_new = digests_of(table.get_column(str(kept.schema.person)), people.key)
+    digests = np.concatenate([of_old, of_new])
+    number, _ = number_people(digests)
+    old_person, person = number[: old.height], number[old.height :]
+    n_again = len(np.intersect1d(old_person[: len(people.digests)], person))
+    if n_again:
+        raise DataError(
+            f"{n_again:,} people of the new table are in the release already, where their rows "
+            "could be put together; leave them out, or make a new release of everybody with "
+            "previous=... (--previous)."
+        )
+    return Whose(old, old_person, person, digests)
 
 
 def sensitive_only(table: pl.DataFrame, schema: Schema, person: NDArray[np.int64]) -> EncodedTable:
