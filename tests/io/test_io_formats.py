@@ -244,3 +244,30 @@ def test_other_readers_cast_texts_and_categories_of_a_file(tmp_path, name):
         assert table[each].cast(pa.string()).to_pylist() == cells
     assert table.to_pandas()["category"].dropna().tolist() == ["flu", "hiv", "flu"]
     assert read_table(tmp_path / name).equals(frame)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"a":"x\\ud800"}',
+        '{"a":"\\uDC00\\uD800"}',
+        '{"a":"\\ud83d\\ud83d\\ude00"}',
+        '{"\\udfff":"x"}',
+        '{"a":{"b":["\\udabc"]}}',
+    ],
+)
+def test_half_a_character_of_json_is_refused_in_a_sentence(tmp_path, line):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"a":"x"}\n' + line + "\n", encoding="ascii")
+    for read in (read_table, read_written):
+        with pytest.raises(DataError, match="line 2, holds half a character"):
+            read(path)
+
+
+def test_whole_characters_of_json_are_read_however_they_are_escaped(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"a":"\\uD83D\\uDE00"}\n{"a":"\\\\ud800"}\n{"a":"\\u00e9"}\n')
+    assert read_table(path)["a"].to_list() == ["\N{GRINNING FACE}", "\\ud800", "é"]
+    assert read_written(path).frame["a"].cast(str).to_list() == [
+        "\N{GRINNING FACE}", "\\ud800", "é",
+    ]  # fmt: skip

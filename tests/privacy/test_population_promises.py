@@ -5,7 +5,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.helpers.effort import share
 from typer.testing import CliRunner
@@ -44,7 +44,15 @@ def covers(cells, person):
         return True
     if town_cell is None or town is None:
         return town_cell is None and town is None
+    if town_cell.startswith("{"):
+        return town in town_cell.strip("{}").split(", ")
     return town_cell == town or town_cell in ABOVE[town].split()
+
+
+CATEGORIES = st.sampled_from(["node", "values"])
+# c and e are all values of one group, and d, whom their node covers, is not among them
+TWO_TOWNS = pl.DataFrame({"age": [5] * 4, "town": ["a", "b", "c", "e"]})
+OTHERS = pl.DataFrame({"age": [5] * 6, "town": ["a", "a", "a", "d", "d", "d"]})
 
 
 def brute(published, everybody, numbers=None):
@@ -71,13 +79,15 @@ def made(table, model, k=2, **more):
 
 
 @settings(max_examples=share(60))
-@given(people(), people(least=0), st.integers(2, 12))
-def test_every_row_of_a_release_fits_k_people_or_there_is_none(table, others, k):
+@given(people(), people(least=0), st.integers(2, 12), CATEGORIES)
+@example(TWO_TOWNS, OTHERS, 5, "values")
+def test_every_row_of_a_release_fits_k_people_or_there_is_none(table, others, k, categories):
     everybody = pl.concat([table, others])
+    style = {"categories": categories}
     try:
-        release = made(table, KMap(k, population=everybody))
+        release = made(table, KMap(k, population=everybody), style=style)
     except shoal.PromiseError:
-        assert k > brute(_all_in_one(table), everybody)[0][0][1]
+        assert k > brute(_all_in_one(table, style), everybody)[0][0][1]
         return
     found, _ = brute(release.frame, everybody)
     assert min(total for _, total in found) >= k
@@ -85,20 +95,24 @@ def test_every_row_of_a_release_fits_k_people_or_there_is_none(table, others, k)
     assert (check.name, check.measured) == ("k-map", min(total for _, total in found))
 
 
-def _all_in_one(table):
+def _all_in_one(table, style):
     """The release with all rows in one group."""
-    return made(table, (), k=table.height).frame
+    return made(table, (), k=table.height, style=style).frame
 
 
 @settings(max_examples=share(60))
-@given(people(), people(least=3), st.sampled_from([0.3, 0.5, 0.7, 0.9]), st.booleans())
-def test_nobody_is_in_the_table_with_a_chance_outside_the_bounds(table, others, most, lower):
+@given(people(), people(least=3), st.sampled_from([0.3, 0.5, 0.7, 0.9]), st.booleans(), CATEGORIES)
+@example(TWO_TOWNS, OTHERS, 0.9, False, "values")
+def test_nobody_is_in_the_table_with_a_chance_outside_the_bounds(
+    table, others, most, lower, categories
+):
+    style = {"categories": categories}
     everybody = pl.concat([table, others])
     model = DeltaPresence(most, delta_min=0.1 if lower else 0.0, population=everybody)
     try:
-        release = made(table, model)
+        release = made(table, model, style=style)
     except shoal.PromiseError:
-        _, presence = brute(_all_in_one(table), everybody)
+        _, presence = brute(_all_in_one(table, style), everybody)
         assert max(presence) > most or min(presence) < model.delta_min
         return
     _, presence = brute(release.frame, everybody)

@@ -39,12 +39,15 @@ class Encoded:
 def encode_job(frame: pl.DataFrame, job: Job) -> Encoded:
     """Encode what promises look at; a few passes over the rows of the columns in use."""
     from shoal.app.runs import settled_schema
+    from shoal.recode import Style
     from shoal.table.encode import encode
 
     columns = Job(columns=job.columns, k=2, default_grid=job.default_grid)
     columns = columns.replaced(unknown_values=job.unknown_values, pseudonyms=job.pseudonyms)
     try:
-        return Encoded(frame.height, encode(frame, settled_schema(columns, frame)))
+        schema = settled_schema(columns, frame)
+        as_values = Style.from_dict(job.style).categories == "values"
+        return Encoded(frame.height, encode(frame, schema, as_values=as_values))
     except ShoalError as error:
         return Encoded(frame.height, None, str(error))
 

@@ -46,7 +46,8 @@ def print_plan(job: Job) -> None:
     schema = request.schema(owned.columns)
     schema = infer_kinds(schema, nw.from_native(frame, eager_only=True), request.unknown_values)
     schema = settle_grids(schema, frame, by_default=request.default_grid)
-    promises = _check_promises(request, encode(frame, schema))
+    as_values = request.style.categories == "values"
+    promises = _check_promises(request, encode(frame, schema, as_values=as_values))
     need = need_of(schema, frame.height, outputs, job.input.format)
     lines = [*promises, *search, *_resources(need)]
     _show(frame, schema, lines, outputs.files if written else {})

@@ -138,7 +138,7 @@ class LocalEngine:
         for note in notes_on_unknown(asked, schema):
             warn(note)
         schema = settle_grids(schema, frame, by_default=request.default_grid)
-        whole = encode(frame, schema)
+        whole = encode(frame, schema, as_values=request.style.categories == "values")
         if isinstance(table, DisposableTable):
             for name in schema.quasi_identifiers:
                 frame.drop_in_place(name)

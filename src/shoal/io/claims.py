@@ -147,10 +147,15 @@ def _number_of_column(letters: bytes) -> int:
 
 _KEY = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:')
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+# Escapes one after another: two halves of a character, one half alone, any other.
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F])|.)",
+    re.DOTALL,
+)
 
 
 def check_json_lines(data: bytes, name: str) -> None:
-    """Refuse JSON that is nested too deeply or has too many names, or too long lines.
+    """Refuse JSON that is nested too deeply, has too many names, too long lines, or no text.
 
     Raises:
         DataError: it is or has.
@@ -165,6 +170,11 @@ def check_json_lines(data: bytes, name: str) -> None:
         if len(text) > longest:
             check_size(f"{name}, line {line}: the row", len(text), "record")
         check_depth(text, name, line, deepest)
+        if b"\\u" in text and any(found[1] for found in _ESCAPE.finditer(text)):
+            raise DataError(
+                f"{name}, line {line}, holds half a character (an escape such as \\ud800 without "
+                "its other half), which is no text; mend what wrote it."
+            )
         names.update(_KEY.findall(text))
         if len(names) > most:
             raise DataError(

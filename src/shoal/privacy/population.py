@@ -15,7 +15,13 @@ from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.hierarchy import canonical_label
 from shoal.kernels.population import Boxes, count_covered, presence_of, worst_presence
 from shoal.privacy.whole import numbers_of_people, people_in_groups
-from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, close
+from shoal.table.closure import (
+    IntervalClosures,
+    SetClosures,
+    TreeClosures,
+    close,
+    union_sets,
+)
 from shoal.table.frames import to_polars
 from shoal.table.partition import Partition
 
@@ -98,6 +104,9 @@ class Population:
             closures = close(attribute, partition)
             if isinstance(closures, TreeClosures):
                 ends = _tree_ends(attribute, closures.node[:-1])
+                if attribute.as_values:
+                    which[c] = len(sets)
+                    sets.append(_values(attribute, partition))
             elif isinstance(closures, IntervalClosures):
                 assert line is not None
                 ends = _line_ends(attribute, closures, line)
@@ -245,6 +254,16 @@ def _set_ends(attribute: Attribute, closures: SetClosures) -> Ends:
     low = np.where(everything, _LEAST, np.where(missing, _MISSING, 0))
     high = np.where(everything, _MOST, np.where(missing, _MISSING, attribute.size - 1))
     return low, high
+
+
+def _values(attribute: Attribute, partition: Partition) -> NDArray[np.bool_]:
+    """Return the values that groups publish in place of a node, which has all that it covers."""
+    held, node = union_sets(attribute, partition)
+    members = np.zeros((partition.n_groups, attribute.size + 1), np.bool_)
+    group = np.repeat(np.arange(partition.n_groups), np.diff(held.indptr))
+    members[group, held.members] = True
+    members[node] = True
+    return members
 
 
 def _members(attribute: Attribute, closures: SetClosures, n_groups: int) -> NDArray[np.bool_]:

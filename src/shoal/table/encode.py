@@ -76,6 +76,8 @@ class Attribute:
             published instead.
         original: of a column on a grid: code of each row among the values as they were.
         original_positions: of a column on a grid: where these values lie on the number line.
+        as_values: of a column with a hierarchy: whether a group publishes its values, and not
+            their common node.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Attribute:
     level: Level | None = None
     original: Codes | None = None
     original_positions: NDArray[np.float64] | None = None
+    as_values: bool = False
 
     def take(self, rows: NDArray[np.integer[Any]]) -> Attribute:
         """Return the column of these rows; domain, counts and taxonomy stay as they are."""
@@ -165,15 +168,21 @@ class EncodedTable:
         return np.array([a.weight for a in self.attributes])
 
 
-def encode(frame: pl.DataFrame, schema: Schema) -> EncodedTable:
+def encode(frame: pl.DataFrame, schema: Schema, *, as_values: bool = False) -> EncodedTable:
     """Encode the quasi-identifiers and sensitive columns of a polars frame.
+
+    ``as_values`` says that columns with a hierarchy publish values, and not nodes.
 
     Raises:
         DataError: a column cannot be used (infinite numbers, nothing but missing values, …).
         HierarchyError: a hierarchy does not cover its column.
     """
     attributes = tuple(
-        encode_values(frame.get_column(name), schema[name]) for name in schema.quasi_identifiers
+        replace(
+            encode_values(frame.get_column(name), schema[name]),
+            as_values=as_values and schema[name].kind is Kind.CATEGORICAL,
+        )
+        for name in schema.quasi_identifiers
     )
     person = None if schema.person is None else encode_people(frame.get_column(schema.person))
     sensitive = tuple(

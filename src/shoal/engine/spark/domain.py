@@ -15,7 +15,7 @@ from shoal.table.encode import encode_sensitive, encode_values
 from shoal.table.grid import settle_grids
 from shoal.table.growing import notes_on_unknown
 from shoal.table.infer import infer_kinds
-from shoal.table.schema import Role
+from shoal.table.schema import Kind, Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +122,9 @@ def _attribute(
         warn(note)
     weighed = _weighed(values, rows).to_frame()
     settled = settle_grids(known, weighed, by_default=request.default_grid)
-    return settled.columns[0], encode_values(values, settled.columns[0], rows)
+    column = settled.columns[0]
+    as_values = request.style.categories == "values" and column.kind is Kind.CATEGORICAL
+    return column, replace(encode_values(values, column, rows), as_values=as_values)
 
 
 def _deviation(
