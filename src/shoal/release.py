@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic
 
 if TYPE_CHECKING:
@@ -17,11 +18,13 @@ if TYPE_CHECKING:
     from shoal.engine.base import Engine
     from shoal.facts import Facts
     from shoal.privacy import PrivacyModel
+    from shoal.publish.judgement import Judgement
     from shoal.publish.lines import GridPromise
     from shoal.publish.verify import Verification
     from shoal.recode import Style
     from shoal.report.advice import Explained
     from shoal.report.notebook import Plot, Summary
+    from shoal.report.sensitive import Seen
     from shoal.scores import Scores
     from shoal.study.audit.findings import Audit
     from shoal.table.schema import Schema
@@ -116,6 +119,35 @@ class Release(Generic[FrameT]):
     def counts_people(self) -> bool:
         """Whether the promises count people, and not rows."""
         return self.verification.fewest_people is not None
+
+    @cached_property
+    def seen(self) -> Seen:
+        """What a reader of the published table sees, counted once."""
+        found: Seen = self.engine.seen(self)
+        return found
+
+    @property
+    def judgement(self) -> Judgement:
+        """``"green"``, ``"amber"`` or ``"red"``, with ``.sentence`` and ``.open``.
+
+        Green: every promise holds, no sensitive value is known for more than one per cent of the
+        rows, the columns that are published as they are together single out less than five per
+        cent, and nothing else was found. Amber: every promise holds and something is open, which
+        ``open`` names with its number. Red: a promise is broken.
+        """
+        from shoal.publish.judgement import Counted, judge
+
+        seen, people = self.seen, self.counts_people
+        counted = Counted(
+            n_rows=self.n_published,
+            known={facts.name: facts.certain_rows for facts in seen.sensitive},
+            exact=self.schema.exact,
+            alone=seen.alone,
+            who="rows" if people or self.whose == "doubtful" else "people",
+            with_ids=people,
+        )
+        broken = [check.name for check in self.verification.checks if not check.holds]
+        return judge(broken, counted, self.warnings)
 
     @property
     def gap(self) -> float | None:

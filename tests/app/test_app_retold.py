@@ -4,14 +4,19 @@ import re
 from dataclasses import replace
 
 import pytest
+from tests.helpers.panels import ROLES, panel
 
 from shoal import registry
 from shoal.app.retold import SENTENCES, UNITS, lead_in, quote, retell, say
 from shoal.app.words import Words
 from shoal.privacy import PrivacyModel
+from shoal.profile.repeats import find_repeats
 from shoal.progress import Pace
 from shoal.promises import promises_of
+from shoal.publish.danger import says_nearly_unique
+from shoal.publish.judgement import Counted, judge
 from shoal.publish.verify import people_check, promise_check, size_check
+from shoal.publish.whose import PSEUDONYMS
 from shoal.study import findings
 from shoal.study.explain import Change, _advise, _sentence
 from shoal.study.findings import (
@@ -23,7 +28,7 @@ from shoal.study.findings import (
     told_of_relations,
 )
 from shoal.study.trials import Measured, Trial
-from shoal.table.schema import Column, Role, Schema
+from shoal.table.schema import Column, Role, Schema, build_schema
 
 GERMAN, ENGLISH = Words("de"), Words("en")
 MODELS = {
@@ -186,3 +191,33 @@ def test_an_error_on_a_german_page_is_introduced_in_german_and_marked_as_english
     assert pages.get(f"/task/{task.id}", headers=german).json()["lead"] == told["lead"]
     assert '<q lang="en">' in pages.get("/run", headers=german).text
     assert '<q lang="en">' not in pages.get("/run", headers={"accept-language": "en"}).text
+
+
+def test_every_judgement_has_a_german_sentence():
+    known = {"a 'b'": 70, "c": 50}
+    exact = ("a 'b'", "c", "d", "e", "f")
+    doubts = (
+        PSEUDONYMS,
+        says_nearly_unique("c"),
+        *find_repeats(
+            twice := panel(),
+            build_schema(
+                twice.columns,
+                quasi_identifiers=ROLES["quasi_identifiers"],
+                sensitive=["sick"],
+                drop=["patient"],
+            ),
+            5,
+        ),
+    )
+    told = [
+        judge([], Counted(1000, known, exact, 400), doubts),
+        judge([], Counted(1000, {"c": 20}, ("c",), 400, "rows"), doubts),
+        judge([], Counted(1000, {}, exact[:2], 400, "rows", with_ids=True)),
+        judge([], Counted(1000, {})),
+    ]
+    for each in told:
+        in_german(each.sentence)
+        for point in each.open:
+            in_german(point.sentence)
+    assert in_german(told[3].sentence).startswith("Jede Zusage gilt")

@@ -77,7 +77,7 @@ def test_the_page_is_well_formed_and_begins_with_the_four_answers(usual):
     answers = [
         said.index(question)
         for question in (
-            "Every promise holds.",
+            usual.judgement.sentence,
             "What was promised",
             "Does it hold?",
             "What risk remains?",

@@ -182,6 +182,46 @@ SENTENCES = (
         "at most %(x)s %% of the rows are estimated to belong to people who are unique in the "
         "population"
     ),
+    # the judgement
+    _("Every promise holds, and nothing else was found open."),
+    _("%(point)s 1 more point is open."),
+    _("%(point)s %(n)s more points are open."),
+    _(
+        "The value of %(column)s of %(n1)s of %(n2)s people is known without finding them: "
+        "everybody in their groups has the same."
+    ),
+    _(
+        "The value of %(column)s of %(n1)s of %(n2)s rows is known without finding them: "
+        "everybody in their groups has the same."
+    ),
+    _("Columns that are published as they are (%(list)s) single out %(many)s."),
+    _("Columns that are published as they are (%(list)s and %(n)s more) single out %(many)s."),
+    _("Column %(column)s, which is published as it is, singles out %(many)s."),
+    _("%(n1)s of %(n2)s people"),
+    _("%(n1)s of %(n2)s rows"),
+    _("%(share)s or more of the rows"),
+    _(
+        "%(sign)s: people seem to have several rows, so a group of %(n1)s rows may be fewer than "
+        "%(n2)s people."
+    ),
+    _("Column %(column)s has %(n1)s different values in %(n2)s rows"),
+    _("%(n1)s of %(n2)s rows are there more than once"),
+    _(
+        "Nearly every row has a value of its own in column %(column)s, which is published as it "
+        "is: who knows it about a person finds the row."
+    ),
+    _(
+        "Column %(column)s is published as it is and goes together with %(list)s: it tells what is "
+        "generalised there."
+    ),
+    _(
+        "Column %(column)s is published as it is and goes together with %(list)s and %(n)s more: "
+        "it tells what is generalised there."
+    ),
+    _(
+        "Pseudonyms are published: k holds for each row alone, and fewer people than k may fit all "
+        "rows of a person."
+    ),
     # how long it takes
     _("%(rate)s rows/s"),
     _("%(rate)s rows/s, %(clock)s left"),
@@ -192,6 +232,7 @@ _NAME = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _HOLES = {
     "column": _NAME,
     "columns": rf"{_NAME}(?:, {_NAME})* and {_NAME}",
+    "list": rf"{_NAME}(?:, {_NAME})*",
     "n": r"\d[\d,]*",
     "x": r"-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|inf",
     "share": r"\d[\d,]*(?:\.\d+)?%",
@@ -234,7 +275,7 @@ def retell(words: Words, text: str) -> str | None:
 
 def _filled(words: Words, hole: str, value: str) -> str | None:
     kind = hole.rstrip("0123456789")
-    if kind in ("column", "clock"):
+    if kind in ("column", "list", "clock"):
         return value
     if kind == "columns":
         first, _, last = value.rpartition(" and ")

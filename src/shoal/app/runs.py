@@ -50,6 +50,9 @@ class Tried:
         checks: the promises, each with what was measured, in words.
         suffix: format of the release.
         signed: the public key it was signed with, or "".
+        state: the judgement, or "" of a run that was made before there were any.
+        headline: its sentence.
+        open: what is open, in words.
     """
 
     id: str
@@ -69,6 +72,9 @@ class Tried:
     suffix: str = "csv"
     signed: str = ""
     notes: tuple[str, ...] = field(default=())
+    state: str = ""
+    headline: str = ""
+    open: tuple[str, ...] = ()
 
     def files(self, results: Path) -> RunFiles:
         """Return its files in the folder of all results."""
@@ -140,6 +146,9 @@ def run_in(results: Path, job: Job, progress: Report, *, suffix: str = "csv") ->
         checks=tuple(check.sentence for check in release.verification.checks),
         suffix=suffix,
         notes=made.notes,
+        state=str(release.judgement),
+        headline=release.judgement.sentence,
+        open=tuple(point.sentence for point in release.judgement.open),
     )
 
 

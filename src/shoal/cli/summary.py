@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from shoal.facts import ColumnFacts
+    from shoal.publish.judgement import Judgement
     from shoal.publish.verify import Verification
     from shoal.release import Release
     from shoal.scores import Scores
@@ -44,6 +45,7 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     if release.gap is not None:
         facts.add_row("Loss", _distance_from_best(release.gap))
     _print_title(console, title)
+    _print_judgement(console, release.judgement)
     console.print(facts)
     who = who_is_covered(release)
     covered = {each.name: each.covered for each in release.facts.columns}
@@ -57,6 +59,19 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     console.print(f"\n{_meaning(verification, n_columns, release.whose)}")
     for warning in release.warnings:
         console.print(f"[yellow]Warning:[/] {escape(warning)}", soft_wrap=True)
+
+
+def _print_judgement(console: Console, judged: Judgement) -> None:
+    """Print the headline, and below it everything that is open."""
+    from rich.text import Text
+
+    from shoal.publish.judgement import AMBER, GREEN, RED
+
+    colour = {GREEN: "green", AMBER: "yellow", RED: "red"}[judged]
+    console.print(Text(f"{judged.upper()}: {judged.sentence}", f"bold {colour}"), soft_wrap=True)
+    for point in judged.open[judged == AMBER :]:  # the gravest is the headline
+        console.print(Text(f"- {point.sentence}"), soft_wrap=True)
+    console.print()
 
 
 def _distance_from_best(gap: float) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shoal.facts import Facts
+    from shoal.publish.judgement import Doubt
     from shoal.publish.verify import Verification
     from shoal.scores import Scores
     from shoal.search.refine import Effort
@@ -122,7 +123,7 @@ class Engine(Protocol):
     def publish(self, work: Work, groups: Groups) -> Published:
         """Return the published table."""
 
-    def find_dangers(self, work: Work, groups: Groups) -> list[str]:
+    def find_dangers(self, work: Work, groups: Groups) -> list[Doubt]:
         """Return a sentence for each published column that can undo the release."""
 
     def verify(self, work: Work, published: Published) -> Verification:

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
     from shoal.io import AtomicGroup
     from shoal.privacy import PrivacyModel
+    from shoal.publish.judgement import Doubt
     from shoal.release import Release
     from shoal.report.sensitive import Seen
     from shoal.settings.request import Request
@@ -303,7 +304,7 @@ class LocalEngine:
             ids = ids.gather(pl.Series(rows, dtype=pl.UInt32))
         return PublishedTable(published, number_people(work.schema, whose, rows), ids)
 
-    def find_dangers(self, work: LocalWork, groups: Partition) -> list[str]:
+    def find_dangers(self, work: LocalWork, groups: Partition) -> list[Doubt]:
         """Return a sentence for each published column that can undo the release."""
         return find_dangers(work.frame, work.schema, work.whole, _of_all_rows(work, groups))
 
@@ -345,7 +346,7 @@ class LocalEngine:
         """Return what a reader of the published table sees."""
         from shoal.report.sensitive import seen_in_table
 
-        return seen_in_table(to_polars(release.frame), release.schema)
+        return seen_in_table(to_polars(release.frame), release.schema, release.people)
 
     def write(
         self,

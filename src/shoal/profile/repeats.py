@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from shoal.profile.names import says_only, topics_of
+from shoal.publish.judgement import Doubt, OpenPoint
 from shoal.table.schema import Role
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def propose_person(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[Guess]
     ]
 
 
-def find_repeats(frame: pl.DataFrame, schema: Schema, k: int) -> list[str]:
+def find_repeats(frame: pl.DataFrame, schema: Schema, k: int) -> list[Doubt]:
     """Return a sentence if people seem to have several rows; never a cell.
 
     Args:
@@ -169,23 +170,31 @@ def find_repeats(frame: pl.DataFrame, schema: Schema, k: int) -> list[str]:
         found = [each for each in found if names_a_person(each[3])]
     if found:
         _, values, rows, name = min(found)
-        sentence = (
-            f"Column {name!r} has {values:,} different values in {rows:,} rows: people seem to "
-            f"have several rows, so a group of {k:,} rows may be fewer than {k:,} people. Say "
-            f"person={name!r} (--person) to count people, or rows_are_people=True "
-            "(--rows-are-people) if every row is a different person."
-        )
-        return [sentence]
+        sign = f"Column {name!r} has {values:,} different values in {rows:,} rows"
+        return [_several_rows(sign, k, name)]
     twice = _duplicates(frame)
     if twice:
-        sentence = (
-            f"{twice:,} of {frame.height:,} rows are there more than once: people seem to have "
-            f"several rows, so a group of {k:,} rows may be fewer than {k:,} people. Name the "
-            "column that says whose row it is (person=..., --person), or say rows_are_people=True "
-            "(--rows-are-people) if every row is a different person."
-        )
-        return [sentence]
+        sign = f"{twice:,} of {frame.height:,} rows are there more than once"
+        return [_several_rows(sign, k)]
     return []
+
+
+def _several_rows(sign: str, k: int, name: str | None = None) -> Doubt:
+    """Return the sentence about a sign that people have several rows."""
+    short = (
+        f"{sign}: people seem to have several rows, so a group of {k:,} rows may be fewer than "
+        f"{k:,} people."
+    )
+    whose = (
+        "Name the column that says whose row it is (person=..., --person), or say"
+        if name is None
+        else f"Say person={name!r} (--person) to count people, or"
+    )
+    return Doubt(
+        f"{short} {whose} rows_are_people=True (--rows-are-people) if every row is a different "
+        "person.",
+        OpenPoint("several rows", short, name),
+    )
 
 
 def _is_key(name: str) -> bool:

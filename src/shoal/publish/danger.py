@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shoal.publish.judgement import Doubt, OpenPoint
 from shoal.publish.order import hash_cells
 from shoal.table.closure import close
 from shoal.table.relations import FEWEST_ROWS, follows, go_together, renumbered
@@ -35,7 +36,7 @@ NEARLY_ALL = 0.9
 
 def find_dangers(
     frame: pl.DataFrame, schema: Schema, table: EncodedTable, partition: Partition
-) -> list[str]:
+) -> list[Doubt]:
     """Return a sentence for every published column that can undo the release.
 
     Args:
@@ -51,8 +52,8 @@ def find_dangers(
     if len(rows) > MOST_ROWS:
         looked = rows[np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.int64)]
     coarser = [a for a in table.attributes if not close(a, partition).single()[:-1].all()]
-    found = []
-    for name in (*schema.sensitive, *schema.insensitive):
+    found: list[Doubt] = []
+    for name in schema.exact:
         column = frame.get_column(name)
         codes, present = _codes(column, looked)
         if _nearly_unique(column, codes[present], rows, looked):
@@ -66,19 +67,24 @@ def find_dangers(
         if related:
             others = ", ".join(repr(other) for other in related[:3])
             more = f" and {len(related) - 3} more" if len(related) > 3 else ""
-            found.append(
+            short = (
                 f"Column {name!r} is published as it is and goes together with {others}{more}: it "
-                "tells what is generalised there. Make it a quasi-identifier, or drop it."
+                "tells what is generalised there."
             )
+            point = OpenPoint("related column", short, name)
+            found.append(Doubt(f"{short} Make it a quasi-identifier, or drop it.", point))
     return found
 
 
-def says_nearly_unique(name: str) -> str:
+def says_nearly_unique(name: str) -> Doubt:
     """Return the sentence about a column in which nearly every row has a value of its own."""
-    return (
+    short = (
         f"Nearly every row has a value of its own in column {name!r}, which is published as it "
-        "is: who knows it about a person finds the row. Round or group its values, make it a "
-        "quasi-identifier, or drop it."
+        "is: who knows it about a person finds the row."
+    )
+    return Doubt(
+        f"{short} Round or group its values, make it a quasi-identifier, or drop it.",
+        OpenPoint("unique column", short, name),
     )
 
 

@@ -53,6 +53,17 @@ class RowHash:
         one, count = (same.get_column(name).to_numpy() for name in ("row", "rows"))
         return one.astype(np.int64), count.astype(np.int64)
 
+    def singled_out(self, people: NDArray[np.integer[Any]] | None = None) -> int:
+        """Return how many rows show what no other row shows, or no row of another person."""
+        import polars as pl
+
+        if people is None:
+            return int(np.count_nonzero(self.different()[1] == 1))
+        first, second = self._hashes
+        rows = pl.DataFrame({"a": first, "b": second, "who": people}).group_by("a", "b")
+        found = rows.agg(pl.col("who").n_unique(), pl.len().alias("rows"))
+        return int(found.filter(pl.col("who") == 1).get_column("rows").sum())
+
     def order(self) -> NDArray[np.int64]:
         """Return the rows in the order of their hashes."""
         import polars as pl

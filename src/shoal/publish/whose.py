@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from shoal.publish.judgement import Doubt, OpenPoint
+
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
@@ -23,10 +25,15 @@ __all__ = [
     "stands_as_made",
 ]
 
-PSEUDONYMS = (
+PSEUDONYMS = Doubt(
     "Pseudonyms are published: whoever reads the release can put the rows of one person together. "
     "k holds for the combination of each row alone; the few people who fit all rows of a person "
-    "may be fewer than k."
+    "may be fewer than k.",
+    OpenPoint(
+        "pseudonyms",
+        "Pseudonyms are published: k holds for each row alone, and fewer people than k may fit all "
+        "rows of a person.",
+    ),
 )
 """What a user must know who publishes whose rows belong together."""
 _DIGITS = 12

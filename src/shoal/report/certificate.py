@@ -90,6 +90,7 @@ def build_certificate(
         ],
         "parameters": {"k": release.k}
         | {name: value for name, value in release.parameters.items() if name not in _NEVER},
+        "judgement": release.judgement.to_dict(),
         "holds": verification.holds,
         "promises": [
             {

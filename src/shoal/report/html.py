@@ -131,7 +131,7 @@ def render_report(
     from shoal.table.encode import to_polars
 
     fraction, said = check_fraction(sampling_fraction), about or About()
-    seen = release.engine.seen(release)
+    seen = release.seen
     found, values = seen.groups, seen.sensitive
     before, after = coarse_sizes(release.facts.tuple_sizes, release.k), found.size_counts
     if release.counts_people:

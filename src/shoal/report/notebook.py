@@ -59,7 +59,9 @@ class Summary:
     def of(cls, release: Release) -> Summary:
         """Return the summary of a release."""
         found = release.verification
+        judged = release.judgement
         facts = [
+            ("Judgement", f"{judged}: {judged.sentence}"),
             ("Rows published", f"{release.n_published:,} of {release.n_rows:,}"),
             ("Groups", f"{release.n_groups:,}"),
             (
@@ -145,7 +147,7 @@ class Plot:
         """Return the pictures of a release."""
         from shoal.report.sections import size_bars
 
-        found = release.engine.seen(release).groups
+        found = release.seen.groups
         ranked = sorted(release.facts.columns, key=lambda column: -column.loss)
         return cls(
             losses=tuple((column.name, column.loss) for column in ranked),

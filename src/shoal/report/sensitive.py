@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.hierarchy import canonical_label
+from shoal.publish.order import RowHash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -137,17 +138,31 @@ class Seen:
     Attributes:
         groups: how large they are.
         sensitive: what they tell about each sensitive column.
+        alone: rows that the columns which are published as they are single out together; where
+            people are counted, rows of a person whom nobody else's rows are like.
     """
 
     groups: GroupSizes
     sensitive: tuple[SensitiveFacts, ...]
+    alone: int
 
 
-def seen_in_table(frame: pl.DataFrame, schema: Schema) -> Seen:
-    """Return what a reader of a table in memory sees."""
+def seen_in_table(
+    frame: pl.DataFrame, schema: Schema, people: NDArray[np.int64] | None = None
+) -> Seen:
+    """Return what a reader of a table in memory sees.
+
+    Args:
+        frame: the published table.
+        schema: the roles of its columns.
+        people: number of each row's person, where people are counted.
+    """
     found = read_published_groups(frame, tuple(schema.quasi_identifiers))
     facts = tuple(sensitive_facts(frame.get_column(name), found) for name in schema.sensitive)
-    return Seen(found.by_size, facts)
+    rows = RowHash(frame.height)
+    for name in schema.exact:
+        rows.add(frame.get_column(name))
+    return Seen(found.by_size, facts, rows.singled_out(people) if schema.exact else 0)
 
 
 def read_published_groups(frame: pl.DataFrame, quasi_identifiers: tuple[str, ...]) -> Groups:

@@ -15,7 +15,7 @@ STYLE = (
 :root { color-scheme: light; --ink: #14212b; --soft: #52626d; --paper: #f5f8f9; --card: #fff;
   --line: #d8e1e5; --bar: #0b6e7f; --mid: #8fc3cc; --pale: #e8eff1; --good: #146c43;
   --good-paper: #e9f6ef; --bad: #a3211a; --bad-paper: #fdeeed; --note-paper: #fff8e6;
-  --link: #0a5f6e; --edge: #52626d; --on-mark: #fff; }
+  --open: #8a5a00;  --link: #0a5f6e; --edge: #52626d; --on-mark: #fff; }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; scroll-behavior: smooth; }
 body { margin: 0; background: var(--paper); color: var(--ink);
@@ -35,11 +35,13 @@ nav a { display: block; padding: .25rem .7rem; border: 1px solid var(--line); bo
   background: var(--card); text-decoration: none; font-size: .88rem; }
 .verdict { display: flex; gap: 1rem; align-items: flex-start; border: 1px solid var(--good);
   background: var(--good-paper); border-radius: 12px; padding: 1rem 1.25rem; margin: 1.25rem 0; }
-.verdict.broken { border-color: var(--bad); background: var(--bad-paper); }
+.verdict.red { border-color: var(--bad); background: var(--bad-paper); }
+.verdict.amber { border-color: var(--open); background: var(--note-paper); }
 .verdict .mark { flex: none; width: 2.4rem; height: 2.4rem; border-radius: 50%;
   color: var(--on-mark); background: var(--good); font-size: 1.4rem; line-height: 2.4rem;
   text-align: center; }
-.verdict.broken .mark { background: var(--bad); }
+.verdict.red .mark { background: var(--bad); } .verdict.amber .mark { background: var(--open); }
+.verdict ul { margin: .4rem 0; padding-left: 1.1rem; }
 .verdict strong { font-size: 1.15rem; } .verdict p { margin: .15rem 0 0; }
 .grid { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem),
   1fr)); }
@@ -121,7 +123,7 @@ footer { margin-top: 3rem; padding-top: 1rem; padding-bottom: 3rem; }
   :root { color-scheme: dark; --ink: #e4edf0; --soft: #a3b4bd; --paper: #10191f; --card: #18242b;
   --line: #324550; --bar: #45b3c4; --mid: #2b6b78; --pale: #24343d; --good: #5fce97;
   --good-paper: #12291f; --bad: #ff8a80; --bad-paper: #351a18; --note-paper: #302809;
-  --link: #7fd0dd; --edge: #a3b4bd; --on-mark: #10191f; } }
+  --open: #ffc44d;  --link: #7fd0dd; --edge: #a3b4bd; --on-mark: #10191f; } }
 """
     + "\n".join(f"svg .h{number} {{ fill: {shade}; }}" for number, shade in enumerate(_SHADES))
     + "\n"

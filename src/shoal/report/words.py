@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from shoal.publish.judgement import AMBER, GREEN, RED
 from shoal.report.svg import per_cent, whole_per_cent
 
 if TYPE_CHECKING:
@@ -17,15 +18,23 @@ if TYPE_CHECKING:
 __all__ = ["card", "count", "in_plain_words", "one_in", "verdict", "who_is_covered"]
 
 _MOST_NAMES = 4
+_MARKS = {GREEN: "✓", AMBER: "!", RED: "✗"}
 
 
 def verdict(release: Release) -> str:
-    """Return the first thing a reader sees."""
-    found = release.verification
-    if found.holds:
-        return _banner("", "✓", "Every promise holds.", escape(found.how()))
-    broken = [escape(check.sentence) for check in found.checks if not check.holds]
-    return _banner(" broken", "!", "A promise does not hold.", " ".join(broken))
+    """Return the first thing a reader sees: the judgement, what is open, and how it was checked."""
+    judged, found = release.judgement, release.verification
+    broken = [check.sentence for check in found.checks if not check.holds]
+    first = 0 if broken else 1  # the gravest is the headline
+    said = [*broken, *(point.sentence for point in judged.open[first:])]
+    items = "".join(f"<li>{escape(text)}</li>" for text in said)
+    hold = "The promises themselves hold. " if judged == AMBER else ""
+    return (
+        f'<div class="verdict {judged}"><span class="mark" aria-hidden="true">{_MARKS[judged]}'
+        f"</span><div><strong>{escape(judged.sentence)}</strong>"
+        + (f"<ul>{items}</ul>" if said else "")
+        + f"<p>{hold}{escape(found.how())}</p></div></div>"
+    )
 
 
 def who_is_covered(release: Release) -> str:
@@ -34,13 +43,6 @@ def who_is_covered(release: Release) -> str:
     Whose the rows are is not published; a share of people would tell more than the release does.
     """
     return "people" if not release.counts_people else "rows"
-
-
-def _banner(look: str, mark: str, strong: str, text: str) -> str:
-    return (
-        f'<div class="verdict{look}"><span class="mark" aria-hidden="true">{mark}</span>'
-        f"<div><strong>{strong}</strong><p>{text}</p></div></div>"
-    )
 
 
 def in_plain_words(

@@ -104,6 +104,11 @@ class Schema:
         return self.names(Role.INSENSITIVE)
 
     @property
+    def exact(self) -> tuple[str, ...]:
+        """Names of the columns that are published as they are, sensitive or not."""
+        return (*self.sensitive, *self.insensitive)
+
+    @property
     def dropped(self) -> tuple[str, ...]:
         """Names of the columns that are removed on request."""
         return self.names(Role.DROP)

@@ -15,10 +15,12 @@ from tests.helpers.contract_samples import (
     arguments,
     people,
 )
+from tests.helpers.judged import alone_rows
 from tests.helpers.spark_samples import FEW, K, N, in_order, on_spark, rows_of, table_of
 
 import shoal
 import shoal.spark
+from shoal.engine.spark.seen import singled_out
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.publish.whose import PSEUDONYMS
 
@@ -71,7 +73,7 @@ def test_the_report_says_what_the_report_of_one_machine_would_say_of_these_cells
     _, release, _ = every
     seen = release.engine.seen(release)
     expected = seen_in_table(pl.DataFrame(pl.from_arrow(release.frame.toArrow())), release.schema)
-    assert seen.groups == expected.groups
+    assert (seen.groups, seen.alone) == (expected.groups, expected.alone)
     for own, other in zip(seen.sensitive, expected.sensitive, strict=True):
         assert own.distinct == other.distinct
         assert own.distances == other.distances
@@ -175,6 +177,19 @@ def test_k_and_promises_count_people_where_a_column_says_whose_row_it_is(visits)
     assert found.holds
     assert release.verification.fewest_people == found.fewest_people >= K
     assert release.n_groups == found.n_groups > 1
+
+
+def test_whom_exact_columns_single_out_is_counted_in_people(visits):
+    frame, *_, release = visits
+    published = pl.DataFrame(pl.from_arrow(release.frame.toArrow())).sort("token").to_dicts()
+    ids = [each.strip().lower() for each in frame.get_column("who")]
+    for exact in (["disease", "stage", "token"], ["disease", "stage"], ["token"], ["disease"]):
+        assert singled_out(release.frame, exact, release.engine._people) == alone_rows(
+            published, exact, ids
+        )
+        assert singled_out(release.frame, exact, None) == alone_rows(published, exact)
+    assert release.judgement == "amber"  # each row has a token of its own
+    assert "exact columns" in {point.what for point in release.judgement.open}
 
 
 @pytest.mark.long

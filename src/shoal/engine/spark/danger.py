@@ -11,6 +11,7 @@ from shoal.table.relations import FEWEST_ROWS
 
 if TYPE_CHECKING:
     from shoal.engine.spark.plan import Plan
+    from shoal.publish.judgement import Doubt
 
 __all__ = ["find_dangers"]
 
@@ -18,7 +19,7 @@ _ERROR = 0.05
 """An estimate may be so far off; what comes close is counted."""
 
 
-def find_dangers(plan: Plan, rows: Any) -> list[str]:
+def find_dangers(plan: Plan, rows: Any) -> list[Doubt]:
     """Return a sentence for every published column in which nearly every row has its own value.
 
     Args:

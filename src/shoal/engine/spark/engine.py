@@ -69,6 +69,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from shoal.publish.judgement import Doubt
     from shoal.publish.verify import Verification
     from shoal.report.sensitive import Seen
     from shoal.search.refine import Effort
@@ -349,7 +350,7 @@ class SparkEngine:
         del work
         return groups
 
-    def find_dangers(self, work: SparkWork, groups: SparkPublished) -> list[str]:
+    def find_dangers(self, work: SparkWork, groups: SparkPublished) -> list[Doubt]:
         """Return a sentence for each published column that can undo the release."""
         return find_dangers(work.plan, groups.rows)
 
@@ -399,9 +400,8 @@ class SparkEngine:
         """Return what a reader of the published table sees."""
         from shoal.engine.spark.seen import seen_on_spark
 
-        schema = release.schema
         with saying_why():
-            return seen_on_spark(release.frame, schema.quasi_identifiers, schema.sensitive)
+            return seen_on_spark(release.frame, release.schema, self._people)
 
     @staticmethod
     def _tuple_sizes(work: SparkWork, groups: SparkPublished) -> tuple[tuple[int, int], ...]:

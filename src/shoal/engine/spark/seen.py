@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["MOST_KEPT", "classes_of", "seen_on_spark"]
+    from shoal.engine.spark.finish import Named
+    from shoal.table.schema import Schema
+
+__all__ = ["MOST_KEPT", "classes_of", "seen_on_spark", "singled_out"]
 
 MOST_KEPT = 1_000_000
 """So many groups may be kept in a file: their cells have to fit the driver."""
@@ -39,22 +42,36 @@ DIGITS = 3
 """Entropies of groups come to the driver with so many digits: some thousand different ones."""
 
 
-def seen_on_spark(frame: Any, quasi_identifiers: Sequence[str], sensitive: Sequence[str]) -> Seen:
+def seen_on_spark(frame: Any, schema: Schema, people: Named | None) -> Seen:
     """Return how large the groups are and what they tell about sensitive columns.
 
     Args:
         frame: the published table.
-        quasi_identifiers: what groups are told apart by.
-        sensitive: the sensitive columns.
+        schema: the roles of its columns.
+        people: the published rows with their people, where people are counted.
     """
     functions = load_functions()
-    names = columns_needed(frame.columns, list(quasi_identifiers))
+    names = columns_needed(frame.columns, list(schema.quasi_identifiers))
     keys = [column(name).alias(f"k{number}") for number, name in enumerate(names)]
     number = functions.count(functions.lit(1))
     sizes = frame.groupBy(*keys).agg(number.alias("size")).groupBy("size").count().collect()
     found = GroupSizes(tuple(sorted((row["size"], row["count"]) for row in sizes)))
-    facts = [_facts(frame, keys, name, found.number) for name in sensitive]
-    return Seen(found, tuple(facts))
+    facts = [_facts(frame, keys, name, found.number) for name in schema.sensitive]
+    return Seen(found, tuple(facts), singled_out(frame, schema.exact, people))
+
+
+def singled_out(frame: Any, names: Sequence[str], people: Named | None) -> int:
+    """Return how many rows some columns single out: no other row, or person, has their cells."""
+    if not names:
+        return 0
+    functions = load_functions()
+    rows, whose = (frame, None) if people is None else (people.frame, people.person)
+    cells = [column(name).alias(f"c{number}") for number, name in enumerate(names)]
+    who = functions.monotonically_increasing_id() if whose is None else column(whose)
+    counted = rows.select(*cells, who.alias("w")).groupBy(*(f"c{n}" for n in range(len(names))))
+    number = functions.count(functions.lit(1)).alias("n")
+    found = counted.agg(number, functions.min("w").alias("a"), functions.max("w").alias("b"))
+    return int(found.filter("a = b").agg(functions.sum("n")).head()[0] or 0)
 
 
 def _facts(frame: Any, keys: list[Any], name: str, n_groups: int) -> SensitiveFacts:

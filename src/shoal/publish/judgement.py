@@ -1,0 +1,201 @@
+"""The headline of a release: green, amber or red, and why. It is made here and nowhere else.
+
+Promises that hold are not all there is: a group may share one diagnosis, a column that is published
+as it is may name people, rows may not be people. So a release is judged by its promises *and* by
+what a reader of the published table sees beside them. Screen, pages, report and certificate show
+this judgement and have no words of their own for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+from shoal.publish.verification import count_of
+
+__all__ = [
+    "AMBER",
+    "GREEN",
+    "MOST_ALONE",
+    "MOST_KNOWN",
+    "RED",
+    "Counted",
+    "Doubt",
+    "Judgement",
+    "OpenPoint",
+    "judge",
+]
+
+GREEN, AMBER, RED = "green", "amber", "red"
+
+MOST_KNOWN = Fraction(1, 100)
+"""Share of the rows whose value of a sensitive column may be known for a release to be green.
+
+In a column with two values that are equally frequent, groups of ten agree by chance in two of a
+thousand cases; one per cent lets that pass, and nothing that shows a pattern. In a table of fewer
+than 100 k rows a single group that agrees is more."""
+MOST_ALONE = Fraction(1, 20)
+"""Share of the rows that the exact columns together may single out for a release to be green.
+
+One in twenty is the chance of a guess in groups of 20, the strictest k in common use: columns that
+are said to be unknown to others must not find more people than such a guess would."""
+
+_FIRST = (
+    "several rows",
+    "names people",
+    "known value",
+    "exact columns",
+    "unique column",
+    "related column",
+    "pseudonyms",
+)
+"""What can be open, the gravest first."""
+_MOST_NAMES = 4
+
+
+@dataclass(frozen=True)
+class OpenPoint:
+    """Something that no promise covers.
+
+    Attributes:
+        what: its kind, one of a few words.
+        sentence: what is open, with its number.
+        column: the column that it is about, if it is one.
+        rows: how many published rows it is about, where the published table tells that.
+    """
+
+    what: str
+    sentence: str
+    column: str | None = None
+    rows: int | None = None
+
+
+class Doubt(str):
+    """A warning about something that no promise covers, so that the judgement names it.
+
+    Attributes:
+        point: what is open, in short.
+    """
+
+    __slots__ = ("point",)
+    point: OpenPoint
+
+    def __new__(cls, text: str, point: OpenPoint) -> Self:
+        """Return a text that knows what it is about."""
+        made = super().__new__(cls, text)
+        made.point = point
+        return made
+
+    def __getnewargs__(self) -> tuple[str, OpenPoint]:  # type: ignore[override]  # as __new__
+        return str(self), self.point
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a reader can count in a published table.
+
+    Attributes:
+        n_rows: its rows.
+        known: by sensitive column, the rows in groups in which everybody has the same value.
+        exact: the columns that are published as they are.
+        alone: rows that these columns together single out: no other row has the same cells, or,
+            where people are counted, no row of another person.
+        who: whom a row stands for, "people" or "rows".
+        with_ids: whether `alone` was counted with ids that are not published.
+    """
+
+    n_rows: int
+    known: Mapping[str, int]
+    exact: Sequence[str] = ()
+    alone: int = 0
+    who: str = "people"
+    with_ids: bool = False
+
+
+class Judgement(str):
+    """``"green"``, ``"amber"`` or ``"red"``.
+
+    Attributes:
+        sentence: the headline.
+        open: what is open, the gravest first; empty if it is green.
+    """
+
+    __slots__ = ("open", "sentence")
+    sentence: str
+    open: tuple[OpenPoint, ...]
+
+    def __new__(cls, state: str, sentence: str, points: Iterable[OpenPoint] = ()) -> Self:
+        """Return a state with its reasons."""
+        made = super().__new__(cls, state)
+        made.sentence, made.open = sentence, tuple(points)
+        return made
+
+    def __getnewargs__(self) -> tuple[str, str, tuple[OpenPoint, ...]]:  # type: ignore[override]
+        return str(self), self.sentence, self.open
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON, with the shares that were allowed."""
+        return {
+            "state": str(self),
+            "sentence": self.sentence,
+            "open": [asdict(point) for point in self.open],
+            "allowed": {"known_value": float(MOST_KNOWN), "exact_columns": float(MOST_ALONE)},
+        }
+
+
+def judge(broken: Sequence[str], counted: Counted, warnings: Iterable[str] = ()) -> Judgement:
+    """Return what is to be thought of a release.
+
+    Args:
+        broken: names of the promises that do not hold.
+        counted: what the published table shows.
+        warnings: what was said about the run; those that are a `Doubt` are open.
+    """
+    points = [*_known(counted), *_alone(counted)]
+    points += [each.point for each in warnings if isinstance(each, Doubt)]
+    points.sort(key=lambda each: (_FIRST.index(each.what), -(each.rows or 0)))
+    if broken:
+        names = ", ".join(broken[:_MOST_NAMES])
+        more = f" and {len(broken) - _MOST_NAMES} more" if len(broken) > _MOST_NAMES else ""
+        said = "A promise is broken" if len(broken) == 1 else f"{len(broken)} promises are broken"
+        return Judgement(RED, f"{said}: {names}{more}. Do not publish this table.", points)
+    if points:
+        rest = len(points) - 1
+        more = f" {count_of(rest, 'more point')} {'is' if rest == 1 else 'are'} open."
+        return Judgement(AMBER, points[0].sentence + (more if rest else ""), points)
+    return Judgement(GREEN, "Every promise holds, and nothing else was found open.")
+
+
+def _known(counted: Counted) -> list[OpenPoint]:
+    """Return the columns whose value is known for too many."""
+    return [
+        OpenPoint(
+            "known value",
+            f"The value of {name!r} of {rows:,} of {counted.n_rows:,} {counted.who} is known "
+            "without finding them: everybody in their groups has the same.",
+            name,
+            rows,
+        )
+        for name, rows in counted.known.items()
+        if rows > MOST_KNOWN * counted.n_rows
+    ]
+
+
+def _alone(counted: Counted) -> list[OpenPoint]:
+    """Return whether the columns that are published as they are single out too many."""
+    if not counted.alone or counted.alone < MOST_ALONE * counted.n_rows:
+        return []
+    shown = ", ".join(repr(name) for name in counted.exact[:_MOST_NAMES])
+    if len(counted.exact) > _MOST_NAMES:
+        shown += f" and {len(counted.exact) - _MOST_NAMES} more"
+    # whose the rows are is not published: that they are many is all that is told of it
+    rows = None if counted.with_ids else counted.alone
+    many = f"{counted.alone:,} of {counted.n_rows:,}"
+    if rows is None:
+        many = f"{float(MOST_ALONE):.0%} or more of the"
+    sentence = f"Columns that are published as they are ({shown}) single out {many} {counted.who}."
+    if len(counted.exact) == 1:
+        sentence = f"Column {shown}, which is published as it is, singles out {many} {counted.who}."
+    return [OpenPoint("exact columns", sentence, rows=rows)]
