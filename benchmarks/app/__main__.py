@@ -68,7 +68,9 @@ class Server:
         address = self.process.stdout.readline().split()[-1]
         self.origin = address.partition("/?")[0]
         self.client = httpx.Client(base_url=self.origin, trust_env=False, timeout=120)
-        self.client.get(address)
+        way_in = re.search(r"url=(/[^\"]+)", self.client.get(address).text)
+        assert way_in is not None
+        self.client.base_url = self.client.base_url.join(way_in[1])
         self.times: dict[str, list[float]] = {}
 
     def ask(self, what: str, method: str, path: str, **options: Any) -> httpx.Response:

@@ -1,16 +1,18 @@
 """Pages that are really served, on a free port of this machine, and a client that is let in."""
 
+import re
 import shutil
 import socket
 import threading
 import time
+from functools import partial
 
 import httpx
 import pytest
 import uvicorn
 from playwright.sync_api import expect, sync_playwright
 
-from shoal.app.guard import Guard
+from shoal.app.guard import Guard, leads_to
 from shoal.app.serve import server_config
 from shoal.app.server import create_app
 from shoal.app.workspace import Workspace
@@ -20,6 +22,7 @@ class Pages:
     """A running server, the state of work behind it, and a client that has its cookie."""
 
     def __init__(self, work: Workspace, **guarded) -> None:
+        """Serve; `guarded` is told to the guard."""
         self.work = work
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
@@ -34,14 +37,21 @@ class Pages:
             time.sleep(0.005)
         self._clients = []
         self.client = self.new_client()
-        self.client.get(f"/?key={self.guard.key}")
+        if self.guard.password is None:
+            let_in(self.client, self.guard.invite())
 
     @property
     def origin(self) -> str:
         return self.guard.address.rstrip("/")
 
+    @property
+    def path(self) -> str:
+        """Where the pages of the client begin."""
+        return self.client.base_url.path.rstrip("/")
+
     def new_client(self):
         client = httpx.Client(base_url=self.guard.address, trust_env=False, timeout=60)
+        client.event_hooks = {"response": [partial(inside, client)]}
         self._clients.append(client)
         return client
 
@@ -82,6 +92,36 @@ class Pages:
         self._thread.join(20)
         self.app.state.tasks.stop_all(5.0)
         self._socket.close()
+
+
+def let_in(client, address):
+    """Go in with a key; from now on the client asks below the path of its session."""
+    answer = client.get(address)
+    assert answer.status_code == 200, answer.text
+    go_on(client, answer)
+
+
+def go_on(client, answer):
+    """Follow the page that leads into the session, as a browser does."""
+    path = re.search(r'http-equiv="refresh" content="0; url=(/[\w-]+/)"', answer.text)[1]
+    client.base_url = client.base_url.join(path)
+
+
+def inside(client, answer):
+    """Tell addresses as the pages do, without the path of the session."""
+    place, start = answer.headers.get("location", ""), client.base_url.path
+    if start != "/" and place.startswith(start):
+        answer.headers["location"] = place.removeprefix(start.rstrip("/"))
+
+
+def go(page, place):
+    """Type the address of a page of ours into the browser."""
+    page.goto(address_of(page) + place)
+
+
+def address_of(page):
+    """Return where the session of a browser begins, with a slash at the end."""
+    return re.match(r"https?://[^/]+/[\w-]{43}/", page.url)[0]
 
 
 @pytest.fixture
@@ -125,8 +165,11 @@ def chromium():
 
 
 @pytest.fixture
-def open_page(chromium, pages):
-    """Opens a page of its own; afterwards nobody has complained, and no other host was asked."""
+def open_page(chromium, pages, tmp_path):
+    """Opens a page of its own, as `shoal app` does: with a file that leads to the address.
+
+    Afterwards nobody has complained, and no other host was asked.
+    """
     contexts, complaints, foreign = [], [], []
     expect.set_options(timeout=60_000)  # a busy machine is no failure
 
@@ -138,11 +181,14 @@ def open_page(chromium, pages):
         page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: complaints.append(dialog.message))
+        way_in = tmp_path / "way in.html"
+        way_in.write_text(leads_to(pages.guard.invite()), encoding="utf-8")
+        page.goto(way_in.as_uri())
         page.on(
             "request",
             lambda r: None if r.url.startswith(pages.guard.address) else foreign.append(r.url),
         )
-        page.goto(pages.guard.address_with_key)
+        page.wait_for_url("**/open")
         return page
 
     yield open_it

@@ -84,7 +84,7 @@ def items(page):
     """Return what stands beside each sentence of the page: a place to post to, or a reason."""
     found, advice = {}, page.partition('<ul class="advice">')[2].partition("</ul>")[0]
     for item in re.findall(r'<li><span lang="en">(.*?)</li>', advice, re.DOTALL):
-        action = re.search(r'action="(/run/\w+/apply/\d+)"', item)
+        action = re.search(r'action="/[\w-]{43}(/run/\w+/apply/\d+)"', item)
         why = re.search(r'no-button">([^<]+)<', item)
         sentence = unescape(item.partition("</span>")[0])
         found[sentence] = (action and action[1], why and why[1])

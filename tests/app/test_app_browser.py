@@ -3,6 +3,7 @@
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
+from tests.app.conftest import address_of, go
 
 pytestmark = pytest.mark.long
 
@@ -102,10 +103,10 @@ def test_the_pages_have_no_serious_barrier(open_page, pages, table, scheme):
     expect(page.locator("#browse ul")).to_be_visible()
     check_accessibility(page)
     for path in ("columns", "finish", "nowhere"):
-        answer = page.request.get(pages.guard.address + path)
+        answer = page.request.get(address_of(page) + path)
         assert answer.status in {200, 404}
         if answer.status == 200:
-            page.goto(pages.guard.address + path)
+            go(page, path)
             check_accessibility(page)
 
 
@@ -125,7 +126,7 @@ def test_nothing_sticks_out_on_a_phone_or_at_twice_the_size(
     expect(page.locator("#preview caption")).to_be_visible()
     check_width(page)
     for place in ("columns", "finish"):
-        page.goto(pages.guard.address + place)
+        go(page, place)
         check_width(page)
 
 
@@ -138,7 +139,7 @@ def test_scripts_in_names_and_cells_do_not_run_in_the_browser(open_page, pages, 
     page.set_input_files("#file", path)
     expect(page.locator("#preview caption")).to_be_visible()
     expect(page.locator("#preview td bdi").first).to_have_text(attack)
-    page.goto(pages.guard.address + "columns")
+    go(page, "columns")
     page.locator("#role-0").select_option("quasi-identifier")
     expect(page.locator("#fate-0")).to_have_text("In the release: generalised")
     assert page.locator("img").count() == 0
@@ -146,5 +147,5 @@ def test_scripts_in_names_and_cells_do_not_run_in_the_browser(open_page, pages, 
 
 def test_the_address_of_the_key_does_not_stay_in_the_address_bar(open_page, pages):
     page = open_page()
-    assert page.url == pages.guard.address + "open"
+    assert page.url == address_of(page) + "open"
     assert page.evaluate("document.cookie") == ""

@@ -1,5 +1,6 @@
 """Item by item what keeps others out: the attacks, tried."""
 
+import html
 import re
 import socket
 import stat
@@ -8,9 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 from starlette.routing import Mount, Route
+from tests.app.conftest import Pages, go_on, let_in
 
 import shoal.app
-from shoal.app.guard import CONTENT_POLICY, Guard, is_loopback
+from shoal.app.guard import CONTENT_POLICY, Guard, Session, is_loopback
 
 PACKAGE = Path(shoal.app.__file__).parent
 PASSWORD = "correct horse battery"  # noqa: S105 - of a test
@@ -30,9 +32,11 @@ def all_routes(app):
 
 
 def ask_raw(pages, *lines, path="/open"):
-    """Sends a request that no client would send; returns the answer as text."""
+    """Sends a request to a page that no client would send; returns the answer as text."""
     with socket.create_connection(("127.0.0.1", pages.guard.port), timeout=10) as connection:
-        text = "\r\n".join([f"GET {path} HTTP/1.1", *lines, "Connection: close", "", ""])
+        text = "\r\n".join(
+            [f"GET {pages.path}{path} HTTP/1.1", *lines, "Connection: close", "", ""]
+        )
         connection.sendall(text.encode())
         found = b""
         while part := connection.recv(65536):
@@ -41,7 +45,7 @@ def ask_raw(pages, *lines, path="/open"):
 
 
 def cookie_of(pages):
-    return f"Cookie: {pages.guard.cookie}={pages.guard.token}"
+    return f"Cookie: {pages.guard.cookie}={pages.client.cookies[pages.guard.cookie]}"
 
 
 def test_nothing_is_answered_without_the_key(pages, patients):
@@ -63,20 +67,83 @@ def test_a_wrong_key_opens_nothing(pages, key):
     assert "set-cookie" not in answer.headers
 
 
-def test_the_key_is_no_cookie_and_the_cookie_is_no_key(pages):
+def test_a_key_lets_one_browser_in_and_is_worth_nothing_then(pages):
+    address = pages.guard.invite()
+    assert pages.new_client().head(address).status_code == 403  # whoever only looks uses nothing up
+    first, second = pages.new_client(), pages.new_client()
+    let_in(first, address)
+    assert first.get("/open").status_code == 200
+    for client in (second, first):
+        assert client.get(address).status_code == 403
+        assert "set-cookie" not in client.get(address).headers
+    assert first.get("/open").status_code == 200
+
+
+def test_keys_cookies_and_paths_do_not_stand_for_each_other(pages):
+    key = pages.guard.invite().partition("key=")[2]
+    token, name = pages.client.cookies[pages.guard.cookie], pages.path.strip("/")
     stranger = pages.new_client()
-    assert stranger.get("/", params={"key": pages.guard.token}).status_code == 403
-    jar = {"cookie": f"{pages.guard.cookie}={pages.guard.key}"}
-    assert stranger.get("/open", headers=jar).status_code == 403
+    for given in (token, name):
+        assert stranger.get("/", params={"key": given}).status_code == 403
+    for path in ("/", f"/{name}/", f"/{token}/", f"/{key}/"):
+        for given in ("", key, name):
+            headers = {"cookie": f"{pages.guard.cookie}={given}"}
+            assert stranger.get(f"{path}open", headers=headers).status_code == 403
+    headers = {"cookie": f"{pages.guard.cookie}={token}"}
+    for path in ("/open", f"/{token}/open", f"/{name}x/open", f"//{name}/open"):
+        assert stranger.get(path, headers=headers).status_code == 403
+    assert stranger.get(f"/{name}/open", headers=headers).status_code == 200
 
 
-def test_the_key_becomes_a_cookie_that_scripts_and_other_pages_cannot_use(pages):
-    answer = pages.new_client().get("/", params={"key": pages.guard.key})
-    assert (answer.status_code, answer.headers["location"]) == (303, "/")
-    cookie = answer.headers["set-cookie"].lower()
-    assert "httponly" in cookie
-    assert "samesite=strict" in cookie
-    assert pages.guard.key not in answer.headers["set-cookie"]
+def test_the_cookie_is_of_no_use_to_scripts_other_pages_and_other_paths(pages):
+    answer = pages.new_client().get(pages.guard.invite())
+    path = re.search(r'url=(/[\w-]{43,})/"', answer.text)[1]
+    told = [each.strip() for each in answer.headers["set-cookie"].lower().split(";")]
+    assert {"httponly", "samesite=strict", f"path={path.lower()}"} <= set(told)
+    assert "expires" not in answer.headers["set-cookie"].lower()
+
+
+def test_a_session_is_of_no_use_to_another(pages):
+    other = pages.new_client()
+    let_in(other, pages.guard.invite())
+    assert other.base_url.path != pages.client.base_url.path
+    name = pages.guard.cookie
+    assert other.cookies[name] != pages.client.cookies[name]
+    wrong = {"cookie": f"{name}={other.cookies[name]}"}
+    stranger = pages.new_client()
+    assert stranger.get(f"{pages.path}/open", headers=wrong).status_code == 403
+
+
+def test_a_cookie_that_another_server_adds_keeps_nobody_out(pages):
+    ours = cookie_of(pages)
+    for cookies in (f"{ours}; {pages.guard.cookie}=x", f"{ours}; broken;;=;", ours + "; a=b"):
+        found = ask_raw(pages, f"Host: 127.0.0.1:{pages.guard.port}", cookies)
+        assert " 200 " in found.splitlines()[0]
+
+
+def test_every_address_of_every_page_is_inside_the_session(pages, patients):
+    pages.drop("patients.csv", patients)
+    pages.post("/columns/1", {"role": "quasi-identifier"})
+    pages.post("/run", {"suffix": "csv"}, script=False)
+    pages.wait("run")
+    seen, asked = set(), {"/"}
+    while asked:
+        place = asked.pop()
+        seen.add(place)
+        answer = pages.get(place)
+        while answer.status_code == 303:
+            answer = pages.get(answer.headers["location"])
+        assert answer.status_code == 200, place
+        if not answer.headers["content-type"].startswith("text/html"):
+            continue
+        for name, address in re.findall(r'\s([a-z-]+)="(/[^"]*|https?:[^"]*)"', answer.text):
+            if name in ("data-next", "value") or "report.html" in place:
+                continue
+            assert address.startswith(f"{pages.path}/"), (place, name, address)
+            if name == "href":
+                inner = html.unescape(address).removeprefix(pages.path).partition("#")[0]
+                asked |= {inner} - seen
+    assert len(seen) > 20
 
 
 @pytest.mark.parametrize(
@@ -301,30 +368,62 @@ def test_only_addresses_that_nobody_else_can_reach_are_loopback(host, own):
 
 
 def test_with_a_password_the_key_opens_nothing_and_guessing_changes_nothing(work):
-    from tests.app.conftest import Pages
-
     pages = Pages(work, password=PASSWORD)
     try:
         client = pages.new_client()
-        assert client.get("/", params={"key": pages.guard.key}).headers["location"] == "/login"
+        assert client.get("/", params={"key": "x"}).headers["location"] == "/login"
         assert "Password" in client.get("/login").text
         wrong = client.post("/login", data={"password": "x"}, headers={"origin": pages.origin})
         assert "set-cookie" not in wrong.headers
+        assert (wrong.status_code, "not the password" in wrong.text) == (403, True)
+        assert "not the password" not in pages.new_client().get("/login").text
+        endless = client.post("/login", content=b"x" * 100_000, headers={"origin": pages.origin})
+        assert endless.status_code == 413
         assert client.get("/open").status_code == 303
         assert client.post("/finish", headers={"origin": pages.origin}).status_code == 403
         said = {"password": PASSWORD}
         right = client.post("/login", data=said, headers={"origin": pages.origin})
-        assert (right.status_code, right.headers["location"]) == (303, "/")
+        go_on(client, right)
         assert client.get("/open").status_code == 200
     finally:
         pages.end()
 
 
-def test_keys_are_new_for_every_server_and_long():
-    keys = {Guard().key for _ in range(20)} | {Guard().token for _ in range(20)}
-    assert len(keys) == 40
+def test_what_lets_in_is_always_new_and_long_and_not_shown():
+    guard = Guard()
+    keys = {guard.invite().partition("key=")[2] for _ in range(20)}
+    sessions = [Session() for _ in range(20)]
+    keys |= {each.name for each in sessions} | {each.token for each in sessions}
+    assert len(keys) == 60
     assert min(map(len, keys)) >= 43  # 256 bits
-    assert not any(key in repr(Guard(key=key)) for key in keys)
+    shown = repr(guard) + repr(sessions)
+    assert not any(key in shown for key in keys)
+
+
+def test_a_message_is_shown_to_the_browser_that_it_is_for(pages, patients):
+    other = pages.new_client()
+    let_in(other, pages.guard.invite())
+    pages.drop("patients.csv", patients)
+    (pages.work.root / "secret name.csv").mkdir()
+    pages.post("/open/path", {"path": "secret name.csv"}, script=False)
+    assert "secret name" not in other.get("/finish").text
+    assert "secret name" in pages.get("/finish").text
+    assert "secret name" not in pages.get("/finish").text
+
+
+def test_a_visitor_without_a_session_is_shown_nothing_of_others(work, patients):
+    pages = Pages(work, password=PASSWORD)
+    try:
+        said = {"password": PASSWORD}
+        answer = pages.client.post("/login", data=said, headers={"origin": pages.origin})
+        go_on(pages.client, answer)
+        empty = pages.new_client().get("/login").text
+        pages.drop("patients.csv", patients)
+        pages.post("/open/path", {"path": "secret name.csv"}, script=False)
+        assert pages.new_client().get("/login").text == empty
+        assert "secret name" in pages.get("/open").text
+    finally:
+        pages.end()
 
 
 def test_the_language_form_leads_to_no_other_host(pages):

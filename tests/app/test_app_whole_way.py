@@ -10,6 +10,7 @@ import zipfile
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
+from tests.app.conftest import go
 from tests.helpers.app_held import hold_runs
 
 from shoal import registry
@@ -236,7 +237,7 @@ def test_the_whole_way_goes_by_keyboard_alone(page, pages, adult, tmp_path):
     reach(page, "#run-button")
     page.keyboard.press("Enter")
     expect(page.locator("#result-title")).to_be_visible()
-    reach(page, '#result a[href^="/hand-over"]')
+    reach(page, '#result a[href*="/hand-over"]')
     page.keyboard.press("Enter")
     page.wait_for_url("**/hand-over*")
     reach(page, "#new-key")
@@ -261,7 +262,7 @@ def test_a_run_is_cancelled_with_its_button(page, pages, adult, monkeypatch):
     (pages.work.root / "adult.csv").write_text(adult)
     pages.open_file("adult.csv")
     pages.work.update(k=5, algorithm="held", seed=1)
-    page.goto(pages.guard.address + "run")
+    go(page, "run")
     page.locator("#run-button").click()
     assert hold.begun.wait(120)  # it is at work, and stays there
     with page.expect_response("**/cancel"):
@@ -288,7 +289,7 @@ def test_the_further_steps_have_no_barrier_and_nothing_sticks_out(page, pages, a
         for scheme, width in (("light", 1280), ("dark", 640), ("light", 360)):
             page.emulate_media(color_scheme=scheme)
             page.set_viewport_size({"width": width, "height": 740})
-            page.goto(pages.guard.address + step)
+            go(page, step)
             wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
             assert wide <= 0, (step, width)
             page.evaluate("document.querySelectorAll('main details').forEach(d => d.open = true)")
@@ -313,7 +314,7 @@ def test_reasons_why_no_k_is_possible_wrap_on_a_phone(page, pages, adult):
     pages.get("/promises")
     pages.wait("curve")
     page.set_viewport_size({"width": 360, "height": 740})
-    page.goto(pages.guard.address + "promises")
+    go(page, "promises")
     expect(page.locator("#curve td.why-none").first).to_contain_text("l can be at most 2")
     assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
 
@@ -337,12 +338,12 @@ def test_the_button_of_a_coarser_column_holds_it_at_a_level_and_runs_again(page,
     }
     about = {"n_to_do": 1, "n_tried": 1500, "n_rows": 1500, "loss": made.loss}
     pages.work.keep("explained", {"run": made.id, "advice": [told], **about})
-    page.goto(f"{pages.guard.address}run?run={made.id}")
+    go(page, f"run?run={made.id}")
     page.wait_for_load_state()
     page.locator(".advice button").first.click()
     expect(page.locator(".history tbody tr")).to_have_count(2)
     column = pages.work.job.columns[name]
     assert (column.grid, column.hierarchy) == ("level 1", tree)
-    page.goto(pages.guard.address + place)
+    go(page, place)
     page.wait_for_load_state()
     expect(page.locator("select[name=hold]")).to_have_value("level 1")

@@ -1,8 +1,12 @@
-"""Who may ask the server anything: only the browser that was given the key, only from its pages.
+"""Who may ask the server anything: only a browser that was let in, only from its pages.
 
 Every request passes here first. A name that is not ours in ``Host`` is how another page reaches a
 server on this machine (DNS rebinding); an ``Origin`` that is not ours is how another page posts a
-form in our name. Both are refused before the key is looked at.
+form in our name. Both are refused before anything else is looked at.
+
+A key lets one browser in, once. That browser has a session: its pages lie below a path that nobody
+can guess, and its cookie is for that path alone. Browsers send cookies of one port to every other
+port of the same machine, but only below their path, which other servers do not learn.
 """
 
 from __future__ import annotations
@@ -11,17 +15,21 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
+from starlette.background import BackgroundTask
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+
+from shoal.app.door import Door
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["CONTENT_POLICY", "Guard", "Guarded", "is_loopback"]
+__all__ = ["CONTENT_POLICY", "SESSION", "Guard", "Guarded", "Session", "is_loopback", "leads_to"]
 
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -40,13 +48,15 @@ _HEADERS = {
 }
 _READING = frozenset({"GET", "HEAD"})
 _CLOSED = (
-    "This page is open to one browser only. Open the address that 'shoal app' printed in its "
-    "terminal; it ends with a key."
+    "This page is open to one browser only. Open the address that 'shoal app' printed last in its "
+    "terminal; it ends with a key, and each key opens the page once."
 )
 _ELSEWHERE = (
     "This request comes from another page. Type or copy the address into the browser instead."
 )
 LOGIN = "/login"
+SESSION = "shoal.session"
+"""Where a request says which session it belongs to, in its scope."""
 
 
 def is_loopback(host: str) -> bool:
@@ -65,6 +75,40 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
+def leads_to(address: str) -> str:
+    """Return a page that goes on to an address; a browser counts that as a step of that page."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Shoal</title>\n'
+        '<link rel="icon" href="data:,">\n'  # else browsers ask for one
+        f'<meta http-equiv="refresh" content="0; url={address}"></head>\n'
+        f'<body><p><a href="{address}">Shoal</a></p></body></html>\n'
+    )
+
+
+def _secret() -> str:
+    return secrets.token_urlsafe(32)
+
+
+@dataclass(frozen=True)
+class Session:
+    """A browser that was let in.
+
+    Attributes:
+        name: the beginning of the path of all its pages.
+        token: what its cookie holds.
+        flashes: sentences for its next page, each with its kind.
+    """
+
+    name: str = field(default_factory=_secret, repr=False)
+    token: str = field(default_factory=_secret, repr=False)
+    flashes: list[tuple[str, str]] = field(default_factory=list, repr=False)
+
+    @property
+    def path(self) -> str:
+        """Where its pages begin."""
+        return f"/{self.name}"
+
+
 @dataclass(frozen=True)
 class Guard:
     """What is let in.
@@ -73,17 +117,17 @@ class Guard:
         host: the name or address that the server is bound to.
         port: its port.
         tls: whether it speaks TLS.
-        password: asked for instead of the key; None where only this machine can reach the server.
-        key: in the address that is printed; whoever has it gets the cookie.
-        token: what the cookie holds. Not the key, which stays in the history of the browser.
+        password: asked for instead of a key; None where only this machine can reach the server.
+        door: keeps connections without a session few and short.
     """
 
     host: str = "127.0.0.1"
     port: int = 8765
     tls: bool = False
     password: str | None = field(default=None, repr=False)
-    key: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    door: Door = field(default_factory=Door, repr=False)
+    _invited: dict[bytes, Callable[[], object]] = field(default_factory=dict, repr=False)
+    _sessions: dict[bytes, Session] = field(default_factory=dict, repr=False)
 
     @property
     def origins(self) -> frozenset[str]:
@@ -112,14 +156,15 @@ class Guard:
         name = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.tls else 'http'}://{name}:{self.port}/"
 
-    @property
-    def address_with_key(self) -> str:
-        """What is printed and opened; with a password there is no key to print."""
-        return self.address if self.password is not None else f"{self.address}?key={self.key}"
+    def invite(self, then: Callable[[], object] = lambda: None) -> str:
+        """Return an address with a new key, which lets one browser in.
 
-    def is_key(self, given: str) -> bool:
-        """Tell whether this is the key, in a time that tells nothing."""
-        return self.password is None and hmac.compare_digest(_digest(given), _digest(self.key))
+        Args:
+            then: called when the key is used, which is then worth nothing.
+        """
+        key = _secret()
+        self._invited[_digest(key)] = then
+        return f"{self.address}?key={key}"
 
     def is_password(self, given: str) -> bool:
         """Tell whether this is the password, in a time that tells nothing."""
@@ -127,21 +172,43 @@ class Guard:
             return False
         return hmac.compare_digest(_digest(given), _digest(self.password))
 
-    def let_in(self, where: str = "/") -> Response:
-        """Return the answer that gives a browser its cookie."""
-        response = RedirectResponse(where, status_code=303)
+    def let_in(self, then: Callable[[], object] = lambda: None) -> Response:
+        """Return the answer that gives a browser a session.
+
+        It is a page that goes on by itself: after a redirect, a browser that came from elsewhere
+        would not send its cookie.
+        """
+        session = Session()
+        self._sessions[_digest(session.name)] = session
+        response = HTMLResponse(leads_to(f"{session.path}/"), background=BackgroundTask(then))
         response.set_cookie(
-            self.cookie, self.token, httponly=True, samesite="strict", secure=self.tls, path="/"
+            self.cookie,
+            session.token,
+            httponly=True,
+            samesite="strict",
+            secure=self.tls,
+            path=session.path,
         )
         return response
 
-    def knows(self, headers: Headers) -> bool:
-        """Tell whether a request carries the cookie."""
-        try:
-            found = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
-        except CookieError:
-            return False
-        return found is not None and hmac.compare_digest(_digest(found.value), _digest(self.token))
+    def use_key(self, scope: Scope) -> Response | None:
+        """Return the answer to a request that brings a key; None if it brings none that is good."""
+        query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+        if scope["path"] != "/" or scope["method"] != "GET" or "key" not in query:
+            return None
+        then = self._invited.pop(_digest(query["key"][0]), None)
+        return None if then is None else self.let_in(then)
+
+    def session_of(self, path: str, headers: Headers) -> Session | None:
+        """Return the session whose path is asked for, if its cookie comes along."""
+        session = self._sessions.get(_digest(path[1:].partition("/")[0]))
+        if session is None:
+            return None
+        # Another server of this machine can add cookies of the same name.
+        pairs = [each.strip().partition("=") for each in headers.get("cookie", "").split(";")]
+        given = [_digest(value) for name, _, value in pairs if name == self.cookie]
+        token = _digest(session.token)
+        return session if any(hmac.compare_digest(each, token) for each in given) else None
 
     def comes_from_us(self, method: str, headers: Headers) -> bool:
         """Tell whether a request comes from a page of ours, or from no page at all."""
@@ -168,32 +235,41 @@ class Guarded:
             return
         if scope["type"] != "http":  # no page of ours opens a socket
             return
-        refusal = self._refusal(scope)
+        headers = Headers(scope=scope)
+        session = self._guard.session_of(scope["path"], headers)
+        refusal = self._refusal(scope, headers, session)
+        if session is not None:
+            inner = scope["path"][len(session.path) :] or "/"
+            scope = {**scope, "path": inner, SESSION: session}
+            if refusal is None:
+                self._guard.door.forget(scope["client"])
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
+                if session is not None and headers.get("location", "").startswith("/"):
+                    headers["location"] = session.path + headers["location"]
             await send(message)
 
         await (refusal or self._app)(scope, receive, send_with_headers)
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    def _refusal(self, scope: Scope, headers: Headers, session: Session | None) -> Response | None:
         """Return what is answered instead of the page; None lets the request pass."""
-        guard, headers = self._guard, Headers(scope=scope)
+        guard = self._guard
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in guard.hosts:
             return PlainTextResponse("This server has another name.", status_code=421)
+        # A key may come from anywhere: a file of ours leads here, and whoever has it is let in.
+        if entered := guard.use_key(scope):
+            return entered
         if not guard.comes_from_us(scope["method"], headers):
             return PlainTextResponse(_ELSEWHERE, status_code=403)
-        query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
-        if scope["path"] == "/" and "key" in query and guard.is_key(query["key"][0]):
-            return guard.let_in()
-        return None if guard.knows(headers) else self._unknown(scope)
+        return self._unknown(scope) if session is None else None
 
     def _unknown(self, scope: Scope) -> Response | None:
-        """Return what a browser without the cookie is told."""
+        """Return what a browser without a session is told."""
         if self._guard.password is None:
             return PlainTextResponse(_CLOSED, status_code=403)
         if scope["path"] in {LOGIN, "/static/app.css"}:

@@ -9,11 +9,13 @@ import socket
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
+from shoal.app.browser import browser_for
 from shoal.app.guard import Guard, is_loopback
 from shoal.app.private import user_folder
 from shoal.app.reading import start_reading
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Wishes", "open_named", "serve", "server_config"]
 
 _SHORTEST_PASSWORD = 12
-_FOR_YOU = "The page is for you alone: the address holds a key. Ctrl-C ends it."
+_FOR_YOU = "The page is for you alone: the address lets one browser in, once. Ctrl-C ends it."
+_AGAIN = "A browser was let in. For another one, or the same again:"
 _EVERYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 - refused
 
 
@@ -104,15 +107,17 @@ def _serve(
             app = create_app(work, guard)
             if wishes.data is not None:
                 open_named(wishes.data, work, app)
-            server = _Server(server_config(app, wishes.tls_certificate, wishes.tls_key))
-            on_interrupt(server.end)
-            say(f"Shoal is at {guard.address_with_key}")
-            say(_FOR_YOU if password is None else "The page asks for the password. Ctrl-C ends it.")
-            if wishes.browser and is_loopback(wishes.host):
-                import webbrowser
+            config = server_config(app, wishes.tls_certificate, wishes.tls_key)
+            with browser_for(guard, work.folder) as open_browser:
 
-                webbrowser.open(guard.address_with_key)
-            server.run(sockets=[listening])
+                def ready() -> None:
+                    _tell(guard, say)
+                    if wishes.browser and is_loopback(wishes.host):
+                        open_browser()
+
+                server = _Server(config, ready)
+                on_interrupt(server.end)
+                server.run(sockets=[listening])
             app.state.tasks.stop_all(1.0)
         finally:
             on_interrupt(None)
@@ -120,8 +125,31 @@ def _serve(
             work.leave()
 
 
+def _tell(guard: Guard, say: Callable[[str], None]) -> None:
+    """Print how to get in, and again whenever that was used."""
+
+    def print_after(words: str) -> None:
+        say(f"{words} {guard.invite(partial(print_after, _AGAIN))}")
+
+    if guard.password is None:
+        print_after("Shoal is at")
+        say(_FOR_YOU)
+    else:
+        say(f"Shoal is at {guard.address}")
+        say("The page asks for the password. Ctrl-C ends it.")
+
+
 class _Server(uvicorn.Server):
-    """A server that another thread can end."""
+    """A server that says when it answers, and that another thread can end."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to answer; only then is anybody told."""
+        await super().startup(sockets)
+        self._ready()
 
     def end(self) -> None:
         """End it soon; pages that are being answered are answered first."""
@@ -137,6 +165,7 @@ def server_config(
         said = {"ssl_certfile": tls_certificate, "ssl_keyfile": tls_key}
     return uvicorn.Config(
         app,
+        http=app.state.guard.door.protocol(),
         log_config=None,  # no line of a log can hold a cell or the key
         access_log=False,
         log_level="critical",

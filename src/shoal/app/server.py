@@ -54,8 +54,8 @@ def create_app(work: Workspace, guard: Guard) -> Starlette:
     app.state.work = work
     app.state.guard = guard
     app.state.tasks = Tasks(work.own_words)
-    app.state.flashes = []
     app.state.at_the_door = anyio.Lock()
+    app.router.redirect_slashes = False  # it would lead out of the session
     app.add_middleware(Guarded, guard=guard)
     return app
 

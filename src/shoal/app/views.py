@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.ext import Extension
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from shoal.app.guard import SESSION
 from shoal.app.retold import lead_in, quote, say
 from shoal.app.steps import STEPS
 from shoal.app.tasks import Tasks, sentence_of
@@ -17,7 +20,7 @@ from shoal.app.words import LANGUAGES, Words, language_of
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from shoal.app.guard import Guard
+    from shoal.app.guard import Guard, Session
     from shoal.app.workspace import Workspace
 
 __all__ = [
@@ -39,11 +42,21 @@ _MOST_FLASHES = 10
 _LOCK = threading.Lock()
 
 
+class _Addresses(Extension):
+    """Puts the path of the session before every address in a template: ``"/open"`` is inside."""
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+        """Return the text of a template with its addresses."""
+        del name, filename
+        return re.sub(r'="(?=/|\{\{ step\.path \}\}")', '="{{ at }}', source)
+
+
 @cache
 def _templates() -> Environment:
     return Environment(
         loader=PackageLoader("shoal.app"),
         autoescape=True,
+        extensions=[_Addresses],
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
@@ -68,6 +81,12 @@ def guard_of(request: Request) -> Guard:
     return guard
 
 
+def session_of(request: Request) -> Session | None:
+    """Return the browser that asks; None if it was not let in."""
+    session: Session | None = request.scope.get(SESSION)
+    return session
+
+
 def words_of(request: Request) -> Words:
     """Return texts in the language of this request."""
     chosen = request.cookies.get(LANGUAGE_COOKIE)
@@ -75,16 +94,17 @@ def words_of(request: Request) -> Words:
 
 
 def flash(request: Request, text: str, kind: str = "good") -> None:
-    """Show a sentence on the next page: ``good``, ``bad`` or ``note``."""
-    with _LOCK:
-        flashes: list[tuple[str, str]] = request.app.state.flashes
-        flashes.append((kind, text))
-        del flashes[:-_MOST_FLASHES]
+    """Show a sentence on the next page of this browser: ``good``, ``bad`` or ``note``."""
+    session = session_of(request)
+    if session is not None:
+        with _LOCK:
+            session.flashes.append((kind, text))
+            del session.flashes[:-_MOST_FLASHES]
 
 
 def part(request: Request, template: str, **values: Any) -> str:
     """Return a piece of a page, for a script to put in place."""
-    words = words_of(request)
+    words, session = words_of(request), session_of(request)
     return (
         _templates()
         .get_template(template)
@@ -97,6 +117,7 @@ def part(request: Request, template: str, **values: Any) -> str:
             say=partial(say, words),
             quote=partial(quote, words),
             lead_in=lead_in(words),
+            at="" if session is None else session.path,
             **values,
         )
     )
@@ -111,9 +132,12 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
         status: of the answer.
         values: what the template shows.
     """
-    with _LOCK:
-        flashes = list(request.app.state.flashes)
-        request.app.state.flashes.clear()
+    flashes: list[tuple[str, str]] = []
+    session = session_of(request)
+    if session is not None:
+        with _LOCK:
+            flashes += session.flashes
+            session.flashes.clear()
     work = work_of(request)
     text = part(
         request,

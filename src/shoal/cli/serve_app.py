@@ -85,8 +85,8 @@ def serve_app(
 ) -> None:
     """Open the work in a browser: see the table, choose roles, run, and hand over.
 
-    The page is served by this machine and nothing leaves it. The address holds a key; whoever has
-    it sees the data. Ctrl-C ends the server.
+    The page is served by this machine and nothing leaves it. The address holds a key that lets one
+    browser in, once. Ctrl-C ends the server.
     """
     del debug
     try:

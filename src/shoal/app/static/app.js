@@ -2,6 +2,9 @@
 
 document.documentElement.classList.add("script");
 
+// Our pages lie below a path of their own; a path of the server is inside it.
+export const at = (path) => new URL(`..${path}`, import.meta.url);
+
 export function say(text) {
   const live = document.getElementById("live");
   if (live) live.textContent = text;
@@ -43,7 +46,7 @@ export async function watch(id, show) {
   for (;;) {
     let told;
     try {
-      told = await ask(`/task/${id}`);
+      told = await ask(at(`/task/${id}`));
     } catch {
       await pause(1000);
       continue;
@@ -59,7 +62,7 @@ async function follow(place) {
   const cancel = part("cancel");
   cancel?.addEventListener("click", () => {
     cancel.disabled = true;
-    post(`/task/${place.dataset.task}/cancel`);
+    post(at(`/task/${place.dataset.task}/cancel`));
   });
   if (cancel) cancel.disabled = false; // from now on a click is heard
   let stage = "";
@@ -77,7 +80,7 @@ async function follow(place) {
     part("bar").hidden = true;
     if (cancel) cancel.hidden = true;
   } else {
-    const next = new URL(told.next || location.pathname, location.href);
+    const next = told.next ? at(told.next) : new URL(location.pathname, location.href);
     // To another place of the same page a browser only scrolls, and it has to be made anew.
     const here = next.pathname === location.pathname && next.search === location.search;
     if (here) {

@@ -1,6 +1,6 @@
 // Roles and kinds: saved as they are chosen, and counted anew without a reload.
 
-import { ask, post, say, tell } from "./app.js";
+import { ask, at, post, say, tell } from "./app.js";
 
 const cards = document.getElementById("cards");
 const unique = document.getElementById("unique");
@@ -10,7 +10,7 @@ async function count() {
   const mine = ++newest;
   let first = 0;
   while (first !== null) {
-    const told = await ask(`/columns/counts/${first}`);
+    const told = await ask(at(`/columns/counts/${first}`));
     if (mine !== newest) return; // roles have changed since
     for (const [number, text] of Object.entries(told.counts)) {
       const place = document.querySelector(`.together[data-number="${number}"]`);

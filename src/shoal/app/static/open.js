@@ -1,6 +1,6 @@
 // Opening a table: drop it, look around, turn pages.
 
-import { ask, say, tell } from "./app.js";
+import { ask, at, say, tell } from "./app.js";
 
 const drop = document.getElementById("drop");
 const file = document.getElementById("file");
@@ -12,7 +12,7 @@ function send(chosen) {
   wrong.hidden = true;
   bar.hidden = false;
   const request = new XMLHttpRequest(); // fetch cannot tell how much has been sent
-  request.open("POST", `/open/upload?name=${encodeURIComponent(chosen.name)}`);
+  request.open("POST", at(`/open/upload?name=${encodeURIComponent(chosen.name)}`));
   request.setRequestHeader("accept", "application/json");
   request.responseType = "json";
   request.upload.onprogress = (now) => {
@@ -21,7 +21,7 @@ function send(chosen) {
   request.onloadend = () => {
     bar.hidden = true;
     if (request.status === 200) {
-      location.assign(request.response.next);
+      location.assign(at(request.response.next));
     } else {
       tell(wrong, request.response?.error ? request.response : { error: wrong.dataset.lost });
     }
@@ -51,7 +51,7 @@ const path = document.getElementById("path");
 
 async function look(folder) {
   try {
-    list.innerHTML = (await ask(`/open/browse?folder=${encodeURIComponent(folder)}`)).html;
+    list.innerHTML = (await ask(at(`/open/browse?folder=${encodeURIComponent(folder)}`))).html;
   } catch (error) {
     tell(list, error);
   }
@@ -84,7 +84,7 @@ preview?.addEventListener("click", async (event) => {
   if (!link) return;
   event.preventDefault();
   const words = link.textContent;
-  preview.innerHTML = (await ask(`/open/rows?page=${link.dataset.page}`)).html;
+  preview.innerHTML = (await ask(at(`/open/rows?page=${link.dataset.page}`))).html;
   say(preview.querySelector("caption").textContent);
   const links = [...preview.querySelectorAll(".pager a")];
   const same = links.find((each) => each.textContent === words && each.href);

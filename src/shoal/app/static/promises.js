@@ -1,6 +1,6 @@
 // Promises: saved as they are set; sentences, refusals and the curve follow.
 
-import { ask, post, say, tell } from "./app.js";
+import { ask, at, post, say, tell } from "./app.js";
 
 const form = document.getElementById("promises");
 const settings = document.getElementById("settings");
@@ -47,7 +47,7 @@ async function watch() {
   watching = true;
   for (;;) {
     await new Promise((go) => setTimeout(go, 700));
-    const told = await ask("/promises/curve").catch(() => null);
+    const told = await ask(at("/promises/curve")).catch(() => null);
     if (told) {
       const open = curve.querySelector("details")?.open;
       curve.innerHTML = told.html;
