@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import polars as pl
@@ -155,6 +156,7 @@ def test_an_executor_that_is_killed_in_the_middle_changes_nothing(spark, plain):
 
 SUBMITTED = """
 import sys
+import time
 import polars as pl
 from shoal.cli.run import run
 
@@ -194,3 +196,42 @@ def test_spark_submit_runs_the_command_line_and_statuses_say_how_it_went(tmp_pat
     assert "statuses 0 2 1" in done.stdout, done.stderr
     found = pl.read_parquet(tmp_path / "out" / "*.parquet")
     assert shoal.verify(found, 4, quasi_identifiers=FEW, sensitive="disease").holds
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ended", ["the command", "Java"])
+def test_a_run_that_is_terminated_leaves_no_folder_behind(tmp_path, ended):
+    """Terminated as soon as there is a folder: the command, or what it works with."""
+    (tmp_path / "in").mkdir()
+    people(60).select("age", "city", "disease").write_parquet(tmp_path / "in" / "part.parquet")
+    words = ["anonymize", "in", "-o", "out", "--engine", "spark", "--master", "local[1]"]
+    words += ["--k", "4", "--qi", "age,city", "--sensitive", "disease", "--rows-are-people"]
+    code = "import sys; from shoal.cli.run import run_program; run_program(sys.argv[1:])"
+    run = subprocess.Popen(
+        [sys.executable, "-c", code, *words],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "JDK_JAVA_OPTIONS": QUICK_JAVA,
+        },
+        start_new_session=True,
+    )
+    try:
+        while not list(tmp_path.glob("_out-*")):
+            assert run.poll() is None, run.stderr.read()
+            time.sleep(0.01)
+        for pid in [run.pid] if ended == "the command" else children({run.pid}):
+            os.kill(pid, signal.SIGTERM)
+        said = run.communicate()[1]  # until Java has ended, too: it has the same stream
+        if ended == "the command":
+            assert "Terminated; nothing was written." in said
+        assert run.returncode == (143 if ended == "the command" else 2), said
+        assert sorted(path.name for path in tmp_path.iterdir() if path.name[0] != ".") == ["in"]
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)
+        run.wait()

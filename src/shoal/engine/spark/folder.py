@@ -9,7 +9,10 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shutil
+import time
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.engine.spark.check import verify_frame
@@ -38,6 +41,8 @@ WRITING = {
 }
 """How Spark writes a CSV: cells as they are."""
 READING = {"escape": '"', "multiLine": "true"}
+_TRIES, _ABSENT, _PAUSE = 50, 3, 0.1
+"""How often a folder is removed at most, until it stays away so often, with seconds between."""
 
 
 def format_of_folder(given: str | None) -> str:
@@ -156,10 +161,34 @@ class Folder:
             raise DataError(f"{self.target!r} could not be put in place; look at its rights.")
 
     def close(self) -> None:
-        """Remove what was not moved."""
-        if not self.done:
-            with contextlib.suppress(Exception):
+        """Remove what was not moved, also while a task is writing or after Java has ended."""
+        if self.done:
+            return
+        with contextlib.suppress(Exception):
+            self.session.sparkContext.cancelJobsWithTag(self.tag)
+        absent = 0
+        for _ in range(_TRIES):
+            absent = 0 if self._remove() else absent + 1
+            if absent == _ABSENT:
+                return
+            time.sleep(_PAUSE)  # a task that was told to stop may still put a file there
+
+    def _remove(self) -> bool:
+        """Remove the folder; return whether there was one."""
+        here = Path(_bare(self.side))
+        try:
+            found = self.exists(self.side)
+            if found:
                 self.files().delete(self.path(self.side), True)
+        except Exception:  # noqa: BLE001 - Java has ended: what is on this machine can still go
+            found = here.is_dir()
+            shutil.rmtree(here, ignore_errors=True)
+        return found
+
+    @property
+    def tag(self) -> str:
+        """What the jobs that write are called, so that they can be stopped."""
+        return self.side.rpartition("-")[2]
 
 
 def write_folder(
@@ -205,6 +234,7 @@ def write_folder(
     folder = Folder.beside(session, os.fspath(target), replaces=if_exists == "replace")
     folder.refuse_inputs(inputs)
     group.enlist(folder)
+    session.sparkContext.addJobTag(folder.tag)
     writer = frame.write.mode("errorifexists")
     try:
         if kind == "parquet":
@@ -219,6 +249,7 @@ def write_folder(
         if people is not None and kind == "csv":
             people = spelled(people, WRITING | {"sep": separator}, READING | {"sep": separator})
         found = _verify(release, written, kind, people, about_all)
+    session.sparkContext.removeJobTag(folder.tag)
     old = release.verification.notes
     warnings = [each for each in release.warnings if each not in old]
     warnings.extend(each for each in found.notes if each not in warnings)
