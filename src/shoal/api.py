@@ -59,6 +59,7 @@ def anonymize(
     privacy: PrivacyLike = (),
     previous: PreviousLike = (),
     reserve: float = 1.0,
+    weaken: bool = False,
     weights: Mapping[str, float] | None = None,
     grid: Mapping[str, Any] | str | None = None,
     scale: Mapping[str, str] | None = None,
@@ -108,6 +109,8 @@ def anonymize(
             with at least k people for everybody, and with ℓ values under ℓ-diversity.
         reserve: groups of people who are new are so many times k large, so that some may leave
             before the others have to wait; for releases that others follow.
+        weaken: True lets a release promise less than those in ``previous``, or what does not hold
+            over all of them; its warnings name what is given up. Otherwise it is refused.
         weights: how much the loss of a column counts, 1 by default.
         grid: lines that the intervals of a column end on, so that no end is somebody's exact
             value: a step (``{"age": 5, "lon": 0.01}``), a unit of the calendar (``"month"``) or
@@ -164,6 +167,7 @@ def anonymize(
         privacy=privacy,
         previous=previous,
         reserve=reserve,
+        weaken=weaken,
         weights=weights,
         grid=grid,
         scale=scale,

@@ -61,6 +61,13 @@ def in_german(sentence):
     return told
 
 
+def test_a_promise_over_several_releases_has_its_german_sentence():
+    words = "in every group, there are at least 2 different sensitive values of 'ill'"
+    told = in_german(f"Holds: {words}, over 3 releases together.")
+    assert told.endswith(", über 3 Veröffentlichungen zusammen.")
+    assert "'ill'" in told
+
+
 def test_every_sentence_has_its_own_german_one():
     assert [text for text in (*SENTENCES, *UNITS) if GERMAN(text) == text] == []
     assert len(set(SENTENCES)) == len(SENTENCES)

@@ -59,3 +59,17 @@ def test_a_wrong_previous_ends_with_status_2_and_no_file(month, tmp_path):
     assert made.status == 2
     assert "There is no file" in made.err
     assert not (tmp_path / "two.csv").exists()
+
+
+def test_what_is_given_up_is_on_the_screen(month, tmp_path):
+    people = register(60)
+    assert month("one", people, "--k", "6").status == 0
+    less = ("--previous", tmp_path / "one.shoal", "--k", "3")
+    made = month("two", people, *less)
+    assert made.status == 2
+    assert "k = 6 (now 3)" in made.err
+    assert not (tmp_path / "two.csv").exists()
+    made = month("two", people, *less, "--weaken", "--certificate", tmp_path / "c.json")
+    assert made.status == 0, made.err
+    assert "Given up beside the releases that are out: k = 6 (now 3)." in made.out
+    assert "k = 6 (now 3)" in (tmp_path / "c.json").read_text()

@@ -129,6 +129,7 @@ SENTENCES = (
         "Holds: whoever has all %(n1)s releases is left with at least %(n2)s values of %(column)s "
         "for everybody."
     ),
+    _("Holds: %(promise)s, over %(n)s releases together."),
     _("Holds: %(promise)s; promised %(x1)s, measured %(x2)s."),
     _("Holds: %(promise)s; each value counted once for a person."),
     _("in every group, no sensitive value of %(column)s makes up more than %(x)s %% of the rows"),

@@ -39,6 +39,10 @@ TEXTS = (
         "Groups of people who are new are so many times k large, so that some may leave before the "
         "others have to wait; for releases that others follow."
     ),
+    _(
+        "Promise less than the releases that are out, or what does not hold over all of them; what "
+        "is given up is named in the certificate."
+    ),
     _("Whose loss leaving rows out lowers: all rows', or the kept rows'."),
     _("How groups are formed; 'shoal algorithms' lists the ways."),
     _("How hard the algorithm auto searches: fast, balanced or best."),

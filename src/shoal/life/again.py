@@ -18,10 +18,12 @@ import numpy as np
 from shoal.engine.local import LocalEngine
 from shoal.engine.parts import Blocks, cluster_blocks, put_together
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.life.guarantee import checks_over_all
+from shoal.life.earlier import given_up, judge_over_all
+from shoal.life.guarantee import checks_over_all, few_missing, stories_with
 from shoal.life.history import CHANGED, check_chain, needed_values, tell_stories
 from shoal.life.people import digests_of
 from shoal.pipeline import form_groups
+from shoal.publish.verification import count_of
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["AgainEngine"]
 
 NEW = -1
+_GIVEN_UP = "Given up beside the releases that are out"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +72,7 @@ class AgainEngine(LocalEngine):
         self.previous = previous
         self.people = check_chain(previous)
         self.plan: _Plan | None = None
+        self.warn: Callable[[str], None] = lambda _: None
 
     def describe(
         self, table: Any, schema: Schema, request: Request, warn: Callable[[str], None]
@@ -84,6 +88,15 @@ class AgainEngine(LocalEngine):
                 "With previous, rows that cannot be published wait, and no others are left out; "
                 "leave max_suppression out."
             )
+        lost = given_up(self.previous, request, schema)
+        if lost and not request.weaken:
+            raise OptionError(
+                f"A release that is out promises {'; '.join(lost)}: ask for as much, or give it up "
+                "with weaken=True (--weaken)."
+            )
+        self.warn = warn
+        for each in lost:
+            warn(f"{_GIVEN_UP}: {each}.")
         if request.pseudonyms:
             raise OptionError("Pseudonyms tell who is who in two releases; leave them out.")
         work = super().describe(table, schema, request, warn)
@@ -199,8 +212,22 @@ class AgainEngine(LocalEngine):
     def verify(self, work: LocalWork, published: PublishedTable) -> Verification:
         """Check every promise of the release alone, and the guarantee over all releases."""
         alone = super().verify(work, published)
-        needed = needed_values(work.request.privacy, work.schema)
-        more = checks_over_all(self.previous, published, work.schema, int(work.request.k), needed)
+        k, schema = int(work.request.k), work.schema
+        needed = needed_values(work.request.privacy, schema)
+        more = [*checks_over_all(self.previous, published, schema, k, needed)]
+        for check in judge_over_all(self.previous, published, schema, needed):
+            if check.holds or not work.request.weaken:
+                more.append(check)
+            else:
+                self.warn(f"{_GIVEN_UP}: {check.name} does not hold.")
+        _, before = stories_with(self.previous, published, schema, ())
+        n_groups, n_people = few_missing(before, k)
+        if n_people:
+            self.warn(
+                f"Fewer than {k:,} people of {count_of(n_groups, 'earlier group')} are missing "
+                f"now ({n_people:,} people in all): whoever has both releases and knows who is "
+                f"missing finds their earlier rows among fewer than {k:,}."
+            )
         holds = alone.holds and all(check.holds for check in more)
         return replace(alone, holds=holds, checks=(*alone.checks, *more))
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from shoal.publish.whose import PublishedTable
     from shoal.table.schema import Schema
 
-__all__ = ["checks_over_all", "fewest_people", "fewest_values"]
+__all__ = ["checks_over_all", "few_missing", "fewest_people", "fewest_values", "stories_with"]
 
 
 def checks_over_all(
@@ -36,15 +36,8 @@ def checks_over_all(
     needed: dict[str, int],
 ) -> tuple[Check, ...]:
     """Return what holds over all releases together, the new one included."""
-    assert published.ids is not None
-    people = [kept.people for kept in previous if kept.people is not None]
-    digests = digests_of(published.ids, people[0].key if people else bytes(32))
-    values = {name: published.frame.get_column(name) for name in needed}
-    stories, now = tell_stories(previous, list(needed), digests, values)
-    keys = columns_needed(published.frame.columns, schema.quasi_identifiers)
-    _, group, _ = number_classes(published.frame.select(keys))
-    stories = _with_new(stories, group, now)
-    n_releases = sum(each.n_tables for each in people) + 1
+    stories, _ = stories_with(previous, published, schema, tuple(needed))
+    n_releases = sum(kept.people.n_tables for kept in previous if kept.people is not None) + 1
     fewest = fewest_people(stories.groups)
     checks = [
         Check(
@@ -80,6 +73,48 @@ def checks_over_all(
             )
         )
     return tuple(checks)
+
+
+def stories_with(
+    previous: Sequence[KeptRelease],
+    published: PublishedTable,
+    schema: Schema,
+    names: tuple[str, ...],
+) -> tuple[Stories, Stories]:
+    """Return the stories of everybody with the new release as their last chapter, and without.
+
+    Args:
+        previous: the earlier releases.
+        published: the new one.
+        schema: what its columns are.
+        names: sensitive columns that count.
+    """
+    assert published.ids is not None
+    people = [kept.people for kept in previous if kept.people is not None]
+    digests = digests_of(published.ids, people[0].key if people else bytes(32))
+    values = {name: published.frame.get_column(name) for name in names}
+    before, now = tell_stories(previous, names, digests, values)
+    keys = columns_needed(published.frame.columns, schema.quasi_identifiers)
+    _, group, _ = number_classes(published.frame.select(keys))
+    return _with_new(before, group, now), before
+
+
+def few_missing(before: Stories, k: int) -> tuple[int, int]:
+    """Return how many stories go on with all but fewer than k people, and how many these are.
+
+    Whoever knows who is missing finds their earlier rows among those that are missing.
+
+    Args:
+        before: the stories up to the new release; `row` says who is published in it.
+        k: how many would be enough.
+    """
+    told = (before.groups >= 0).any(axis=1)
+    atoms = before.atoms()[told]
+    there = before.row[told] >= 0
+    stay = np.bincount(atoms[there], minlength=int(atoms.max(initial=0)) + 1)
+    gone = np.bincount(atoms[~there], minlength=len(stay))
+    few = (stay > 0) & (gone > 0) & (gone < k)
+    return int(few.sum()), int(gone[few].sum())
 
 
 def _with_new(

@@ -89,11 +89,14 @@ class KeptPeople:
         return 1 if self.table is None else int(self.table.max(initial=0)) + 1
 
     @property
+    def of_table(self) -> NDArray[np.int64]:
+        """In which published table each row is."""
+        return np.zeros_like(self.group) if self.table is None else self.table
+
+    @property
     def place(self) -> NDArray[np.int64]:
         """Group of each row in its own published table: whoever has the tables tells them apart."""
-        if self.table is None:
-            return self.group
-        return self.table * (int(self.group.max(initial=0)) + 1) + self.group
+        return self.of_table * (int(self.group.max(initial=0)) + 1) + self.group
 
     @property
     def alone(self) -> bool:
@@ -243,9 +246,7 @@ def people_to_json(people: KeptPeople) -> dict[str, Any]:
         "group": numbers_to_json(people.group),
         "values": {name: numbers_to_json(codes) for name, codes in people.values.items()},
         "unknown": people.unknown,
-        "table": numbers_to_json(
-            np.zeros_like(people.group) if people.table is None else people.table
-        ),
+        "table": numbers_to_json(people.of_table),
         "holds": list(people.holds),
     }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.settings.commands import promise_flag
-from shoal.settings.options import factor, option
+from shoal.settings.options import factor, option, truth
 from shoal.settings.reads import read_several
 
 __all__ = ["Beside"]
@@ -35,4 +35,13 @@ class Beside:
         certificate=True,
         functions=("anonymize",),
         flag=promise_flag("--reserve", on=("anonymize",), metavar="TIMES"),
+    )
+    weaken: bool = option(
+        default=False,
+        check=truth,
+        help="Promise less than the releases that are out, or what does not hold over all of them; "
+        "what is given up is named in the certificate.",
+        certificate=True,
+        functions=("anonymize",),
+        flag=promise_flag("--weaken", on=("anonymize",)),
     )
