@@ -63,3 +63,33 @@ def counted_once(published, quasi_identifiers, ids, column):
         groups[cells].add((who, value))
         whole.add((who, value))
     return [[value for _, value in group] for group in groups.values()], [v for _, v in whole]
+
+
+@cache
+def yearly(n_people=595, n_years=7, *, year=True, seed=1, order="by person"):
+    """A panel without an id: people who are asked every year, some of whom change their work."""
+    rng = np.random.default_rng(seed)
+    who, when = np.repeat(np.arange(n_people), n_years), np.tile(np.arange(n_years), n_people)
+    n_rows = len(who)
+
+    def stays(values):
+        return rng.choice(values, n_people)[who]
+
+    table = pl.DataFrame(
+        {
+            "experience": stays(np.arange(1, 45)) + when,
+            "weeks": rng.integers(5, 53, n_rows),
+            "south": stays(["yes", "no"]),
+            "sex": stays(["f", "m"]),
+            "schooling": stays(np.arange(4, 18)),
+            "union": np.where(rng.random(n_rows) < 0.05, "new", stays(["yes", "no"])),
+            "wage": rng.normal(6.7, 0.4, n_rows).round(1),
+            "year": 1976 + when,
+        }
+    )
+    turned = {
+        "by person": np.arange(n_rows),
+        "by year": np.lexsort((who, when)),
+        "by chance": rng.permutation(n_rows),
+    }[order]
+    return table[turned] if year else table[turned].drop("year")

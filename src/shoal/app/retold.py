@@ -133,7 +133,9 @@ SENTENCES = (
     _("Holds: %(promise)s; promised %(x1)s, measured %(x2)s."),
     _("Holds: %(promise)s; each value counted once for a person."),
     _("in every group, no sensitive value of %(column)s makes up more than %(x)s %% of the rows"),
+    _("in every group, no sensitive value of %(column)s makes up more than %(x)s %% of the people"),
     _("in every group, no sensitive value of %(column)s makes up more than 1/%(x)s of the rows"),
+    _("in every group, no sensitive value of %(column)s makes up more than 1/%(x)s of the people"),
     _("in every group, there are at least %(x)s different sensitive values of %(column)s"),
     _(
         "in every group, the sensitive values of %(column)s are as uncertain as %(x)s equally "
@@ -141,6 +143,10 @@ SENTENCES = (
     ),
     _(
         "in every group, the most frequent sensitive value of %(column)s has fewer rows than "
+        "%(x1)s times all values from the number %(x2)s in frequency on"
+    ),
+    _(
+        "in every group, the most frequent sensitive value of %(column)s has fewer people than "
         "%(x1)s times all values from the number %(x2)s in frequency on"
     ),
     _(
@@ -207,6 +213,12 @@ SENTENCES = (
     ),
     _("Column %(column)s has %(n1)s different values in %(n2)s rows"),
     _("%(n1)s of %(n2)s rows are there more than once"),
+    _("%(column)s runs on from row to row where %(list)s stay the same, as in a panel"),
+    _(
+        "%(column)s runs on from row to row where %(list)s and %(n)s more stay the same, as in a "
+        "panel"
+    ),
+    _("Column %(column)s seems to name people and is published as it is."),
     _(
         "Nearly every row has a value of its own in column %(column)s, which is published as it "
         "is: who knows it about a person finds the row."

@@ -44,7 +44,8 @@ class Tried:
         n_rows: rows of the table.
         n_groups: groups that a reader can tell apart.
         n_suppressed: rows that are not published.
-        smallest: rows of the smallest group.
+        smallest: rows of the smallest group, or people of the one that has fewest.
+        people: whether people are counted.
         seconds: how long it took.
         warnings: what its owner should know.
         checks: the promises, each with what was measured, in words.
@@ -72,6 +73,7 @@ class Tried:
     suffix: str = "csv"
     signed: str = ""
     notes: tuple[str, ...] = field(default=())
+    people: bool = False
     state: str = ""
     headline: str = ""
     open: tuple[str, ...] = ()
@@ -140,7 +142,8 @@ def run_in(results: Path, job: Job, progress: Report, *, suffix: str = "csv") ->
         n_rows=release.n_rows,
         n_groups=release.n_groups,
         n_suppressed=release.n_suppressed,
-        smallest=release.verification.smallest_group,
+        smallest=release.verification.fewest_people or release.verification.smallest_group,
+        people=release.counts_people,
         seconds=round(release.seconds, 2),
         warnings=made.warnings,
         checks=tuple(check.sentence for check in release.verification.checks),

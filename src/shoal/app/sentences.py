@@ -18,9 +18,18 @@ if TYPE_CHECKING:
 __all__ = ["of_k", "of_model", "of_suppression"]
 
 
-def of_k(words: Words, k: int, quasi: Sequence[str]) -> str:
+def of_k(words: Words, k: int, quasi: Sequence[str], *, people: bool = False) -> str:
     """Return what k promises to somebody who knows the quasi-identifiers."""
     known = ", ".join(quasi[:6]) + (" …" if len(quasi) > 6 else "")
+    if people:
+        return words(
+            "Whoever knows all of these about a person (%(columns)s) finds rows of at least %(k)s "
+            "different people that fit; picking one of them is right with a chance of at most "
+            "%(share)s.",
+            columns=known,
+            k=words.number(k),
+            share=words.share(1 / k),
+        )
     return words(
         "Whoever knows all of these about a person (%(columns)s) finds at least %(k)s rows that "
         "fit; picking one of them is right with a chance of at most %(share)s.",
@@ -41,15 +50,22 @@ def of_suppression(words: Words, share: float, n_rows: int) -> str:
     )
 
 
-def of_model(words: Words, table: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the sentence of a promise, and its language; both empty while it is not complete."""
+def of_model(words: Words, table: Mapping[str, Any], *, people: bool = False) -> tuple[str, str]:
+    """Return the sentence of a promise, and its language; both empty while it is not complete.
+
+    Args:
+        words: the language.
+        table: model and options.
+        people: whether people are counted, each with a value once, and not rows.
+    """
     from shoal.privacy import PrivacyModel
 
     try:
         model = PrivacyModel.from_dict({k: v for k, v in table.items() if k != "population"})
     except ShoalError:
         return "", words.language
-    made = _SENTENCES.get(str(table["model"]))
+    made = _alpha_of_people if people and table["model"] == "alpha-k" else None
+    made = made or _SENTENCES.get(str(table["model"]))
     if made is None:
         return model.describe(), "en"
     return made(words, model), words.language
@@ -94,6 +110,13 @@ def _closeness(words: Words, model: Any) -> str:
 def _alpha(words: Words, model: Any) -> str:
     return words(
         "In every group no value of %(column)s belongs to more than %(share)s of the rows.",
+        share=words.share(model.alpha), column=_of_column(words, model),
+    )  # fmt: skip
+
+
+def _alpha_of_people(words: Words, model: Any) -> str:
+    return words(
+        "In every group no value of %(column)s belongs to more than %(share)s of the people.",
         share=words.share(model.alpha), column=_of_column(words, model),
     )  # fmt: skip
 

@@ -217,6 +217,7 @@ class _Work:
         import narwhals as nw
 
         from shoal.profile.repeats import find_repeats, says_whose
+        from shoal.profile.slips import find_slips
         from shoal.table.growing import notes_on_unknown
         from shoal.table.infer import infer_kinds
 
@@ -226,7 +227,8 @@ class _Work:
         self.whose = "doubtful" if doubts else "declared" if request.rows_are_people else "assumed"
         request.progress(0, 0, "encoding")
         self.schema: Schema = infer_kinds(asked, nw.from_native(table), request.unknown_values)
-        self.notes = [*doubts, *notes_on_unknown(asked, self.schema)]
+        slips = find_slips(table, asked.exact)
+        self.notes = [*doubts, *slips, *notes_on_unknown(asked, self.schema)]
         self.whole = encode(table, self.schema)
         self.old, self.old_person, self.person, self.digests = whose_are(kept, table)
         self.cover = Coverage(kept.cells, self.schema, kept.style, table)

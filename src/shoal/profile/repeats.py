@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from shoal.profile.names import says_only, topics_of
+from shoal.profile.waves import find_waves
 from shoal.publish.judgement import Doubt, OpenPoint
 from shoal.table.schema import Role
 
@@ -47,6 +48,7 @@ _VARIED = 0.2
 _SAMPLE = 50_000
 _CHANCE = 10.0
 """Columns depend on one another, so that chance makes more equal rows than if they did not."""
+_MOST_NAMES = 4
 _DIGIT = re.compile(r"[0-9]")
 
 
@@ -176,7 +178,19 @@ def find_repeats(frame: pl.DataFrame, schema: Schema, k: int) -> list[Doubt]:
     if twice:
         sign = f"{twice:,} of {frame.height:,} rows are there more than once"
         return [_several_rows(sign, k)]
-    return []
+    return [] if own else _waves(frame.select(n for n in frame.columns if n in schema.used), k)
+
+
+def _waves(frame: pl.DataFrame, k: int) -> list[Doubt]:
+    """Return a sentence if what is read of a table looks like a panel without ids."""
+    found = find_waves(frame)
+    if found is None:
+        return []
+    shown = ", ".join(repr(each) for each in found.constant[:_MOST_NAMES])
+    if len(found.constant) > _MOST_NAMES:
+        shown += f" and {len(found.constant) - _MOST_NAMES} more"
+    sign = f"{found.running!r} runs on from row to row where {shown} stay the same, as in a panel"
+    return [_several_rows(sign, k)]
 
 
 def _several_rows(sign: str, k: int, name: str | None = None) -> Doubt:

@@ -19,7 +19,7 @@ from shoal.table.schema import Role
 if TYPE_CHECKING:
     from shoal.profile.facts import Facts
 
-__all__ = ["QUASI_TOPICS", "Verdict", "judge"]
+__all__ = ["QUASI_TOPICS", "Verdict", "judge", "names_somebody"]
 
 _SURVEY_ITEM = re.compile(r"(?:q|question|item|frage|likert|pregunta|domanda|vraag)_?[0-9]+.*")
 _SENSITIVE = ("diagnosis", "treatment", "lab", "offence", "money", "belief", "result")
@@ -84,6 +84,17 @@ def judge(facts: Facts) -> Verdict:
         if found is not None:
             return found
     return _as_unknown(facts)
+
+
+def names_somebody(facts: Facts) -> str | None:
+    """Return why a column seems to name people, if there is little doubt that it does."""
+    if not facts.n_filled or facts.column.dtype.is_nested():
+        return None
+    for rule in (_as_personal, _as_record, _as_names):
+        found = rule(facts)
+        if found is not None:
+            return found.why if found.role is Role.IDENTIFIER and found.sure else None
+    return None
 
 
 def _as_personal(facts: Facts) -> Verdict | None:

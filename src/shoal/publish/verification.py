@@ -156,9 +156,12 @@ class Verification:
 
     def how(self) -> str:
         """Return in a sentence or two what was checked, and by whom."""
+        cells = "the published cells alone"
+        if self.fewest_people is not None:
+            cells = "the published cells with the ids of their people, which are not published"
         text = (
-            f"Checked on the published cells alone ({self.read_from}), by code that shares nothing "
-            "with the search that made them."
+            f"Checked on {cells} ({self.read_from}), by code that shares nothing with the search "
+            "that made them."
         )
         for judge, how in (
             (OWN_RULE, "judged by the model's own rule."),

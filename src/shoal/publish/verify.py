@@ -10,7 +10,7 @@ check says so.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, RoleError, did_you_mean
@@ -51,6 +51,9 @@ __all__ = [
     "verify_table",
     "whole_check",
 ]
+
+_NO_NAME = "\0"
+"""In place of a column while words are changed, which its own must not be."""
 
 
 def verify_table(  # noqa: C901, PLR0913, PLR0915 - one named argument and one step per promise
@@ -272,6 +275,7 @@ def promise_check(promise: Promise, name: str, worst: float, *, kept: bool, peop
     words = promise.describe(name)
     found = f"promised {promise.promised:.4g}, measured {worst:.4g}"
     if people:  # as above
+        words = _in_people(promise.describe, name)
         found = "each value counted once for a person" + ("" if kept else f"; {found}")
     own = "" if promise.own_rule is None else "; judged by the model's own rule"
     return Check(
@@ -285,6 +289,14 @@ def promise_check(promise: Promise, name: str, worst: float, *, kept: bool, peop
         ),
         judged_by="verification" if promise.own_rule is None else OWN_RULE,
     )
+
+
+def _in_people(describe: Callable[[str], str], name: str) -> str:
+    """Return what a promise says where people are counted, and not rows."""
+    words = describe(_NO_NAME)
+    for rows, people in (("of the rows", "of the people"), ("has fewer rows", "has fewer people")):
+        words = words.replace(rows, people)
+    return words.replace(repr(_NO_NAME), repr(name))
 
 
 def _check_whole(

@@ -34,6 +34,7 @@ __all__ = [
     "package_versions",
     "plain_values",
     "told",
+    "told_in_words",
 ]
 
 SCHEMA_VERSION = 2
@@ -160,6 +161,13 @@ def told(release: Release, check: Check) -> float:
     return check.measured if not release.counts_people or not check.holds else check.promised
 
 
+def told_in_words(release: Release, check: Check) -> str:
+    """Return what may be told of a measured number, as people read it."""
+    if release.counts_people and check.holds:
+        return "as promised"
+    return check.shown(check.measured)
+
+
 def counted(release: Release) -> str:
     """Return what the promises count, and what a reader can check of that."""
     if not release.counts_people:
@@ -175,7 +183,8 @@ def counted(release: Release) -> str:
     return (
         f"People. Every group holds at least {release.k:,} different people; this was checked "
         "with their ids, which are not published. Who reads the release can check the number of "
-        "rows only."
+        "rows only. By how much a promise is kept is not told: what was measured is given as "
+        "what was promised."
     )
 
 

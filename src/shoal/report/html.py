@@ -17,7 +17,7 @@ from shoal.report import sections
 from shoal.report.about import About
 from shoal.report.advice import advice
 from shoal.report.by_hand import said_about, signature_block
-from shoal.report.certificate import counted, package_versions, told
+from shoal.report.certificate import counted, package_versions, told_in_words
 from shoal.report.glossary import GLOSSARY
 from shoal.report.risk import check_fraction, coarse_sizes, risk_of
 from shoal.report.style import STYLE
@@ -151,7 +151,7 @@ def render_report(
         (
             "sensitive",
             "Sensitive values in the groups",
-            sections.sensitive(values, found.number) if values else "",
+            sections.sensitive(values, found.number, rows=release.counts_people) if values else "",
         ),
         ("limits", "What this does not protect against", _limits(release)),
         ("details", "How it was made", _made(release, input_hmac, output_sha256)),
@@ -195,7 +195,7 @@ def _promises(release: Release) -> str:
         (
             f'<th scope="row">{escape(check.name)}</th>',
             f'<td class="number">{check.shown(check.promised)}</td>',
-            f'<td class="number">{check.shown(told(release, check))}</td>',
+            f'<td class="number">{told_in_words(release, check)}</td>',
             '<td class="number holds">✓ holds</td>'
             if check.holds
             else '<td class="number broken-word">✗ broken</td>',

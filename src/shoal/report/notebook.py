@@ -13,7 +13,7 @@ from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from shoal.report.certificate import told
+from shoal.report.certificate import told_in_words
 from shoal.report.svg import bars, histogram, per_cent
 from shoal.report.words import who_is_covered
 
@@ -80,7 +80,7 @@ class Summary:
                 (
                     check.name,
                     check.shown(check.promised),
-                    check.shown(told(release, check)),
+                    told_in_words(release, check),
                     "holds" if check.holds else "BROKEN",
                 )
                 for check in found.checks

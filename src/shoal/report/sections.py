@@ -279,8 +279,20 @@ def _column(column: ColumnFacts, grid: Grid | None, who: str) -> str:
 # -- sensitive columns -------------------------------------------------------------------
 
 
-def sensitive(found: Sequence[SensitiveFacts], n_groups: int) -> str:
-    """Return how varied the groups are in each sensitive column."""
+_IN_ROWS = (
+    "Here rows are counted, as a reader of the release can; the promises above count each value "
+    "once for a person, with ids that are not published."
+)
+
+
+def sensitive(found: Sequence[SensitiveFacts], n_groups: int, *, rows: bool = False) -> str:
+    """Return how varied the groups are in each sensitive column.
+
+    Args:
+        found: what was counted in the published table.
+        n_groups: how many groups there are.
+        rows: whether promises count people, so that these numbers of rows are others.
+    """
     shown, overview = list(found), ""
     if len(found) > _MOST_SENSITIVE:
         shown.sort(key=lambda each: (-each.certain_rows, -each.most_certain, -each.farthest))
@@ -291,7 +303,9 @@ def sensitive(found: Sequence[SensitiveFacts], n_groups: int) -> str:
         )
     return (
         "<p>Sensitive values are published as they are. What matters is whether a group gives them "
-        "away: a group whose members all share one value tells it about each of them.</p>"
+        "away: a group whose members all share one value tells it about each of them."
+        + (f" {_IN_ROWS}" if rows else "")
+        + "</p>"
         + overview
         + "".join(_sensitive(facts, n_groups, first=facts is shown[0]) for facts in shown)
     )

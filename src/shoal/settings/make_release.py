@@ -16,6 +16,7 @@ from shoal.life.open import key_of, marks_of, open_previous
 from shoal.life.people import new_key, new_mark
 from shoal.pipeline import run_pipeline
 from shoal.profile.repeats import find_repeats, says_whose
+from shoal.profile.slips import find_slips
 from shoal.promises import grids_of
 from shoal.release import Release
 from shoal.settings.population import open_populations
@@ -58,11 +59,12 @@ def make_release(
     again = bool(earlier) or request.reserve > 1
     engine = AgainEngine(earlier) if again else LocalEngine()
     doubts = [] if says_whose(request) else find_repeats(to_polars(frame), schema, request.k)
+    notes = [*doubts, *find_slips(to_polars(frame), schema.exact)]
     if isinstance(frame, DisposableTable):
         frame.forget(schema.used)
     with watching(progress) as report:
         request = replace(request, progress=report)
-        result = run_pipeline(table, schema, request, engine, start=start, notes=doubts)
+        result = run_pipeline(table, schema, request, engine, start=start, notes=notes)
     found = result.measured
     if not isinstance(table, DisposableTable):  # what a command reads, the command shows
         for sentence in result.warnings:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from shoal.app.workspace import Workspace
     from shoal.settings.job import Job
 
-__all__ = ["encoded_of", "routes", "words_for_place"]
+__all__ = ["counts_people", "encoded_of", "routes", "words_for_place"]
 
 _PATH = "/promises"
 _FURTHER = ("Promises", "Search")
@@ -60,11 +60,11 @@ def _shown(request: Request, work: Workspace) -> dict[str, Any]:
     words, job = words_of(request), work.job
     wrong = impossible(encoded_of(request, work), job)
     quasi = [name for _, name in columns_with_trees(work)]
-    sensitive = _sensitive(job)
+    sensitive, people = _sensitive(job), counts_people(job)
     n_rows = 0 if work.table is None else work.table.n_rows
     models = []
     for place, table in enumerate(job.privacy):
-        sentence, language = of_model(words, table)
+        sentence, language = of_model(words, table, people=people)
         models.append(
             {
                 "place": place,
@@ -82,7 +82,7 @@ def _shown(request: Request, work: Workspace) -> dict[str, Any]:
         "k": k,
         "most_k": max(min(_MOST_K, n_rows), 2, k),
         "quasi": quasi,
-        "of_k": of_k(words, k, quasi) if k >= 2 and quasi else "",
+        "of_k": of_k(words, k, quasi, people=people) if k >= 2 and quasi else "",
         "suppression": job.max_suppression or 0.0,
         "of_suppression": of_suppression(words, float(job.max_suppression or 0.0), n_rows),
         "models": models,
@@ -99,6 +99,11 @@ def _titles() -> dict[str, str]:
     from shoal import registry
 
     return {name: registry.load("privacy", name).title for name in registry.privacy_models()}
+
+
+def counts_people(job: Job) -> bool:
+    """Return whether a job counts people: a column says whose row it is."""
+    return any(column.role is Role.PERSON for column in job.columns.values())
 
 
 def _sensitive(job: Job) -> list[str]:

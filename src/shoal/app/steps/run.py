@@ -17,7 +17,7 @@ from shoal.app.history import differences, find_run, go_back, history_of, record
 from shoal.app.possible import impossible
 from shoal.app.runs import Tried, look_beside, run_in
 from shoal.app.sentences import of_k, of_model
-from shoal.app.steps.promises import encoded_of, words_for_place
+from shoal.app.steps.promises import counts_people, encoded_of, words_for_place
 from shoal.app.tree_state import columns_with_trees, frame_of, list_values
 from shoal.app.views import answer, flash, page, part, problem, tasks_of, to, words_of, work_of
 from shoal.errors import OptionError, ShoalError
@@ -52,7 +52,8 @@ def show(request: Request) -> Response:
     latest = tasks.latest(_TASK)
     quasi = [name for _, name in columns_with_trees(work)]
     ready = isinstance(job.k, int) and job.k > 1 and bool(quasi)
-    sentences = [of_k(words, job.k, quasi)] if ready else []
+    people = counts_people(job)
+    sentences = [of_k(words, job.k, quasi, people=people)] if ready else []
     return page(
         request,
         "run.html",
@@ -60,7 +61,7 @@ def show(request: Request) -> Response:
         failed="" if latest is None or latest.state != "failed" else latest.error,
         stopped=latest is not None and latest.state == "stopped" and not tasks.running(_TASK),
         sentences=[(each, words.language) for each in sentences]
-        + [of_model(words, table) for table in job.privacy],
+        + [of_model(words, table, people=people) for table in job.privacy],
         wrong=[(words_for_place(words, place), text) for place, text in wrong.items()],
         ready=ready,
         formats=FORMATS,

@@ -1,0 +1,64 @@
+"""A column that names people and is published all the same is asked about and opens the release."""
+
+import random
+
+import polars as pl
+import pytest
+
+import shoal
+from shoal.profile.slips import find_slips
+from shoal.report.html import render_report
+
+NAMES = ["Anna Becker", "Peter Smith", "Maria Rossi", "John Brown", "Laura Costa", "Paul Klein"]
+
+
+def table(n_rows=120):
+    draw = random.Random(3)
+    return pl.DataFrame(
+        {
+            "age": [draw.randint(20, 70) for _ in range(n_rows)],
+            "doctor": [draw.choice(NAMES) for _ in range(n_rows)],
+            "mail": [f"u{draw.randint(0, 30)}@example.org" for _ in range(n_rows)],
+            "ssn": [f"{draw.randint(100, 999)}-{draw.randint(10, 99)}-1234" for _ in range(n_rows)],
+            "ward": [draw.choice(["north", "south", "east"]) for _ in range(n_rows)],
+            "ill": [draw.choice(["flu", "gout", "cold"]) for _ in range(n_rows)],
+            "visits": [draw.randint(0, 40) for _ in range(n_rows)],
+        }
+    )
+
+
+def test_names_addresses_and_numbers_of_people_are_found_and_others_are_not():
+    frame = table()
+    found = [each.point.column for each in find_slips(frame, frame.columns)]
+    assert found == ["doctor", "mail", "ssn"]
+    assert not any(cell in each for each in find_slips(frame, ["doctor"]) for cell in NAMES)
+    empty = frame.with_columns(doctor=pl.lit(None, dtype=pl.String))
+    assert find_slips(empty, ["doctor", "not there"]) == []
+
+
+@pytest.mark.parametrize("role", ["insensitive", "sensitive"])
+def test_a_slip_is_a_warning_an_amber_headline_and_an_error_with_strict(role):
+    frame = table().select("age", "ward", "doctor")
+    roles = {"quasi_identifiers": ["age", "ward"], role: ["doctor"]}
+    with pytest.warns(shoal.ShoalWarning, match="'doctor' seems to name people"):
+        release = shoal.anonymize(frame, 5, **roles, algorithm="mondrian", seed=1)
+    judged = release.judgement
+    assert judged == "amber"
+    assert judged.open[0].what == "names people"
+    assert "seems to name people" in judged.sentence
+    told = release.certificate()
+    assert told["judgement"]["state"] == "amber"
+    assert told["judgement"]["open"][0]["column"] == "doctor"
+    page = render_report(release)
+    assert '<div class="verdict amber">' in page
+    with pytest.raises(shoal.PromiseError, match="seems to name people"):
+        shoal.anonymize(frame, 5, **roles, algorithm="mondrian", seed=1, strict=True)
+
+
+def test_a_removed_name_is_no_slip():
+    release = shoal.anonymize(
+        table().select("age", "ward", "doctor"), 5, quasi_identifiers=["age", "ward"],
+        identifiers=["doctor"], algorithm="mondrian", seed=1,
+    )  # fmt: skip
+    assert release.warnings == ()
+    assert release.judgement == "green"
