@@ -153,6 +153,8 @@ def test_less_than_what_is_out_is_refused_or_named_everywhere(tmp_path):
         assert any(each.startswith(sentence) for each in written.warnings)
         assert any(each.startswith(sentence) for each in certificate["warnings"])
         assert sentence in page
+    assert written.judgement == "amber"
+    assert "earlier releases" in {point.what for point in written.judgement.open}
 
 
 def test_as_much_or_more_is_no_less():

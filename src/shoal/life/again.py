@@ -23,6 +23,7 @@ from shoal.life.guarantee import checks_over_all, few_missing, stories_with
 from shoal.life.history import CHANGED, check_chain, needed_values, tell_stories
 from shoal.life.people import digests_of
 from shoal.pipeline import form_groups
+from shoal.publish.judgement import Doubt, OpenPoint
 from shoal.publish.verification import count_of
 from shoal.table.partition import Partition
 
@@ -96,7 +97,7 @@ class AgainEngine(LocalEngine):
             )
         self.warn = warn
         for each in lost:
-            warn(f"{_GIVEN_UP}: {each}.")
+            warn(_open(f"{_GIVEN_UP}: {each}."))
         if request.pseudonyms:
             raise OptionError("Pseudonyms tell who is who in two releases; leave them out.")
         work = super().describe(table, schema, request, warn)
@@ -219,17 +220,23 @@ class AgainEngine(LocalEngine):
             if check.holds or not work.request.weaken:
                 more.append(check)
             else:
-                self.warn(f"{_GIVEN_UP}: {check.name} does not hold.")
+                self.warn(_open(f"{_GIVEN_UP}: {check.name} does not hold."))
         _, before = stories_with(self.previous, published, schema, ())
         n_groups, n_people = few_missing(before, k)
         if n_people:
-            self.warn(
+            sentence = (
                 f"Fewer than {k:,} people of {count_of(n_groups, 'earlier group')} are missing "
                 f"now ({n_people:,} people in all): whoever has both releases and knows who is "
                 f"missing finds their earlier rows among fewer than {k:,}."
             )
+            self.warn(_open(sentence))
         holds = alone.holds and all(check.holds for check in more)
         return replace(alone, holds=holds, checks=(*alone.checks, *more))
+
+
+def _open(sentence: str) -> Doubt:
+    """Return what is open beside the earlier releases, so that the judgement names it."""
+    return Doubt(sentence, OpenPoint("earlier releases", sentence))
 
 
 def _enough(plan: _Plan, rows: NDArray[np.int64]) -> bool:

@@ -45,6 +45,7 @@ are said to be unknown to others must not find more people than such a guess wou
 _FIRST = (
     "several rows",
     "names people",
+    "earlier releases",
     "known value",
     "exact columns",
     "unique column",
