@@ -101,10 +101,11 @@ def test_the_file_lets_its_owner_in_once_and_goes(started, home):
     assert len(set(re.findall(r"key=[\w-]+", printed))) == 2
 
 
-def test_the_file_goes_with_the_server_where_no_browser_used_it(started, home):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "terminate"])
+def test_the_file_goes_with_the_server_where_no_browser_used_it(started, home, number):
     process, _ = started
     assert len(list(home.iterdir())) == 1
-    assert process.end(signal.SIGINT)[0] == 0
+    process.end(number)
     assert list(home.iterdir()) == []
 
 

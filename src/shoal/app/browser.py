@@ -12,7 +12,6 @@ import os
 import tempfile
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,35 +19,27 @@ from shoal.app.guard import leads_to
 
 if TYPE_CHECKING:
     from shoal.app.guard import Guard
+    from shoal.app.workspace import Workspace
 
-__all__ = ["browser_for"]
+__all__ = ["open_browser"]
 
 
-@contextlib.contextmanager
-def browser_for(guard: Guard, private: Path) -> Iterator[Callable[[], None]]:
-    """Give a function that opens the browser and does not wait for it.
+def open_browser(guard: Guard, work: Workspace) -> None:
+    """Open the browser, and do not wait for it.
 
     Args:
         guard: lets the browser in.
-        private: where the file goes if the home of the user cannot be written to.
+        work: sees to it that no file stays at the end.
     """
-    made: list[Path] = []
-
-    def open_it() -> None:
-        address = guard.address
-        if guard.password is None:
-            made.append(_own_file(private))
-            used = guard.invite(lambda: made[0].unlink(missing_ok=True))
-            made[0].write_text(leads_to(used), encoding="utf-8")
-            address = made[0].as_uri()
-        # A command that waits for its browser keeps a thread busy, and nothing else.
-        threading.Thread(target=_open, args=[address], daemon=True).start()
-
-    try:
-        yield open_it
-    finally:
-        for file in made:
-            file.unlink(missing_ok=True)
+    address = guard.address
+    if guard.password is None:
+        file = _own_file(work.folder)
+        work.elsewhere.append(file)
+        inside = guard.invite(lambda: file.unlink(missing_ok=True))
+        file.write_text(leads_to(inside), encoding="utf-8")
+        address = file.as_uri()
+    # A command that waits for its browser keeps a thread busy, and nothing else.
+    threading.Thread(target=_open, args=[address], daemon=True).start()
 
 
 def _open(address: str) -> None:

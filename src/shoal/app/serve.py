@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from shoal.app.browser import browser_for
+from shoal.app.browser import open_browser
 from shoal.app.guard import Guard, is_loopback
 from shoal.app.private import user_folder
 from shoal.app.reading import start_reading
@@ -108,16 +108,15 @@ def _serve(
             if wishes.data is not None:
                 open_named(wishes.data, work, app)
             config = server_config(app, wishes.tls_certificate, wishes.tls_key)
-            with browser_for(guard, work.folder) as open_browser:
 
-                def ready() -> None:
-                    _tell(guard, say)
-                    if wishes.browser and is_loopback(wishes.host):
-                        open_browser()
+            def ready() -> None:
+                _tell(guard, say)
+                if wishes.browser and is_loopback(wishes.host):
+                    open_browser(guard, work)
 
-                server = _Server(config, ready)
-                on_interrupt(server.end)
-                server.run(sockets=[listening])
+            server = _Server(config, ready)
+            on_interrupt(server.end)
+            server.run(sockets=[listening])
             app.state.tasks.stop_all(1.0)
         finally:
             on_interrupt(None)

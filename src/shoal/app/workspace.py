@@ -70,6 +70,7 @@ class Workspace(Allowed):
         table: the open table in memory; None while it is being read.
         source: which table is open.
         opening: the table that is on its way in; the one that is open stays until it is there.
+        elsewhere: files outside the folder that go at the end, whatever it is.
 
     Raises:
         OptionError: the folder cannot be made, or another server works in it.
@@ -79,6 +80,7 @@ class Workspace(Allowed):
         super().__init__(folder.absolute(), (root or Path.cwd()).resolve())
         self.revision = 0
         self.table: OpenedTable | None = None
+        self.elsewhere: list[Path] = []
         self.source: Opened | None = None
         self.opening: Opening | None = None
         self._fresh = 0  # the revision that nobody has worked on yet
@@ -389,6 +391,8 @@ class Workspace(Allowed):
             if self._gone:
                 return
             self._gone = True
+            for file in self.elsewhere:
+                file.unlink(missing_ok=True)
             if not self._keep_data:
                 for name in _TEMPORARY:
                     shutil.rmtree(self.folder / name, ignore_errors=True)
