@@ -23,7 +23,7 @@ DOCS_READY := $(VENV)/.docs-ready-$(call key,pyproject.toml requirements/*.txt)
 LOWEST := .venv-lowest
 LOWEST_READY := $(LOWEST)/.ready-$(call key,pyproject.toml requirements/lowest.txt)
 
-.PHONY: help demo test test-all test-lowest services lint types house format fuzz fuzz-guided bench papers docs dist lock clean
+.PHONY: help demo test test-all test-lowest prepare compiled services lint types house format fuzz fuzz-guided bench papers docs dist lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-23s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,10 +49,9 @@ ifndef SHOAL_MAKE_BEGAN # a make that make calls began with it
 export SHOAL_MAKE_BEGAN := $(shell date +%s)
 endif
 
-test: services lint ## Linters, house rules, types and all tests that are not long
+test: prepare lint ## Linters, house rules, types and all tests that are not long
 	NUMBA_BOUNDSCHECK=1 $(PY) -m shoal warm-up --all
 	NUMBA_BOUNDSCHECK=1 $(PYTEST) $(PARALLEL) $(CHECKED:%=tests/%) --ignore $(SPARK)
-	$(PY) -m shoal warm-up --all
 	$(PYTEST) $(SPARK)
 	$(PYTEST) $(PARALLEL) $(AS_SHIPPED:%=tests/%)
 
@@ -70,6 +69,13 @@ FAST_TESTS := tests/io tests/db tests/datasets tests/hierarchy tests/profile tes
 test-lowest: $(LOWEST_READY) ## The fast tests with the lowest versions of every package
 	@sh tools/setup_postgres.sh
 	$(LOWEST)/bin/python -m pytest $(SELECT) $(PARALLEL) $(FAST_TESTS)
+
+# Kernels are compiled while packages are on their way: the one takes the cores, the other the line.
+prepare: $(USER_READY)
+	@$(MAKE) --no-print-directory --jobs 3 services compiled $(READY)
+
+compiled: $(USER_READY)
+	$(PY) -m shoal warm-up --all
 
 services: ## Install what tests need beside Python, where it is missing
 	@sh tools/setup_chromium.sh

@@ -1,8 +1,9 @@
 """Installs what lock files name into an environment, and says every few seconds what it does.
 
 Called by the Makefile: `python tools/install.py FOLDER LOCK...`. The environment is made where it
-is missing, the project itself is installed in the end, so that its sources can be edited. pip is
-that of the Python that runs this: an environment without a pip of its own is made in no time.
+is missing, and then the project itself is installed in the end, so that its sources can be edited.
+pip is that of the Python that runs this: an environment without a pip of its own is made in no
+time.
 """
 
 import subprocess
@@ -62,14 +63,16 @@ def main() -> None:
     folder, *locks = map(Path, sys.argv[1:])
     tell = Teller()
     tell.now(f"Setting up {folder} (once, until a lock changes)")
-    if not (folder / "pyvenv.cfg").exists():
+    is_new = not (folder / "pyvenv.cfg").exists()
+    if is_new:
         venv.create(folder, clear=True, with_pip=False, symlinks=sys.platform != "win32")
     pins = [line for lock in locks for line in lock.read_text().splitlines() if "==" in line]
     tell.now(f"downloading {len(pins)} packages")
     wanted = [word for lock in locks for word in ("--requirement", str(lock))]
     pip(folder, *OPTIONS, *wanted, tell=tell, count=len(pins))
-    tell.now("installing shoal")
-    pip(folder, "--no-deps", "--no-build-isolation", "--editable", ".", tell=tell)
+    if is_new:  # it may be in use already where packages are added
+        tell.now("installing shoal")
+        pip(folder, "--no-deps", "--no-build-isolation", "--editable", ".", tell=tell)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import errno
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 from tests.helpers.cli_samples import ROLES, but_progress, patients
 from tests.helpers.effort import further
 
-from shoal.cli.run import run
+from shoal.cli import interruptible
+from shoal.cli.run import Stopped, run
 from shoal.errors import DataError
 
 needs_dev_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
@@ -224,6 +226,26 @@ def test_ctrl_c_while_importing_ends_at_once_without_a_traceback(
     assert out == b""
     assert b"Traceback" not in err
     assert err.startswith(b"Interrupted")
+
+
+def test_a_signal_ends_the_waiting_for_a_call_wherever_it_strikes(monkeypatch):
+    monkeypatch.setattr(interruptible, "_LOOK", 1e-5)
+
+    def stop(*_):
+        raise Stopped(signal.SIGALRM)
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        for number in range(1_000):
+            end = threading.Lock()
+            end.acquire()
+            with pytest.raises(Stopped):  # an Event that is interrupted may raise RuntimeError
+                signal.setitimer(signal.ITIMER_REAL, 1e-4 + number % 50 * 4e-6)
+                interruptible.InterruptibleCall(end.acquire).wait()
+            end.release()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 # The last door

@@ -7,6 +7,7 @@ nothing but wait, which a signal interrupts, and the process ends without asking
 
 from __future__ import annotations
 
+import _thread
 import threading
 from collections.abc import Callable
 
@@ -25,7 +26,10 @@ class InterruptibleCall:
 
     def __init__(self, work: Callable[[], int]) -> None:
         self._work = work
-        self._ended = threading.Event()
+        # A bare lock, held until the end: a signal's exception inside an Event may leave the
+        # locks that it is made of as they are, and then becomes another exception.
+        self._unended = threading.Lock()
+        self._unended.acquire()
         self._status = 0
         self._error: BaseException | None = None
         self.running = False
@@ -34,12 +38,11 @@ class InterruptibleCall:
         """Run the call and return what it returns; a signal's exception ends the waiting only."""
         before = threading.stack_size(_STACK)
         try:
-            thread = threading.Thread(target=self._run, name="shoal", daemon=True)
             self.running = True
-            thread.start()
+            _thread.start_new_thread(self._run, ())  # what threading has waits for an Event, too
         finally:
             threading.stack_size(before)
-        while not self._ended.wait(_LOOK):
+        while not self._unended.acquire(timeout=_LOOK):
             pass
         if self._error is not None:
             raise self._error
@@ -52,4 +55,4 @@ class InterruptibleCall:
             self._error = error
         finally:
             self.running = False
-            self._ended.set()
+            self._unended.release()
