@@ -289,7 +289,7 @@ READING = [
 
 @pytest.mark.parametrize(
     "command",
-    further(READING, lambda words: words[0] not in {"compare", "explain", "refine"}),
+    further(READING, lambda words: words[0] in {"anonymize", "audit", "hierarchy"}),
     ids=[" ".join(words[:2]) for words in READING],
 )
 def test_every_file_that_a_command_opens_is_known_as_its_input(folder, environment, command):

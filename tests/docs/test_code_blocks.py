@@ -13,16 +13,22 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 RUN = {"sh", "python"}
 SLOW = {
+    "analysing-a-release",
     "audit",
+    "choosing-an-algorithm",
+    "choosing-k-l-t",
     "command-line",
     "databases",
     "first-run",
     "grid",
     "hierarchies",
     "life-of-a-release",
+    "measures",
     "missing-and-suppression",
     "python-reference",
     "reading",
+    "several-rows-per-person",
+    "utility",
 }
 """Pages that run many commands, each in a process of its own."""
 

@@ -4,6 +4,7 @@ import random
 
 import polars as pl
 import pytest
+from tests.helpers.effort import further
 from tests.life.conftest import ILLS, ROLES, others, register, release_of
 
 import shoal
@@ -40,7 +41,7 @@ def covers(cells, row):
 
 @pytest.mark.filterwarnings("ignore::shoal.ShoalWarning")
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", further(range(4), lambda seed: seed < 2))
 def test_promises_hold_alone_and_together_and_every_cell_covers_its_row(name, seed):
     chance = random.Random(seed)
     k = chance.choice([2, 3])
