@@ -47,7 +47,7 @@ CASES = {
     },
 }
 
-CORE = {"t-closeness, and rows may be left out"}
+pytestmark = pytest.mark.long
 
 
 def asked(**options):
@@ -92,13 +92,7 @@ def assert_same_release(release, local):
     assert np.array(release.facts.heat) == pytest.approx(np.array(local.facts.heat))
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        pytest.param(CASES[name], id=name, marks=() if name in CORE else pytest.mark.long)
-        for name in CASES
-    ],
-)
+@pytest.mark.parametrize("options", CASES.values(), ids=CASES)
 def test_the_release_is_that_of_one_machine(spark, options):
     frame = people(N, missing=True)
     local = one_machine(frame, **{k: v for k, v in options.items() if k != "partitions"})
@@ -134,7 +128,6 @@ OF_PEOPLE = {
 }
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("which", OF_PEOPLE)
 def test_people_are_counted_as_on_one_machine(spark, visits, monkeypatch, which):
     asked = {
@@ -165,7 +158,6 @@ def test_people_are_counted_as_on_one_machine(spark, visits, monkeypatch, which)
         shoal.spark.anonymize(table, K, **asked)
 
 
-@pytest.mark.long
 def test_one_combination_that_most_rows_share_is_one_line_on_the_driver(spark, monkeypatch):
     few, n_same = people(N).select("city", "country", "disease"), 6000
     same = pl.DataFrame({"city": ["Ur"], "country": ["Peru"], "disease": ["flu"]})
@@ -185,7 +177,6 @@ def test_one_combination_that_most_rows_share_is_one_line_on_the_driver(spark, m
         shoal.spark.anonymize(table, K, **asked)
 
 
-@pytest.mark.long
 def test_what_cannot_be_done_is_said_in_one_sentence_as_on_one_machine(spark):
     frame = people(N)
     bare = {"algorithm": "incognito", **arguments(["age", "city"])}
@@ -198,7 +189,6 @@ def test_what_cannot_be_done_is_said_in_one_sentence_as_on_one_machine(spark):
         on_spark(spark, frame, names=NAMES, **asked(block_rows=60))
 
 
-@pytest.mark.long
 def test_a_promise_about_the_whole_is_kept_at_the_levels_or_refused(spark):
     frame, kept = people(N), [KMap(K, population=EVERYBODY), shoal.PopulationRisk(0.5)]
     release = on_spark(spark, frame, names=NAMES, key="token", **asked(privacy=kept))
@@ -208,7 +198,6 @@ def test_a_promise_about_the_whole_is_kept_at_the_levels_or_refused(spark):
         on_spark(spark, frame, names=NAMES, **asked(privacy=promise))
 
 
-@pytest.mark.long
 def test_the_command_line_writes_the_rows_that_one_machine_writes(spark, tmp_path):
     frame = people(N, missing=True).select("country", "city", "disease")
     (tmp_path / "in").mkdir()

@@ -28,6 +28,8 @@ from shoal.engine.spark.check import verify_frame
 from shoal.engine.spark.covered import AboutAll
 from shoal.errors import DataError, OptionError, PromiseError
 
+pytestmark = pytest.mark.long
+
 COUNTED = EVERYBODY.group_by(FEW).agg(pl.len().cast(pl.Int64).alias("n"))
 
 
@@ -60,7 +62,6 @@ def test_promises_about_the_whole_are_kept_in_blocks_and_one_machine_agrees(prom
     assert_same(promised.verification, expected)
 
 
-@pytest.mark.long
 def test_how_a_population_is_given_and_how_rows_are_spread_changes_nothing(spark, promised):
     shuffled = people(N).sample(fraction=1.0, shuffle=True, seed=2)
     asked = {"privacy": whole_promises(), "block_rows": 60}
@@ -76,7 +77,6 @@ TAMPERED = {
 }
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("way", TAMPERED)
 def test_verification_finds_what_tampered_cells_break_as_one_machine_does(promised, way):
     from pyspark.sql import functions
@@ -96,7 +96,6 @@ def test_verification_finds_what_tampered_cells_break_as_one_machine_does(promis
     assert found.violating_rows or not broken
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_files_that_break_a_promise_about_the_whole_never_appear(
     promised, tmp_path, monkeypatch, kind
@@ -118,7 +117,6 @@ def test_files_that_break_a_promise_about_the_whole_never_appear(
     assert [each.name for each in tmp_path.iterdir()] == ["safe"]
 
 
-@pytest.mark.long
 def test_regions_that_cover_too_few_people_are_looked_at_together(spark, monkeypatch):
     asked = {"privacy": [KMap(900, population=EVERYBODY)], "block_rows": 60}
     release = on_spark(spark, people(N), **asked)
@@ -128,7 +126,6 @@ def test_regions_that_cover_too_few_people_are_looked_at_together(spark, monkeyp
         on_spark(spark, people(N), **asked)
 
 
-@pytest.mark.long
 def test_nobody_of_the_population_is_less_likely_in_the_table_than_promised(spark, plain):
     frame = people(N)
     others = people(1200, seed=8).filter(pl.col("age").is_between(25, 65)).head(10)
@@ -138,7 +135,6 @@ def test_nobody_of_the_population_is_less_likely_in_the_table_than_promised(spar
     assert 1 < release.n_groups < plain.n_groups
 
 
-@pytest.mark.long
 def test_people_are_counted_where_a_column_says_whose_row_it_is(spark, tmp_path):
     rng = np.random.default_rng(5)
     whose = np.repeat(np.arange(120), 2)
@@ -178,7 +174,6 @@ def test_people_are_counted_where_a_column_says_whose_row_it_is(spark, tmp_path)
     assert_same(written.verification, expected)
 
 
-@pytest.mark.long
 def test_the_command_line_reads_the_population_and_one_machine_verifies_the_folder(spark, tmp_path):
     frame = people(N).select("age", "city", "disease")
     (tmp_path / "in").mkdir()
@@ -203,13 +198,11 @@ def test_the_command_line_reads_the_population_and_one_machine_verifies_the_fold
     assert "k-map" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.long
 def test_what_no_group_of_all_rows_keeps_is_refused_before_the_work(spark):
     with pytest.raises(PromiseError, match="k = 9999 cannot be kept: one group of all rows"):
         on_spark(spark, people(N), privacy=[KMap(9999, population=EVERYBODY)])
 
 
-@pytest.mark.long
 def test_a_population_that_cannot_be_used_is_refused_in_one_sentence(spark, monkeypatch):
     asked = everybody.counted_models
     with pytest.raises(OptionError, match="The population has no column 'city'"):
