@@ -242,17 +242,18 @@ def test_a_signal_ends_the_waiting_for_a_call_wherever_it_strikes(monkeypatch):
     def stop(*_):
         raise Stopped(signal.SIGALRM)
 
-    def wait_for(end, seconds):
+    def wait_for(call, seconds):
         signal.setitimer(signal.ITIMER_REAL, seconds)
-        interruptible.InterruptibleCall(end.acquire).wait()
+        call.wait()
 
     before = signal.signal(signal.SIGALRM, stop)
     try:
         for number in range(1_000):
             end = threading.Lock()
             end.acquire()
+            call = interruptible.InterruptibleCall(end.acquire)
             with pytest.raises(Stopped):  # an Event that is interrupted may raise RuntimeError
-                wait_for(end, 1e-4 + number % 50 * 4e-6)
+                wait_for(call, 1e-4 + number % 50 * 4e-6)
             end.release()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
