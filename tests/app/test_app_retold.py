@@ -9,6 +9,7 @@ from tests.helpers.panels import ROLES, panel
 from shoal import registry
 from shoal.app.retold import SENTENCES, UNITS, lead_in, quote, retell, say
 from shoal.app.words import Words
+from shoal.life.again import _says_few_left, _says_given_up
 from shoal.privacy import PrivacyModel
 from shoal.profile.repeats import find_repeats
 from shoal.progress import Pace
@@ -205,6 +206,8 @@ def test_every_judgement_has_a_german_sentence():
     exact = ("a 'b'", "c", "d", "e", "f")
     doubts = (
         PSEUDONYMS,
+        _says_given_up("k = 10 (now 2)"),
+        _says_few_left(10),
         says_nearly_unique("c"),
         *find_repeats(
             twice := panel(),

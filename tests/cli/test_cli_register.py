@@ -71,5 +71,5 @@ def test_what_is_given_up_is_on_the_screen(month, tmp_path):
     assert not (tmp_path / "two.csv").exists()
     made = month("two", people, *less, "--weaken", "--certificate", tmp_path / "c.json")
     assert made.status == 0, made.err
-    assert "Given up beside the releases that are out: k = 6 (now 3)." in made.out
+    assert "AMBER: A promise of a release that is out is given up: k = 6 (now 3)." in made.out
     assert "k = 6 (now 3)" in (tmp_path / "c.json").read_text()

@@ -235,6 +235,16 @@ SENTENCES = (
         "Pseudonyms are published: k holds for each row alone, and fewer people than k may fit all "
         "rows of a person."
     ),
+    _("A promise of a release that is out is given up: %(label)s."),
+    _(
+        "Fewer than %(n)s people of an earlier group are missing now, and its others are not: "
+        "their earlier rows can be found."
+    ),
+    _(
+        "Fewer than %(n1)s people of an earlier group are missing now, and its others are not: "
+        "whoever has both releases and knows who is missing finds their earlier rows among fewer "
+        "than %(n2)s."
+    ),
     # how long it takes
     _("%(rate)s rows/s"),
     _("%(rate)s rows/s, %(clock)s left"),
@@ -246,6 +256,7 @@ _HOLES = {
     "column": _NAME,
     "columns": rf"{_NAME}(?:, {_NAME})* and {_NAME}",
     "list": rf"{_NAME}(?:, {_NAME})*",
+    "label": r".+",
     "n": r"\d[\d,]*",
     "x": r"-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|inf",
     "share": r"\d[\d,]*(?:\.\d+)?%",
@@ -288,7 +299,7 @@ def retell(words: Words, text: str) -> str | None:
 
 def _filled(words: Words, hole: str, value: str) -> str | None:
     kind = hole.rstrip("0123456789")
-    if kind in ("column", "list", "clock"):
+    if kind in ("column", "list", "label", "clock"):
         return value
     if kind == "columns":
         first, _, last = value.rpartition(" and ")

@@ -24,7 +24,6 @@ from shoal.life.history import CHANGED, check_chain, needed_values, tell_stories
 from shoal.life.people import digests_of
 from shoal.pipeline import form_groups
 from shoal.publish.judgement import Doubt, OpenPoint
-from shoal.publish.verification import count_of
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 __all__ = ["AgainEngine"]
 
 NEW = -1
-_GIVEN_UP = "Given up beside the releases that are out"
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +95,7 @@ class AgainEngine(LocalEngine):
             )
         self.warn = warn
         for each in lost:
-            warn(_open(f"{_GIVEN_UP}: {each}."))
+            warn(_says_given_up(each))
         if request.pseudonyms:
             raise OptionError("Pseudonyms tell who is who in two releases; leave them out.")
         work = super().describe(table, schema, request, warn)
@@ -220,23 +218,27 @@ class AgainEngine(LocalEngine):
             if check.holds or not work.request.weaken:
                 more.append(check)
             else:
-                self.warn(_open(f"{_GIVEN_UP}: {check.name} does not hold."))
+                self.warn(_says_given_up(check.name))
         _, before = stories_with(self.previous, published, schema, ())
-        n_groups, n_people = few_missing(before, k)
-        if n_people:
-            sentence = (
-                f"Fewer than {k:,} people of {count_of(n_groups, 'earlier group')} are missing "
-                f"now ({n_people:,} people in all): whoever has both releases and knows who is "
-                f"missing finds their earlier rows among fewer than {k:,}."
-            )
-            self.warn(_open(sentence))
+        if few_missing(before, k)[0]:
+            self.warn(_says_few_left(k))
         holds = alone.holds and all(check.holds for check in more)
         return replace(alone, holds=holds, checks=(*alone.checks, *more))
 
 
-def _open(sentence: str) -> Doubt:
-    """Return what is open beside the earlier releases, so that the judgement names it."""
-    return Doubt(sentence, OpenPoint("earlier releases", sentence))
+def _says_given_up(promise: str) -> Doubt:
+    said = f"A promise of a release that is out is given up: {promise}."
+    return Doubt(said, OpenPoint("earlier releases", said))
+
+
+def _says_few_left(k: int) -> Doubt:
+    """Say that people left; how many is not published."""
+    short = f"Fewer than {k:,} people of an earlier group are missing now, and its others are not"
+    return Doubt(
+        f"{short}: whoever has both releases and knows who is missing finds their earlier rows "
+        f"among fewer than {k:,}.",
+        OpenPoint("few left", f"{short}: their earlier rows can be found."),
+    )
 
 
 def _enough(plan: _Plan, rows: NDArray[np.int64]) -> bool:

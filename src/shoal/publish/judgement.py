@@ -43,10 +43,11 @@ One in twenty is the chance of a guess in groups of 20, the strictest k in commo
 are said to be unknown to others must not find more people than such a guess would."""
 
 _FIRST = (
+    "earlier releases",
     "several rows",
     "names people",
-    "earlier releases",
     "known value",
+    "few left",
     "exact columns",
     "unique column",
     "related column",
