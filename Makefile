@@ -8,6 +8,9 @@ VENV := .venv
 PY := $(VENV)/bin/python
 # The pip of the machine, for an environment: those made here have none of their own.
 pip = $(PYTHON) -m pip --disable-pip-version-check --quiet --quiet --python $(1) install
+# Modules are compiled when they are first imported, and kept: without that every process of the
+# tests, and there are hundreds, would take twice as long.
+unexport PYTHONDONTWRITEBYTECODE
 WORKERS ?= 2
 MINUTES ?= 5
 SEED ?= 1
