@@ -122,13 +122,19 @@ docs: $(DOCS_READY) ## Build the documentation into build/docs; a warning is an 
 	$(PY) -m sphinx --fail-on-warning --keep-going --quiet docs build/docs
 	@echo "open build/docs/index.html"
 
+DEMO_QI := --qi age,workclass,education_num,marital_status,occupation,race,sex,native_country
+
 dist: $(READY) ## Build wheel and sdist into dist; check, install and try them
 	$(PY) tools/dist.py
 	@rm -rf build/dist && $(PYTHON) -m venv --without-pip build/dist/venv
 	@$(call pip,build/dist/venv) --only-binary :all: --constraint requirements/user.txt dist/*.whl
 	cd build/dist && env -u PYTHONPATH venv/bin/shoal demo --out demo
-	cd build/dist && env -u PYTHONPATH venv/bin/shoal verify demo/adult_k10.csv --k 10 \
-	    --qi age,workclass,education_num,marital_status,occupation,race,sex,native_country
+	cd build/dist && env -u PYTHONPATH venv/bin/shoal verify demo/adult_k10.csv --k 10 $(DEMO_QI)
+	cd build/dist && head -n 501 demo/adult_k10.csv > few.csv
+	cd build/dist && env -u PYTHONPATH venv/bin/shoal anonymize few.csv -o few_k20.csv --k 20 \
+	    $(DEMO_QI) --sensitive salary --quiet
+	@! find build/dist/venv -path '*/__pycache__/kernels-*' -name '*.nb?' -type f | grep . || \
+	    { echo "These kernels were compiled although the wheel should bring them." >&2; exit 1; }
 
 lock: $(READY) ## Resolve the newest versions into requirements/
 	$(PY) requirements/lock.py

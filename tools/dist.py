@@ -1,4 +1,4 @@
-"""Builds the sdist and, from it, the wheel; checks both: `make dist`.
+"""Builds the sdist and, from it, the wheel with compiled kernels; checks both: `make dist`.
 
 The build backend is called directly, so that nothing has to be installed for it. The tree is
 copied as it is, caches and all: what must not be in a package is kept out by pyproject.toml, and
@@ -10,6 +10,7 @@ import base64
 import csv
 import hashlib
 import io
+import os
 import shutil
 import subprocess
 import sys
@@ -28,7 +29,8 @@ GOES_IN = {"src", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"}
 GOES_IN |= {"CHANGELOG.md", "CITATION.cff", "SECURITY.md"}
 GENERATED = {"PKG-INFO", "setup.cfg"}
 CACHES = {".pyc", ".pyo", ".nbi", ".nbc"}
-MOST_BYTES = 3_000_000
+COMPILED = "shoal/kernels/compiled/"
+MOST_BYTES = 9_000_000
 HOOK = """
 import sys
 from setuptools import build_meta
@@ -36,8 +38,14 @@ print(getattr(build_meta, sys.argv[1])(sys.argv[2]))
 """
 
 
-def build(root: Path, out: Path) -> tuple[Path, Path]:
-    """Builds both into a folder; returns the sdist and the wheel that was built from it."""
+def build(root: Path, out: Path, *, compiled: bool = False) -> tuple[Path, Path]:
+    """Builds both into a folder; returns the sdist and the wheel that was built from it.
+
+    Args:
+        root: the repository.
+        out: the folder.
+        compiled: whether the wheel brings compiled kernels; this takes a minute or two.
+    """
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
@@ -49,13 +57,44 @@ def build(root: Path, out: Path) -> tuple[Path, Path]:
         with tarfile.open(sdist) as archive:
             archive.extractall(folder, filter="data")
         unpacked = Path(folder) / sdist.name.removesuffix(".tar.gz")
-        return sdist, out / _hook("build_wheel", unpacked, out)
+        wheel = out / _hook("build_wheel", unpacked, out)
+        if compiled:
+            _add_compiled(wheel, _compile(unpacked / "src"))
+        return sdist, wheel
 
 
 def _egg_info(folder: str, names: list[str]) -> list[str]:
     """Leaves out what an editable install wrote: its list of files may be an old one."""
     del folder
     return [name for name in names if name.endswith(".egg-info")]
+
+
+def _compile(source: Path) -> dict[str, bytes]:
+    """Compiles what a run needs that names no algorithm (`cache.COMMON` says for whom)."""
+    theirs = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    ours = {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""}
+    ours |= {"NUMBA_CACHE_DIR": str(source / COMPILED), "PYTHONPATH": str(source)}
+    subprocess.run([sys.executable, "-m", "shoal", "warm-up"], env=theirs | ours, check=True)
+    found = sorted((source / COMPILED).glob("*/*/*"))
+    return {path.relative_to(source).as_posix(): path.read_bytes() for path in found}
+
+
+def _add_compiled(wheel: Path, compiled: dict[str, bytes]) -> None:
+    """Writes the wheel anew with these files, and with their lines in RECORD."""
+    with zipfile.ZipFile(wheel) as archive:
+        files = {info: archive.read(info) for info in archive.infolist()}
+    lines = [f"{name},{_checksum(content)},{len(content)}\n" for name, content in compiled.items()]
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in compiled.items():
+            archive.writestr(name, content)
+        for info, content in files.items():
+            more = "".join(lines) if info.filename.endswith(".dist-info/RECORD") else ""
+            archive.writestr(info, content + more.encode())
+
+
+def _checksum(content: bytes) -> str:
+    code = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode()
+    return "sha256=" + code.rstrip("=")
 
 
 def _hook(name: str, tree: Path, out: Path) -> str:
@@ -80,6 +119,7 @@ def wheel_problems(wheel: Path, root: Path) -> Iterator[str]:
         package = {name for name in names if not name.startswith(info)}
         wanted = {path.relative_to(root / "src").as_posix() for path in _sources(root)}
         yield from (f"wheel: {name} is missing" for name in sorted(wanted - package))
+        package = {name for name in package if not name.startswith(COMPILED)}
         yield from (f"wheel: {name} should not be in it" for name in sorted(package - wanted))
         yield from _metadata_problems(archive.read(f"{info}METADATA"), project)
         yield from _record_problems(archive, names, f"{info}RECORD")
@@ -119,9 +159,8 @@ def _record_problems(archive: zipfile.ZipFile, names: set[str], record: str) -> 
     if set(rows) != names:
         yield "wheel: RECORD lists other files than there are"
     for name in (names & set(rows)) - {record}:
-        digest = hashlib.sha256(archive.read(name)).digest()
-        code = base64.urlsafe_b64encode(digest).decode().rstrip("=")
-        if rows[name][1:] != [f"sha256={code}", str(archive.getinfo(name).file_size)]:
+        content = archive.read(name)
+        if rows[name][1:] != [_checksum(content), str(len(content))]:
             yield f"wheel: RECORD has another checksum for {name}"
 
 
@@ -145,7 +184,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="where both go")
     out: Path = parser.parse_args().out
     shutil.rmtree(out, ignore_errors=True)
-    sdist, wheel = build(ROOT, out)
+    sdist, wheel = build(ROOT, out, compiled=True)
     problems = [*sdist_problems(sdist), *wheel_problems(wheel, ROOT)]
     for problem in problems:
         print(problem, file=sys.stderr)

@@ -6,10 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from numba import njit
-from numba.core.cpu import CPUTargetOptions
+from numba.core.codegen import get_host_cpu_features
 from tests.helpers.effort import share
 
 import shoal
@@ -29,27 +30,11 @@ def add_first(pair, which):
 
 def test_the_undocumented_option_of_numba_still_turns_counting_off():
     table = np.arange(6.0).reshape(3, 2)
-    counted, uncounted = njit(add_first), njit(**jit._uncounted())(add_first)
-    assert jit._uncounted() == {"_nrt": False}
+    counted, uncounted = njit(add_first), njit(**jit._UNCOUNTED)(add_first)
     assert counted((table, table), 1) == uncounted((table, table), 1) == 6.0
     (with_counts,), (without,) = (f.inspect_llvm().values() for f in (counted, uncounted))
     assert "NRT_" in with_counts
     assert "NRT_" not in without
-
-
-def test_helpers_work_in_a_numba_that_does_not_know_that_option(monkeypatch):
-    (owner,) = (kind for kind in CPUTargetOptions.__mro__ if "_nrt" in vars(kind))
-    monkeypatch.delattr(owner, "_nrt")
-    assert jit._uncounted() == {}
-    for decorate in (jit.helper, jit.called_helper, jit.inlined_helper):
-        inner = decorate(add_first)
-
-        @njit
-        def outer(pair, which, inner=inner):
-            return inner(pair, which)
-
-        table = np.arange(6.0).reshape(3, 2)
-        assert outer((table, 2 * table), 0) == 12.0
 
 
 def twice_the_sum(numbers):
@@ -93,30 +78,17 @@ def test_only_a_called_helper_stands_outside_of_its_kernel(decorate, copied):
     assert (helper.fndesc.mangled_name not in defined) == copied
 
 
-def test_a_numba_without_these_parts_compiles_in_its_own_way(tmp_path):
-    code = (
-        "import numba.core.codegen as c; del c.JITCodeLibrary\n"
-        "from shoal.kernels import jit, parts\n"
-        "assert parts.CALLED == parts.PART == parts.WHOLE == {}\n"
-        "inner = jit.called_helper(lambda x: x + 1)\n"
-        "print(jit._compiled(lambda x: inner(x) * 2, **parts.WHOLE)(20))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
-        capture_output=True,
-        check=False,
-        text=True,
-        timeout=300,
-    )
-    assert (done.returncode, done.stdout.strip()) == (0, "42"), done.stderr
-
-
 def import_kernels(package, folder, **more):
     """Import the kernels of a copy of the package; return the folder of its compiled code."""
-    code = "from shoal.kernels import cache, scan; print(cache.FOLDER); print(cache.is_filled())"
+    found, _ = chosen_folder(package, folder, **more)
+    return found, any(found.glob("*/*.nbi"))
+
+
+def chosen_folder(package, folder, first="", **more):
+    """Import the kernels of a copy of the package, after other code."""
+    code = "from shoal.kernels import cache, scan; print(cache.FOLDER); print(cache.PROCESSOR[0])"
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", f"{first}\n{code}"],
         env={
             **os.environ,
             "PYTHONPATH": str(package),
@@ -128,8 +100,8 @@ def import_kernels(package, folder, **more):
         text=True,
         timeout=300,
     )
-    found, filled = done.stdout.split()
-    return Path(found), filled == "True"
+    found, processor = done.stdout.split()
+    return Path(found), processor
 
 
 @pytest.fixture
@@ -256,7 +228,7 @@ def test_without_a_place_to_write_kernels_last_as_long_as_the_process(copy, tmp_
 
 def test_kernels_of_an_image_that_can_only_be_read_are_used(tmp_path, monkeypatch):
     image, home = tmp_path / "image", tmp_path / "home"
-    finished = image / (cache._NAME + cache._digest()) / "kernels_1"
+    finished = image / (cache._name(cache.PROCESSOR)) / "kernels_1"
     finished.mkdir(parents=True)
     (finished / "scan.load_query-1.nbi").write_text("compiled")
     can_write = cache._can_write
@@ -272,6 +244,39 @@ def test_kernels_of_an_image_that_can_only_be_read_are_used(tmp_path, monkeypatc
     folder, temporary = cache._find()
     assert temporary
     assert (folder / "kernels_1" / "scan.load_query-1.nbi").read_text() == "compiled"
+
+
+COMMON = "x86-64-v3"
+HOST = llvm.get_host_cpu_name()
+
+
+@pytest.mark.skipif(
+    not cache._NEEDS.issubset(get_host_cpu_features().split(",")), reason="an older processor"
+)
+def test_code_that_a_wheel_brings_is_used_where_it_fits_and_numba_has_been_told_nothing(
+    copy, tmp_path
+):
+    nothing, _ = chosen_folder(copy, tmp_path / "1")
+    own, of_host = chosen_folder(copy, tmp_path / "1", NUMBA_CPU_NAME=COMMON, NUMBA_CPU_FEATURES="")
+    assert (of_host, nothing.name != own.name) == (COMMON, True)
+    brought = copy / "shoal" / "kernels" / "compiled" / own.name / "code"
+    brought.mkdir(parents=True)
+    (brought / "scan.load_query-1.nbi").write_text("compiled")
+
+    used, processor = chosen_folder(copy, tmp_path / "2")
+    assert (used.name, processor) == (own.name, COMMON)
+    assert (used / "code" / "scan.load_query-1.nbi").read_text() == "compiled"
+
+    compiled_before = "import numba; numba.njit(lambda: 1)()"
+    for first, more, expected in (
+        (compiled_before, {}, HOST),
+        ("", {"NUMBA_CPU_NAME": "generic"}, "generic"),
+        ("", {"NUMBA_ENABLE_AVX": "0"}, HOST),  # as on a processor without
+        ("", {"NUMBA_BOUNDSCHECK": "1"}, HOST),
+    ):
+        other, processor = chosen_folder(copy, tmp_path / "3", first, **more)
+        assert processor == expected
+        assert not list(other.glob("*/*.nbi"))
 
 
 def test_where_nothing_can_be_written_to_kernels_are_compiled_and_not_kept(monkeypatch):
@@ -295,6 +300,30 @@ def test_a_cache_that_somebody_cleared_is_made_anew(tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "FOLDER", tmp_path / "cache" / "kernels-1")
     with cache.one_writer():
         assert (tmp_path / "cache" / "kernels-1" / ".lock").exists()
+
+
+LOOK = """
+import sys, time
+from pathlib import Path
+from shoal.kernels.cache import one_at_a_time
+mark = Path(sys.argv[1])
+with one_at_a_time():
+    print("together" if mark.exists() else "alone")
+    mark.touch()
+    time.sleep(0.3)
+    mark.unlink(missing_ok=True)
+"""
+
+
+def test_of_processes_that_start_side_by_side_one_has_kernels_compiled_and_the_others_wait(
+    tmp_path,
+):
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    command = [sys.executable, "-c", LOOK, str(tmp_path / "mark")]
+    workers = [
+        subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    assert [worker.communicate()[0].strip() for worker in workers] == ["alone", "alone"]
 
 
 def test_stale_folders_go_only_when_asked_for(tmp_path, monkeypatch):

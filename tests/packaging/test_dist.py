@@ -81,6 +81,17 @@ def test_a_wheel_that_lacks_a_file_or_has_a_cache_is_reported(dist, tree, built,
     }
 
 
+def test_a_wheel_may_bring_compiled_kernels_and_lists_them(dist, tree, built, tmp_path):
+    wheel = tmp_path / built[1].name
+    shutil.copy2(built[1], wheel)
+    name = "shoal/kernels/compiled/kernels-1/code/scan.load_query-1.nbi"
+    dist._add_compiled(wheel, {name: b"compiled"})
+    assert list(dist.wheel_problems(wheel, tree)) == []
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.read(name) == b"compiled"
+        assert archive.namelist().count(name) == 1
+
+
 def test_a_wheel_whose_bytes_are_not_those_of_its_record_is_reported(dist, tree, built, tmp_path):
     wheel = tmp_path / built[1].name
     with zipfile.ZipFile(built[1]) as old, zipfile.ZipFile(wheel, "w", PACKED) as new:

@@ -13,6 +13,7 @@ from shoal.search.warm_up import DEFAULT, EVERYTHING, MOVES, compile_missing, de
 
 AFTER_IT_RUNS_COMPILE_NOTHING = """
 import pkgutil, sys
+import numpy as np
 import polars as pl
 import shoal
 from shoal.kernels import __path__ as PATH
@@ -59,6 +60,41 @@ print({entry[:2] for entry in variants() - before} or "nothing")
 def test_after_a_warm_up_a_run_compiles_nothing(arguments):
     done = subprocess.run(
         [sys.executable, "-c", AFTER_IT_RUNS_COMPILE_NOTHING, *arguments],
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "nothing"
+
+
+A_RUN_NAMES_ALL_THAT_IT_COMPILES = (
+    AFTER_IT_RUNS_COMPILE_NOTHING.partition("compile_here(")[0]
+    + """
+from shoal.engine import local
+
+named = set()
+
+def compile_named(names, scanner, report):
+    before = variants()
+    compile_here([(name, "ncp") for name in names])
+    named.update(variants() - before)
+
+local.compile_missing = compile_named
+chance = np.random.default_rng(1)
+most = {"a": 60, "b": 11, "c": 7}
+frame = pl.DataFrame({name: chance.integers(0, most[name], 101) for name in most})
+for seed in range(2):  # each has a last small cluster at one of them
+    shoal.anonymize(frame, 4, quasi_identifiers=list(most), algorithm=sys.argv[1], seed=seed)
+print({entry[:2] for entry in variants() - named} or "nothing")
+"""
+)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "agglomerative", "sequential"])
+def test_a_run_names_all_that_it_compiles(algorithm):
+    done = subprocess.run(
+        [sys.executable, "-c", A_RUN_NAMES_ALL_THAT_IT_COMPILES, algorithm],
         capture_output=True,
         check=False,
         text=True,

@@ -51,6 +51,11 @@ class Agglomerative(Algorithm):
     title = "agglomerative clustering, closest pair first"
     citation = "Gionis & Tassa 2009; Nergiz & Clifton 2007; Goldberger & Tassa 2010, 6.2.1"
 
+    def compiles(self, run: Run) -> tuple[str, ...]:
+        """Return the tasks of `shoal.search.warm_up` that compile what it calls."""
+        del run
+        return (self.name, "enforce")  # a last small cluster joins another as in there
+
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
         alone = Partition(np.arange(table.n_rows, dtype=np.int32), table.n_rows)

@@ -147,9 +147,10 @@ class Auto(Algorithm):
             return (*moves, "sequential")
         if self.effort == "fast":
             return (*moves, "rebuild", "cells")
+        unions = Agglomerative().compiles(run)
         if _few_groups(run.all_rows, run.k):
-            return (*moves, "rebuild", "agglomerative", "cells", "mondrian")
-        return (*moves, "rebuild", "cells" if run.k >= CELLS_K else "agglomerative")
+            return (*moves, "rebuild", *unions, "cells", "mondrian")
+        return (*moves, "rebuild", *(("cells",) if run.k >= CELLS_K else unions))
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""

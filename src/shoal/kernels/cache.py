@@ -9,6 +9,9 @@ The folder is the first of these that can be written to: NUMBA_CACHE_DIR if that
 installation, the user's cache. If none can be, a temporary folder is made; if not even that can
 be, every run compiles for itself. A new folder gets links to kernels that were compiled in a place
 that can only be read, such as a container's image.
+
+A wheel of `make dist` brings kernels compiled for a common type of processor. Where they fit, this
+process compiles for that type, too: otherwise numba would not look at them.
 """
 
 from __future__ import annotations
@@ -24,13 +27,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 import numba
+from numba.core.caching import UserProvidedCacheLocator
+from numba.core.codegen import get_host_cpu_features
+from numba.core.registry import cpu_target
 
 __all__ = [
     "FOLDER",
     "NUMBA",
+    "PROCESSOR",
     "TEMPORARY",
-    "is_filled",
+    "Locator",
     "one_at_a_time",
     "one_writer",
     "remove_stale",
@@ -42,13 +50,43 @@ _NAME = "kernels-"
 NUMBA: Any = numba.config
 """Settings of numba; their names come about at run time, so type checkers do not know them."""
 
+COMMON = ("x86-64-v3", "")
+"""The processor that a wheel brings code for: its name to LLVM, and no features beside its own."""
 
-def _digest() -> str:
+_NEEDS = {"+avx", "+avx2", "+bmi", "+bmi2", "+f16c", "+fma", "+lzcnt", "+movbe", "+xsave"}
+_BROUGHT = _HERE / "compiled"
+
+
+def _name(processor: tuple[str, str]) -> str:
+    """Return the name of the folder for code of these sources for a processor."""
     sha = hashlib.sha256()
     for source in sorted(_HERE.glob("*.py")):
         sha.update(source.read_bytes())
-    sha.update(f"{numba.__version__} {sys.version_info[:2]} {NUMBA.BOUNDSCHECK}".encode())
-    return sha.hexdigest()[:16]
+    built = (numba.__version__, sys.version_info[:2], NUMBA.BOUNDSCHECK, llvm.get_process_triple())
+    sha.update(repr((*built, *processor)).encode())
+    return _NAME + sha.hexdigest()[:16]
+
+
+def _choose_processor() -> tuple[str, str]:
+    """Return the name and the features of the processor that this process compiles for.
+
+    It is this machine's, unless the wheel brings code that runs here, numba was told nothing else
+    and has compiled nothing yet.
+    """
+    told = NUMBA.CPU_NAME is not None or NUMBA.CPU_FEATURES is not None
+    if not told and "_toplevel_target_context" not in vars(cpu_target):
+        here = get_host_cpu_features().split(",")
+        if _NEEDS.issubset(here) and (_BROUGHT / _name(COMMON)).is_dir():
+            NUMBA.CPU_NAME, NUMBA.CPU_FEATURES = COMMON
+    features = NUMBA.CPU_FEATURES
+    return (
+        NUMBA.CPU_NAME or llvm.get_host_cpu_name(),
+        get_host_cpu_features() if features is None else features,
+    )
+
+
+PROCESSOR = _choose_processor()
+"""Name and features of the processor that kernels are compiled for, as LLVM calls them."""
 
 
 def _user_cache() -> Path | None:
@@ -91,7 +129,7 @@ def _link(finished: list[Path], folder: Path) -> None:
 
 
 def _find() -> tuple[Path | None, bool]:
-    name = _NAME + _digest()
+    name = _name(PROCESSOR)
     folders = [parent / name for parent in _parents()]
     writable = next(filter(_can_write, folders), None)
     folder = writable
@@ -102,19 +140,23 @@ def _find() -> tuple[Path | None, bool]:
             return None, True
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     if not any(folder.glob("*/*.nbi")):
-        _link([other for other in folders if other != folder and other.is_dir()], folder)
+        others = [*folders, _BROUGHT / name]
+        _link([other for other in others if other != folder and other.is_dir()], folder)
     return folder, writable is None
 
 
 FOLDER, TEMPORARY = _find()
 """Where compiled kernels are kept, if anywhere, and whether they end with this process."""
 
-_was_filled = FOLDER is not None and any(FOLDER.glob("*/*.nbi"))
 
+class Locator(UserProvidedCacheLocator):
+    """Where numba keeps a kernel: the same place in the folder wherever the installation lies."""
 
-def is_filled() -> bool:
-    """Return whether there were any compiled kernels when this process started."""
-    return _was_filled
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        """Return the name of the folder in ours."""
+        del py_file
+        return "code"
 
 
 def one_writer() -> contextlib.AbstractContextManager[None]:

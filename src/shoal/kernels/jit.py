@@ -8,14 +8,13 @@ make arrays is decorated as such, and nothing else calls it.
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from importlib import import_module
 from typing import Any
 
 from numba import njit
+from numba.core.runtime.nrt import rtsys
 
-from shoal.kernels.cache import FOLDER, NUMBA, one_writer
+from shoal.kernels.cache import FOLDER, NUMBA, Locator, one_writer
 from shoal.kernels.parts import CALLED, PART, WHOLE
 
 __all__ = [
@@ -29,16 +28,19 @@ __all__ = [
 
 _LOCK = threading.Lock()
 _NO_ENTRY_POINTS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_UNCOUNTED: dict[str, Any] = {"_nrt": False}
+"""Turns counting off. It is not documented; `tests/kernels/test_kernel_cache.py` notices when it is
+gone or does something else."""
 
 
 def kernel(function: Any) -> Any:
     """Compile a function that Python calls: on first use, cached on disk, without the GIL."""
-    return _cached(function, no_cfunc_wrapper=True, **WHOLE, **_uncounted())
+    return _cached(function, no_cfunc_wrapper=True, **WHOLE, **_UNCOUNTED)
 
 
 def helper(function: Any) -> Any:
     """Compile a function that only kernels call: without the entry points from Python."""
-    return _compiled(function, **_NO_ENTRY_POINTS, **PART, **_uncounted())
+    return _compiled(function, **_NO_ENTRY_POINTS, **PART, **_UNCOUNTED)
 
 
 def called_helper(function: Any) -> Any:
@@ -46,7 +48,7 @@ def called_helper(function: Any) -> Any:
 
     For what is long and runs rarely, beside scans: copies of it are most of the code of a kernel.
     """
-    return _compiled(function, **_NO_ENTRY_POINTS, **CALLED, **_uncounted())
+    return _compiled(function, **_NO_ENTRY_POINTS, **CALLED, **_UNCOUNTED)
 
 
 def inlined_helper(function: Any) -> Any:
@@ -54,7 +56,7 @@ def inlined_helper(function: Any) -> Any:
 
     Passing forty arrays costs about as much as scanning a small block does.
     """
-    return _compiled(function, **_NO_ENTRY_POINTS, **PART, **_uncounted(), forceinline=True)
+    return _compiled(function, **_NO_ENTRY_POINTS, **PART, **_UNCOUNTED, forceinline=True)
 
 
 def array_kernel(function: Any) -> Any:
@@ -73,15 +75,16 @@ def _compiled(function: Any, **options: Any) -> Any:
 
 def _cached(function: Any, **options: Any) -> Any:
     """Compile a function that is kept in our folder, whatever others use."""
-    if FOLDER is None:
+    if FOLDER is None or NUMBA.DISABLE_JIT:
         return _compiled(function, **options)
     with _LOCK:
-        theirs = NUMBA.CACHE_DIR
-        NUMBA.CACHE_DIR = str(FOLDER)  # numba reads it while it decorates
+        theirs = NUMBA.CACHE_DIR, NUMBA.CACHE_LOCATOR_CLASSES
+        NUMBA.CACHE_DIR = str(FOLDER)  # numba reads both while it decorates
+        NUMBA.CACHE_LOCATOR_CLASSES = f"{Locator.__module__}.{Locator.__name__}"
         try:
             found = _compiled(function, cache=True, **options)
         finally:
-            NUMBA.CACHE_DIR = theirs
+            NUMBA.CACHE_DIR, NUMBA.CACHE_LOCATOR_CLASSES = theirs
     _keep_plainly(found)
     return found
 
@@ -93,38 +96,20 @@ def _keep_plainly(dispatcher: Any) -> None:
     so at once can give two variants the same file. Before it reads finished code, it imports all
     that code could be compiled with, SciPy included, which takes a quarter of a small release;
     finished code needs numba's counting of references, and nothing else of that.
-    Without the parts we wrap here (they are not documented), everything works as numba does it.
+    The parts we wrap here are not documented.
     """
-    store = getattr(dispatcher, "_cache", None)
-    try:
-        runtime: Any = import_module("numba.core.runtime").rtsys
-        save, load = store.save_overload, store._load_overload  # type: ignore[union-attr]  # noqa: SLF001
-        guard = store._guard_against_spurious_io_errors  # type: ignore[union-attr]  # noqa: SLF001
-    except (ImportError, AttributeError):
-        return
+    store = dispatcher._cache  # noqa: SLF001
+    save, load = store.save_overload, store._load_overload  # noqa: SLF001
+    guard = store._guard_against_spurious_io_errors  # noqa: SLF001
 
     def save_in_turn(*arguments: Any) -> Any:
         with one_writer():
             return save(*arguments)
 
     def load_alone(signature: Any, context: Any) -> Any:
-        runtime.initialize(context)
+        rtsys.initialize(context)
         with guard():
             return load(signature, context)
 
-    with contextlib.suppress(AttributeError):
-        store.save_overload = save_in_turn  # type: ignore[union-attr]
-        store.load_overload = load_alone  # type: ignore[union-attr]
-
-
-def _uncounted() -> dict[str, Any]:
-    """Return the option that turns counting off; nothing if this numba does not know it.
-
-    It is not documented, so a release may drop it: then helpers are slower, and still right.
-    `tests/kernels/test_kernel_cache.py` notices when it is gone or does something else.
-    """
-    try:
-        from numba.core.cpu import CPUTargetOptions
-    except ImportError:
-        return {}
-    return {"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}
+    store.save_overload = save_in_turn
+    store.load_overload = load_alone

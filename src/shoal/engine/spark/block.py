@@ -26,6 +26,7 @@ from shoal.scores import create_measure
 from shoal.search.enforce import enforce
 from shoal.search.refine import EFFORTS
 from shoal.search.scan import Scanner
+from shoal.search.warm_up import MOVES, compile_missing
 from shoal.table.partition import SUPPRESSED, Partition
 
 if TYPE_CHECKING:
@@ -274,6 +275,7 @@ def refined(
     groups = Partition(partition.labels[turn], partition.n_groups)
     if run.privacy:  # rows that were left out change what the others are compared with
         groups = enforce(table, groups, run.scanner, run.k, run.privacy, run.progress)
+    compile_missing(MOVES, run.scanner, run.progress)
     for step in _steps(plan.request, algorithm):  # blocks have had one of the rounds
         groups = polish(table, groups, run, replace(step, rounds=max(step.rounds - 1, 1)))
     while run.privacy and table.person is not None:

@@ -28,7 +28,6 @@ from shoal.engine.spark.domain import find_domains
 from shoal.engine.spark.errors import guarded, saying_why
 from shoal.engine.spark.everybody import bound_models, check_whole, counted_models
 from shoal.engine.spark.finish import finished_rows, named_rows, regroup_regions, titles_of
-from shoal.engine.spark.first import one_compiles
 from shoal.engine.spark.layout import laid_out
 from shoal.engine.spark.levels import Chosen, choose_levels, raised_rows
 from shoal.engine.spark.limits import (
@@ -215,8 +214,7 @@ class SparkEngine:
 
         def group(key: Any, rows: Any) -> Any:
             own_plan, own_parts = shared.value
-            with one_compiles():
-                found = cluster_block(own_plan, own_parts, key[0].as_py(), rows.drop_columns("b"))
+            found = cluster_block(own_plan, own_parts, key[0].as_py(), rows.drop_columns("b"))
             return found.drop_columns("m") if has_many else found
 
         n_parts = min(2 * parts.blocks.n_blocks, 20_000)

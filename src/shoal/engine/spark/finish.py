@@ -9,7 +9,6 @@ import numpy as np
 
 from shoal.engine.spark.block import finish_region, moved_to
 from shoal.engine.spark.errors import guarded, guarded_batches
-from shoal.engine.spark.first import one_compiles
 from shoal.engine.spark.layout import output_types
 from shoal.engine.spark.rows import unused
 from shoal.engine.spark.shared import united_regions
@@ -55,8 +54,7 @@ def finished_rows(
         fields.add(types.StructField(name, types.StringType()))
 
     def finish(key: Any, rows: Any) -> Any:
-        with one_compiles():
-            return finish_region(shared.value[0], key[0].as_py(), rows, seamed=seamed, types=arrow)
+        return finish_region(shared.value[0], key[0].as_py(), rows, seamed=seamed, types=arrow)
 
     if (region_of != np.arange(len(region_of))).any():
         moved = guarded_batches(lambda batches: moved_to(shared.value[1], batches))

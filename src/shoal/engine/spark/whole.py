@@ -16,7 +16,6 @@ import numpy as np
 
 from shoal.engine.spark.block import moved_to
 from shoal.engine.spark.errors import guarded, guarded_batches
-from shoal.engine.spark.first import one_compiles
 from shoal.engine.spark.merge import ONE, Verdict, merge_region, unpacked_shares
 from shoal.engine.spark.session import load_functions
 from shoal.errors import PromiseError
@@ -102,8 +101,7 @@ def _merged_rows(
 
     def work(key: Any, given: Any) -> Any:
         own_plan, promises, said, _ = shared.value
-        with one_compiles():
-            return merge_region(own_plan, promises, said, key[0].as_py(), given, seamed=seamed)
+        return merge_region(own_plan, promises, said, key[0].as_py(), given, seamed=seamed)
 
     if (region_of != np.arange(len(region_of))).any():
         moved = guarded_batches(lambda batches: moved_to(shared.value[3], batches))
