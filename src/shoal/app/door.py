@@ -28,11 +28,16 @@ class Door:
         self.most, self.patience = most, patience
         self._waiting: dict[Hashable, tuple[asyncio.Transport, asyncio.TimerHandle]] = {}
 
+    @property
+    def strangers(self) -> int:
+        """How many wait."""
+        return len(self._waiting)
+
     def came(self, client: Hashable, transport: asyncio.Transport) -> None:
         """Take note of a new connection."""
         timer = asyncio.get_running_loop().call_later(self.patience, transport.abort)
         self._waiting[client] = transport, timer
-        if len(self._waiting) > self.most:
+        if self.strangers > self.most:
             oldest = next(iter(self._waiting))
             self._waiting[oldest][0].abort()
             self.forget(oldest)
