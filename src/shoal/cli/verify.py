@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +14,7 @@ from shoal.errors import DataError, OptionError
 from shoal.inputs import current_watch
 
 if TYPE_CHECKING:
+    from shoal.publish.verification import Verification
     from shoal.report.certified import Certified
 
 __all__ = ["verify"]
@@ -42,6 +44,14 @@ def verify(
             metavar="FILE",
         ),
     ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Refuse a release with a warning: something in the file beside its table, or "
+            "values that differ only in how they are written.",
+        ),
+    ] = False,
     asked: Asked,
     promises: PrivacyFlags,
     reading: Reading,
@@ -51,7 +61,10 @@ def verify(
 ) -> None:
     """Check a published table against its promises, from the file alone.
 
-    Exit status: 0 every promise holds, 1 one does not, 2 it could not be checked.
+    What is in the file beside its table is named in a warning.
+
+    Exit status: 0 every promise holds, 1 one does not (or, with --strict, there is a warning), 2
+    it could not be checked.
     """
     del debug
     from shoal.cli.settings import job_of, release_of
@@ -71,7 +84,9 @@ def verify(
         found = _with_certificate(
             published, certificate, public_key, reading, files, promises.population
         )
-        _show_with_certificate(found, name_of(published), as_json=as_json, quiet=quiet)
+        _show_with_certificate(
+            found, name_of(published), strict=strict, as_json=as_json, quiet=quiet
+        )
         return
     if public_key is not None:
         raise OptionError("--public-key is for a signed certificate; name it with --certificate.")
@@ -83,7 +98,7 @@ def verify(
     from shoal.opened.population import promises_about_all, schema_of_population
     from shoal.privacy import parse_privacy
     from shoal.promises import promises_of, read_grids, read_trees
-    from shoal.publish.named import columns_needed
+    from shoal.publish.named import columns_needed, note_on_names
     from shoal.publish.verify import verify_table
     from shoal.recode import Style
     from shoal.settings.population import open_populations
@@ -128,19 +143,33 @@ def verify(
         spelled=written.spelled,
         grids=read_grids(columns["grid"], style, columns["hierarchies"], columns["orders"]),
     )
-    name = name_of(published)
+    in_promises = [*sensitive, *([] if person is None else [person])]
+    beside = (*written.beside, *note_on_names(written.columns, quasi, in_promises))
+    checked = replace(checked, notes=(*checked.notes, *beside))
+    _show(checked, name_of(published), len(quasi), strict=strict, as_json=as_json, quiet=quiet)
+
+
+def _show(
+    checked: Verification, name: str, n_columns: int, *, strict: bool, as_json: bool, quiet: bool
+) -> None:
+    holds = checked.holds and not (strict and checked.notes)
     if as_json:
-        print_verification_json(checked, name)
+        print_verification_json(checked, name, {"holds": holds})
     elif not quiet:
         from shoal.cli.summary import print_verification
 
-        print_verification(
-            checked,
-            title=f"{name}: every promise holds" if checked.holds else f"{name}: DOES NOT HOLD",
-            n_columns=len(quasi),
-        )
-    if not checked.holds:
+        title = _title(name, checked, strict=strict)
+        print_verification(checked, title=title, n_columns=n_columns)
+    if not holds:
         raise typer.Exit(1)
+
+
+def _title(name: str, checked: Verification, *, strict: bool) -> str:
+    if not checked.holds:
+        return f"{name}: DOES NOT HOLD"
+    if strict and checked.notes:
+        return f"{name}: every promise holds, and it is REFUSED for the warnings below (--strict)"
+    return f"{name}: every promise holds"
 
 
 def _refuse_twins(names: list[str]) -> None:
@@ -184,10 +213,13 @@ def _with_certificate(
     return found
 
 
-def _show_with_certificate(found: Certified, name: str, *, as_json: bool, quiet: bool) -> None:
+def _show_with_certificate(
+    found: Certified, name: str, *, strict: bool, as_json: bool, quiet: bool
+) -> None:
+    holds = found.holds and not (strict and found.promises.notes)
     if as_json:
         more = {
-            "holds": found.holds,
+            "holds": holds,
             "same_file": found.same_file,
             "signed_by": found.signed_by,
             "trusted": found.trusted,
@@ -198,13 +230,12 @@ def _show_with_certificate(found: Certified, name: str, *, as_json: bool, quiet:
         from shoal.cli.screen import say
         from shoal.cli.summary import print_verification
 
-        kept = found.promises.holds
         print_verification(
             found.promises,
-            title=f"{name}: every promise holds" if kept else f"{name}: DOES NOT HOLD",
+            title=_title(name, found.promises, strict=strict),
             n_columns=found.n_columns,
             whose="hidden" if found.people else "assumed",
         )
         say("\n" + "\n".join(found.lines))
-    if not found.holds:
+    if not holds:
         raise typer.Exit(1)

@@ -22,11 +22,15 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "UNREADABLE",
+    "FlatTable",
     "check_arrow",
     "check_depth",
     "check_excel",
     "check_json_lines",
     "check_rows",
+    "first_message",
+    "messages_of",
 ]
 
 _PART = 1 << 22
@@ -60,7 +64,7 @@ def _bytes_of(dtype: Any) -> float:
 # -- Excel ---------------------------------------------------------------------------------------
 
 # What the standard library raises for archives that were damaged in one place or another.
-_DAMAGED = (
+UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError),
     *(NotImplementedError, RuntimeError, ValueError, LookupError),
 )
@@ -90,7 +94,7 @@ def check_excel(data: bytes, name: str) -> None:
                         total = _check_sheet(file, name, total)
                     else:
                         total = sum((len(each) for each in _parts(file, name, total)), total)
-    except _DAMAGED:
+    except UNREADABLE:
         message = f"{name} is not a readable Excel file; it is damaged or in another format."
         raise DataError(message) from None
 
@@ -238,7 +242,7 @@ def _in_file(view: memoryview) -> Iterator[int]:
     end = len(view) - 10
     length = struct.unpack_from("<i", view, end)[0]
     footer = view[end - length : end]
-    table = _Table(footer, struct.unpack_from("<I", footer, 0)[0])
+    table = FlatTable(footer, struct.unpack_from("<I", footer, 0)[0])
     for field in (2, 3):  # dictionaries and batches of rows
         for offset, _, _ in table.items(field, "<qqq"):
             yield offset
@@ -261,7 +265,7 @@ def _in_stream(view: memoryview) -> Iterator[int]:
 
 def _claim_of(message: memoryview, view: memoryview, body: int) -> tuple[int, int]:
     """Return the length of a message's body, and the bytes that it claims to become."""
-    table = _Table(message, struct.unpack_from("<I", message, 0)[0])
+    table = FlatTable(message, struct.unpack_from("<I", message, 0)[0])
     kind = table.number("<B", 1)
     length = table.number("<q", 3)
     if length < 0:
@@ -284,7 +288,28 @@ def _claim_of(message: memoryview, view: memoryview, body: int) -> tuple[int, in
     return length, claimed
 
 
-class _Table:
+def first_message(view: memoryview) -> tuple[int, FlatTable | None, FlatTable]:
+    """Return the kind and the header of the message that a stream begins with, and the message."""
+    return _message_at(view, 0)
+
+
+def messages_of(view: memoryview) -> Iterator[tuple[int, FlatTable | None]]:
+    """Give kind and header of the messages of a file or a stream."""
+    is_file = bytes(view[:6]) == b"ARROW1"
+    for start in _in_file(view) if is_file else _in_stream(view):
+        yield _message_at(view, start)[:2]
+
+
+def _message_at(view: memoryview, start: int) -> tuple[int, FlatTable | None, FlatTable]:
+    mark, size = struct.unpack_from("<II", view, start)
+    if mark != _CONTINUES:
+        start, size = start - 4, mark
+    message = view[start + 8 : start + 8 + size]
+    table = FlatTable(message, struct.unpack_from("<I", message, 0)[0])
+    return table.number("<B", 1), table.table(2), table
+
+
+class FlatTable:
     """A table of the encoding that Arrow's messages are in (flatbuffers)."""
 
     def __init__(self, data: memoryview, at: int) -> None:
@@ -305,12 +330,30 @@ class _Table:
         place = self._place(field)
         return int(struct.unpack_from(form, self._data, place)[0]) if place else 0
 
-    def table(self, field: int) -> _Table | None:
+    def table(self, field: int) -> FlatTable | None:
         """Return a table inside this one."""
         place = self._place(field)
         if not place:
             return None
-        return _Table(self._data, place + struct.unpack_from("<I", self._data, place)[0])
+        return FlatTable(self._data, place + struct.unpack_from("<I", self._data, place)[0])
+
+    def text(self, field: int) -> str:
+        """Return a text; none is empty."""
+        place = self._place(field)
+        if not place:
+            return ""
+        start = place + struct.unpack_from("<I", self._data, place)[0]
+        length = struct.unpack_from("<I", self._data, start)[0]
+        return bytes(self._data[start + 4 : start + 4 + length]).decode(errors="replace")
+
+    def tables(self, field: int) -> Iterator[FlatTable]:
+        """Give the tables of a list."""
+        place = self._place(field)
+        if not place:
+            return
+        start = place + struct.unpack_from("<I", self._data, place)[0]
+        for number, (offset,) in enumerate(self.items(field, "<I")):
+            yield FlatTable(self._data, start + 4 + 4 * number + offset)
 
     def items(self, field: int, form: str) -> Iterator[tuple[int, ...]]:
         """Give the items of a list, each of some numbers."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -24,13 +25,15 @@ from shoal.encodings import to_utf8
 from shoal.errors import DataError
 from shoal.forked import check_process
 from shoal.inputs import HowRead, current_watch, note_read
-from shoal.io.claims import check_excel, check_json_lines
+from shoal.io.beside import beside_arrow, beside_parquet
+from shoal.io.claims import UNREADABLE, check_excel, check_json_lines
 from shoal.io.delimited import Dialect, parse_delimited
 from shoal.io.formats import Format, check_delimiter, detect_format
 from shoal.io.header import different_names, judge_header_of_frame
 from shoal.io.location import is_database, refuse_almost_url
 from shoal.io.read import read_table
 from shoal.io.records import Readable, check_utf8
+from shoal.io.sheet import UNSEEN, look_at_sheet
 from shoal.io.source import Source, open_source
 from shoal.limits import check_columns, own_file
 
@@ -41,6 +44,7 @@ __all__ = ["Pick", "Written", "read_written"]
 
 _CHUNK = 1 << 22
 _LAST_DAY = 2_958_466  # Excel counts days, up to the end of the year 9999
+_BARE_EXPONENT = re.compile(r"-?[0-9]+[eE][0-9]+")
 _SPELLED = frozenset({"csv", "tsv", "jsonl", "xlsx"})
 
 Pick = Callable[[list[str]], Sequence[str]]
@@ -55,11 +59,13 @@ class Written:
         frame: the columns that were chosen.
         columns: names of all columns.
         spelled: whether text may be how the format spells numbers and dates.
+        beside: sentences about what the file holds beside its table.
     """
 
     frame: pl.DataFrame
     columns: tuple[str, ...]
     spelled: bool
+    beside: tuple[str, ...] = ()
 
 
 def read_written(
@@ -99,17 +105,21 @@ def read_written(
 
     with own_file() if own else nullcontext():
         written = Dialect(delimiter, encoding, header)
-        frame, spelled = _read(path, format, written, choose, own=own)
+        beside: list[str] | None = None if own else []
+        frame, spelled = _read(path, format, written, choose, beside)
     if frame.height == 0:
         message = f"{_shown(path)} has no rows."
         raise DataError(message)
-    return Written(frame, tuple(names), spelled)
+    return Written(frame, tuple(names), spelled, tuple(beside or ()))
 
 
 def _read(
-    path: str, file_format: str | None, written: Dialect, choose: Pick, *, own: bool
+    path: str, file_format: str | None, written: Dialect, choose: Pick, beside: list[str] | None
 ) -> tuple[pl.DataFrame, bool]:
-    """Return the chosen columns, and whether the format spells numbers and dates."""
+    """Return the chosen columns, and whether the format spells numbers and dates.
+
+    ``beside`` takes what the file holds beside its table; None if we have just written it.
+    """
     if is_database(path):
         from shoal.io.sql import column_names, read_sql
 
@@ -117,15 +127,17 @@ def _read(
     refuse_almost_url(path)
     found = detect_format(path, file_format)
     frame = None
-    if found.name == "arrow" and own:
+    if found.name == "arrow" and beside is None:
         frame = _scan_arrow(path, choose)
     elif found.name not in {"parquet", "arrow"}:
         with open_source(
             path, _shown(path), found.compression if found.is_text else None
         ) as stream:
-            frame = _read_text(stream, _shown(path), found, written, choose, own=own)
+            frame = _read_text(stream, _shown(path), found, written, choose, beside)
     if frame is None:
         frame = read_table(path, format=file_format, columns=choose, coded=True)
+        if beside is not None:
+            beside.extend(_beside_binary(path, found.name))
     return frame, found.name in _SPELLED
 
 
@@ -133,17 +145,31 @@ def _shown(path: str) -> str:
     return "Standard input" if path == "-" else repr(path)
 
 
+def _beside_binary(path: str, format_name: str) -> list[str]:
+    if path == "-":
+        return ["What standard input holds beside its table was not looked at; give a file."]
+    if format_name == "parquet":
+        return beside_parquet(path)
+    return beside_arrow(Path(path).read_bytes())
+
+
 def _read_text(
-    stream: Source, name: str, found: Format, written: Dialect, choose: Pick, *, own: bool
+    stream: Source,
+    name: str,
+    found: Format,
+    written: Dialect,
+    choose: Pick,
+    beside: list[str] | None,
 ) -> pl.DataFrame:
     encoding, header = written.encoding, written.header
+    own = beside is None
     if found.name == "jsonl":
         return _read_json(stream if own else _checked_json(stream, name, encoding), name, choose)
     if found.name == "xlsx":
         data = stream.read_all()
         if not own and data:
             check_excel(data, name)
-        return _read_excel(data, name, choose, header=header)
+        return _read_excel(data, name, choose, beside, header=header)
     separator = check_delimiter(written.delimiter)
     if separator is None and found.name == "tsv":
         separator = "\t"
@@ -250,6 +276,9 @@ class _Cells:
 
 
 def _as_text(value: Any) -> str | None:
+    if isinstance(value, _Token) and _BARE_EXPONENT.fullmatch(value):
+        # A number here; as a text it may be a code. What does not show tells them apart.
+        return f"{value.replace('E', 'e').replace('e', 'e+')}{UNSEEN}"
     if isinstance(value, str):
         return value
     if value is None:
@@ -300,13 +329,18 @@ def _objects(
     objects: list[dict[str, Any]]
     try:
         objects = _parse(b"[" + b",".join(filled) + b"]")
-    except (ValueError, RecursionError):
+    except (_TwiceError, ValueError, RecursionError):
         objects = []
     if len(objects) == len(filled) and all(isinstance(each, dict) for each in objects):
         return objects
     for number, line in enumerate(lines, start=before + 1):
         try:
             good = not line.strip() or isinstance(_parse(line), dict)
+        except _TwiceError as twice:
+            raise DataError(
+                f"{name}, line {number}, has {twice.args[0]!r} twice, and readers do not agree "
+                "which of them counts; rename one."
+            ) from None
         except (ValueError, RecursionError):
             good = False
         if not good:
@@ -315,14 +349,34 @@ def _objects(
     return [_parse(line) for line in filled]
 
 
+class _TwiceError(Exception):
+    """A key that stands twice in an object."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _TwiceError(next(key for key in keys if keys.count(key) > 1))
+    return found
+
+
 def _parse(data: bytes) -> Any:
-    return json.loads(data, parse_int=_Token, parse_float=_Token, parse_constant=_Token)
+    return json.loads(
+        data,
+        object_pairs_hook=_once,
+        parse_int=_Token,
+        parse_float=_Token,
+        parse_constant=_Token,
+    )
 
 
 # -- Excel -------------------------------------------------------------------------------------
 
 
-def _read_excel(data: bytes, name: str, choose: Pick, *, header: bool) -> pl.DataFrame:
+def _read_excel(
+    data: bytes, name: str, choose: Pick, beside: list[str] | None, *, header: bool
+) -> pl.DataFrame:
     import polars as pl
 
     try:
@@ -358,7 +412,8 @@ def _read_excel(data: bytes, name: str, choose: Pick, *, header: bool) -> pl.Dat
         dates = pl.DataFrame()
         if days:
             dates = sheet(dtypes="datetime", use_columns=days).to_polars()
-    except (fastexcel.FastExcelError, pl.exceptions.PolarsError, OSError, ValueError):
+        seen = None if beside is None else look_at_sheet(data)
+    except (fastexcel.FastExcelError, pl.exceptions.PolarsError, *UNREADABLE):
         message = f"{name} is not a readable Excel file; it is damaged or in another format."
         raise DataError(message) from None
     columns = []
@@ -366,7 +421,12 @@ def _read_excel(data: bytes, name: str, choose: Pick, *, header: bool) -> pl.Dat
         neither = truths.get_column(column.name).is_null()
         if place in days:
             neither &= dates.get_column(column.name).is_null()
+        if seen is not None:
+            column = seen.tell_apart(column, place, header=header, name=name)  # noqa: PLW2901
         columns.append(quote_texts(column, neither).alias(shown[place]))
+    if seen is not None and beside is not None:
+        seen.note_styles(shown, header=header)
+        beside.extend(seen.beside)
     return pl.DataFrame(columns)
 
 

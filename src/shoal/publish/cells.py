@@ -25,7 +25,10 @@ __all__ = ["Reading", "SensitiveCells", "number_groups", "pack_rows", "read_cell
 
 _BATCH = 100_000  # distinct texts that exist as Python objects at a time
 # Texts of this form are one number each, and no two of them are the same number.
-_ONE_FORM = (r"^-?[1-9][0-9]*$", r"^-?(?:0|[1-9][0-9]*)\.(?:[0-9]*[1-9]|0)$")
+_ONE_FORM = (
+    r"^-?[1-9][0-9]*$",
+    r"^(?:0\.0|-?[1-9][0-9]*\.0|-?(?:0|[1-9][0-9]*)\.[0-9]*[1-9])$",
+)
 
 
 @dataclass(frozen=True, eq=False)

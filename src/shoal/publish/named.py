@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from shoal.errors import RoleError, did_you_mean
 
-__all__ = ["check_names", "columns_needed", "listed"]
+__all__ = ["check_names", "columns_needed", "listed", "note_on_names"]
 
 
 def columns_needed(
@@ -57,3 +58,30 @@ def listed(names: str | Iterable[str], option: str) -> list[str]:
     if not all(isinstance(name, str) for name in given):
         raise RoleError(f"{option} must be a list of column names as text.")
     return given
+
+
+def note_on_names(
+    columns: Sequence[str], quasi_identifiers: Sequence[str], others: Sequence[str]
+) -> list[str]:
+    """Name columns in no promise that are called after a quasi-identifier, as age_low beside age.
+
+    Args:
+        columns: of the table.
+        quasi_identifiers: as they were promised.
+        others: further columns that promises are about.
+    """
+    looked_at = {*columns_needed(list(columns), list(quasi_identifiers)), *others}
+    notes = []
+    for name in quasi_identifiers:
+        stem = re.escape(name.strip().casefold())
+        found = [
+            each
+            for each in columns
+            if each not in looked_at and re.match(rf"{stem}(?:$|[\W_])", each.strip().casefold())
+        ]
+        if found:
+            notes.append(
+                f"{', '.join(map(repr, found))} beside {name!r} may say more about it and is in no "
+                "promise; name it with --qi, or leave it out of the release."
+            )
+    return notes

@@ -126,7 +126,8 @@ class Verification:
         violating_rows: rows in those groups.
         checks: each promise on its own, k-anonymity first.
         notes: where a reader and a person would disagree about which cells are equal: of the
-            sensitive columns that promises are about, and of quasi-identifiers if k is broken.
+            sensitive columns that promises are about, and of quasi-identifiers if k is broken;
+            and what a file holds beside its table.
         read_from: what was checked: ``"the table in memory"`` or ``"what was written"``.
         fewest_people: different people in the group that has fewest; None if rows were counted.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from shoal.opened.population import promises_about_all, schema_of_population
 from shoal.promises import promises_of, read_trees
 from shoal.publish.labels import LabelPromise
 from shoal.publish.lines import GridPromise
+from shoal.publish.named import note_on_names
 from shoal.publish.verify import Verification, columns_needed, verify_table
 from shoal.recode import Style
 from shoal.settings.population import open_populations
@@ -180,6 +181,9 @@ def _verify(
             for grid in terms.grids
         ],
     )
+    named = [*terms.sensitive, *([] if terms.person is None else [terms.person])]
+    beside = (*written.beside, *note_on_names(written.columns, terms.quasi_identifiers, named))
+    found = replace(found, notes=(*found.notes, *beside))
     unchecked = [name for name in terms.names if name not in {each.name for each in found.checks}]
     if unchecked and not unseen:
         raise DataError(
