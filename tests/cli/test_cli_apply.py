@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from tests.helpers.cli_samples import but_progress
 from tests.life.conftest import register
+from tests.life.test_damage import packed
 
 import shoal
 
@@ -113,3 +114,20 @@ def test_what_was_applied_is_missed_where_it_is_not_given(shoal_runs, first, tmp
     assert "over 3 releases" in made.out  # further rows are a table of their own
     listed = json.loads(shoal_runs("register", ".", "--json").out)["releases"]
     assert {each["file"]: each["beside"] for each in listed}["c.shoal"] == ["both.shoal"]
+
+
+def test_a_damaged_release_file_with_a_right_hash_ends_with_status_2(shoal_runs, first, tmp_path):
+    body = json.loads(first.read_bytes().partition(b"\n")[2])
+    body["cells"][0]["values"].pop()
+    first.write_bytes(packed(body, "shoal release"))
+    rows, out = tmp_path / "first.csv", tmp_path / "m.csv"
+    for command in (
+        ("apply", rows, "--release", first, "--save", tmp_path / "both.shoal"),
+        ("anonymize", rows, *ASKED, "--previous", first),
+    ):
+        made = shoal_runs(*command, "-o", out)
+        assert made.status == 2
+        assert "does not fit together; make it again" in made.err
+        assert not out.exists()
+    listed = json.loads(shoal_runs("register", tmp_path, "--json").out)["releases"]
+    assert "does not fit together" in listed[0]["problem"]
