@@ -53,6 +53,9 @@ CATEGORIES = st.sampled_from(["node", "values"])
 # c and e are all values of one group, and d, whom their node covers, is not among them
 TWO_TOWNS = pl.DataFrame({"age": [5] * 4, "town": ["a", "b", "c", "e"]})
 OTHERS = pl.DataFrame({"age": [5] * 6, "town": ["a", "a", "a", "d", "d", "d"]})
+# the values of one group lie below the root, and nobody whose town is missing is among them
+FAR_TOWNS = pl.DataFrame({"age": [1, 1, 9, 9], "town": ["a", "c"] * 2})
+NO_TOWNS = pl.DataFrame({"age": [1, 1, 1, 9, 9], "town": [None, None, None, "a", "a"]})
 
 
 def brute(published, everybody, numbers=None):
@@ -81,6 +84,7 @@ def made(table, model, k=2, **more):
 @settings(max_examples=share(60))
 @given(people(), people(least=0), st.integers(2, 12), CATEGORIES)
 @example(TWO_TOWNS, OTHERS, 5, "values")
+@example(FAR_TOWNS, NO_TOWNS, 4, "values")
 def test_every_row_of_a_release_fits_k_people_or_there_is_none(table, others, k, categories):
     everybody = pl.concat([table, others])
     style = {"categories": categories}
@@ -103,6 +107,7 @@ def _all_in_one(table, style):
 @settings(max_examples=share(60))
 @given(people(), people(least=3), st.sampled_from([0.3, 0.5, 0.7, 0.9]), st.booleans(), CATEGORIES)
 @example(TWO_TOWNS, OTHERS, 0.9, False, "values")
+@example(FAR_TOWNS, NO_TOWNS, 0.9, False, "values")
 def test_nobody_is_in_the_table_with_a_chance_outside_the_bounds(
     table, others, most, lower, categories
 ):

@@ -106,7 +106,12 @@ class Population:
                 ends = _tree_ends(attribute, closures.node[:-1])
                 if attribute.as_values:
                     which[c] = len(sets)
-                    sets.append(_values(attribute, partition))
+                    members, node = _values(attribute, partition)
+                    sets.append(members)
+                    # values cover neither a missing one nor one that the tree does not have
+                    low_end, high_end = ends
+                    root = (low_end == _LEAST) & ~node
+                    ends = np.where(root, 0, low_end), np.where(root, attribute.size - 1, high_end)
             elif isinstance(closures, IntervalClosures):
                 assert line is not None
                 ends = _line_ends(attribute, closures, line)
@@ -256,14 +261,16 @@ def _set_ends(attribute: Attribute, closures: SetClosures) -> Ends:
     return low, high
 
 
-def _values(attribute: Attribute, partition: Partition) -> NDArray[np.bool_]:
-    """Return the values that groups publish in place of a node, which has all that it covers."""
+def _values(
+    attribute: Attribute, partition: Partition
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the values that groups publish, and which publish a node with all that it covers."""
     held, node = union_sets(attribute, partition)
     members = np.zeros((partition.n_groups, attribute.size + 1), np.bool_)
     group = np.repeat(np.arange(partition.n_groups), np.diff(held.indptr))
     members[group, held.members] = True
     members[node] = True
-    return members
+    return members, node
 
 
 def _members(attribute: Attribute, closures: SetClosures, n_groups: int) -> NDArray[np.bool_]:
