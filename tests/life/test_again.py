@@ -248,11 +248,17 @@ def test_releases_are_linked_through_their_files_alone(tmp_path):
     assert anonymize(people, both).n_suppressed == 0
     assert "person p0" in people
     assert b"person p" not in (tmp_path / "two.shoal.people").read_bytes()
+    with pytest.raises(OptionError, match="'one.shoal' lies beside what is given"):
+        anonymize(people, [tmp_path / "two.shoal"])
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for file in tmp_path.glob("one.*"):
+        file.rename(elsewhere / file.name)
     with pytest.raises(OptionError, match="1 earlier release"):
         anonymize(people, [tmp_path / "two.shoal"])
     (tmp_path / "two.shoal.people").unlink()
     with pytest.raises(OptionError, match="does not say who its people are"):
-        anonymize(people, both)
+        anonymize(people, [elsewhere / "one.shoal", tmp_path / "two.shoal"])
 
 
 def test_the_spelling_of_an_id_does_not_hide_a_person():

@@ -15,16 +15,21 @@ if TYPE_CHECKING:
 __all__ = ["key_of", "marks_of", "open_previous"]
 
 
-def open_previous(given: Sequence[Any]) -> tuple[KeptRelease, ...]:
+def open_previous(given: Sequence[Any], written: str | None = None) -> tuple[KeptRelease, ...]:
     """Return what was kept of earlier releases.
 
+    Args:
+        given: releases, or the names of their files.
+        written: the release file that is about to be written.
+
     Raises:
-        OptionError: one is neither a release nor the name of a file.
+        OptionError: one is neither a release nor the name of a file, or a release of the same
+            people lies beside a file and is not given.
         DataError: a file cannot be read.
     """
     if not given:
         return ()
-    from shoal.life.file import load_release
+    from shoal.life.file import load_release, refuse_missing
     from shoal.life.kept import KeptRelease, keep
     from shoal.release import Release
 
@@ -39,6 +44,7 @@ def open_previous(given: Sequence[Any]) -> tuple[KeptRelease, ...]:
                 "previous must be releases, what shoal.load_release returns, or names of release "
                 f"files, not {type(each).__name__}."
             )
+    refuse_missing([each for each in given if isinstance(each, str | os.PathLike)], found, written)
     return tuple(found)
 
 

@@ -78,7 +78,6 @@ def run_job(
             they were. `PromiseError` if no release can keep the promise.
     """
     from shoal.inputs import current_watch, watching_inputs
-    from shoal.life.file import refuse_missing
     from shoal.life.open import open_previous
     from shoal.progress import watching
     from shoal.settings.inputs import note_hierarchies
@@ -91,8 +90,8 @@ def run_job(
         arguments = asked.arguments()  # a population is read here, once
         request = Request(**arguments)  # a wrong option is found before the table is read
         note_hierarchies(asked)
-        earlier = open_previous(request.previous)  # no output replaces one of them, either
-        refuse_missing(request.previous, earlier, asked.output.save)
+        # no output replaces one of them, either
+        earlier = open_previous(request.previous, asked.output.save)
         outputs = Outputs.of(asked.input, asked.output)
         on_spark = asked.input.engine == "spark"
         if asked.input.master is not None and not on_spark:
