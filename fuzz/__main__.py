@@ -44,7 +44,7 @@ def main() -> int:
         "seed": options.seed,
         "minutes": minutes,
         "asked_inputs": options.inputs,
-        "workers": options.workers,
+        "processes": options.processes,
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
         "commit": commit(),
@@ -58,7 +58,7 @@ def main() -> int:
         seed=options.seed,
         minutes=minutes,
         inputs=options.inputs,
-        workers=options.workers,
+        processes=options.processes,
         names=names,
         tell=tell,
     )
@@ -69,6 +69,10 @@ def main() -> int:
         print(f"\n{failure['verdict']}: python -m fuzz --replay {failure['seed']}")
         print("  " + "\n  ".join(text[:600] for text in failure["detail"][:3]))
     print(f"\nCounts and failing inputs are in {options.out}.")
+    if options.store:
+        from fuzz.page import main as store
+
+        store([str(options.out / "summary.json")])
     return 1 if tally.failures else 0
 
 
@@ -78,8 +82,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--inputs", type=int, help="how many inputs, instead of how long")
     parser.add_argument("--seed", type=int, default=1, help="of the whole campaign")
     parser.add_argument("--parts", help=f"some of {','.join(PARTS)}")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument(
+        "--processes", type=int, default=os.cpu_count() or 1, help="how many run side by side"
+    )
     parser.add_argument("--out", type=Path, default=Path("build/fuzz"), help="folder of results")
+    parser.add_argument(
+        "--store", action="store_true", help="keep the counts in fuzz/results and draw the page"
+    )
     parser.add_argument("--replay", metavar="SEED", help="run one input again, as releases:1:42")
     parser.add_argument("--helper", type=int, help=argparse.SUPPRESS)
     return parser

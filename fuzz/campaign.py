@@ -52,13 +52,20 @@ class Part:
 
 
 PARTS = {
-    "releases": Part("fuzz.releases:run", 0.42, 40, "random tables, runs, styles and formats"),
-    "order": Part("fuzz.order:run", 0.05, 20, "the same rows in another order"),
-    "commands": Part("fuzz.commands:run", 0.27, 40, "mutated command lines"),
-    "damage": Part("fuzz.damage:run", 0.2475, 40, "damaged files and bombs"),
-    "threads": Part("fuzz.threads:run", 0.01, 5, "runs in threads beside each other"),
-    "kills": Part("fuzz.kills:run", 0.0015, 1, "processes stopped at random moments"),
-    "disk": Part("fuzz.kills:run_full", 0.001, 1, "full disks and devices"),
+    "sequences": Part("fuzz.sequences:run", 0.2005, 20, "releases over time, side by side"),
+    "further": Part("fuzz.further:run", 0.08, 20, "further rows in the cells of a release"),
+    "populations": Part("fuzz.populations:run", 0.1, 40, "promises about a population"),
+    "extremes": Part("fuzz.extremes:run", 0.1, 40, "grids at the ends of floating point"),
+    "visitors": Part("fuzz.visitors:run", 0.1, 100, "three kinds of visitors of the pages"),
+    "handmade": Part("fuzz.handmade:run", 0.08, 40, "files made by hand, verified"),
+    "kept": Part("fuzz.kept_files:run", 0.08, 40, "damaged release files whose hash is right"),
+    "releases": Part("fuzz.releases:run", 0.1, 40, "random tables, runs, styles and formats"),
+    "order": Part("fuzz.order:run", 0.02, 20, "the same rows in another order"),
+    "commands": Part("fuzz.commands:run", 0.0895, 40, "mutated command lines"),
+    "damage": Part("fuzz.damage:run", 0.0475, 40, "damaged files and bombs"),
+    "threads": Part("fuzz.threads:run", 0.002, 5, "runs in threads beside each other"),
+    "kills": Part("fuzz.kills:run", 0.0003, 1, "processes stopped at random moments"),
+    "disk": Part("fuzz.kills:run_full", 0.0002, 1, "full disks and devices"),
 }
 MOST_MEMORY = 3 << 30  # bytes; no input is larger than a few hundred kilobytes
 MOST_ADDRESSES = 16 << 30  # half of them are only reserved, by libraries
@@ -104,6 +111,7 @@ class Tally:
     notes: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     failures: list[dict[str, Any]] = field(default_factory=list)
     given: Counter[str] = field(default_factory=Counter)
+    seconds: Counter[str] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -111,10 +119,11 @@ class Tally:
         """Inputs that have run."""
         return sum(sum(counts.values()) for counts in self.counts.values())
 
-    def add(self, seed: str, outcome: Outcome) -> None:
-        """Count one input."""
+    def add(self, seed: str, outcome: Outcome, seconds: float = 0.0) -> None:
+        """Count one input and how long it took."""
         part = seed.partition(":")[0]
         with self.lock:
+            self.seconds[part] += seconds  # type: ignore[assignment]  # a sum, of floats
             self.counts[part][outcome.verdict] += 1
             self.notes[part][outcome.note] += 1
             if outcome.verdict in FAILURES:
@@ -149,6 +158,7 @@ class Helper:
             stdout=self.log,
             stderr=self.log,
             pass_fds=[writing],
+            env={"POLARS_MAX_THREADS": "1", **os.environ},  # the processes share the cores
             cwd=Path(__file__).parents[1],
         )
         os.close(writing)
@@ -230,7 +240,7 @@ def run_campaign(
     seed: int,
     minutes: float | None,
     inputs: int | None,
-    workers: int,
+    processes: int,
     names: list[str],
     tell: Callable[[Tally], object],
 ) -> Tally:
@@ -249,15 +259,15 @@ def run_campaign(
             for number in range(first, first + count):
                 if end is not None and time.monotonic() > end:
                     break
-                own = seed_of(name, seed, number)
+                own, began = seed_of(name, seed, number), time.monotonic()
                 outcome = helper.ask(own)
                 if outcome is None:
                     outcome = Outcome(CRASHED, [helper.end()])
                     helper = Helper()
-                tally.add(own, outcome)
+                tally.add(own, outcome, time.monotonic() - began)
         helper.end()
 
-    threads = [threading.Thread(target=look_after) for _ in range(workers)]
+    threads = [threading.Thread(target=look_after) for _ in range(processes)]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
@@ -270,11 +280,13 @@ def run_campaign(
 def as_table(tally: Tally, seconds: float) -> str:
     """Return the counts as text for people."""
     verdicts = (HELD, REFUSED, *FAILURES)
-    lines = [f"{'part':<10}{'inputs':>9}" + "".join(f"{verdict:>9}" for verdict in verdicts)]
+    heads = ("inputs", *verdicts)
+    lines = [f"{'part':<12}" + "".join(f"{head:>9}" for head in heads) + "   a second"]
     total: Counter[str] = Counter()
     for part, counts in sorted(tally.counts.items()):
         total.update(counts)
-        lines.append(_line(part, counts, verdicts))
+        speed = sum(counts.values()) / max(tally.seconds[part], 0.001)
+        lines.append(f"{_line(part, counts, verdicts)}{speed:>11.1f}")
     lines.append(_line("all", total, verdicts))
     lines.append(f"{seconds:.0f} seconds, {sum(total.values()) / max(seconds, 1):.1f} per second")
     return "\n".join(lines)
@@ -282,7 +294,7 @@ def as_table(tally: Tally, seconds: float) -> str:
 
 def _line(name: str, counts: Counter[str], verdicts: tuple[str, ...]) -> str:
     numbers = [sum(counts.values()), *(counts[verdict] for verdict in verdicts)]
-    return f"{name:<10}" + "".join(f"{number:>9,}" for number in numbers)
+    return f"{name:<12}" + "".join(f"{number:>9,}" for number in numbers)
 
 
 def save(tally: Tally, folder: Path, settings: dict[str, Any]) -> None:
@@ -298,6 +310,7 @@ def _save(tally: Tally, folder: Path, settings: dict[str, Any]) -> None:
         "inputs": tally.inputs,
         "failures": len(tally.failures),
         "parts": {part: dict(counts) for part, counts in sorted(tally.counts.items())},
+        "seconds_of": {part: round(each) for part, each in sorted(tally.seconds.items())},
         "notes": {
             part: dict(notes.most_common(300)) for part, notes in sorted(tally.notes.items())
         },

@@ -129,11 +129,12 @@ def published_closure(case: Case, column: Column, row: dict[str, Any], textual: 
         return _text_closure(column, cell)
     if cell == "*":
         return EVERYTHING
-    low, high = _ends(cell)
+    low, high = ends_of(cell)
     return _parsed(column, low), _parsed(column, high)
 
 
-def _ends(cell: Any) -> tuple[Any, Any]:
+def ends_of(cell: Any) -> tuple[Any, Any]:
+    """Return both ends of a published interval, as they are written."""
     if not (isinstance(cell, str) and cell.startswith("[") and cell.endswith("]")):
         return cell, cell
     low, _, high = cell[1:-1].partition(" to " if " to " in cell else "-")

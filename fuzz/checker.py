@@ -30,6 +30,8 @@ from fuzz.frames import aware, zoneinfo_names
 from fuzz.tables import tree_paths
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fuzz.bytes import Published
     from fuzz.tables import Case, Column
 
@@ -70,12 +72,22 @@ def _exact(cell: Any) -> Any:
 # -- promises -----------------------------------------------------------------------------------
 
 
-def broken_promises(case: Case, published: Published) -> list[str]:
-    """Check k and every privacy model on the cells that were read."""
+def broken_promises(
+    case: Case, published: Published, whose: Sequence[Any] | None = None
+) -> list[str]:
+    """Check k and every privacy model on the cells that were read.
+
+    Args:
+        case: what was promised.
+        published: what was read.
+        whose: the person of each published row, where people have several: k counts people then,
+            and a value counts once for a person. Every row is a person unless given.
+    """
     if not published.rows:
         return ["the release has no rows"]
+    whose = range(len(published.rows)) if whose is None else whose
     groups = groups_of(case, published)
-    smallest = min(map(len, groups))
+    smallest = min(len({whose[row] for row in rows}) for rows in groups)
     found = []
     if smallest < case.k:
         found.append(f"k is {smallest}, promised {case.k}")
@@ -83,7 +95,8 @@ def broken_promises(case: Case, published: Published) -> list[str]:
         for column in case.named("sensitive"):
             if model.get("column") in (None, column.name):
                 for values in readings(column, published):
-                    found += _breaks(model, column, values, groups)
+                    pairs = list(zip(whose, values, strict=True))
+                    found += _breaks(model, column, pairs, groups)
     return found
 
 
@@ -93,11 +106,11 @@ def readings(column: Column, published: Published) -> list[list[Any]]:
     None is missing. A promise must hold for both.
     """
     written = [canonical(column, cell, published) for cell in published.column(column.name)]
-    cleaned = [_cleaned(value) if isinstance(value, str) else value for value in written]
-    return [written] if written == cleaned else [written, cleaned]
+    read = [cleaned(value) if isinstance(value, str) else value for value in written]
+    return [written] if written == read else [written, read]
 
 
-def _cleaned(text: str) -> Any:
+def cleaned(text: str) -> Any:
     """Return what a person takes a text for: letter case, blanks and zeros do not count."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     visible = (c for c in folded if c.isspace() or unicodedata.category(c)[0] != "C")
@@ -112,12 +125,12 @@ def _cleaned(text: str) -> Any:
 
 
 def _breaks(
-    model: dict[str, Any], column: Column, values: list[Any], groups: list[list[int]]
+    model: dict[str, Any], column: Column, pairs: list[tuple[Any, Any]], groups: list[list[int]]
 ) -> list[str]:
-    whole = Counter(values)
+    whole = Counter(value for _, value in set(pairs))
     order = _ordered(column, whole)
     for rows in groups:
-        group = Counter(values[row] for row in rows)
+        group = Counter(value for _, value in {pairs[row] for row in rows})
         if not keeps(model, group, whole, order):
             return [f"{model} of {column.name} is broken by {sorted(group.values())}"]
     return []
@@ -158,8 +171,8 @@ def _distance(kind: str, group: Counter[Any], whole: Counter[Any], order: list[A
 def _ordered(column: Column, whole: Counter[Any]) -> list[Any]:
     known = [value for value in whole if value is not None]
     if column.dtype == "enum":
-        places = {_cleaned(level): place for place, level in enumerate(column.levels)}
-        known.sort(key=lambda value: places[_cleaned(value)])
+        places = {cleaned(level): place for place, level in enumerate(column.levels)}
+        known.sort(key=lambda value: places[cleaned(value)])
     else:
         known.sort(key=lambda value: (str(type(value)), value))
     return known + [None] * (None in whole)
@@ -243,7 +256,7 @@ def not_from_rows(case: Case, published: Published) -> list[str]:
                 row
                 for row in candidates
                 if all(
-                    _covers(case, column, cell, cells[column.name][row])
+                    covers(case, column, cell, cells[column.name][row])
                     for column, cell in zip(quasi, meaning[key], strict=True)
                 )
             ]
@@ -258,7 +271,7 @@ def _kept_key(kept: list[Column], named: dict[str, Any], published: Published) -
     return tuple(comparable(canonical(c, named[c.name], published), published) for c in kept)
 
 
-def _covers(case: Case, column: Column, made: Any, cell: Any) -> bool:
+def covers(case: Case, column: Column, made: Any, cell: Any) -> bool:
     """Return whether what was published can stand for a cell of the input."""
     if made == EVERYTHING:
         return True

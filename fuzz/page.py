@@ -41,6 +41,46 @@ Columns that are named after a library are releases in memory: pickled, and writ
 a random format as well.""".replace("\n", " ")
 
 
+OVER_TIME = """\
+A small world is simulated month by month: people come, go, come back and change. Each month is
+released beside the earlier ones, from memory or from kept files, with or without l, t and alpha,
+and with other numbers now and then; sometimes a release is missing from the chain. The attacker has
+every table and certificate, knows who is in which group, and intersects: people who are in all
+groups of somebody, values that all of them show, who came into a group with whom, what a later
+table undoes. Sets and counting, in the truth of the simulation.""".replace("\n", " ")
+FURTHER = """\
+Rows that came later are applied once or twice, from memory or from a kept file, with people of
+several rows or without. Promises are counted on the new table alone and on all tables as one, in
+people where the truth has people, and a row that is neither published nor waits is
+missed.""".replace("\n", " ")
+POPULATIONS = """\
+k-map and δ-presence with missing values in table and population, with codes for them in files,
+trees published as nodes or as values, and counts: whom of the population each published cell
+covers is counted one by one.""".replace("\n", " ")
+EXTREMES = """\
+Floats from the smallest to the largest, zeros with a sign, whole numbers at the ends of 64 bits,
+on steps and powers. A published cell must cover the value it stands for and end on lines that are
+derived with fractions.""".replace("\n", " ")
+VISITORS = """\
+Servers with a key and with a password, over HTTP. The owner looks, makes messages wait and drops
+job files that name files elsewhere; nobody and somebody with a used key, a cookie of another
+server or what the owner's browser sends to other ports ask for every page. No byte of the table,
+of a name or of a message may come back, and nothing may change.""".replace("\n", " ")
+HANDMADE = """\
+Tables in which a reader tells rows apart (formats of cells, a key twice, another spelling) must
+not hold; what lies beside a table (sheets, comments, metadata, an index, unused levels) must be
+named, and must not hold with `--strict`. Release files are changed below a hash that is right.
+Every answer is one sentence and a status of 0, 1 or 2.""".replace("\n", " ")
+NOTED = (
+    ("Releases over time", OVER_TIME, {"sequences": "what was published"}),
+    ("Further rows", FURTHER, {"further": "counted in"}),
+    ("Populations", POPULATIONS, {"populations": "promise and what a tree publishes"}),
+    ("Ends of floating point", EXTREMES, {"extremes": "written to"}),
+    ("Visitors", VISITORS, {"visitors": "what the owner did"}),
+    ("Files by hand", HANDMADE, {"handmade": "file or fault", "kept": "file and command"}),
+)
+
+
 def page(runs: list[dict[str, Any]]) -> str:
     """Return the page about these runs."""
     total = sum(run["inputs"] for run in runs)
@@ -61,6 +101,7 @@ def page(runs: list[dict[str, Any]]) -> str:
         "",
         *_parts(runs),
         "",
+        *_noted(runs),
         "## Releases",
         "",
         RELEASES,
@@ -112,7 +153,8 @@ def run_again(run: dict[str, Any], failures: Path, why: str) -> dict[str, Any]:
 
 
 def _run(run: dict[str, Any]) -> list[object]:
-    command = f"`python -m fuzz --inputs {run['asked_inputs']} --seed {run['seed']}`"
+    processes = f" --processes {run['processes']}" if "processes" in run else ""
+    command = f"`python -m fuzz --inputs {run['asked_inputs']}{processes} --seed {run['seed']}`"
     counts = [f"{run['inputs']:,}", f"{run['seconds']:,}", run["failures"]]
     return [run["date"], run["commit"], command, *counts]
 
@@ -132,16 +174,36 @@ def _parts(runs: list[dict[str, Any]]) -> list[str]:
         for run in runs:
             counts.update(run["parts"].get(name, {}))
         numbers = [f"{counts[verdict]:,}" for verdict in VERDICTS]
-        rows.append([f"{name}: {part.title}", f"{sum(counts.values()):,}", *numbers])
+        if counts:
+            rows.append([f"{name}: {part.title}", f"{sum(counts.values()):,}", *numbers])
     return list(table(["part", "inputs", *VERDICTS], rows))
+
+
+def _noted(runs: list[dict[str, Any]]) -> list[str]:
+    """Tell what parts were about that have no table of their own, with what was noted."""
+    lines = []
+    for title, text, parts in NOTED:
+        tables = []
+        for part, what in parts.items():
+            counts = _notes(runs, part)
+            rows = [[note, f"{number:,}"] for note, number in sorted(counts.items()) if note]
+            tables += [*table([what, "inputs"], rows), ""] if rows else []
+        lines += [f"## {title}", "", text, "", *tables] if tables else []
+    return lines
+
+
+def _notes(runs: list[dict[str, Any]], part: str) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for run in runs:
+        counts.update(run["notes"].get(part, {}))
+    return counts
 
 
 def _releases(runs: list[dict[str, Any]]) -> list[str]:
     counts: Counter[tuple[str, str]] = Counter()
-    for run in runs:
-        for note, number in run["notes"].get("releases", {}).items():
-            algorithm, _, where = note.rpartition(" ")
-            counts[algorithm, where] += number
+    for note, number in _notes(runs, "releases").items():
+        algorithm, _, where = note.rpartition(" ")
+        counts[algorithm, where] += number
     places = sorted({where for _, where in counts if where})
     rows = [
         [algorithm, *(f"{counts[algorithm, where]:,}" for where in places)]
@@ -153,9 +215,7 @@ def _releases(runs: list[dict[str, Any]]) -> list[str]:
 def _stops(runs: list[dict[str, Any]]) -> list[str]:
     rows = []
     for part, what in (("kills", "signal and exit status"), ("disk", "where and exit status")):
-        counts: Counter[str] = Counter()
-        for run in runs:
-            counts.update(run["notes"].get(part, {}))
+        counts = _notes(runs, part)
         found = ", ".join(f"{note}: {number}" for note, number in sorted(counts.items()) if note)
         rows.append([f"{part}, {what}", found])
     return list(table(["part", "processes"], rows))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -44,6 +45,17 @@ def crashed(error: BaseException, note: str = "") -> Outcome:
     """Return the outcome of an input that ended in an exception nobody planned for."""
     lines = traceback.format_exception(error)
     return Outcome(CRASHED, ["".join(lines)[-4000:]], note)
+
+
+OWN = re.compile(r"does not keep its promise, so it is not written|do not keep the promise, so")
+
+
+def refuses_its_own(message: str) -> bool:
+    """Return whether a run turned down what it had made itself, which is a fault of the run.
+
+    A file that cannot hold what the table in memory does is rightly turned down.
+    """
+    return OWN.search(message) is not None
 
 
 @contextlib.contextmanager

@@ -34,6 +34,26 @@ def test_random_releases_keep_their_promises_and_give_nothing_away(first):
     assert hunt("releases", first, 60)[HELD] > 30
 
 
+def test_releases_over_time_leave_nobody_alone_beside_each_other():
+    assert hunt("sequences", 0, 16)[HELD] > 8
+
+
+def test_visitors_without_the_session_see_and_change_nothing():
+    assert hunt("visitors", 0, 40)[HELD] == 40
+
+
+def test_further_rows_keep_the_promises_alone_and_together():
+    assert hunt("further", 0, 12)[HELD] > 6
+
+
+def test_promises_about_a_population_hold_when_people_are_counted():
+    assert hunt("populations", 0, 40)[HELD] > 25
+
+
+def test_damaged_release_files_end_in_a_sentence():
+    assert hunt("kept", 0, 40)[HELD] > 5
+
+
 def test_the_order_of_a_release_is_that_of_its_rows():
     assert hunt("order", 0, 15)[HELD] > 10
 
@@ -91,7 +111,7 @@ def test_a_process_that_dies_is_a_crash_and_the_hunt_goes_on(tmp_path, monkeypat
     monkeypatch.setenv("SHOAL_FUZZ_PART", "deadly:run")
     monkeypatch.setitem(campaign.PARTS, "extra", campaign.Part("deadly:run", 1, 4, "dies"))
     tally = run_campaign(
-        seed=1, minutes=None, inputs=8, workers=2, names=["extra"], tell=lambda _: None
+        seed=1, minutes=None, inputs=8, processes=2, names=["extra"], tell=lambda _: None
     )
     assert tally.counts["extra"] == {HELD: 7, "crashed": 1}
     assert [failure["seed"] for failure in tally.failures] == ["extra:1:3"]
@@ -105,7 +125,7 @@ def test_the_command_counts_saves_failures_and_says_so_in_its_status(tmp_path):
         "20",
         "--seed",
         "2026",
-        "--workers",
+        "--processes",
         "1",
         "--out",
         str(tmp_path),
