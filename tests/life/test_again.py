@@ -248,7 +248,7 @@ def test_releases_are_linked_through_their_files_alone(tmp_path):
     assert anonymize(people, both).n_suppressed == 0
     assert "person p0" in people
     assert b"person p" not in (tmp_path / "two.shoal.people").read_bytes()
-    with pytest.raises(OptionError, match="'one.shoal' lies beside what is given"):
+    with pytest.raises(OptionError, match=r"'one\.shoal' lies beside what is given"):
         anonymize(people, [tmp_path / "two.shoal"])
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

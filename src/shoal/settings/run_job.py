@@ -90,8 +90,8 @@ def run_job(
         arguments = asked.arguments()  # a population is read here, once
         request = Request(**arguments)  # a wrong option is found before the table is read
         note_hierarchies(asked)
-        # no output replaces one of them, either
-        earlier = open_previous(request.previous, asked.output.save)
+        # read here, once; no output replaces one of them, either
+        arguments["previous"] = open_previous(request.previous, asked.output.save)
         outputs = Outputs.of(asked.input, asked.output)
         on_spark = asked.input.engine == "spark"
         if asked.input.master is not None and not on_spark:
