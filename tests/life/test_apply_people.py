@@ -256,3 +256,15 @@ def test_a_release_and_the_one_with_further_rows_are_not_given_together():
     with pytest.raises(OptionError, match="given twice"):
         plain(register(30), [first, both])
     assert plain(register(30), [both]).beside == (both.people.mark,)
+
+
+def test_a_release_of_the_same_people_that_lies_beside_the_given_one_is_missed(tmp_path):
+    first = plain(register(30))
+    first.save(tmp_path / "one.shoal")
+    shoal.apply(register(30, 1, 100), first).kept.save(tmp_path / "both.shoal")
+    plain(register(30, 2, 200)).save(tmp_path / "strangers.shoal")
+    with pytest.raises(OptionError, match=r"'both\.shoal' lies beside what is given"):
+        plain(register(30), [tmp_path / "one.shoal"])
+    assert plain(register(30), tmp_path / "both.shoal").verification.holds
+    (tmp_path / "both.shoal.people").write_bytes(b"[" * 2000)  # nothing of ours
+    assert plain(register(30), [tmp_path / "one.shoal"]).verification.holds
