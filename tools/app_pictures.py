@@ -75,6 +75,7 @@ def folder_of_files() -> Path:
 
 def go(page: Page, table: Path, folder: Path) -> None:
     """Go the whole way, and take a picture of every step."""
+    page.locator("#file").wait_for(timeout=LONG)  # the address leads to it
     picture(page, folder, "open")
     page.set_input_files("#file", table)
     page.locator("#preview caption").wait_for(timeout=LONG)
@@ -111,6 +112,14 @@ def run(page: Page, folder: Path) -> None:
     picture(page, folder, "before-and-after", "#beside-title")
 
 
+def attack(page: Page, folder: Path) -> None:
+    """Let the attackers come."""
+    page.locator(".steps a", has_text="Attack").click()
+    page.locator("#attack-button").click()
+    page.locator(".attacks").first.wait_for(timeout=LONG)
+    picture(page, folder, "attack")
+
+
 def hand_over(page: Page, folder: Path) -> None:
     """Look at the files."""
     page.locator(".steps a", has_text="Hand over").click()
@@ -120,7 +129,7 @@ def hand_over(page: Page, folder: Path) -> None:
 
 def further_steps() -> tuple[Callable[[Page, Path], None], ...]:
     """Return the steps after the columns."""
-    return hierarchies, promises, run, hand_over
+    return hierarchies, promises, run, attack, hand_over
 
 
 def open_browser(browser: Browser, address: str, scheme: str = "light") -> Page:

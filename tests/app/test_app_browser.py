@@ -49,7 +49,8 @@ def test_a_dropped_file_is_shown_and_a_role_updates_the_bar_without_a_reload(
     expect(page.locator("#preview caption")).to_have_text("Rows 51 to 100 of 200")
     page.get_by_role("link", name="Next: the columns").click()
     page.wait_for_url("**/columns")
-    expect(page.locator(".together").nth(1)).to_contain_text("without it single out")
+    page.get_by_role("link", name="age", exact=True).click()
+    expect(page.locator(".together")).to_contain_text("without it single out")
     page.evaluate("window.stays = true")
     bar = page.locator("#unique .legend").inner_text()
     page.locator("#role-2").select_option("drop")
@@ -149,3 +150,30 @@ def test_the_address_of_the_key_does_not_stay_in_the_address_bar(open_page, page
     page = open_page()
     assert page.url == address_of(page) + "open"
     assert page.evaluate("document.cookie") == ""
+
+
+def test_many_columns_are_a_short_list_that_is_sifted_and_changed_at_once(open_page, pages):
+    names = [f"measure_{n}" for n in range(52)] + ["age"]
+    lines = [",".join(names)]
+    lines += [",".join(str((row * (n + 3)) % 17) for n in range(53)) for row in range(40)]
+    pages.drop("wide.csv", ("\n".join(lines) + "\n").encode())
+    page = open_page()
+    go(page, "columns")
+    check_accessibility(page)
+    tall = page.evaluate("document.documentElement.scrollHeight")
+    assert tall < 4_000  # 12,000 when every column had a card
+    unsure = [guess.name for guess in pages.work.table.suggestion.columns if not guess.sure]
+    assert page.locator("#to-decide").inner_text() == f"{len(unsure)} to decide"
+    left = [name for name in unsure if not name.startswith("measure_1")]
+    assert 0 < len(left) < len(unsure)
+    page.locator("#find").fill("measure_1")
+    assert page.locator("#columns li:visible").count() == 11
+    for box in page.locator("#columns li:visible input[type=checkbox]").all():
+        box.check()
+    page.locator("#role-several").select_option("insensitive")
+    page.locator("#several-button").click()
+    expect(page.locator("#role-1")).to_have_value("insensitive")
+    expect(page.locator("#to-decide")).to_have_text(f"{len(left)} to decide")
+    page.locator("#find").fill("")
+    page.locator("#only-open").check()
+    assert page.locator("#columns li:visible").count() == len(left)

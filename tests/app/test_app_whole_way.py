@@ -148,7 +148,10 @@ def test_the_whole_way_by_mouse_ends_in_the_command_lines_release(page, pages, a
     edit_a_hierarchy(page, work)
     promise(page)
     run_and_apply_advice(page, work)
-    page.locator("#result").get_by_role("link", name="Next: Hand over").click()
+    page.locator("#result").get_by_role("link", name="Next: Attack").click()
+    page.locator("#attack-button").click()
+    expect(page.locator(".attacks").first).to_be_visible()
+    page.get_by_role("link", name="Next: Hand over").click()
     page.locator("#new-key").check()
     page.locator("#sign-button").click()
     expect(page.locator(".flash code")).to_be_visible()
@@ -175,7 +178,7 @@ def open_by_keys(page):
     page.wait_for_url("**/columns")
     reach(page, "#role-6")
     page.keyboard.press("s")  # the first role that begins with it
-    expect(page.locator("#fate-6")).to_have_text("In the release: published as it is")
+    expect(page.locator("#role-6")).to_have_value("sensitive")
 
 
 def move_a_value_by_keys(page):
@@ -251,7 +254,7 @@ def test_the_whole_way_goes_by_keyboard_alone(page, pages, adult, tmp_path):
     started.value.save_as(tmp_path / "hand-over.zip")
     with zipfile.ZipFile(tmp_path / "hand-over.zip") as archive:
         names = sorted(archive.namelist())
-    assert names == ["certificate.json", "release.csv", "report.html", "signed-by.pub"]
+    assert names == ["certificate.json", "officer.pub", "release.csv", "report.html"]
     assert (work.job.k, work.job.algorithm) == (6, "mondrian")
     assert work.job.columns["salary"].role == "sensitive"
 

@@ -416,7 +416,7 @@ def test_a_signed_run_is_verified_with_the_public_key_beside_it(job, tmp_path, p
     number = sign_run(files, key, passphrase=passphrase, new=True)
     assert read_certificate(files.certificate).signed
     assert sorted(files.public()) == [
-        "certificate.json", "release.csv", "report.html", "signed-by.pub",
+        "certificate.json", "officer.pub", "release.csv", "report.html",
     ]  # fmt: skip
     assert files.public_key.read_bytes() == (tmp_path / "officer.pub").read_bytes()
     checked = shoal.verify_certificate(
@@ -436,7 +436,7 @@ def test_the_commands_say_what_the_page_did(tried):
     assert lines == [
         "shoal anonymize --job job.toml",
         "shoal sign certificate.json --key 'my officer.key'",
-        "shoal verify release.csv --certificate certificate.json --public-key 'my officer.pub'",
+        "shoal verify release.csv --certificate certificate.json --public-key officer.pub",
     ]
 
 

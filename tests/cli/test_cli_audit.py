@@ -73,3 +73,44 @@ def test_json_holds_every_finding(files):
     }
     assert "zzz" not in done.output
     assert all(0 <= each["low"] <= each["high"] <= 1 for each in found["findings"])
+
+
+# -- the same while a release is made ------------------------------------------------------------
+
+SEEDED = ("--k", "4", "--algorithm", "mondrian", "--seed", "7", "--rows-are-people")
+
+
+def anonymize(folder, out, *words):
+    said = [str(folder / "in.csv"), "-o", str(out), *FLAGS, *SEEDED, *map(str, words)]
+    return CliRunner().invoke(app, ["anonymize", *said])
+
+
+def test_anonymize_with_audit_says_what_audit_says(files, tmp_path):
+    out, report = tmp_path / "safe.csv", tmp_path / "report.html"
+    made = anonymize(files, out, "--audit", "--report", report, "--json")
+    assert made.exit_code == 0, made.output
+    told = json.loads(made.stdout)["audit"]
+    alone = run(files / "in.csv", out, *FLAGS, "--json")
+    assert told["findings"] == json.loads(alone.stdout)["findings"]
+    page = report.read_text()
+    assert "What attackers reach" in page
+    for question in ("singling out", "linkability", "inference"):
+        assert any(question in each["name"] for each in told["findings"])
+    assert "zzz" not in json.dumps(told)
+
+
+def test_attackers_come_to_the_screen_only_when_they_are_asked(files, tmp_path):
+    asked = anonymize(files, tmp_path / "a.csv", "--audit")
+    assert "How far attackers get" in asked.stdout
+    assert "singling out" in asked.stdout
+    silent = anonymize(files, tmp_path / "b.csv")
+    assert "attackers" not in silent.stdout
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+def test_a_release_that_cannot_be_attacked_is_not_written(files, tmp_path):
+    job = tmp_path / "job.toml"
+    job.write_text('[style]\nnumeric = "mean"\n')
+    refused = anonymize(files, tmp_path / "c.csv", "--audit", "--job", job)
+    assert "cannot be audited" in str(refused.exception)
+    assert not (tmp_path / "c.csv").exists()

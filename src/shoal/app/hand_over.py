@@ -1,8 +1,9 @@
 """What leaves the house and what stays: files of a run, zips of them, and the same as commands.
 
-To be given away are the release, its report, its certificate (the signature is in it) and the
-public key. The job file stays: with the seed in it, whoever has the table can repeat the run, and
-whoever has the seed knows more than a reader should. Hierarchies that list values stay, too.
+To be given away are the release, its report, the dictionary of its labels, its certificate (the
+signature is in it) and the public key. The job file stays: with the seed in it, whoever has the
+table can repeat the run, and whoever has the seed knows more than a reader should. Hierarchies that
+list values stay, too.
 """
 
 from __future__ import annotations
@@ -68,7 +69,12 @@ class RunFiles:
     @property
     def public_key(self) -> Path:
         """The public half of the key that the certificate was signed with."""
-        return self.folder / "signed-by.pub"
+        return self.folder / "officer.pub"
+
+    @property
+    def labels(self) -> Path:
+        """The dictionary of labels that are short for a set."""
+        return self.folder / "labels.csv"
 
     @property
     def job(self) -> Path:
@@ -96,7 +102,7 @@ class RunFiles:
 
     def public(self) -> dict[str, Path]:
         """Return what may be given away, by the name under which it is downloaded."""
-        found = (self.release, self.report, self.certificate, self.public_key)
+        found = (self.release, self.labels, self.report, self.certificate, self.public_key)
         return {path.name: path for path in found if path.is_file()}
 
 
@@ -156,9 +162,14 @@ def public_zip(files: RunFiles) -> bytes:
 
 
 def private_zip(job: Job, files: RunFiles, name: str | None = None) -> bytes:
-    """Return what the owner keeps: the job file with its seed, and the hierarchies it names."""
+    """Return what the owner keeps: the job file with its seed, and the hierarchies it names.
+
+    The public key is in it, too, so that the commands of the page find it.
+    """
     portable, trees = portable_job(job, files, name)
     content = {"job.toml": format_job(portable).encode()}
+    if files.public_key.is_file():
+        content[files.public_key.name] = files.public_key.read_bytes()
     for plain, path in trees.items():
         content[f"hierarchies/{plain}"] = path.read_bytes()
     return _zip(content)
@@ -181,7 +192,7 @@ def as_commands(files: RunFiles, *, key: str | None = None) -> list[str]:
     lines = ["shoal anonymize --job job.toml"]
     if key is not None:
         lines.append(f"shoal sign {certificate} --key {shlex.quote(key)}")
-    trusted = "" if key is None else f" --public-key {shlex.quote(Path(key).stem + '.pub')}"
+    trusted = "" if key is None else f" --public-key {files.public_key.name}"
     return [*lines, f"shoal verify {release} --certificate {certificate}{trusted}"]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shoal.app.runs import MOST_RUNS, Tried
-from shoal.errors import OptionError
+from shoal.errors import OptionError, ShoalError
 from shoal.settings.job import JOB_OPTIONS
 from shoal.settings.job_file import read_job
 
@@ -23,6 +23,7 @@ __all__ = [
     "find_run",
     "go_back",
     "history_of",
+    "is_current",
     "mark_signed",
     "record",
 ]
@@ -93,6 +94,16 @@ def go_back(work: Workspace, tried: Tried) -> Job:
     return job.replaced(input=work.job.input, output=work.job.output)
 
 
+def is_current(work: Workspace, tried: Tried) -> bool:
+    """Tell whether a run is of the settings as they are now."""
+    try:
+        job = go_back(work, tried)
+    except ShoalError:  # a file that it names is gone
+        return False
+    now = work.job
+    return job.replaced(seed=now.seed) == now and now.seed in (None, job.seed)
+
+
 def differences(one: Tried, other: Tried) -> list[Difference]:
     """Return the settings that two runs do not share, by their places in a job file."""
     first, second = (_flat(tomllib.loads(each.job)) for each in (one, other))
@@ -116,7 +127,7 @@ def _flat(table: Any, place: str = "") -> dict[str, str]:
             if name not in _PRIVATE and not _is_usual(name, value)
         }
     if place.endswith(".hierarchy"):
-        return {place: table["rule"] if isinstance(table, dict) else Path(str(table)).name}
+        return {place: str(table) if isinstance(table, dict) else Path(str(table)).name}
     if isinstance(table, dict):
         items = list(table.items())
     elif isinstance(table, list) and table and isinstance(table[0], dict):

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.app.dictionary import dictionary_of
 from shoal.app.hand_over import RunFiles
 from shoal.settings.job_file import format_job, read_job
 
@@ -97,7 +98,14 @@ class Tried:
         return cls(**{**plain, **lists})
 
 
-def run_in(results: Path, job: Job, progress: Report, *, suffix: str = "csv") -> Tried:
+def run_in(
+    results: Path,
+    job: Job,
+    progress: Report,
+    *,
+    suffix: str = "csv",
+    frame: pl.DataFrame | None = None,
+) -> Tried:
     """Run a job with files of its own.
 
     Args:
@@ -105,6 +113,7 @@ def run_in(results: Path, job: Job, progress: Report, *, suffix: str = "csv") ->
         job: what to run; its outputs go to a new folder. Without a seed it gets one.
         progress: told how far it is; what it raises stops the run, and nothing is left.
         suffix: format of the release.
+        frame: the table that is run, for the dictionary of its labels; without it there is none.
 
     Raises:
         ShoalError: as `run_job`.
@@ -125,6 +134,9 @@ def run_in(results: Path, job: Job, progress: Report, *, suffix: str = "csv") ->
         with files.groups.open("wb") as stream:
             nodes: dict[str, Any] = {f"recoded {n}": each for n, each in release.recoded.items()}
             np.savez(stream, groups=release.groups.astype(np.int32), **nodes)
+        labels = "" if frame is None else dictionary_of(asked, release, frame)
+        if labels:
+            files.labels.write_text(labels, encoding="utf-8", newline="")
         shown = asked.replaced(input=_without_password(asked))
         files.job.write_text(format_job(shown), encoding="utf-8")
         files.job.chmod(0o600)

@@ -21,6 +21,12 @@ PREVIOUS = _(
 
 TEXTS = (
     PREVIOUS,
+    # what attackers ask
+    _("Who finds a person's row?"),
+    _("Singling out, linkability, inference"),
+    _("What becomes known about sensitive values?"),
+    _("What follows from how tight cells are?"),
+    _("What do two releases tell together?"),
     # panels of settings
     _("Promises"),
     _("Search"),

@@ -51,6 +51,7 @@ STAGES = (
     _("verifying"),
     _("scoring"),
     _("measuring"),
+    _("attacking"),
     _("writing"),
     _("written"),
     _("compiling"),

@@ -64,7 +64,7 @@ def anonymize(
     with showing_progress(quiet=quiet) as progress:
         made = run_job(wanted, progress=noting_written(progress))
     if as_json:
-        print_release_json(made.release, made.files, list(made.notes))
+        print_release_json(made)
     elif not quiet:
         from shoal.cli.summary import print_private_half, print_release
         from shoal.settings.outputs import STREAM, name_of
@@ -72,5 +72,10 @@ def anonymize(
         name = name_of(wanted.input.path or STREAM)
         streams = STREAM in made.files.values()
         print_release(made.release, title=f"Release of {name}", stderr=streams)
+        if made.audit is not None:
+            from shoal.cli.audit import print_audit
+
+            typer.echo(err=streams)
+            print_audit(made.audit, "How far attackers get", stderr=streams)
         if wanted.output.save is not None:
             print_private_half(wanted.output.save, stderr=streams)

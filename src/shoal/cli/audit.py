@@ -13,7 +13,7 @@ from shoal.cli.json_summary import print_json
 if TYPE_CHECKING:
     from shoal.study.audit.findings import Audit
 
-__all__ = ["audit"]
+__all__ = ["audit", "print_audit"]
 
 
 @takes_flags()
@@ -73,17 +73,18 @@ def audit(
         return
     from shoal.io import shown_name
 
-    _print(found, f"{shown_name(published)}, attacked with {shown_name(original)}")
+    print_audit(found, f"{shown_name(published)}, attacked with {shown_name(original)}")
 
 
-def _print(found: Audit, title: str) -> None:
+def print_audit(found: Audit, title: str, *, stderr: bool = False) -> None:
+    """Print how far each attacker gets, in numbers and in words."""
     from rich.table import Table
     from rich.text import Text
 
     from shoal.cli.screen import open_console
     from shoal.spoken import safe_text
 
-    console = open_console()
+    console = open_console(stderr=stderr)
     console.print(title, style="bold", markup=False, soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     table.add_column("attacker", overflow="fold")

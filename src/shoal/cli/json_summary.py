@@ -12,7 +12,7 @@ from shoal.errors import OptionError
 
 if TYPE_CHECKING:
     from shoal.publish.verify import Verification
-    from shoal.release import Release
+    from shoal.settings.run_job import JobResult
 
 __all__ = ["check_json", "print_json", "print_release_json", "print_verification_json"]
 
@@ -27,11 +27,12 @@ def check_json(wanted: bool, table: str | None) -> None:
         raise OptionError("--json and -o - both want standard output; write the release to a file.")
 
 
-def print_release_json(release: Release, files: Mapping[str, str], notes: list[str]) -> None:
-    """Print what the certificate tells, and where everything is."""
+def print_release_json(made: JobResult) -> None:
+    """Print what the certificate tells, where everything is, and how far attackers get."""
     from shoal.io import shown_name
     from shoal.report.certificate import build_certificate
 
+    release = made.release
     found = build_certificate(release)
     for key in ("input", "output"):
         del found[key]  # hashes are for the certificate, which belongs to one file
@@ -40,8 +41,9 @@ def print_release_json(release: Release, files: Mapping[str, str], notes: list[s
         "published_rows": release.n_published,
         "suppressed_rows": release.n_suppressed,
     }
-    where = {name: shown_name(path) for name, path in files.items()}
-    print_json({**found, **rows, "files": where, "notes": notes})
+    where = {name: shown_name(path) for name, path in made.files.items()}
+    audit = {} if made.audit is None else {"audit": made.audit.to_dict()}
+    print_json({**found, **rows, "files": where, "notes": list(made.notes), **audit})
 
 
 def print_verification_json(

@@ -87,7 +87,10 @@ def refine(
     release = _refine(frame, labels, arguments, outputs, said, quiet=quiet)
     if as_json:
         watch = current_watch()
-        print_release_json(release, outputs.files, [] if watch is None else watch.notes)
+        from shoal.settings.run_job import JobResult
+
+        notes = () if watch is None else tuple(watch.notes)
+        print_release_json(JobResult(release, outputs.files, notes))
     elif not quiet:
         from shoal.cli.summary import print_release
 

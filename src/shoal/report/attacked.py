@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from shoal.study.audit.findings import Audit, Finding
 
-__all__ = ["attacked"]
+__all__ = ["GROUPS", "attacked"]
 
-_GROUPS = {
+GROUPS = {
     "linkage": "Who finds a person's row?",
     "regulators": "Singling out, linkability, inference",
     "secrets": "What becomes known about sensitive values?",
     "tight": "What follows from how tight cells are?",
     "two releases": "What do two releases tell together?",
 }
+"""The groups of attacks, and the question that each asks."""
 
 
 def attacked(audit: Audit) -> str:
     """Return the section: a table for each group of attacks, and what was not tried."""
     parts = []
-    for attack, title in _GROUPS.items():
+    for attack, title in GROUPS.items():
         found = audit.of(attack)
         if not found:
             continue

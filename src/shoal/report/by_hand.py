@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -21,8 +23,18 @@ def said_about(about: About) -> str:
     return title + (f'<dl class="about">{rows}</dl>\n' if rows else "")
 
 
-def signature_block(about: About, output_sha256: str | None) -> str:
-    """Return lines to be filled in by hand by the person who lets the release go out."""
+def signature_block(
+    about: About, output_sha256: str | None, files: Mapping[str, str] | None = None
+) -> str:
+    """Return lines to be filled in by hand by the person who lets the release go out.
+
+    Args:
+        about: what the owner says about the release.
+        output_sha256: hash of the published file, if there is one.
+        files: names of the ``table`` and the ``certificate``, for the commands.
+    """
+    named = {"table": "safe.csv", "certificate": "certificate.json", **(files or {})}
+    table, certificate = (escape(shlex.quote(named[each])) for each in ("table", "certificate"))
     what = "this release" if about.title is None else f"<b>{escape(about.title)}</b>"
     purpose = "" if about.purpose is None else f" for this purpose: {escape(about.purpose)}"
     file = (
@@ -38,7 +50,7 @@ def signature_block(about: About, output_sha256: str | None) -> str:
         f'<div class="card signing"><p>I have read this report and let {what} be published'
         f"{purpose}.</p>{file}<div class=lines>{lines}</div>"
         '<p class="note">On paper, sign here. For others to check: <code>shoal sign '
-        "certificate.json --key officer.key</code> signs the certificate, and <code>shoal verify "
-        "safe.csv --certificate certificate.json --public-key officer.pub</code> checks promises, "
+        f"{certificate} --key officer.key</code> signs the certificate, and <code>shoal verify "
+        f"{table} --certificate {certificate} --public-key officer.pub</code> checks promises, "
         "file and signature in one go.</p></div>"
     )

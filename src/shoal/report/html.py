@@ -7,7 +7,7 @@ labels of the quasi-identifiers (see `shoal.facts.bars`) and sensitive values of
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 from os import PathLike
@@ -111,6 +111,7 @@ def render_report(
     input_hmac: str | None = None,
     output_sha256: str | None = None,
     about: About | None = None,
+    files: Mapping[str, str] | None = None,
 ) -> str:
     """Return the report of a release as HTML.
 
@@ -123,6 +124,7 @@ def render_report(
         input_hmac: keyed hash of the input file, if there is one.
         output_sha256: hash of the published file, if there is one.
         about: what its owner says about the release.
+        files: names of the ``table`` and the ``certificate``, for the commands in it.
 
     Raises:
         OptionError: the fraction is not above 0 and at most 1.
@@ -156,7 +158,7 @@ def render_report(
         ("limits", "What this does not protect against", _limits(release)),
         ("details", "How it was made", _made(release, input_hmac, output_sha256)),
         ("glossary", "Words explained", _glossary()),
-        ("signature", "Signature", signature_block(said, output_sha256)),
+        ("signature", "Signature", signature_block(said, output_sha256, files)),
     ]
     return _page(release, [part for part in parts if part[2]], said)
 

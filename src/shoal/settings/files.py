@@ -250,6 +250,13 @@ class Output:
         path=True,
         flag=_file("--explanation", on=("anonymize",)),
     )
+    audit: bool = option(
+        default=False,
+        check=truth,
+        help="Attack the release with the original in hand; how far each attacker gets is said on "
+        "the screen and in the report.",
+        flag=_file("--audit", on=("anonymize",), metavar=None),
+    )
     sampling_fraction: float | None = option(
         default=None,
         help="The share of the population that is in the table; risks in the report use it.",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from shoal.io.several import Sources
     from shoal.release import Release
     from shoal.report.advice import Explained
+    from shoal.study.audit.findings import Audit
 
 __all__ = ["STREAM", "Outputs", "check_files", "format_of_output", "name_of"]
 
@@ -68,6 +69,17 @@ class Outputs(Output):
             "kept": self.save,
         }
         return {name: path for name, path in named.items() if path is not None}
+
+    @property
+    def named(self) -> dict[str, str]:
+        """What table and certificate are called where they are named without their folders."""
+        from shoal.io import is_database, shown_name
+
+        return {
+            name: shown_name(path) if is_database(path) else Path(path).name
+            for name, path in self.files.items()
+            if path != STREAM
+        }
 
     @property
     def _choice(self) -> str:
@@ -153,8 +165,15 @@ class Outputs(Output):
                 "Give each its own."
             )
 
-    def write(self, release: Release, input_hmac: str | None = None) -> Release:
+    def write(
+        self, release: Release, input_hmac: str | None = None, audit: Audit | None = None
+    ) -> Release:
         """Write the files and the table; they appear together or not at all.
+
+        Args:
+            release: what is written.
+            input_hmac: keyed hash of the input, if there is one.
+            audit: attacks on the release, for the report.
 
         Returns:
             The release with the verification of the table that was written.
@@ -181,10 +200,12 @@ class Outputs(Output):
                 page = render_report(
                     replace(release, frame=decode_text(release.frame)),
                     explanation=self._explanation(),
+                    audit=audit,
                     sampling_fraction=self.sampling_fraction,
                     input_hmac=input_hmac,
                     output_sha256=output_sha256,
                     about=self.about,
+                    files=self.named,
                 )
                 group.add(self.report, page)
             if self.save is not None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shoal.release import Release
     from shoal.settings.files import Input
     from shoal.settings.outputs import Outputs
+    from shoal.study.audit.findings import Audit
 
 __all__ = ["WRITTEN", "JobResult", "run_job"]
 
@@ -40,11 +41,13 @@ class JobResult:
             ``report`` if they were asked for.
         notes: how the input was read, where nobody had said so: an encoding, decimal commas, a
             first line that looks like data.
+        audit: how far attackers get with the release, if that was asked.
     """
 
     release: Release
     files: Mapping[str, str]
     notes: tuple[str, ...] = ()
+    audit: Audit | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -96,8 +99,14 @@ def run_job(
         on_spark = asked.input.engine == "spark"
         if asked.input.master is not None and not on_spark:
             raise OptionError("master says where Spark works; add engine spark (--engine spark).")
+        if asked.output.audit and on_spark:
+            raise OptionError(
+                "An audit needs the table on one machine; leave audit (--audit) out, and attack a "
+                "part of the rows with 'shoal audit'."
+            )
         if not on_spark:
             outputs.check()
+        audit: Audit | None = None
         with watching(progress) as report, logging_to(asked.output.log) as log:
             log.say(f"started: {name_of(asked.input.path or STREAM)}, k = {asked.k}")
             if on_spark:
@@ -105,7 +114,7 @@ def run_job(
 
                 release = run_on_spark(asked, log.watching(report))
             else:
-                release = _anonymize(asked.input, arguments, outputs, log.watching(report))
+                release, audit = _anonymize(asked.input, arguments, outputs, log.watching(report))
             for note in () if watch is None else watch.notes:
                 log.say(f"note: {note}")
             for warning in release.warnings:
@@ -116,7 +125,7 @@ def run_job(
                 + ", ".join(name_of(path) for path in outputs.files.values())
             )
         notes = () if watch is None else tuple(watch.notes)
-    return JobResult(release, outputs.files, notes)
+    return JobResult(release, outputs.files, notes, audit)
 
 
 def _anonymize(
@@ -124,7 +133,7 @@ def _anonymize(
     arguments: Mapping[str, Any],
     outputs: Outputs,
     report: Callable[[int, int, str], None],
-) -> Release:
+) -> tuple[Release, Audit | None]:
     from shoal.api import anonymize
     from shoal.coded import decode_text
     from shoal.settings.inputs import load_table, read_as
@@ -133,9 +142,14 @@ def _anonymize(
     owned = load_table(source, request, outputs, report, memory_check=source.memory_check)
     # Of a database, what was read: columns that are removed never left it.
     hmac = outputs.input_hmac(lambda: decode_text(owned.frame))
-    release = anonymize(owned, progress=report, **arguments)
+    original = decode_text(owned.frame) if outputs.audit else None
+    release: Release[Any] = anonymize(owned, progress=report, **arguments)
     release = replace(release, parameters={**release.parameters, **read_as()})
+    audit = None
+    if original is not None:
+        report(0, release.n_published, "attacking")
+        audit = replace(release, frame=decode_text(release.frame)).audit(original)
     report(0, release.n_published, "writing")
-    release = outputs.write(release, input_hmac=hmac)
+    release = outputs.write(release, input_hmac=hmac, audit=audit)
     report(release.n_published, release.n_published, WRITTEN)
-    return release
+    return release, audit

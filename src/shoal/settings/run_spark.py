@@ -68,10 +68,13 @@ def run_on_spark(job: Job, progress: Callable[[int, int, str], None]) -> Release
                 escape_formulas=outputs.escape_formulas,
             )
             found: Release[Any] = staged.release
-            about = Outputs.of(job.input, outputs).about
+            written = Outputs.of(job.input, outputs)
+            about = written.about
             if outputs.report is not None:
                 fraction = outputs.sampling_fraction
-                page = render_report(found, sampling_fraction=fraction, about=about)
+                page = render_report(
+                    found, sampling_fraction=fraction, about=about, files=written.named
+                )
                 group.add(outputs.report, page)
             if outputs.save is not None:
                 stage_kept(group, release.kept(), outputs.save)

@@ -1,47 +1,105 @@
-// Roles and kinds: saved as they are chosen, and counted anew without a reload.
+// Roles and kinds: saved as they are chosen, one or several at once, and counted anew.
 
 import { ask, at, post, say, tell } from "./app.js";
 
-const cards = document.getElementById("cards");
-const unique = document.getElementById("unique");
+const list = document.getElementById("columns");
+const card = document.getElementById("card");
+const find = document.getElementById("find");
+const only = document.getElementById("only-open");
+const several = document.getElementById("several");
 let newest = 0;
 
 async function count() {
   const mine = ++newest;
-  let first = 0;
-  while (first !== null) {
-    const told = await ask(at(`/columns/counts/${first}`));
-    if (mine !== newest) return; // roles have changed since
-    for (const [number, text] of Object.entries(told.counts)) {
-      const place = document.querySelector(`.together[data-number="${number}"]`);
-      if (place) place.textContent = `, ${text}`;
-    }
-    first = told.next;
+  const number = card.dataset.number;
+  const told = await ask(at(`/columns/counts/${number}?only=yes`));
+  const place = card.querySelector(".together");
+  if (mine === newest && place) place.textContent = `, ${told.counts[number]}`;
+}
+
+async function show(number) {
+  card.innerHTML = (await ask(at(`/columns/${number}`))).card;
+  card.dataset.number = number;
+  card.setAttribute("aria-labelledby", `name-${number}`);
+  count();
+}
+
+function sift() {
+  const text = find.value.toLowerCase();
+  for (const row of list.children) {
+    const fits = row.dataset.name.toLowerCase().includes(text);
+    row.hidden = !fits || (only.checked && !row.classList.contains("doubt"));
   }
 }
 
-cards?.addEventListener("change", async (event) => {
-  const form = event.target.closest("form.choose");
-  if (!form) return;
-  const card = form.closest("article");
-  const field = event.target.name;
-  const body = new URLSearchParams(new FormData(form));
+// Puts in place what changed; says what went wrong beside the form that asked.
+async function save(form, body, wrong) {
   try {
     const told = await post(form.action, body);
-    card.innerHTML = told.card;
-    unique.innerHTML = told.bar;
+    for (const [number, html] of Object.entries(told.rows)) {
+      const row = document.getElementById(`row-${number}`);
+      if (!row) continue;
+      row.innerHTML = html;
+      row.classList.toggle("doubt", row.querySelector("[data-keep]") !== null);
+    }
+    document.getElementById("unique").innerHTML = told.bar;
+    document.getElementById("to-decide").innerHTML = told.open;
+    wrong.hidden = true;
     say(told.said);
+    await show(card.dataset.number);
+    return true;
   } catch (error) {
-    card.querySelector(".problem")?.remove();
-    const problem = document.createElement("p");
-    problem.className = "problem bad-text";
-    problem.setAttribute("role", "alert");
-    tell(problem, error);
-    form.append(problem);
-    return;
+    tell(wrong, error);
+    return false;
   }
-  card.querySelector(`[name="${field}"]`)?.focus();
-  count();
+}
+
+function problem(form) {
+  let place = form.querySelector(".problem");
+  if (!place) {
+    place = document.createElement("p");
+    place.className = "problem bad-text";
+    place.setAttribute("role", "alert");
+    form.append(place);
+  }
+  return place;
+}
+
+async function choose(form, id) {
+  const number = form.action.split("/").pop();
+  if (form.closest("#columns")) card.dataset.number = number;
+  if (await save(form, new URLSearchParams(new FormData(form)), problem(form))) {
+    document.getElementById(id)?.focus();
+  }
+}
+
+for (const place of [list, card]) {
+  place?.addEventListener("change", (event) => {
+    const form = event.target.closest("form.choose");
+    if (form) choose(form, event.target.id);
+  });
+  place?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    choose(event.target, event.target.querySelector("select").id);
+  });
+}
+
+list?.addEventListener("click", async (event) => {
+  const link = event.target.closest("a[data-column]");
+  if (!link || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  await show(link.dataset.column);
+  card.scrollIntoView({ block: "nearest" });
 });
 
-count();
+several?.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const body = new URLSearchParams(new FormData(several));
+  save(several, body, document.getElementById("several-error"));
+});
+
+document.getElementById("find-form")?.addEventListener("submit", (event) => event.preventDefault());
+find?.addEventListener("input", sift);
+only?.addEventListener("change", sift);
+
+if (card) count();

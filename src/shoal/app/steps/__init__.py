@@ -35,5 +35,6 @@ STEPS = (
     Step("hierarchies", "/hierarchies", _("Hierarchies")),
     Step("promises", "/promises", _("Promises")),
     Step("run", "/run", _("Run")),
+    Step("attack", "/attack", _("Attack")),
     Step("hand_over", "/hand-over", _("Hand over")),
 )

@@ -95,15 +95,31 @@ def _table(request: Request) -> OpenedTable:
 
 
 def show(request: Request) -> Response:
-    """Show a card for every column, and how unique people are."""
+    """Show the columns as a list, one of them as a card, and how unique people are."""
     work = work_of(request)
     table = work.table
     if table is None:
         return to("/open")
+    cards = [_card(work, table, number) for number in range(len(table.names))]
+    undecided = [card["number"] for card in cards if card["undecided"]]
+    find, only = request.query_params.get("find", ""), "open" in request.query_params
+    chosen = request.query_params.get("column", "")
+    shown = int(chosen) if chosen.isascii() and chosen.isdecimal() and len(chosen) < 9 else -1
+    if not 0 <= shown < len(cards):
+        shown = undecided[0] if undecided else 0
     return page(
         request,
         "columns.html",
-        cards=[_card(work, table, number) for number in range(len(table.names))],
+        cards=[
+            card
+            for card in cards
+            if find.casefold() in card["name"].casefold() and (card["undecided"] or not only)
+        ],
+        card=cards[shown],
+        shown=shown,
+        n_open=len(undecided),
+        find=find,
+        only=only,
         unique=unique_now(work, table),
         quasi=quasi_of(work, table),
         k=work.job.k or table.suggestion.k,
@@ -111,6 +127,23 @@ def show(request: Request) -> Response:
         kinds=KINDS,
         notes=table.suggestion.notes,
     )
+
+
+def one(request: Request) -> Response:
+    """Return the card of a column, for a script."""
+    work, table = work_of(request), _table(request)
+    number = _number(table, request.path_params["number"])
+    return answer(card=_shown_card(request, _card(work, table, number)))
+
+
+def _shown_card(request: Request, card: dict[str, Any]) -> str:
+    return part(request, "card.html", card=card, roles=ROLES, kinds=KINDS)
+
+
+def _number(table: OpenedTable, number: int) -> int:
+    if not 0 <= number < len(table.names):
+        raise OptionError("There is no such column.")
+    return number
 
 
 def _card(work: Workspace, table: OpenedTable, number: int) -> dict[str, Any]:
@@ -126,29 +159,57 @@ def _card(work: Workspace, table: OpenedTable, number: int) -> dict[str, Any]:
         "picture": table.picture(name),
         "alone": table.alone((name,)),
         "holds": _holds(str(table.frame.schema[name])),
+        "undecided": column.role is None
+        or (column.role is guess.role and not guess.sure and name not in _decided(work)),
     }
 
 
-async def choose(request: Request) -> Response:
-    """Give a column another role or kind."""
-    from anyio.to_thread import run_sync
+def _decided(work: Workspace) -> list[str]:
+    """Return the columns whose role somebody has chosen or confirmed."""
+    found: list[str] = work.kept("decided") or []
+    return found
 
+
+async def choose(request: Request) -> Response:
+    """Give a column another role or kind, or confirm the one that it has."""
     form = await request.form()
     role, kind = str(form.get("role", "")), str(form.get("kind", ""))
-    await run_sync(_choose, request, role, kind)
+    return await _answer(request, [request.path_params["number"]], role, kind)
+
+
+async def choose_several(request: Request) -> Response:
+    """Give several columns one role."""
+    form = await request.form()
+    chosen = [str(each) for each in form.getlist("columns")]
+    numbers = [int(each) if each.isascii() and each.isdecimal() else -1 for each in chosen]
+    return await _answer(request, numbers, str(form.get("role", "")), "")
+
+
+async def _answer(request: Request, numbers: list[int], role: str, kind: str) -> Response:
+    from anyio.to_thread import run_sync
+
+    await run_sync(_choose_all, request, numbers, role, kind)
     if "application/json" not in request.headers.get("accept", ""):
-        return to("/columns")
-    return await run_sync(_told, request)
+        return to(f"/columns?column={numbers[0]}")
+    return await run_sync(_told, request, numbers)
 
 
-def _choose(request: Request, role: str, kind: str) -> None:
+def _choose_all(request: Request, numbers: list[int], role: str, kind: str) -> None:
     work, table = work_of(request), _table(request)
-    number = request.path_params["number"]
-    if number >= len(table.names):
-        raise OptionError("There is no such column.")
-    name = table.names[number]
+    if not numbers:
+        raise OptionError("Choose columns first, with the boxes before their names.")
     if role not in list(Role):
         raise OptionError("There is no such role.")
+    if role == Role.PERSON and len(numbers) > 1:
+        raise OptionError("One column alone says whose row it is; choose one.")
+    names = [table.names[_number(table, number)] for number in numbers]
+    with work.lock:
+        for name in names:
+            _choose(work, table, name, role, kind)
+        work.keep("decided", list(dict.fromkeys([*_decided(work), *names])))
+
+
+def _choose(work: Workspace, table: OpenedTable, name: str, role: str, kind: str) -> None:
     before = work.job.columns.get(name, JobColumn())
     changes: dict[str, Any] = {"role": Role(role)}
     if before.role != role:
@@ -199,11 +260,12 @@ def _only_person(work: Workspace, name: str) -> None:
             work.update_column(other, role=Role.IDENTIFIER)
 
 
-def _told(request: Request) -> Response:
-    """Return what changes on the page when a role changes, but for the slow counts."""
+def _told(request: Request, numbers: list[int]) -> Response:
+    """Return what changes on the page when roles change, but for the slow counts."""
     work, table = work_of(request), _table(request)
-    number = request.path_params["number"]
     words = words_of(request)
+    cards = [_card(work, table, number) for number in range(len(table.names))]
+    n_open = sum(card["undecided"] for card in cards)
     quasi = quasi_of(work, table)
     html = part(
         request,
@@ -212,11 +274,14 @@ def _told(request: Request) -> Response:
         quasi=quasi,
         k=work.job.k or table.suggestion.k,
     )
-    card = part(request, "card.html", card=_card(work, table, number), roles=ROLES, kinds=KINDS)
+    rows = {
+        card["number"]: part(request, "column_row.html", each=card, roles=ROLES) for card in cards
+    }
     return answer(
         revision=work.revision,
         bar=html,
-        card=card,
+        rows=rows if len(numbers) > 1 else {numbers[0]: rows[numbers[0]]},
+        open=part(request, "to_decide.html", n_open=n_open),
         said=words("Saved. %(n)s columns are generalised.", n=len(quasi)),
     )
 
@@ -227,8 +292,9 @@ def counts(request: Request) -> Response:
     words = words_of(request)
     revision, quasi = work.revision, quasi_of(work, table)
     first = int(request.path_params["first"])
+    end = first + (1 if "only" in request.query_params else _AT_ONCE)
     found: dict[str, str] = {}
-    for number, name in list(enumerate(table.names))[first : first + _AT_ONCE]:
+    for number, name in list(enumerate(table.names))[first:end]:
         together = words.number(table.alone((*(q for q in quasi if q != name), name)))
         if name in quasi:
             without = words.number(table.alone(tuple(q for q in quasi if q != name)))
@@ -239,12 +305,13 @@ def counts(request: Request) -> Response:
             )
         else:
             found[str(number)] = words("%(n)s with the chosen columns", n=together)
-    end = first + _AT_ONCE
     return answer(revision=revision, counts=found, next=end if end < len(table.names) else None)
 
 
 routes = [
     Route("/columns", show),
+    Route("/columns/several", choose_several, methods=["POST"]),
+    Route("/columns/{number:int}", one),
     Route("/columns/{number:int}", choose, methods=["POST"]),
     Route("/columns/counts/{first:int}", counts),
 ]

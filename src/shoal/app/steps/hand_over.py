@@ -1,4 +1,4 @@
-"""Step 6: what leaves the house, what stays, and the same from the command line."""
+"""Step 7: what leaves the house, what stays, and the same from the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from shoal.app.hand_over import (
     public_zip,
     sign_run,
 )
-from shoal.app.history import find_run, mark_signed
+from shoal.app.history import find_run, is_current, mark_signed
+from shoal.app.steps.attack import attacks_on
 from shoal.app.steps.run import chosen_run
 from shoal.app.views import flash, page, problem, to, words_of, work_of
 from shoal.errors import DataError, OptionError, ShoalError
@@ -54,6 +55,8 @@ def show(request: Request) -> Response:
         request,
         "hand_over.html",
         run=run,
+        attacked=run is not None and attacks_on(work, run) is not None,
+        older=run is not None and not is_current(work, run),
         there={name: path.stat().st_size for name, path in there.items()},
         release=None if files is None else files.release.name,
         commands=[] if files is None else as_commands(files, key=signed),
@@ -68,6 +71,11 @@ def _files(request: Request) -> tuple[Workspace, Tried, RunFiles]:
     files = run.files(work.subfolder("results"))
     if not files.release.is_file():
         raise DataError("The files of this run are no longer there; run it again.")
+    if not is_current(work, run):
+        raise OptionError(
+            "The settings have changed since this run; run again, or take back the settings of "
+            "this run."
+        )
     return work, run, files
 
 

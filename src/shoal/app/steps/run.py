@@ -13,7 +13,7 @@ from starlette.routing import Route
 from shoal.app.advice import NO_CHANGE, apply_settings
 from shoal.app.curves import curves_of
 from shoal.app.hand_over import FORMATS
-from shoal.app.history import differences, find_run, go_back, history_of, record
+from shoal.app.history import differences, find_run, go_back, history_of, is_current, record
 from shoal.app.possible import impossible
 from shoal.app.runs import Tried, look_beside, run_in
 from shoal.app.sentences import of_k, of_model
@@ -38,6 +38,7 @@ _GROUPS, _ROWS = 5, 8
 _MOST_TRIED = 5_000
 _REPORT_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """The report carries its own style and runs nothing."""
+_BANNER = "padding: .5rem 1rem; border: 2px solid #c9a227; background: #fff8e6; color: #14212b"
 
 
 def show(request: Request) -> Response:
@@ -50,6 +51,8 @@ def show(request: Request) -> Response:
     runs = history_of(work)
     run = chosen_run(request, work)
     latest = tasks.latest(_TASK)
+    if latest is not None and latest.revision != work.revision:
+        latest = None  # its cause may be gone: settings have changed
     quasi = [name for _, name in columns_with_trees(work)]
     ready = isinstance(job.k, int) and job.k > 1 and bool(quasi)
     people = counts_people(job)
@@ -74,8 +77,9 @@ def show(request: Request) -> Response:
         beside=None if run is None else _page_of_groups(request, work, run),
         advice=None if run is None else _advice(request, work, run),
         explaining=tasks.running(_EXPLAIN),
-        explain_failed=_explain_failed(request),
+        explain_failed=_explain_failed(request, run),
         differs=[] if run is None else [(each, differences(run, each)) for each in runs],
+        current={each.id for each in runs if is_current(work, each)},
     )
 
 
@@ -123,7 +127,7 @@ def _run(request: Request) -> Task:
     job.request()  # a wrong option is said at once
     curves_of(request.app).stop()
     results, suffix = work.subfolder("results"), work.kept("suffix") or "csv"
-    source = work.source
+    source, frame = work.source, None if work.table is None else work.table.frame
 
     def keep(task: Task) -> None:
         tried: Tried = task.result
@@ -135,7 +139,7 @@ def _run(request: Request) -> Task:
             work.keep("shown", tried.id)
 
     def run(report: Report) -> Tried:
-        return run_in(results, job, report, suffix=suffix)
+        return run_in(results, job, report, suffix=suffix, frame=frame)
 
     return tasks.start(_TASK, run, revision=work.revision, next_page=f"{_PATH}#result", then=keep)
 
@@ -213,13 +217,21 @@ def explain(request: Request) -> Response:
     def keep(task: Task) -> None:
         work.keep("explained", task.result)
 
-    tasks.start(_EXPLAIN, measure, next_page=f"{_PATH}?run={run.id}#advice", then=keep)
-    return to(f"{_PATH}?run={run.id}#advice")
+    place = f"{_PATH}?run={run.id}#advice"
+    tasks.start(_EXPLAIN, measure, revision=work.revision, next_page=place, then=keep)
+    return to(place)
 
 
-def _explain_failed(request: Request) -> str:
+def _explain_failed(request: Request, run: Tried | None) -> str:
     latest = tasks_of(request).latest(_EXPLAIN)
-    return "" if latest is None or latest.state != "failed" else latest.error
+    if (
+        run is None
+        or latest is None
+        or latest.state != "failed"
+        or f"={run.id}#" not in latest.next
+    ):
+        return ""
+    return latest.error if latest.revision == work_of(request).revision else ""
 
 
 def _advice(request: Request, work: Workspace, run: Tried) -> dict[str, Any] | None:
@@ -285,8 +297,12 @@ def report(request: Request) -> Response:
     path = run.files(work.subfolder("results")).report
     if not path.is_file():
         raise OptionError("The files of this run are no longer there; run it again.")
+    page_of_report = path.read_bytes()
+    if not is_current(work, run):
+        said = f'<div style="{_BANNER}">{part(request, "older.html", run=run)}</div>'
+        page_of_report = page_of_report.replace(b"<body>", b"<body>" + said.encode(), 1)
     return Response(
-        path.read_bytes(),
+        page_of_report,
         media_type="text/html; charset=utf-8",
         headers={"content-security-policy": _REPORT_POLICY},
     )
