@@ -93,8 +93,14 @@ def miscounted(
 # -- lines --------------------------------------------------------------------------------------
 
 
-def off_the_grid(case: Case, published: Published) -> list[str]:
-    """Say where a cell does not cover the value it stands for, or ends beside the lines."""
+def off_the_grid(case: Case, published: Published, form: str = "") -> list[str]:
+    """Say where a cell does not cover the value it stands for, or ends beside the lines.
+
+    Args:
+        case: the table; the insensitive column marks its rows.
+        published: what was read.
+        form: of the file; a spreadsheet keeps 15 digits of a number.
+    """
     marks = case.named("insensitive")[0].cells
     found = []
     for row in published.rows:
@@ -104,7 +110,8 @@ def off_the_grid(case: Case, published: Published) -> list[str]:
             cells = _cells(column.name, named)
             value = column.cells[place]
             grid = case.options["grid"].get(column.name)
-            problem = _wrong_cell(column.dtype, cells, value, grid)
+            kind = "xlsx" if column.dtype == "f64" and form == "xlsx" else column.dtype
+            problem = _wrong_cell(kind, cells, value, grid)
             if problem:
                 found.append(f"{column.name}, {grid}: {cells} stands for {value!r}: {problem}")
     return found[:4]
@@ -132,14 +139,31 @@ def _wrong_cell(dtype: str, cells: tuple[Any, Any], value: Any, grid: Any) -> st
         on = _on_line(low, grid) or _on_line(low - 1, grid)  # cells are closed on both sides of 0
         on = on and (_on_line(high, grid) or _on_line(high + 1, grid))
         return "" if on else "beside the lines"
-    narrow = (lambda x: struct.unpack("f", struct.pack("f", x))[0]) if dtype == "f32" else float
-    low, high = (narrow(float(cell)) for cell in cells)
-    if grid in (None, "none"):
-        return "" if low <= value <= high else "does not cover it"
-    rounded = dtype == "f32" and value == high  # the line itself may lie above it
-    if not (low <= value < high or low == value == high or rounded):
+    narrow = NARROW.get(dtype, float)
+    low, high, value = (narrow(float(each)) for each in (*cells, value))
+    if not low <= value <= high:
         return "does not cover it"
+    if grid in (None, "none"):
+        return ""
+    # a cell ends before its upper line, which is rounded in a narrow type; those of powers below 0
+    # are those above 0 in a mirror, and 0 is a cell of its own
+    mirrored = str(grid).startswith("powers") and high <= 0
+    if value == high > low and not mirrored and dtype not in NARROW:
+        return "ends before it"
     return "" if all(_near_line(each, grid, narrow) for each in (low, high)) else "beside the lines"
+
+
+def _single(number: float) -> float:
+    found: float = struct.unpack("f", struct.pack("f", number))[0]
+    return found
+
+
+def _fifteen(number: float) -> float:
+    return float(f"{number:.15g}")
+
+
+NARROW = {"f32": _single, "xlsx": _fifteen}
+"""What is left of a number in a type or a spreadsheet."""
 
 
 def _on_line(number: int, grid: Any) -> bool:

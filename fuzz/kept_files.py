@@ -27,7 +27,6 @@ ODD: tuple[Any, ...] = (
     "powers of 10", "level 3", [1, "a", None], "AAAA", "=", "[1-2]",
 )  # fmt: skip
 COMMANDS: tuple[list[str], ...] = (
-    ["apply", "new.csv", "--release", "a.shoal", "-o", "more.csv"],
     ["apply", "new.csv", "--release", "a.shoal", "-o", "more.csv", "--save", "b.shoal"],
     ["register", "."],
     ["anonymize", "new.csv", "-o", "next.csv", "--previous", "a.shoal", "--k", "2", "--qi",
@@ -83,21 +82,20 @@ def damaged(rng: random.Random, data: bytes) -> bytes:
     said = json.loads(body)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         _replace(rng, said)
-    return _packed(json.loads(head)["format"], said)
+    return _packed(head, said)
 
 
-def _packed(form: str, said: Any) -> bytes:
+def _packed(head: bytes, said: Any) -> bytes:
     body = json.dumps(said).encode()
-    digest = hashlib.sha256(body).hexdigest()
-    head = {"format": form, "version": 1, "bytes": len(body), "sha256": digest}
-    return json.dumps(head).encode() + b"\n" + body + b"\n"
+    right = {"bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()}
+    return json.dumps(json.loads(head) | right).encode() + b"\n" + body + b"\n"
 
 
 def _belonging(people: bytes, release: bytes) -> bytes:
     """Return the private half as that of another release file."""
     head, _, body = people.partition(b"\n")
     said = json.loads(body) | {"of": hashlib.sha256(release).hexdigest()}
-    return _packed(json.loads(head)["format"], said)
+    return _packed(head, said)
 
 
 def _replace(rng: random.Random, said: Any) -> None:

@@ -50,6 +50,10 @@ def test_promises_about_a_population_hold_when_people_are_counted():
     assert hunt("populations", 0, 40)[HELD] > 25
 
 
+def test_numbers_at_the_ends_of_floating_point_are_covered_by_their_cells():
+    assert hunt("extremes", 0, 40)[HELD] > 15
+
+
 def test_damaged_release_files_end_in_a_sentence():
     assert hunt("kept", 0, 40)[HELD] > 5
 

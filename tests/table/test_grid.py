@@ -147,6 +147,7 @@ def test_a_step_finer_than_the_decimals_is_refused():
         ([2**63 - 1], 10, None, "too large for that grid"),
         ([2**64 - 1], 10, pl.UInt64, "too large for that grid"),
         ([1e308], "powers of 10", None, "too large for that grid"),
+        ([2e38], "powers of 10", pl.Float32, "too large for that grid"),
         ([2**62], "powers of 10", None, "too large for that grid"),
         ([Decimal("0.30")], "powers of 2", pl.Decimal(10, 2), "do not fit the decimals"),
     ],

@@ -91,8 +91,12 @@ def find_cells(domain: pl.Series, grid: Grid, name: str) -> Lines:
     Raises:
         OptionError: the step is too fine or too coarse for the numbers of the column.
     """
-    with localcontext(prec=_PRECISION):
-        return _find_cells(domain, grid, name)
+    with localcontext(prec=_PRECISION), np.errstate(over="ignore"):
+        found = _find_cells(domain, grid, name)
+    for ends in (found.lower, found.upper):
+        if ends.dtype.is_float() and bool(ends.is_infinite().any()):
+            _too_large(name)  # the next line lies beyond what the type holds
+    return found
 
 
 def _find_cells(domain: pl.Series, grid: Grid, name: str) -> Lines:
