@@ -54,6 +54,10 @@ def test_numbers_at_the_ends_of_floating_point_are_covered_by_their_cells():
     assert hunt("extremes", 0, 40)[HELD] > 15
 
 
+def test_what_a_reader_tells_apart_does_not_hold_and_what_lies_beside_is_named():
+    assert hunt("handmade", 0, 60)[HELD] > 20
+
+
 def test_damaged_release_files_end_in_a_sentence():
     assert hunt("kept", 0, 40)[HELD] > 5
 
