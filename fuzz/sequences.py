@@ -28,7 +28,7 @@ ALGORITHMS = ("mondrian",) * 6 + ("hilbert", "k-member", "oka", "auto")
 ILLS = ("flu", "gout", "asthma", "ulcer", "rash")
 SPELLED = ("flu", "Flu ", "gout", "asthma", "ulcer")
 HOMES = ("north", "south", "east")
-GIVEN_UP = "Given up beside the releases that are out"
+GIVEN_UP = "A promise of a release that is out is given up"
 OVER_ALL = re.compile(r"over (\d+) (?:releases|tables)")
 
 
