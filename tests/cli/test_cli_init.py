@@ -5,6 +5,7 @@ import pty
 import random
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tests.helpers import profile_samples
@@ -134,13 +135,26 @@ def test_on_a_terminal_every_guess_is_a_question(answers):
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of Unix")
 def test_b_goes_back_to_the_question_before_also_from_k(answers):
     # b at the first question stays there; diagnosis: drop, back, sensitive; zz: drop, back from k
-    answers(b"b\n\nd\nb\ns\nd\nb\ni\n5\n")
+    # and from the promise to k; the promise is kept
+    shown = answers(b"b\n\nd\nb\ns\nd\nb\ni\n7\nb\n\n5\n\n")
+    assert b"at least two different values of diagnosis" in shown
+    assert read_job("job.toml").privacy[0]["column"] == "diagnosis"
     assert roles() == ["quasi-identifier", "sensitive", "identifier"]
     assert read_job("job.toml").k == 5
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of Unix")
 def test_a_takes_what_is_not_in_doubt_and_asks_about_the_rest(answers):
-    shown = answers(b"a\nd\n\n")
+    shown = answers(b"a\nd\n\n\n")
     assert roles() == ["quasi-identifier", "sensitive", "drop"]
     assert shown.count(b"  role [") == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of Unix")
+def test_who_takes_the_proposed_promise_away_is_asked_again(answers):
+    shown = answers(b"a\nd\n\nn\nn\n")  # no, and not really
+    assert b"known without finding anybody" in shown
+    assert [each["column"] for each in read_job("job.toml").privacy] == ["diagnosis"]
+    answers(b"a\nd\n\nn\ny\n")
+    assert read_job("job.toml").privacy == ()
+    assert "No promise is made about 'diagnosis'" in Path("job.toml").read_text(encoding="utf-8")

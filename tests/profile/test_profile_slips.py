@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.cli.run import run
 from shoal.profile.slips import find_slips
 from shoal.report.html import render_report
 
@@ -53,6 +54,14 @@ def test_a_slip_is_a_warning_an_amber_headline_and_an_error_with_strict(role):
     assert '<div class="verdict amber">' in page
     with pytest.raises(shoal.PromiseError, match="seems to name people"):
         shoal.anonymize(frame, 5, **roles, algorithm="mondrian", seed=1, strict=True)
+
+
+def test_a_slip_is_found_in_a_file_whose_texts_are_held_as_codes(tmp_path, capfd):
+    table().select("age", "ward", "doctor").write_csv(tmp_path / "in.csv")
+    words = ["anonymize", str(tmp_path / "in.csv"), "-o", str(tmp_path / "out.csv"), "--k", "5"]
+    assert run([*words, "--qi", "age,ward", "--insensitive", "doctor"]) == 0
+    said = capfd.readouterr().out
+    assert "AMBER: Column 'doctor' seems to name people" in said
 
 
 def test_a_removed_name_is_no_slip():

@@ -103,8 +103,10 @@ def _ask(console: Console, suggestion: Suggestion, asked_for: Input) -> Suggesti
         if place == len(names):
             k = _ask_k(suggestion.k)
             if k is not None:
-                suggestion = replace(suggestion, k=k)
-                break
+                kept = _ask_promise(console, replace(suggestion, k=k, declined=()))
+                if kept is not None:
+                    suggestion = kept
+                    break
             answer = "b"
         else:
             guess = suggestion[names[place]]
@@ -163,6 +165,38 @@ def _ask_k(default: int) -> int | None:
         say("  Answer with a whole number from 2 on, or b to go back.")
 
 
+def _ask_promise(console: Console, suggestion: Suggestion) -> Suggestion | None:
+    """Return the suggestion with the proposed promise or without; None to go back.
+
+    Whoever takes it away is asked again, and told what that means.
+    """
+    if not suggestion.promised:
+        return suggestion
+    columns = ", ".join(column_on_screen(name) for name in suggestion.promised)
+    console.print(
+        f"\nProposed: at least two different values of {columns} in every group.", markup=False
+    )
+    answer = _ask_yes("  promise it (y, n, or b to go back)", "y")
+    if answer == "n":
+        console.print(
+            "  Then a group may share one value, which is known without finding anybody.",
+            style="yellow",
+        )
+        answer = {"y": "n", "n": "y", "b": "b"}[_ask_yes("  really without it (y or n)", "n")]
+    if answer == "n":
+        return replace(suggestion, declined=suggestion.promised)
+    return suggestion if answer == "y" else None
+
+
+def _ask_yes(question: str, default: str) -> str:
+    """Return y, n, or b for back."""
+    while True:
+        answer = str(typer.prompt(question, default)).strip().casefold()[:1]
+        if answer in {"y", "n", "b"}:
+            return answer
+        say("  Answer with y, n, or b to go back.")
+
+
 def _guess_as(frame: pl.DataFrame, guess: Guess, role: str) -> Guess:
     from shoal.profile.guess import guess_column
 
@@ -214,6 +248,11 @@ def _show(console: Console, suggestion: Suggestion) -> None:
             "Note: the first line of the file may be data rather than column names, so it is not "
             "shown; if it is data, run this again with --no-header.",
             style="yellow",
+        )
+    if suggestion.promised:
+        columns = ", ".join(column_on_screen(name) for name in suggestion.promised)
+        console.print(
+            f"Promised: at least two different values of {columns} in every group.", markup=False
         )
     for note in suggestion.notes:
         console.print(f"Note: {note}", style="yellow", markup=False)

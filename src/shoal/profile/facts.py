@@ -67,7 +67,8 @@ class Facts:
         """Whether the column holds text."""
         import polars as pl
 
-        return self.column.dtype in (pl.String, pl.Categorical, pl.Enum)
+        dtype = self.column.dtype
+        return dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum)
 
     @cached_property
     def is_number(self) -> bool:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["apply_markers", "find_markers"]
+__all__ = ["apply_markers", "find_markers", "has_commas", "loose_numbers"]
 
 # Folded to lower case, without blanks at the ends. "unknown" and "none" are answers, not gaps.
 _MARKERS = frozenset(
@@ -106,3 +106,27 @@ def _is_code(values: pl.Series, code: int) -> bool:
         return low >= 0 and (code < -1 or bool({"age", "family"} & {*topics_of(values.name)}))
     spread = max(high - low, 1)
     return code > high and code - high > 2 * spread and high < code / 2
+
+
+def has_commas(texts: pl.DataFrame, typed: pl.DataFrame) -> bool:
+    """Tell whether a column became numbers that are written with a comma."""
+    import polars as pl
+
+    return any(
+        before.dtype == pl.String
+        and after.dtype.is_float()
+        and bool(before.str.contains(",", literal=True).any())
+        for before, after in zip(texts, typed, strict=True)
+    )
+
+
+def loose_numbers(frame: pl.DataFrame, markers: Sequence[str], decimal: str | None) -> list[str]:
+    """Return the text columns that are numbers once 1.5 and 1.50 are the same.
+
+    Codes such as 250.10 beside 250.1 are left alone where the name speaks of a code.
+    """
+    codes = {"diagnosis", "treatment", "key", "postcode", "number of a person"}
+    names = [name for name in frame.columns if not codes & {*topics_of(name)}]
+    plain = apply_markers(frame, markers, decimal=decimal)
+    loose = apply_markers(frame, markers, numeric=names, decimal=decimal)
+    return [name for name in names if plain.schema[name] != loose.schema[name]]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import OptionError
 from shoal.inputs import HowRead, current_watch, watching_inputs
 from shoal.profile.guess import Guess, guess_column
+from shoal.profile.proposed import TWO_VALUES, can_be_promised, other_values, promise_for
 from shoal.profile.repeats import propose_person
 from shoal.profile.together import compare_columns, count_singled_out, shorten
 from shoal.progress import Report, no_progress
@@ -51,6 +52,8 @@ class Suggestion:
             runs need not find out again.
         grids: steps that the intervals of a column could be widened to, where its values have
             more digits than a reader can use.
+        others: by column the share of the rows that have another than the most frequent value.
+        declined: sensitive columns that a person has taken the proposed promise away from.
     """
 
     columns: tuple[Guess, ...]
@@ -61,6 +64,15 @@ class Suggestion:
     singled_out: int | None = None
     input: Input = field(default_factory=Input)
     grids: Mapping[str, str] = field(default_factory=dict)
+    others: Mapping[str, float] = field(default_factory=dict)
+    declined: tuple[str, ...] = ()
+
+    @property
+    def promised(self) -> tuple[str, ...]:
+        """The sensitive columns of which two different values in every group are promised."""
+        wanted = [g.name for g in self.columns if g.role is Role.SENSITIVE]
+        found = can_be_promised(wanted, self.others, self.k)
+        return tuple(name for name in found if name not in self.declined)
 
     @property
     def unsure(self) -> tuple[str, ...]:
@@ -96,6 +108,7 @@ class Suggestion:
             "grid": {
                 guess.name: self.grids[guess.name] for guess in self.columns if self._on(guess)
             },
+            "privacy": [promise_for(name) for name in self.promised],
         }
 
     def _on(self, guess: Guess) -> bool:
@@ -200,7 +213,10 @@ class Suggestion:
             measure="ncp",
             missing_values=self.missing_values,
             columns=columns,
+            privacy=[promise_for(name) for name in self.promised],
         )
+        if self.promised:
+            comments["privacy.0"] = TWO_VALUES
         return job, comments
 
     def _header(self, target: Path, source: str) -> str:
@@ -215,13 +231,12 @@ class Suggestion:
         ]
         if self.unsure:
             lines.append(f"In doubt: {len(self.unsure)}. Look for CHECK THIS.")
-        sensitive = [each.name for each in self.columns if each.role is Role.SENSITIVE]
-        if sensitive:
+        bare = [g.name for g in self.columns if g.role is Role.SENSITIVE]
+        bare = [name for name in bare if name not in self.promised]
+        if bare:
             lines += [
-                "k-anonymity does not stop a group from sharing one sensitive value. To promise at",
-                "least two different values in every group, add:",
-                '  [[privacy]]\n  model = "l-diversity"\n  l = 2\n  kind = "distinct"',
-                f"  column = {_toml_text(sensitive[0])}",
+                f"No promise is made about {', '.join(map(repr, bare))}: a group may share one",
+                "value, which is then known without finding anybody.",
             ]
         lines += [f"Note: {note}" for note in self.notes]
         return "\n".join(lines)
@@ -319,7 +334,7 @@ def look_at(
     progress: Report = no_progress,
 ) -> tuple[Suggestion, pl.DataFrame]:
     """Return what ``suggest_job`` suggests, and the table (with ``more`` files) it looked at."""
-    from shoal.profile.markers import apply_markers, find_markers
+    from shoal.profile.markers import apply_markers, find_markers, has_commas, loose_numbers
     from shoal.table.encode import to_polars
 
     notes: list[str] = []
@@ -342,9 +357,9 @@ def look_at(
         if found or missing_values is not None:
             markers = tuple(dict.fromkeys(("", *given, *found)))
         comma = how.comma(decimal)
-        numeric = _loose_numbers(frame, found, comma)
+        numeric = loose_numbers(frame, found, comma)
         freed = apply_markers(frame, found, numeric=numeric, decimal=comma)
-        if _has_commas(frame, freed):
+        if has_commas(frame, freed):
             how.decimal = ","
         frame = freed
         source = _found_out(asked, how)
@@ -370,6 +385,7 @@ def look_at(
         singled_out=singled_out,
         input=source,
         grids=_grids(frame, guesses),
+        others=other_values(frame),
     )
     return suggestion, frame
 
@@ -382,18 +398,6 @@ def _read(asked: Input, progress: Report) -> tuple[pl.DataFrame, HowRead]:
         frame = read_input(asked, progress=progress)
         found = [] if watch is None else list(watch.how_read.values())
     return frame, found[-1] if found else HowRead()
-
-
-def _has_commas(texts: pl.DataFrame, typed: pl.DataFrame) -> bool:
-    """Tell whether a column became numbers that are written with a comma."""
-    import polars as pl
-
-    return any(
-        before.dtype == pl.String
-        and after.dtype.is_float()
-        and bool(before.str.contains(",", literal=True).any())
-        for before, after in zip(texts, typed, strict=True)
-    )
 
 
 def _found_out(asked: Input, how: HowRead) -> Input:
@@ -420,21 +424,6 @@ def _grids(frame: pl.DataFrame, guesses: Sequence[Guess]) -> dict[str, str]:
         for guess in guesses
     }
     return {name: str(grid) for name, grid in found.items() if grid}
-
-
-def _loose_numbers(frame: pl.DataFrame, markers: Sequence[str], decimal: str | None) -> list[str]:
-    """Return the text columns that are numbers once 1.5 and 1.50 are the same.
-
-    Codes such as 250.10 beside 250.1 are left alone where the name speaks of a code.
-    """
-    from shoal.profile.markers import apply_markers
-    from shoal.profile.names import topics_of
-
-    codes = {"diagnosis", "treatment", "key", "postcode", "number of a person"}
-    names = [name for name in frame.columns if not codes & {*topics_of(name)}]
-    plain = apply_markers(frame, markers, decimal=decimal)
-    loose = apply_markers(frame, markers, numeric=names, decimal=decimal)
-    return [name for name in names if plain.schema[name] != loose.schema[name]]
 
 
 def _toml_text(text: str) -> str:

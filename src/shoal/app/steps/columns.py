@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
 
+from shoal.app.questions import drop_idle_promises
 from shoal.app.reading import column_of
 from shoal.app.views import answer, page, part, to, words_of, work_of
 from shoal.errors import OptionError
@@ -222,6 +223,7 @@ def _choose(work: Workspace, table: OpenedTable, name: str, role: str, kind: str
     if role == Role.PERSON:
         _only_person(work, name)
     work.update_column(name, **changes)
+    drop_idle_promises(work)
 
 
 def _with_kind(work: Workspace, table: OpenedTable, name: str, kind: Kind) -> dict[str, Any]:

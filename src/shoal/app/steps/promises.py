@@ -18,6 +18,7 @@ from shoal.app.fields import (
     read_options,
 )
 from shoal.app.possible import Encoded, encode_job, impossible
+from shoal.app.questions import open_questions, take_answer
 from shoal.app.sentences import of_k, of_model, of_suppression
 from shoal.app.tasks import sentence_of
 from shoal.app.tree_state import columns_with_trees, frame_of
@@ -88,6 +89,7 @@ def _shown(request: Request, work: Workspace) -> dict[str, Any]:
         "models": models,
         "known": _titles(),
         "sensitive": sensitive,
+        "questions": open_questions(work),
         "further": {panel: option_fields(job, panel, _ELSEWHERE) for panel in _FURTHER},
         "wrong": wrong,
         "curve": curve,
@@ -145,6 +147,8 @@ def _save(request: Request, given: Mapping[str, str]) -> Response:
     try:
         with work.lock:
             work.change(work.job.replaced(**_changes(work.job, given)))
+            if given.get("answer"):
+                take_answer(work, given["answer"])
     except ShoalError as error:
         return problem(request, error, _PATH)
     if "application/json" not in request.headers.get("accept", ""):

@@ -15,6 +15,7 @@ from shoal.app.curves import curves_of
 from shoal.app.hand_over import FORMATS
 from shoal.app.history import differences, find_run, go_back, history_of, is_current, record
 from shoal.app.possible import impossible
+from shoal.app.questions import check_answered, open_questions, take_answer
 from shoal.app.runs import Tried, look_beside, run_in
 from shoal.app.sentences import of_k, of_model
 from shoal.app.steps.promises import counts_people, encoded_of, words_for_place
@@ -67,6 +68,7 @@ def show(request: Request) -> Response:
         + [of_model(words, table, people=people) for table in job.privacy],
         wrong=[(words_for_place(words, place), text) for place, text in wrong.items()],
         ready=ready,
+        questions=open_questions(work),
         formats=FORMATS,
         output=job.output,
         suffix=work.kept("suffix") or "csv",
@@ -120,9 +122,23 @@ def _start(request: Request, given: dict[str, str]) -> Response:
     return to(_PATH)
 
 
+async def answered(request: Request) -> Response:
+    """Take the answer to a question that is open."""
+    from anyio.to_thread import run_sync
+
+    form = await request.form()
+    said = str(form.get("answer", ""))
+    try:
+        await run_sync(take_answer, work_of(request), said)
+    except ShoalError as error:
+        return problem(request, error, _PATH)
+    return to(_PATH)
+
+
 def _run(request: Request) -> Task:
     """Start a run of the present job; the curve lets it have the machine."""
     work, tasks = work_of(request), tasks_of(request)
+    check_answered(work)
     job = work.runnable()
     job.request()  # a wrong option is said at once
     curves_of(request.app).stop()
@@ -311,6 +327,7 @@ def report(request: Request) -> Response:
 routes = [
     Route(_PATH, show),
     Route(_PATH, start, methods=["POST"]),
+    Route(_PATH + "/answer", answered, methods=["POST"]),
     Route(_PATH + "/groups", groups),
     Route(_PATH + "/forget", forget, methods=["POST"]),
     Route(_PATH + "/{id}/report.html", report),
