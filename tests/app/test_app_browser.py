@@ -156,8 +156,8 @@ def test_many_columns_are_a_short_list_that_is_sifted_and_changed_at_once(open_p
     names = [f"measure_{n}" for n in range(52)] + ["age"]
     lines = [",".join(names)]
     lines += [",".join(str((row * (n + 3)) % 17) for n in range(53)) for row in range(40)]
-    pages.drop("wide.csv", ("\n".join(lines) + "\n").encode())
     page = open_page()
+    pages.drop("wide.csv", ("\n".join(lines) + "\n").encode())
     go(page, "columns")
     check_accessibility(page)
     tall = page.evaluate("document.documentElement.scrollHeight")

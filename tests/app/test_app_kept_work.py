@@ -177,6 +177,32 @@ def test_finishing_removes_what_was_put_aside(worked):
     assert left == {".claim", "job.toml", "state.json"}
 
 
+def test_a_page_that_is_asked_while_a_table_is_taken_is_whole(pages, patients, monkeypatch):
+    """Between reading a table and having it open there is no moment that a page could show."""
+    import threading
+
+    take, begun = Workspace.take_opening, threading.Event()
+
+    def slowly(work):
+        begun.set()
+        asked.join(0.3)  # as long as somebody asks, unless they wait for us
+        take(work)
+
+    monkeypatch.setattr(Workspace, "take_opening", slowly)
+    answers = []
+
+    def ask():
+        assert begun.wait(60)
+        answers.append(pages.get("/open"))
+
+    asked = threading.Thread(target=ask)
+    asked.start()
+    pages.drop("patients.csv", patients)
+    asked.join(60)
+    assert [answer.status_code for answer in answers] == [200]
+    assert "200 rows, 5 columns" in answers[0].text
+
+
 def test_a_run_of_a_closed_table_is_no_run_of_the_next(pages, patients, monkeypatch):
     from tests.helpers.app_held import hold_runs
 

@@ -254,7 +254,9 @@ def test_the_whole_way_goes_by_keyboard_alone(page, pages, adult, tmp_path):
     started.value.save_as(tmp_path / "hand-over.zip")
     with zipfile.ZipFile(tmp_path / "hand-over.zip") as archive:
         names = sorted(archive.namelist())
-    assert names == ["certificate.json", "officer.pub", "release.csv", "report.html"]
+    assert names == [
+        "certificate.json", "labels.csv", "officer.pub", "release.csv", "report.html",
+    ]  # fmt: skip
     assert (work.job.k, work.job.algorithm) == (6, "mondrian")
     assert work.job.columns["salary"].role == "sensitive"
 

@@ -139,16 +139,17 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
             flashes += session.flashes
             session.flashes.clear()
     work = work_of(request)
-    text = part(
-        request,
-        template,
-        steps=STEPS,
-        here=request.url.path,
-        work=work,
-        flashes=flashes,
-        languages=LANGUAGES,
-        **values,
-    )
+    with work.lock:  # so that nobody closes the table while it is shown
+        text = part(
+            request,
+            template,
+            steps=STEPS,
+            here=request.url.path,
+            work=work,
+            flashes=flashes,
+            languages=LANGUAGES,
+            **values,
+        )
     return HTMLResponse(text, status_code=status)
 
 

@@ -39,6 +39,11 @@ _JOB = ".toml"
 
 def show(request: Request) -> Response:
     """Show ways to open a table, the table that is open, and what was put aside."""
+    with work_of(request).lock:  # a table that is read meanwhile is shown whole or not at all
+        return _show(request)
+
+
+def _show(request: Request) -> Response:
     work, tasks = work_of(request), tasks_of(request)
     source, table = work.source, work.table
     unread = source is not None and table is None and not source.lacks_copy
