@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from rich.console import Console
     from rich.table import Table
@@ -26,6 +26,7 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     """Print the summary of a release."""
     from rich.markup import escape
 
+    from shoal.publish.judgement import Doubt
     from shoal.report.words import who_is_covered
 
     console = _console(stderr=stderr)
@@ -45,7 +46,7 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     if release.gap is not None:
         facts.add_row("Loss", _distance_from_best(release.gap))
     _print_title(console, title)
-    _print_judgement(console, release.judgement)
+    _print_judgement(console, release.judgement, release.warnings)
     console.print(facts)
     who = who_is_covered(release)
     covered = {each.name: each.covered for each in release.facts.columns}
@@ -58,19 +59,25 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     n_columns = len(release.schema.quasi_identifiers)
     console.print(f"\n{_meaning(verification, n_columns, release.whose)}")
     for warning in release.warnings:
-        console.print(f"[yellow]Warning:[/] {escape(warning)}", soft_wrap=True)
+        if not isinstance(warning, Doubt):  # those stand below the headline
+            console.print(f"[yellow]Warning:[/] {escape(warning)}", soft_wrap=True)
 
 
-def _print_judgement(console: Console, judged: Judgement) -> None:
-    """Print the headline, and below it everything that is open."""
+def _print_judgement(console: Console, judged: Judgement, warnings: Iterable[str]) -> None:
+    """Print the headline, and below it everything that is open and what to do about it."""
     from rich.text import Text
 
-    from shoal.publish.judgement import AMBER, GREEN, RED
+    from shoal.publish.judgement import AMBER, GREEN, RED, Doubt
 
     colour = {GREEN: "green", AMBER: "yellow", RED: "red"}[judged]
     console.print(Text(f"{judged.upper()}: {judged.sentence}", f"bold {colour}"), soft_wrap=True)
-    for point in judged.open[judged == AMBER :]:  # the gravest is the headline
-        console.print(Text(f"- {point.sentence}"), soft_wrap=True)
+    advice = {each.point: str(each) for each in warnings if isinstance(each, Doubt)}
+    for number, point in enumerate(judged.open):
+        text = advice.get(point, point.sentence)
+        if judged == AMBER and number == 0:  # the gravest is the headline
+            text = text.removeprefix(point.sentence).strip()
+        if text:
+            console.print(Text(f"- {text}"), soft_wrap=True)
     console.print()
 
 
