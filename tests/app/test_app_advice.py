@@ -56,7 +56,8 @@ def columns():
 def opened(pages, table, columns):
     table.write_csv(pages.work.root / "people.csv")
     pages.open_file("people.csv")
-    pages.work.update(k=4, algorithm="mondrian", seed=3, columns=columns)
+    pages.work.update(k=4, algorithm="mondrian", seed=3, columns=columns, privacy=None)
+    pages.post("/run/answer", {"answer": "without:illness"}, script=False)
     return pages
 
 

@@ -72,6 +72,7 @@ def take_answer(work: Workspace, said: str) -> None:
             raise OptionError("This question is not open any more; look at the page again.")
         if what == "remove":
             work.update_column(column, role=Role.IDENTIFIER)
+            drop_idle_promises(work)
         elif what == "promise":
             work.update(privacy=[*work.job.privacy, promise_for(column)])
         else:
