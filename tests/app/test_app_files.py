@@ -9,6 +9,7 @@ from tests.helpers.app_people import people
 
 from shoal import registry
 from shoal.app.history import history_of
+from shoal.app.questions import open_questions
 from shoal.app.serve import open_named
 from shoal.settings.files import Input, Output
 from shoal.settings.job import JOB_OPTIONS, TABLE, Job, JobColumn
@@ -62,6 +63,9 @@ def test_a_job_of_several_files_beside_a_release_is_shown_run_and_kept(opened, j
     opened.post("/promises", {"k": "4", "algorithm": "mondrian", "seed": "5"})
     assert saved(opened) == job.replaced(k=4)
     opened.post("/promises", {"k": "3", "algorithm": "mondrian", "seed": "5"})
+    for about, column in open_questions(opened.work):
+        assert about == "promise"  # a job of one's own may promise nothing, and says so once
+        opened.post("/run/answer", {"answer": f"without:{column}"}, script=False)
     opened.post("/run", {"suffix": "csv"}, script=False)
     opened.wait("run")
     made = history_of(opened.work)[0]
