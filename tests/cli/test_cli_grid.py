@@ -236,3 +236,12 @@ def test_explain_names_the_line_of_a_job_file(shoal_runs, lands):
         "mood": {"columns": {"mood": {"grid": 2}}},
     }
     assert "in a job file: " in done.out
+
+
+@pytest.mark.parametrize("number", ["1e25", "1E25", "1e+25", "1.0e25"])
+def test_a_power_is_a_line_however_json_writes_it(shoal_runs, tmp_path, number):
+    line = f'{{"x_low":{number},"x_high":1e26,"ill":"flu"}}\n'
+    (tmp_path / "t.jsonl").write_text(line * 3, encoding="utf-8")
+    asked = ("--k", 3, "--qi", "x_low,x_high", "--grid", "x=powers of 10")
+    outcome = shoal_runs("verify", tmp_path / "t.jsonl", *asked)
+    assert outcome.status == 0, outcome.out + outcome.err

@@ -251,16 +251,6 @@ def test_infinite_numbers_are_an_error(bad, sensitive):
 
 
 @pytest.mark.parametrize(
-    ("good", "bad"),
-    [(1e-280, 5e-324), (-1e-289, -1e-291), (1e300, 1.1e300), (-1e300, -1.7e308), (1e150, 1e-140)],
-)
-def test_numbers_that_cannot_be_computed_with_are_an_error(good, bad):
-    encode_frame(pl.DataFrame({"x": [0.0, good], "y": [1, 2]}))
-    with pytest.raises(DataError, match="Column 'x' holds numbers that cannot be computed with"):
-        encode_frame(pl.DataFrame({"x": [good, bad], "y": [1, 2]}))
-
-
-@pytest.mark.parametrize(
     "values",
     [
         pl.Series([None, None], dtype=pl.Int64),

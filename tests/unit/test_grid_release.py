@@ -421,3 +421,25 @@ def test_an_engine_that_forgets_the_grid_is_stopped(frame, monkeypatch):
     monkeypatch.setattr(LocalEngine, "publish", forgets)
     with pytest.raises(shoal.PromiseError, match="ends on lines of its grid"):
         released(frame.select("age", "ill"), quasi_identifiers=["age"], grid={"age": 5})
+
+
+@pytest.mark.parametrize(
+    ("values", "refused"),
+    [
+        ([1.0, 5e-324, 0.5, -1.0], False),
+        ([0.0, 1e-289, 0.0, 1e-289], False),
+        ([0.0, 1e299, 0.0, -1e299], False),
+        ([7.0, 7.0, 7.0, 7.0], False),
+        ([0.0, 5e-324, 1e-310, 0.0], True),
+        ([-1.7e308, 1.7e308, 0.0, 0.0], True),
+    ],
+)
+def test_a_column_too_wide_or_too_narrow_to_compute_with_is_refused(values, refused):
+    frame = pl.DataFrame({"x": values, "y": [1, 2, 3, 4]})
+    for grid in (None, False):
+        asked = {"quasi_identifiers": ["x", "y"], "seed": 1, "default_grid": grid is None}
+        if refused:
+            with pytest.raises(shoal.DataError, match="Column 'x' holds numbers that cannot be"):
+                shoal.anonymize(frame, 2, **asked)
+        else:
+            assert shoal.anonymize(frame, 2, **asked).verification.holds

@@ -59,11 +59,13 @@ if TYPE_CHECKING:
     from shoal.report.sensitive import Seen
     from shoal.settings.request import Request
     from shoal.stage import Staged
-    from shoal.table.encode import EncodedTable
+    from shoal.table.encode import Attribute, EncodedTable
     from shoal.table.schema import Schema
 
 __all__ = ["LocalEngine", "LocalWork"]
 
+_MOST_WIDE, _LEAST_WIDE = 1e300, 1e-290
+"""How wide a column of numbers may be at most, and at least if it is not one number."""
 SEAM = Effort(sweeps=2, min_gain=0.002)
 """How groups are refined across blocks, unless the algorithm refines by itself."""
 
@@ -140,6 +142,8 @@ class LocalEngine:
             warn(note)
         schema = settle_grids(schema, frame, by_default=request.default_grid)
         whole = encode(frame, schema, as_values=request.style.categories == "values")
+        for attribute in whole.attributes:
+            _check_range(attribute)
         if isinstance(table, DisposableTable):
             for name in schema.quasi_identifiers:
                 frame.drop_in_place(name)
@@ -383,6 +387,21 @@ def check_people(number: int, k: int, what: str = "rows") -> None:
         raise PromiseError(
             f"The table has {'' if what == 'rows' else 'rows of '}{number} {what}, fewer than "
             f"k = {k}, so no k-anonymous release exists; lower k or add {what}."
+        )
+
+
+def _check_range(attribute: Attribute) -> None:
+    """Raise if shares of the range of a column could be beyond what floats hold."""
+    ends = attribute.positions
+    if ends is None or not len(ends):
+        return
+    upper = ends if attribute.cells is None else attribute.cells.upper_positions
+    width = float(upper.max()) - float(ends.min())
+    if width > _MOST_WIDE or 0 < width < _LEAST_WIDE:
+        raise DataError(
+            f"Column {attribute.name!r} holds numbers that cannot be computed with: they lie more "
+            f"than {_MOST_WIDE:g} or less than {_LEAST_WIDE:g} apart; write them in another unit, "
+            "or round them."
         )
 
 

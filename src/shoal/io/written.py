@@ -278,7 +278,7 @@ class _Cells:
 def _as_text(value: Any) -> str | None:
     if isinstance(value, _Token) and _BARE_EXPONENT.fullmatch(value):
         # A number here; as a text it may be a code. What does not show tells them apart.
-        return f"{value.replace('E', 'e').replace('e', 'e+')}{UNSEEN}"
+        return f"{value.replace('e', 'e+').replace('E', 'E+')}{UNSEEN}"
     if isinstance(value, str):
         return value
     if value is None:

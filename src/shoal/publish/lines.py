@@ -308,7 +308,7 @@ def _written(line: Fraction) -> set[Fraction]:
 
 
 def _number(value: object) -> Fraction | None:
-    text = value.strip() if isinstance(value, str) else str(value)
+    text = _shown(value) if isinstance(value, str) else str(value)
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -321,7 +321,12 @@ def _number(value: object) -> Fraction | None:
 def _moment(value: object) -> date | None:
     if isinstance(value, date):
         return value
-    return _spelt(value.strip()) if isinstance(value, str) else None
+    return _spelt(_shown(value)) if isinstance(value, str) else None
+
+
+def _shown(text: str) -> str:
+    """Return a cell without what only tells it from others (`shoal.io.written`)."""
+    return text.strip().rstrip("\u2063")
 
 
 @lru_cache(maxsize=1 << 16)

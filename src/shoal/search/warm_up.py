@@ -160,6 +160,7 @@ def warm_up(
         except BaseException:
             for process in started:
                 process.kill()
+                process.communicate()  # none is left behind
             raise
     for process, text in zip(started, said, strict=True):
         if process.returncode:

@@ -44,9 +44,6 @@ __all__ = [
     "to_polars",
 ]
 
-_LARGEST, _SMALLEST, _RATIO = 1e300, 1e-290, 1e280
-"""How large and small numbers of an interval may be: differences and shares of them are floats."""
-
 _SHORT_SPAN = 1 << 22
 """Whole numbers that lie this close together are ranked by looking them up."""
 
@@ -232,7 +229,6 @@ def encode_values(series: pl.Series, column: Column, rows: Any = None) -> Attrib
         values = cast("Sequence[Any]", domain)  # a polars Series, which lacks the formal base class
         if kind in (Kind.NUMERIC, Kind.DATE, Kind.DATETIME):
             positions = positions_of(domain, column.name)
-            _check_sizes(positions, column.name)
             algebra = "interval"
         elif kind == Kind.ORDINAL:
             positions = np.arange(len(domain), dtype=np.float64)
@@ -258,20 +254,6 @@ def encode_values(series: pl.Series, column: Column, rows: Any = None) -> Attrib
         weight=column.weight,
     )
     return on_grid(attribute, column.grid) if column.grid else attribute
-
-
-def _check_sizes(positions: NDArray[np.float64], name: str) -> None:
-    """Raise if differences and shares of numbers could be beyond what floats hold."""
-    size = np.abs(positions[positions != 0.0])
-    if not len(size):
-        return
-    least, most = size.min(), size.max()
-    if most > _LARGEST or least < _SMALLEST or least < most / _RATIO:
-        raise DataError(
-            f"Column {name!r} holds numbers that cannot be computed with: beyond {_LARGEST:g} or, "
-            f"but for 0, below {_SMALLEST:g} in size, or sizes more than {_RATIO:g} times apart; "
-            "write it in another unit, or round it."
-        )
 
 
 def _flat_tree(domain: pl.Series) -> Taxonomy:
