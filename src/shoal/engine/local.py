@@ -44,7 +44,7 @@ from shoal.table.grid import settle_grids
 from shoal.table.growing import notes_on_unknown
 from shoal.table.infer import infer_kinds
 from shoal.table.partition import SUPPRESSED, Partition
-from shoal.table.scale import rescaled
+from shoal.table.scale import check_width, rescaled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,13 +59,11 @@ if TYPE_CHECKING:
     from shoal.report.sensitive import Seen
     from shoal.settings.request import Request
     from shoal.stage import Staged
-    from shoal.table.encode import Attribute, EncodedTable
+    from shoal.table.encode import EncodedTable
     from shoal.table.schema import Schema
 
 __all__ = ["LocalEngine", "LocalWork"]
 
-_MOST_WIDE, _LEAST_WIDE = 1e300, 1e-290
-"""How wide a column of numbers may be at most, and at least if it is not one number."""
 SEAM = Effort(sweeps=2, min_gain=0.002)
 """How groups are refined across blocks, unless the algorithm refines by itself."""
 
@@ -143,7 +141,7 @@ class LocalEngine:
         schema = settle_grids(schema, frame, by_default=request.default_grid)
         whole = encode(frame, schema, as_values=request.style.categories == "values")
         for attribute in whole.attributes:
-            _check_range(attribute)
+            check_width(attribute)
         if isinstance(table, DisposableTable):
             for name in schema.quasi_identifiers:
                 frame.drop_in_place(name)
@@ -387,21 +385,6 @@ def check_people(number: int, k: int, what: str = "rows") -> None:
         raise PromiseError(
             f"The table has {'' if what == 'rows' else 'rows of '}{number} {what}, fewer than "
             f"k = {k}, so no k-anonymous release exists; lower k or add {what}."
-        )
-
-
-def _check_range(attribute: Attribute) -> None:
-    """Raise if shares of the range of a column could be beyond what floats hold."""
-    ends = attribute.positions
-    if ends is None or not len(ends):
-        return
-    upper = ends if attribute.cells is None else attribute.cells.upper_positions
-    width = float(upper.max()) - float(ends.min())
-    if width > _MOST_WIDE or 0 < width < _LEAST_WIDE:
-        raise DataError(
-            f"Column {attribute.name!r} holds numbers that cannot be computed with: they lie more "
-            f"than {_MOST_WIDE:g} or less than {_LEAST_WIDE:g} apart; write them in another unit, "
-            "or round them."
         )
 
 

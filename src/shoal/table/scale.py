@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shoal.errors import OptionError, did_you_mean
+from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.table.schema import Kind, Schema
 
 if TYPE_CHECKING:
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
     from shoal.table.encode import Attribute, EncodedTable
 
-__all__ = ["RANGE", "SCALES", "check_scale", "rescaled", "with_scales"]
+__all__ = ["RANGE", "SCALES", "check_scale", "check_width", "rescaled", "with_scales"]
 
 RANGE = "range"
 SCALES = (RANGE, "rank", "trimmed")
 _TRIMMED = 0.01
+_MOST_WIDE, _LEAST_WIDE = 1e300, 1e-290
+"""How wide a column of numbers may be at most, and at least if it is not one number."""
 _KINDS = (Kind.NUMERIC, Kind.DATE, Kind.DATETIME)
 
 
@@ -111,3 +113,18 @@ def _trimmed(
         return position, upper
     low, high = position[first], upper[min(last, len(position) - 1)]
     return np.clip(position, low, high), np.clip(upper, low, high)
+
+
+def check_width(attribute: Attribute) -> None:
+    """Raise if shares of the range of a column could be beyond what floats hold."""
+    ends = attribute.positions
+    if ends is None or not len(ends):
+        return
+    upper = ends if attribute.cells is None else attribute.cells.upper_positions
+    width = float(upper.max()) - float(ends.min())
+    if width > _MOST_WIDE or 0 < width < _LEAST_WIDE:
+        raise DataError(
+            f"Column {attribute.name!r} holds numbers that cannot be computed with: they lie more "
+            f"than {_MOST_WIDE:g} or less than {_LEAST_WIDE:g} apart; write them in another unit, "
+            "or round them."
+        )
