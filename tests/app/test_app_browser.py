@@ -177,3 +177,13 @@ def test_many_columns_are_a_short_list_that_is_sifted_and_changed_at_once(open_p
     page.locator("#find").fill("")
     page.locator("#only-open").check()
     assert page.locator("#columns li:visible").count() == len(left)
+    page.locator("#only-open").uncheck()
+    page.locator("#columns a[data-column='52']").click()
+    page.get_by_label("Name in the release").fill("years")
+    page.keyboard.press("Enter")
+    expect(page.locator("#name-52 bdi")).to_have_text("years")
+    expect(page.locator("#called-52")).to_be_focused()
+    page.locator("#find").fill("years")
+    assert page.locator("#columns li:visible a").all_inner_texts() == ["years"]
+    assert pages.work.job.input.rename == {"age": "years"}
+    check_accessibility(page)

@@ -3,7 +3,12 @@
 import re
 
 import pytest
+from tests.helpers.app_people import people
 
+from shoal.app.history import history_of
+from shoal.app.opening import with_input
+from shoal.app.questions import open_questions
+from shoal.settings.job_file import format_job, read_job
 from shoal.table.schema import Role
 
 
@@ -109,3 +114,140 @@ def test_one_column_is_shown_as_a_card(wide, column):
 @pytest.mark.parametrize("odd", ["-1", "53", "9" * 30, "x", "²"])
 def test_a_column_that_is_not_there_shows_another(wide, odd):
     assert wide.get(f"/columns?column={odd}").status_code == 200
+
+
+# -- other names -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ran(pages):
+    """A run of a table with something that names each of its columns."""
+    people(60).write_csv(pages.work.root / "people.csv")
+    pages.open_file("people.csv")
+    pages.work.update(k=5, algorithm="mondrian", seed=3)
+    run(pages)
+    return pages
+
+
+def run(pages):
+    pages.post("/run", {"suffix": "csv"}, script=False)
+    pages.wait("run")
+    return history_of(pages.work)[0]
+
+
+def rename(pages, old, new):
+    return pages.post(f"/columns/{pages.work.table.names.index(old)}/name", {"name": new})
+
+
+def with_new_names(job, new):
+    """The job as somebody would write it who replaces every name in its text."""
+    text = format_job(job)
+    for old, name in new.items():
+        text = re.sub(rf'\[columns\.("?){old}\1\]', f'[columns."{name}"]', text)
+        text = text.replace(f'column = "{old}"', f'column = "{name}"')
+    return text
+
+
+def test_a_column_that_is_renamed_keeps_all_that_was_said_about_it(ran, tmp_path):
+    work, before = ran.work, ran.work.job
+    new = {name: f"the {name} (new)" for name in work.table.names}
+    pictures = [work.table.picture(name) for name in work.table.names]
+    alone = [work.table.alone((name,)) for name in work.table.names]
+    for old, name in new.items():
+        told = rename(ran, old, f" {name} ")
+        assert told.status_code == 200, told.text
+        row = told.json()["rows"][str(work.table.names.index(name))]
+        assert f"<bdi>{name}</bdi>" in row
+    assert work.table.names == list(new.values())
+    assert work.job.input.rename == new
+    (tmp_path / "expected.toml").write_text(with_new_names(before, new))
+    expected = with_input(read_job(tmp_path / "expected.toml"), rename=new)
+    assert format_job(work.job) == format_job(expected)
+    assert before.privacy
+    assert [work.table.picture(name) for name in work.table.names] == pictures
+    assert [work.table.alone((name,)) for name in work.table.names] == alone
+    assert open_questions(work) == []
+    for page in ("/columns", "/hierarchies", "/promises", "/run"):
+        assert ran.get(page).status_code == 200
+
+
+def test_what_is_published_holds_no_old_name(pages):
+    table = people(60)
+    new = {f"Spaltenname{number}": name for number, name in enumerate(table.columns)}
+    table.rename({name: old for old, name in new.items()}).write_csv(pages.work.root / "p.csv")
+    pages.open_file("p.csv")
+    roles = ("identifier", "quasi-identifier", "quasi-identifier", "insensitive", "sensitive")
+    for number, (role, name) in enumerate(zip(roles, new.values(), strict=True)):
+        assert pages.post(f"/columns/{number}", {"role": role}).status_code == 200
+        assert pages.post(f"/columns/{number}/name", {"name": name}).status_code == 200
+    pages.work.update(privacy=[{"model": "l-diversity", "l": 2, "column": "illness"}])
+    pages.work.update(k=5, algorithm="mondrian", seed=3)
+    files = run(pages).files(pages.work.folder / "results")
+    assert files.release.read_text().splitlines()[0] == "age,zip,job,illness"
+    for file in (files.release, files.certificate, files.report):
+        assert "Spaltenname" not in file.read_text()
+    assert "Spaltenname" in files.job.read_text()  # the private half: it reads the table
+
+
+def test_a_job_file_that_is_dropped_brings_its_names(ran):
+    work, before = ran.work, ran.work.job
+    first = work.table.names[0]
+    text = ran.get("/open/job.toml").content
+    assert rename(ran, first, "other").status_code == 200
+    renamed, now = ran.get("/open/job.toml").content, work.job
+    for job, expected, name in ((text, before, first), (renamed, now, "other")):
+        assert ran.drop("job.toml", job).status_code == 200
+        assert work.job == expected
+        assert work.table.names[0] == name
+
+
+def test_going_back_to_a_run_brings_its_names_back(ran):
+    work, first = ran.work, history_of(ran.work)[0]
+    names, job = work.table.names, work.job
+    assert rename(ran, names[0], "other").status_code == 200
+    second = run(ran)
+    for each in (first, second):
+        assert ran.get(f"/run?run={each.id}").status_code == 200
+        ran.post(f"/attack/{each.id}", script=False)
+        ran.wait("attack")
+    ran.post(f"/run/{first.id}/back", script=False)
+    assert work.table.names == names
+    assert work.job == job
+    ran.post(f"/run/{second.id}/back", script=False)
+    assert work.table.names == ["other", *names[1:]]
+
+
+def test_a_name_goes_back_to_that_of_the_file_and_survives_a_restart(ran):
+    work, before = ran.work, ran.work.job
+    first = work.table.names[0]
+    assert rename(ran, first, "other").status_code == 200
+    assert rename(ran, "other", "another").status_code == 200
+    assert work.job.input.rename == {first: "another"}
+    work.table = None  # as after a restart
+    ran.get("/open")
+    ran.wait("open")
+    assert work.table.names[0] == "another"
+    assert rename(ran, "another", first).status_code == 200
+    assert work.job == before
+
+
+@pytest.mark.parametrize("wrong", ["", "  ", "age", "a\nb", "x" * 2000])
+def test_a_name_that_cannot_be_changes_nothing(ran, wrong):
+    work, before = ran.work, (ran.work.job, ran.work.table, ran.work.revision)
+    number = next(n for n, name in enumerate(work.table.names) if name != "age")
+    told = ran.post(f"/columns/{number}/name", {"name": wrong})
+    assert told.status_code == 400
+    assert told.json()["error"].endswith(".")
+    assert (work.job, work.table, work.revision) == before
+    assert ran.post("/columns/99/name", {"name": "x"}).status_code == 400
+
+
+def test_an_answer_about_a_column_goes_with_it_and_to_no_other(ran):
+    work = ran.work
+    first, second = work.table.names[:2]
+    work.keep("answers", [["names", first], ["names", "gone"]])
+    work.keep("decided", [first, "gone"])
+    assert rename(ran, first, "kept").status_code == 200
+    assert rename(ran, second, "gone").status_code == 200
+    assert work.kept("answers") == [["names", "kept"]]
+    assert work.kept("decided") == ["kept"]

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import JobError
+from shoal.settings.files import Input
 from shoal.settings.job import Job, JobColumn
 from shoal.settings.job_file import format_job, read_job, write_job
 from shoal.table.schema import Kind, Role, build_schema
@@ -259,6 +260,7 @@ COLUMNS = st.builds(
     weight=st.floats(allow_nan=False),
     order=st.none() | st.lists(TEXT, max_size=4).map(tuple),
 )
+NAMES = TEXT.filter(lambda text: text.strip() and text.strip().isprintable())
 JOBS = st.builds(
     Job,
     k=st.none() | st.integers(),
@@ -269,6 +271,7 @@ JOBS = st.builds(
     seed=st.none() | st.integers(),
     threads=st.none() | st.integers(),
     missing_values=st.none() | st.lists(TEXT, max_size=3).map(tuple),
+    input=st.builds(Input, rename=st.none() | st.dictionaries(TEXT, NAMES, max_size=3)),
     style=OPTIONS,
     algorithm_options=OPTIONS,
     measure_options=OPTIONS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -91,7 +92,8 @@ def go_back(work: Workspace, tried: Tried) -> Job:
         path = Path(folder) / "job.toml"
         path.write_text(tried.job, encoding="utf-8")
         job = read_job(path)
-    return job.replaced(input=work.job.input, output=work.job.output)
+    source = replace(work.job.input, rename=job.input.rename)  # its columns are called so
+    return job.replaced(input=source, output=work.job.output)
 
 
 def is_current(work: Workspace, tried: Tried) -> bool:

@@ -6,7 +6,7 @@ What was counted once is remembered: a page asks again and again, and columns do
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +14,11 @@ import numpy as np
 from shoal.inputs import HowRead, watching_inputs
 from shoal.profile.suggest import Suggestion, look_at
 from shoal.profile.together import spread_cells
-from shoal.settings.inputs import missing_texts
+from shoal.settings.inputs import missing_texts, renamed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
     from numpy.typing import NDArray
 
@@ -80,6 +82,7 @@ class OpenedTable:
         how: how its text was read, if it is text.
         notes: what people should know about how it was read.
         doubtful: names of columns that may be cells of a first line that is data.
+        rename: new names of columns, by what the file calls them.
     """
 
     frame: pl.DataFrame
@@ -87,6 +90,7 @@ class OpenedTable:
     how: HowRead = field(default_factory=HowRead)
     notes: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
+    rename: Mapping[str, str] | None = None
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _pictures: dict[str, Picture] = field(default_factory=dict)
     _keys: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
@@ -101,6 +105,38 @@ class OpenedTable:
     def names(self) -> list[str]:
         """The columns, in table order."""
         return self.frame.columns
+
+    def called(self, rename: Mapping[str, str] | None) -> OpenedTable:
+        """Return the table with these new names of columns and no others; nothing is read anew.
+
+        Raises:
+            OptionError: there is no such column, or a new name is that of another one.
+        """
+        if rename == self.rename:
+            return self
+        first = {new: old for old, new in (self.rename or {}).items()}
+        names = renamed([first.get(name, name) for name in self.names], rename)
+        now = dict(zip(self.names, names, strict=True))
+        guessed = self.suggestion
+        with self._lock:
+            return replace(
+                self,
+                frame=self.frame.rename(now),
+                suggestion=replace(
+                    guessed,
+                    columns=tuple(replace(each, name=now[each.name]) for each in guessed.columns),
+                    grids={now[name]: each for name, each in guessed.grids.items()},
+                    others={now[name]: each for name, each in guessed.others.items()},
+                ),
+                rename=rename,
+                _lock=threading.RLock(),
+                _pictures={now[name]: each for name, each in self._pictures.items()},
+                _keys={now[name]: each for name, each in self._keys.items()},
+                _counted={
+                    (what, *sorted(now[name] for name in columns)): each
+                    for (what, *columns), each in self._counted.items()
+                },
+            )
 
     def rows(self, first: int, count: int) -> list[list[str | None]]:
         """Return some rows as texts; None is a missing value."""
@@ -184,6 +220,7 @@ def open_table(source: Input, report: Report) -> OpenedTable:
             encoding=source.encoding,
             header=source.header,
             decimal=source.decimal,
+            rename=source.rename,
             more=source.more,
             progress=report,
         )
@@ -194,6 +231,7 @@ def open_table(source: Input, report: Report) -> OpenedTable:
             found[-1] if found else HowRead(),
             tuple(watch.notes),
             tuple(watch.doubtful),
+            source.rename,
         )
     for number, name in enumerate(frame.columns, start=1):
         report(number, frame.width, "looking")

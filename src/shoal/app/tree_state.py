@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.app.workspace import Workspace
+    from shoal.settings.job import Job
 
 __all__ = [
     "TreeState",
@@ -59,21 +60,23 @@ class TreeState:
         return None if self.draft.can_undo else self.rule
 
 
-def frame_of(work: Workspace) -> pl.DataFrame:
-    """Return the open table as a run would read it.
+def frame_of(work: Workspace, job: Job | None = None) -> pl.DataFrame:
+    """Return the open table as a run of the present job, or of another one, would read it.
 
     Raises:
         OptionError: no table is open.
     """
     if work.table is None:
         raise OptionError("Open a table first.")
-    frame = work.table.frame
-    kinds = {name: column.kind for name, column in work.job.columns.items() if column.kind}
+    job = job or work.job
+    frame = work.table.called(job.input.rename).frame
+    kinds = {name: column.kind for name, column in job.columns.items() if column.kind}
     wanted = [name for name in numeric_columns(kinds) if name in frame.columns]
     if all(frame.schema[name].is_numeric() for name in wanted):
         return frame
     # Somebody says that texts are numbers: then the file is read differently.
-    return read_input(work.runnable().input, numeric=wanted)
+    source = replace(work.runnable().input, rename=job.input.rename)
+    return read_input(source, numeric=wanted)
 
 
 def columns_with_trees(work: Workspace) -> list[tuple[int, str]]:

@@ -109,11 +109,17 @@ class Workspace(Allowed):
     def change(self, job: Job) -> None:
         """Put another job in place of the present one, and save it.
 
+        The open table has the names of columns that the job gives it.
+
         Raises:
-            OptionError: it names a file that pages may not open (`may_open`).
+            OptionError: it names a file that pages may not open (`may_open`), or columns cannot
+                be called so.
         """
         with self._lock:
-            self._job = job.with_files(self.may_open)
+            said = job.with_files(self.may_open)
+            if self.table is not None:
+                self.table = self.table.called(said.input.rename)
+            self._job = said
             self.revision += 1
             self._save()
 

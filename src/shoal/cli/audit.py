@@ -62,7 +62,7 @@ def audit(
     found = run_audit(
         both.before,
         both.after,
-        population=both.like_original(population),
+        population=both.like_original(population, rename=None),
         control=both.like_original(control),
         second=both.like_release(second),
         targets=targets,

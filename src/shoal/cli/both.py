@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,11 +26,11 @@ class Both:
     after: pl.DataFrame
     described: Described
 
-    def like_original(self, path: str | None) -> pl.DataFrame | None:
-        """Read a further table as the original is read."""
+    def like_original(self, path: str | None, **but: Any) -> pl.DataFrame | None:
+        """Read a further table as the original is read, but for these options."""
         if path is None:
             return None
-        return _read(replace(self.job.input, path=path, more=()), self.job)
+        return _read(replace(self.job.input, path=path, more=(), **but), self.job)
 
     def like_release(self, path: str | None) -> pl.DataFrame | None:
         """Read a further table as the release is read."""

@@ -160,12 +160,11 @@ def _refuse_to_replace(output: str, *, force: bool) -> None:
 
 def _read_column(source: str, column: str, reading: Said) -> pl.Series:
     """Return the values of a column that are not missing."""
+    from shoal.cli.settings import input_of
     from shoal.settings.files import Input
     from shoal.settings.inputs import read_input
 
-    markers = ("", *parse_names([reading.pop("missing_values", "")]))
-    table = Input(path=source, missing_values=markers, **reading)
-    frame = read_input(table, columns=lambda _: [column])
+    frame = read_input(input_of(Input(), source, reading), columns=lambda _: [column])
     series = frame.get_column(column).drop_nulls()
     if series.dtype.is_float():
         series = series.filter(series.is_finite())

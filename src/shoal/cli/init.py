@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoal.cli.flags import Reading, takes_flags
-from shoal.cli.options import Debug, parse_names
+from shoal.cli.options import Debug
 from shoal.cli.screen import column_on_screen, say
+from shoal.cli.settings import input_of
 from shoal.errors import OptionError
 from shoal.settings.files import Input
 from shoal.table.schema import Role
@@ -66,9 +67,7 @@ def init(
     from shoal.settings.outputs import check_files
 
     check_files(source, {"the job file": output})
-    if "missing_values" in reading:
-        reading["missing_values"] = ("", *parse_names([reading["missing_values"]]))
-    asked = Input(path=source, **reading)
+    asked = input_of(Input(), source, reading)
     suggestion = suggest_job(source, **{name: getattr(asked, name) for name in reading})
     from shoal.cli.screen import open_console
 

@@ -17,7 +17,7 @@ from shoal.table.schema import Role
 if TYPE_CHECKING:
     from shoal.settings.job import Job, JobColumn
 
-__all__ = ["job_of", "merge_privacy", "noting_written", "release_of"]
+__all__ = ["input_of", "job_of", "merge_privacy", "noting_written", "release_of"]
 
 # A column has one way to be generalised: a flag for one of these replaces the job's others.
 _WAYS = ("hierarchy", "kind", "order")
@@ -72,7 +72,7 @@ def job_of(
     if promises is not None:
         options["privacy"] = merge_privacy(job, promises)
     wanted = Job(
-        input=_input(job.input, source, reading or {}),
+        input=input_of(job.input, source, reading or {}),
         output=_output(job.output, writing or {}),
         columns=_columns(job.columns, asked),
         **options,
@@ -91,7 +91,8 @@ def release_of(job: Job, path: str, reading: Said, *, alone: bool = False) -> In
         alone: whether they are about the release, since no other table is read.
     """
     names = ("encoding", "header") if alone else ()
-    said = {name: INPUT_OPTIONS[name].default for name in ("encoding", "header", "decimal")}
+    usual = ("encoding", "header", "decimal", "rename")
+    said = {name: INPUT_OPTIONS[name].default for name in usual}
     said |= {name: reading[name] for name in names if name in reading}
     said["more"] = ()
     said["format"] = reading.get("format", job.output.format)
@@ -107,10 +108,19 @@ def _check_effort(options: Mapping[str, Any]) -> None:
         )
 
 
-def _input(before: Input, source: str | Sequence[str] | None, said: Said) -> Input:
+def input_of(before: Input, source: str | Sequence[str] | None, said: Said) -> Input:
+    """Return how a table is read, with the flags of a command laid over what was said before.
+
+    Raises:
+        OptionError: a flag cannot be read.
+    """
     values = {name: getattr(before, name) for name in INPUT_OPTIONS} | said
     if "missing_values" in said:
         values["missing_values"] = ("", *parse_names([said["missing_values"]]))
+    flag = INPUT_OPTIONS["rename"].flag
+    if flag is not None and "rename" in said:
+        given = parse_pairs(flag.names[0], said["rename"], flag.example or "")
+        values["rename"] = {**(before.rename or {}), **given}
     if source:
         values["path"], *more = [source] if isinstance(source, str) else source
         values["more"] = more

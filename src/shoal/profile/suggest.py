@@ -289,6 +289,7 @@ def suggest_job(
     encoding: str | None = None,
     header: bool = True,
     decimal: str | None = None,
+    rename: Mapping[str, str] | None = None,
 ) -> Suggestion:
     """Look at a table and suggest a job: roles, kinds, hierarchies, missing values and k.
 
@@ -304,6 +305,7 @@ def suggest_job(
         encoding: of its text; found out if not given.
         header: whether its first line holds the names of the columns.
         decimal: a comma or a point; found out if not given.
+        rename: new names of its columns.
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"age": [31, 47, 47, 52], "diagnosis": ["flu", "flu", "gout", "flu"]})
@@ -318,6 +320,7 @@ def suggest_job(
         encoding=encoding,
         header=header,
         decimal=decimal,
+        rename=rename,
     )[0]
 
 
@@ -330,6 +333,7 @@ def look_at(
     encoding: str | None = None,
     header: bool = True,
     decimal: str | None = None,
+    rename: Mapping[str, str] | None = None,
     more: Sequence[str] = (),
     progress: Report = no_progress,
 ) -> tuple[Suggestion, pl.DataFrame]:
@@ -351,6 +355,7 @@ def look_at(
             encoding=encoding,
             header=header,
             decimal=decimal,
+            rename=rename,
         )
         frame, how = _read(asked, progress)
         found = find_markers(frame) if missing_values is None else ()
@@ -405,7 +410,7 @@ def _found_out(asked: Input, how: HowRead) -> Input:
     from shoal.io import detect_format, is_database
 
     if asked.path is None or is_database(asked.path):
-        return Input()
+        return Input(rename=asked.rename)
     delimiter = asked.delimiter or how.delimiter
     usual = "\t" if detect_format(asked.path, asked.format).name == "tsv" else ","
     return Input(
@@ -414,6 +419,7 @@ def _found_out(asked: Input, how: HowRead) -> Input:
         encoding=asked.encoding or (None if how.encoding == "utf-8" else how.encoding),
         header=asked.header,
         decimal=asked.decimal or how.decimal,
+        rename=asked.rename,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +35,7 @@ _READERS = (
     "build",
     "check",
 )
+_ORIGINALS = tuple(each for each in _READERS if each != "verify")  # which reads a release
 
 
 def _text(name: str, value: Any) -> str | None:
@@ -48,6 +50,22 @@ def _texts(name: str, value: Any) -> tuple[str, ...] | None:
     if isinstance(value, str) or not all(isinstance(each, str) for each in value):
         raise OptionError(f"{name} must be a list of texts, as in ['', '?'], got {value!r}.")
     return tuple(value)
+
+
+def _new_names(name: str, value: Any) -> dict[str, str] | None:
+    pairs = {} if value is None else value
+    texts = isinstance(pairs, Mapping) and [each for pair in pairs.items() for each in pair]
+    if texts is False or not all(isinstance(each, str) for each in texts):
+        raise OptionError(
+            f"{name} must say the new names of columns, as in {{Geburtsdatum = 'birth date'}}."
+        )
+    found = {old: new.strip() for old, new in pairs.items()}
+    for old, new in found.items():
+        if not new or not new.isprintable():
+            raise OptionError(
+                f"The new name of column {old!r} must be text that can be seen, on one line."
+            )
+    return found or None
 
 
 def _encoding(name: str, value: Any) -> str | None:
@@ -129,8 +147,18 @@ class Input:
         check=_decimal,
         help="What stands before decimals, ',' or '.'; a comma is recognised where it does not "
         "separate cells.",
-        flag=_file(
-            "--decimal", on=tuple(each for each in _READERS if each != "verify"), metavar="SIGN"
+        flag=_file("--decimal", on=_ORIGINALS, metavar="SIGN"),
+    )
+    rename: Mapping[str, Any] | None = option(
+        default=None,
+        check=_new_names,
+        help="A column's new name; all other options, and the release, know only that one.",
+        flag=Flag(
+            names=("--rename",),
+            on=_ORIGINALS,
+            panel="Files",
+            metavar="OLD=NEW",
+            example="Geburtsdatum=born",
         ),
     )
     memory_check: bool = option(

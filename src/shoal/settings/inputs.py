@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import DataError, OptionError
+from shoal.errors import DataError, OptionError, did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,6 +29,7 @@ __all__ = [
     "numeric_columns",
     "read_as",
     "read_input",
+    "renamed",
 ]
 
 
@@ -51,6 +52,27 @@ def numeric_columns(kinds: Mapping[str, Any] | None) -> list[str]:
     return [name for name, kind in (kinds or {}).items() if kind == "numeric"]
 
 
+def renamed(names: Sequence[str], rename: Mapping[str, str] | None) -> list[str]:
+    """Return what the columns of a table are called by their new names.
+
+    Raises:
+        OptionError: there is no such column, or a new name is that of another one.
+    """
+    from shoal.limits import check_columns
+
+    found = [(rename or {}).get(name, name) for name in names]
+    for old, new in (rename or {}).items():
+        if old not in names:
+            hint = did_you_mean(old, names)
+            raise OptionError(f"There is no column {old!r} that could be renamed.{hint}")
+        if found.count(new) > 1:
+            raise OptionError(
+                f"Column {old!r} cannot be called {new!r}: another column is; choose another name."
+            )
+    check_columns("the table", found)
+    return found
+
+
 def read_input(
     source: Input,
     *,
@@ -59,7 +81,7 @@ def read_input(
     coded: bool = False,
     progress: Report | None = None,
 ) -> pl.DataFrame:
-    """Read the table of a job.
+    """Read the table of a job; its columns have their new names, for everybody who asks.
 
     Args:
         source: where it is, and how it is to be read.
@@ -69,29 +91,38 @@ def read_input(
         progress: told how far reading has come.
 
     Raises:
-        OptionError: no table is given.
+        OptionError: no table is given, or a column cannot be renamed.
         DataError: it cannot be read.
     """
     from shoal.io import read_table
+    from shoal.io.delimited import pick_columns
+
+    rename = source.rename or {}
+    first = {new: old for old, new in rename.items()}
+
+    def needed(found: list[str]) -> list[str]:
+        wanted = pick_columns(renamed(found, rename), columns, name="The table")
+        return [first.get(name, name) for name in wanted]
 
     if source.path is None:
         raise OptionError(
             'Say which table is read: DATA on the command line, or path = "patients.csv" under '
             "[input] of the job file."
         )
-    return read_table(
+    frame = read_table(
         source.sources,
         format=source.format,
         delimiter=source.delimiter,
         missing_values=missing_texts(source),
-        numeric=numeric,
-        columns=columns,
+        numeric=[first.get(name, name) for name in numeric],
+        columns=needed if rename else columns,
         coded=coded,
         encoding=source.encoding,
         header=source.header,
         decimal=source.decimal,
         progress=progress,
     )
+    return frame.rename({old: new for old, new in rename.items() if old in frame.columns})
 
 
 def read_as() -> dict[str, Any]:

@@ -142,7 +142,7 @@ class _Reader:
         if row.plain_type == MODELS:
             return self.privacy(table[row.name])
         if row.plain_type == TABLE:
-            return self.table(table, row.name)
+            return self.table(table, row.name, place)
         if row.plain_type == _TEXTS:
             return self.texts(table, row.name)
         if row.plain_type == _FILES:
@@ -248,9 +248,10 @@ class _Reader:
                 model["population"] = str(self.file.parent / people)
         return tuple(models)
 
-    def table(self, tables: dict[str, Any], key: str) -> dict[str, Any]:
+    def table(self, tables: dict[str, Any], key: str, place: str = "") -> dict[str, Any]:
         value = tables.get(key, {})
         if not isinstance(value, dict):
+            key = _join(place, key)
             raise self.wrong(key, f"a table, written as [{key}]", value)
         return value
 

@@ -24,7 +24,8 @@ def open_populations(
 
     Args:
         models: what is promised.
-        source: how the table of the run is read; populations are read likewise.
+        source: how the table of the run is read; populations are read likewise, but their
+            columns are called as in the release, as for whoever verifies it.
         given: the population of those that have none of their own.
 
     Raises:
@@ -52,4 +53,4 @@ def _read(path: str, source: Input | None) -> Any:
 
     if source is None:
         return read_table(path)
-    return read_input(replace(source, path=path, more=(), format=None))
+    return read_input(replace(source, path=path, more=(), format=None, rename=None))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run_on_spark"]
 
-_READ_HERE = ("path", "more", "missing_values", "delimiter", "format", "memory_check")
+_READ_HERE = ("path", "more", "missing_values", "delimiter", "format", "memory_check", "rename")
 _ALWAYS = ("engine", "master")
 _WRITTEN_HERE = (
     *("table", "format", "if_exists", "replace", "log", "certificate", "report", "save"),
@@ -140,12 +140,12 @@ def _read(session: Any, source: Input, request: Request) -> Any:
     paths = list(source.sources)
     try:
         if kind == "parquet":
-            return session.read.parquet(*paths)
+            return _renamed(session.read.parquet(*paths), source)
         if kind == "csv":
             read = session.read.csv(
                 paths, header=True, sep=source.delimiter or ",", escape='"', multiLine=True
             )
-            return _typed(read, source, request)
+            return _typed(_renamed(read, source), source, request)
     except AnalysisException as error:
         name = error.getCondition() or "unknown"
         raise DataError(f"{paths[0]!r} cannot be read on Spark ({name}).") from None
@@ -153,6 +153,12 @@ def _read(session: Any, source: Input, request: Request) -> Any:
         name = error.getCondition() or type(error).__name__
         raise DataError(f"{paths[0]!r} cannot be read on Spark ({name}).") from None
     raise OptionError(f"On Spark, folders of parquet and csv are read, and {kind!r} was given.")
+
+
+def _renamed(frame: Any, source: Input) -> Any:
+    from shoal.settings.inputs import renamed
+
+    return frame.toDF(*renamed(frame.columns, source.rename)) if source.rename else frame
 
 
 def _format_of(path: str | None) -> str:

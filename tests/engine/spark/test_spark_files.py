@@ -94,12 +94,12 @@ def test_what_does_not_hold_in_the_files_never_appears(plain, tmp_path, monkeypa
 def test_the_command_line_goes_from_folder_to_folder(spark, tmp_path):
     frame = people(N).select("age", "city", "disease", "name")
     (tmp_path / "in").mkdir()
-    frame.write_csv(tmp_path / "in" / "part.csv")
+    frame.rename({"age": "Alter"}).write_csv(tmp_path / "in" / "part.csv")
     command = [
         *("anonymize", str(tmp_path / "in"), "-o", str(tmp_path / "out"), "--format", "csv"),
         *("--engine", "spark", "--k", str(K), "--qi", "age,city", "--sensitive", "disease"),
         *("--identifier", "name", "--algorithm", "mondrian", "--seed", str(SEED)),
-        *("--certificate", str(tmp_path / "certificate.json")),
+        *("--rename", "Alter=age", "--certificate", str(tmp_path / "certificate.json")),
         *("--report", str(tmp_path / "report.html"), "--save", str(tmp_path / "kept.shoal")),
     ]
     done = CliRunner().invoke(app, command)

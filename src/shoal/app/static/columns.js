@@ -40,6 +40,7 @@ async function save(form, body, wrong) {
       const row = document.getElementById(`row-${number}`);
       if (!row) continue;
       row.innerHTML = html;
+      row.dataset.name = row.querySelector("bdi").textContent; // it may be another one
       row.classList.toggle("doubt", row.querySelector("[data-keep]") !== null);
     }
     document.getElementById("unique").innerHTML = told.bar;
@@ -80,7 +81,7 @@ for (const place of [list, card]) {
   });
   place?.addEventListener("submit", (event) => {
     event.preventDefault();
-    choose(event.target, event.target.querySelector("select").id);
+    choose(event.target, event.target.querySelector("select, input[id]").id);
   });
 }
 

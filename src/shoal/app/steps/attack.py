@@ -64,7 +64,8 @@ def start(request: Request) -> Response:
     files = run.files(results)
     if not files.release.is_file():
         raise DataError("The files of this run are no longer there; run it again.")
-    job, frame = run.read_job(results), frame_of(work)
+    job = run.read_job(results)
+    frame = frame_of(work, job)
 
     def attack(report: Report) -> dict[str, Any]:
         from shoal.io import read_table

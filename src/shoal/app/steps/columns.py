@@ -8,6 +8,7 @@ from starlette.routing import Route
 
 from shoal.app.questions import drop_idle_promises
 from shoal.app.reading import column_of
+from shoal.app.renaming import rename_column
 from shoal.app.views import answer, page, part, to, words_of, work_of
 from shoal.errors import OptionError
 from shoal.profile.guess import guess_column
@@ -190,6 +191,13 @@ async def _answer(request: Request, numbers: list[int], role: str, kind: str) ->
     from anyio.to_thread import run_sync
 
     await run_sync(_choose_all, request, numbers, role, kind)
+    return await _shown(request, numbers)
+
+
+async def _shown(request: Request, numbers: list[int]) -> Response:
+    """Return what has changed, to a script, or the page."""
+    from anyio.to_thread import run_sync
+
     if "application/json" not in request.headers.get("accept", ""):
         return to(f"/columns?column={numbers[0]}")
     return await run_sync(_told, request, numbers)
@@ -224,6 +232,17 @@ def _choose(work: Workspace, table: OpenedTable, name: str, role: str, kind: str
         _only_person(work, name)
     work.update_column(name, **changes)
     drop_idle_promises(work)
+
+
+async def rename(request: Request) -> Response:
+    """Give a column another name, under which it is published."""
+    from anyio.to_thread import run_sync
+
+    form = await request.form()
+    number, name = request.path_params["number"], str(form.get("name", ""))
+    work, table = work_of(request), _table(request)
+    await run_sync(rename_column, work, table.names[_number(table, number)], name)
+    return await _shown(request, [number])
 
 
 def _with_kind(work: Workspace, table: OpenedTable, name: str, kind: Kind) -> dict[str, Any]:
@@ -315,5 +334,6 @@ routes = [
     Route("/columns/several", choose_several, methods=["POST"]),
     Route("/columns/{number:int}", one),
     Route("/columns/{number:int}", choose, methods=["POST"]),
+    Route("/columns/{number:int}/name", rename, methods=["POST"]),
     Route("/columns/counts/{first:int}", counts),
 ]

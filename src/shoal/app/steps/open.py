@@ -213,7 +213,8 @@ def _take_job(request: Request, path: Path) -> None:
     table = work.table
     if table is None:
         raise OptionError("Open the table first, and the job file after it.")
-    unknown = [name for name in job.columns if name not in table.names]
+    names = table.called(job.input.rename).names
+    unknown = [name for name in job.columns if name not in names]
     if unknown:
         raise OptionError(
             f"The job file speaks of {len(unknown)} columns that this table does not have; the "
@@ -224,7 +225,8 @@ def _take_job(request: Request, path: Path) -> None:
     for name, column in columns.items():
         if isinstance(column.hierarchy, Path):
             columns[name] = type(column)(**{**vars(column), "hierarchy": mine.get(name)})
-    said = job.replaced(input=work.job.input, output=work.job.output, columns=columns)
+    source = replace(work.job.input, rename=job.input.rename)
+    said = job.replaced(input=source, output=work.job.output, columns=columns)
 
     def beside_the_table(name: str) -> str:
         return name.removeprefix(f"{path.parent}{os.sep}")
@@ -257,6 +259,7 @@ async def reading(request: Request) -> Response:
         decimal=said("decimal"),
         header=form.get("header", "yes") == "yes",
         missing_values=None if missing is None else ("", *_texts(missing)),
+        rename=None,  # as roles, which are guessed anew
     )
     start_reading(work, tasks_of(request))
     return to("/open")

@@ -171,7 +171,8 @@ def _beside(request: Request, work: Workspace, run: Tried) -> Beside | None:
         return kept[1]
     if not files.groups.is_file():
         return None
-    found = look_beside(files, run.read_job(work.subfolder("results")), frame_of(work))
+    job = run.read_job(work.subfolder("results"))
+    found = look_beside(files, job, frame_of(work, job))
     request.app.state.beside = (run.id, found)
     return found
 
@@ -214,7 +215,8 @@ def explain(request: Request) -> Response:
     """Measure what costs most, by trying."""
     work, tasks = work_of(request), tasks_of(request)
     run = find_run(work, request.path_params["id"])
-    job, frame = go_back(work, run), frame_of(work)
+    job = go_back(work, run)
+    frame = frame_of(work, job)
     curves_of(request.app).stop()
 
     def measure(report: Report) -> dict[str, Any]:
