@@ -45,6 +45,7 @@ __all__ = [
 
 _DIGITS = 6
 _HUGE = 1e300
+_POINT = 1e-12
 _FAR = 0.1
 _MEASURED = (Kind.NUMERIC, Kind.DATE, Kind.DATETIME)
 
@@ -90,8 +91,9 @@ def covered_shares(attribute: Attribute, closures: Closures, rows: Floats) -> Fl
 
 def _mass_between(start: Floats, stop: Floats, rows: Floats, low: Floats, high: Floats) -> Floats:
     """Return the rows between two ends if those of a piece are spread evenly over it."""
-    wide = stop > start
     zero = float(start.min())
+    # a piece that is as narrow as rounding is a point: its slope would drown all others
+    wide = stop - start > _POINT * (float(stop.max()) - zero)
 
     def below(x: Floats) -> Floats:
         total = np.zeros(len(x))
