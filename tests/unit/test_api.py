@@ -329,7 +329,8 @@ def test_weights_move_the_loss_to_the_columns_that_matter_less():
 def test_progress_reports_the_stages_in_order():
     told = []
     anonymize(**K_MEMBER, progress=lambda done, total, what: told.append(what))
-    assert list(dict.fromkeys(told)) == [
+    # the first run of a kernel compiles, which comes first depends on the order of the tests
+    assert [what for what in dict.fromkeys(told) if what != "compiling"] == [
         "encoding", "clustering", "publishing", "verifying", "scoring", "done",
     ]  # fmt: skip
 
