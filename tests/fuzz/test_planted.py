@@ -225,10 +225,19 @@ def test_a_run_that_turns_down_what_it_made_is_found(monkeypatch):
 # Visitors.
 
 
+@pytest.fixture
+def own_sites():
+    """Servers of the test alone: what a planted fault leaves in them is no other's."""
+    visitors.sites.cache_clear()
+    visitors.sites()
+    yield
+    visitors.sites.cache_clear()
+
+
+@pytest.mark.usefixtures("own_sites")
 def test_pages_without_a_guard_are_found(monkeypatch):
     from shoal.app.guard import Guarded
 
-    visitors.sites()
     monkeypatch.setattr(Guarded, "_refusal", lambda *_: None)
     assert LEAKED in verdicts(visitors.run, "visitors", 12)
 
@@ -243,6 +252,7 @@ def test_a_cookie_that_a_browser_sends_to_other_ports_is_found(monkeypatch):
     assert site.sent_elsewhere("/secret/x")
 
 
+@pytest.mark.usefixtures("own_sites")
 def test_a_job_that_opens_files_elsewhere_is_found(monkeypatch):
     from shoal.app.workspace import Workspace
 
