@@ -256,7 +256,11 @@ def _mass_below(pieces: _Pieces, cut: float) -> float:
     """Return the rows below a cut if those of a piece are spread evenly over it."""
     width = pieces.stop - pieces.start
     wide = width > 0
-    share = np.where(wide, (cut - pieces.start) / np.where(wide, width, 1.0), pieces.start < cut)
+    share = np.where(
+        wide,
+        np.clip(cut - pieces.start, 0.0, width) / np.where(wide, width, 1.0),
+        pieces.start < cut,
+    )
     # Sorted, so that no rounding tells how the run has numbered its groups.
     return float(np.sum(np.sort(pieces.rows * np.clip(share, 0.0, 1.0))))
 
