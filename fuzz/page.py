@@ -23,6 +23,8 @@ from fuzz.parts import FAILURES, HELD, REFUSED
 ROOT = Path(__file__).parents[1]
 STORED = ROOT / "fuzz" / "results" / "hunts.json.gz"
 VERDICTS = (HELD, REFUSED, *FAILURES)
+_FIRST_PARTS = {"releases", "order", "commands", "damage", "threads", "kills", "disk"}
+"""A run that has these was not told which parts to make."""
 
 REFUSALS = """\
 An input is *refused* when the program rightly turns it down in a sentence: no release can keep
@@ -154,7 +156,10 @@ def run_again(run: dict[str, Any], failures: Path, why: str) -> dict[str, Any]:
 
 def _run(run: dict[str, Any]) -> list[object]:
     processes = f" --processes {run['processes']}" if "processes" in run else ""
-    command = f"`python -m fuzz --inputs {run['asked_inputs']}{processes} --seed {run['seed']}`"
+    asked = run["asked_inputs"]
+    length = f"--minutes {run['minutes']:g}" if asked is None else f"--inputs {asked}"
+    parts = "" if set(run["parts"]) >= _FIRST_PARTS else f" --parts {','.join(run['parts'])}"
+    command = f"`python -m fuzz {length}{processes} --seed {run['seed']}{parts}`"
     counts = [f"{run['inputs']:,}", f"{run['seconds']:,}", run["failures"]]
     return [run["date"], run["commit"], command, *counts]
 
