@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, cast
 
 import narwhals as nw
+import numpy as np
 
+from shoal.errors import ShoalWarning
 from shoal.opened.population import promises_about_all, schema_of_population
 from shoal.privacy import parse_privacy
 from shoal.promises import promises_of, read_grids, read_trees
 from shoal.publish.verify import Verification, verify_table
 from shoal.recode import Style
+from shoal.run import FrameSource, labels_of, run
 from shoal.scores import default_measures, score_table
-from shoal.settings.make_release import labels_of, make_release
-from shoal.settings.population import open_populations
-from shoal.settings.reads import request_style
-from shoal.settings.request import Request
+from shoal.settings.build_request import build_request, open_populations
+from shoal.settings.options import read_style
 from shoal.table.encode import encode, to_polars
 from shoal.table.frames import is_frame
 from shoal.table.infer import schema_of_used
@@ -28,13 +30,10 @@ if TYPE_CHECKING:
 
     from shoal.release import FrameT, Release
     from shoal.scores import Scores
-    from shoal.settings.given import HierarchyLike, LabelsLike, PreviousLike, PrivacyLike
+    from shoal.settings.types import HierarchyLike, LabelsLike, PreviousLike, PrivacyLike
     from shoal.table.schema import Kind
 
 __all__ = ["anonymize", "refine", "score", "verify"]
-
-# Users may write more than a request holds (None, a table for a style): the request reads it.
-_ask: Callable[..., Request] = Request
 
 
 def anonymize(
@@ -147,45 +146,45 @@ def anonymize(
         ShoalError: with one sentence on what is wrong and what to do. `PromiseError` if no
             release can keep the promise.
     """
-    request = _ask(
-        k=k,
-        quasi_identifiers=quasi_identifiers,
-        sensitive=sensitive,
-        identifiers=identifiers,
-        insensitive=insensitive,
-        drop=drop,
-        person=person,
-        rows_are_people=rows_are_people,
-        pseudonyms=pseudonyms,
-        hierarchies=hierarchies,
-        kinds=kinds,
-        orders=orders,
-        algorithm=algorithm,
-        algorithm_options=algorithm_options,
-        measure=measure,
-        measure_options=measure_options,
-        privacy=privacy,
-        previous=previous,
-        reserve=reserve,
-        weaken=weaken,
-        weights=weights,
-        grid=grid,
-        scale=scale,
-        default_grid=default_grid,
-        unknown_values=unknown_values,
-        max_suppression=max_suppression,
-        suppress_for=suppress_for,
-        missing=missing,
-        seed=seed,
-        threads=threads,
-        block_rows=block_rows,
-        refine=refine,
-        bound=bound,
-        shuffle=shuffle,
-        strict=strict,
-        style=style,
-    )
-    return make_release(frame, request, progress)
+    options = {
+        "k": k,
+        "quasi_identifiers": quasi_identifiers,
+        "sensitive": sensitive,
+        "identifiers": identifiers,
+        "insensitive": insensitive,
+        "drop": drop,
+        "person": person,
+        "rows_are_people": rows_are_people,
+        "pseudonyms": pseudonyms,
+        "hierarchies": hierarchies,
+        "kinds": kinds,
+        "orders": orders,
+        "algorithm": algorithm,
+        "algorithm_options": algorithm_options,
+        "measure": measure,
+        "measure_options": measure_options,
+        "privacy": privacy,
+        "previous": previous,
+        "reserve": reserve,
+        "weaken": weaken,
+        "weights": weights,
+        "grid": grid,
+        "scale": scale,
+        "default_grid": default_grid,
+        "unknown_values": unknown_values,
+        "max_suppression": max_suppression,
+        "suppress_for": suppress_for,
+        "missing": missing,
+        "seed": seed,
+        "threads": threads,
+        "block_rows": block_rows,
+        "refine": refine,
+        "bound": bound,
+        "shuffle": shuffle,
+        "strict": strict,
+        "style": style,
+    }
+    return _warned(run(build_request(options), FrameSource(frame), progress=progress))
 
 
 def refine(
@@ -269,39 +268,47 @@ def refine(
     Raises:
         ShoalError: with one sentence on what is wrong and what to do.
     """
-    request = _ask(
-        k=k,
-        quasi_identifiers=quasi_identifiers,
-        sensitive=sensitive,
-        identifiers=identifiers,
-        insensitive=insensitive,
-        drop=drop,
-        person=person,
-        rows_are_people=rows_are_people,
-        pseudonyms=pseudonyms,
-        hierarchies=hierarchies,
-        kinds=kinds,
-        orders=orders,
-        measure=measure,
-        measure_options=measure_options,
-        privacy=privacy,
-        weights=weights,
-        grid=grid,
-        scale=scale,
-        default_grid=default_grid,
-        unknown_values=unknown_values,
-        missing=missing,
-        seed=seed,
-        threads=threads,
-        effort=effort,
-        sweeps=sweeps,
-        seconds=seconds,
-        bound=bound,
-        shuffle=shuffle,
-        strict=strict,
-        style=style,
-    )
-    return make_release(frame, request, progress, groups=groups)
+    options = {
+        "k": k,
+        "quasi_identifiers": quasi_identifiers,
+        "sensitive": sensitive,
+        "identifiers": identifiers,
+        "insensitive": insensitive,
+        "drop": drop,
+        "person": person,
+        "rows_are_people": rows_are_people,
+        "pseudonyms": pseudonyms,
+        "hierarchies": hierarchies,
+        "kinds": kinds,
+        "orders": orders,
+        "measure": measure,
+        "measure_options": measure_options,
+        "privacy": privacy,
+        "weights": weights,
+        "grid": grid,
+        "scale": scale,
+        "default_grid": default_grid,
+        "unknown_values": unknown_values,
+        "missing": missing,
+        "seed": seed,
+        "threads": threads,
+        "effort": effort,
+        "sweeps": sweeps,
+        "seconds": seconds,
+        "bound": bound,
+        "shuffle": shuffle,
+        "strict": strict,
+        "style": style,
+    }
+    request = build_request(options)
+    return _warned(run(request, FrameSource(frame), groups=np.asarray(groups), progress=progress))
+
+
+def _warned(release: Release[Any]) -> Release[Any]:
+    """Issue the warnings of a release; they point at who called the caller."""
+    for sentence in release.warnings:
+        warnings.warn(sentence, ShoalWarning, stacklevel=3)
+    return release
 
 
 def verify(
@@ -427,7 +434,7 @@ def score(
             schema,
             measures=names,
             measure_options=measure_options,
-            style=request_style(style),
+            style=read_style("style", style),
         )
     encoded = encode(table, schema)
     labels = labels_of(cast("LabelsLike", groups), table.height)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import PromiseError
 from shoal.forked import check_process
+from shoal.progress import Report, no_progress
 from shoal.search.refine import EFFORTS
 from shoal.stopwatch import Stopwatch
 
@@ -45,6 +46,7 @@ def run_pipeline(
     *,
     start: Any = None,
     notes: Sequence[str] = (),
+    progress: Report = no_progress,
 ) -> Result:
     """Take a table to a verified release.
 
@@ -56,6 +58,7 @@ def run_pipeline(
         start: group of every row, negative if suppressed; refined instead of running the
             algorithm.
         notes: what the user should know already before the run.
+        progress: told how far it is.
 
     Raises:
         ShoalError: the input or an option is wrong, or the promise cannot be kept.
@@ -65,25 +68,25 @@ def run_pipeline(
     notes = [*notes]
     _check_notes(notes, request)
 
-    request.progress(0, 0, "encoding")
-    work = engine.describe(table, schema, request, notes.append)
+    progress(0, 0, "encoding")
+    work = engine.describe(table, schema, request, notes.append, progress)
     if start is None:
         groups = engine.thin_out(work, form_groups(engine, work), lambda w: form_groups(engine, w))
     else:
         groups = _refine_given(engine, work, engine.given(work, start), request, notes)
 
-    request.progress(0, 0, "publishing")
+    progress(0, 0, "publishing")
     notes += engine.find_dangers(work, groups)
     _check_notes(notes, request)
     published = engine.publish(work, groups)
-    request.progress(0, 0, "verifying")
+    progress(0, 0, "verifying")
     verification = engine.verify(work, published)
     _check_promises(verification)
     notes += verification.notes
     _check_notes(notes, request)
-    request.progress(0, 0, "scoring")
+    progress(0, 0, "scoring")
     measured = engine.measure(work, groups, published)
-    request.progress(measured.n_rows, measured.n_rows, "done")
+    progress(measured.n_rows, measured.n_rows, "done")
     return Result(
         published=published,
         verification=verification,

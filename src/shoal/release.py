@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, Self
+
+from shoal.promises import grids_of
 
 if TYPE_CHECKING:
     import os
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from shoal.engine.base import Engine
     from shoal.facts import Facts
+    from shoal.pipeline import Result
     from shoal.privacy import PrivacyModel
     from shoal.publish.judgement import Judgement
     from shoal.publish.lines import GridPromise
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from shoal.report.notebook import Plot, Summary
     from shoal.report.sensitive import Seen
     from shoal.scores import Scores
+    from shoal.settings.request import Request
     from shoal.study.audit.findings import Audit
     from shoal.table.schema import Schema
 
@@ -100,6 +104,43 @@ class Release(Generic[FrameT]):
     mark: str = ""
     beside: tuple[str, ...] = ()
     recoded: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        result: Result,
+        request: Request,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        **made: Any,
+    ) -> Self:
+        """Return what a run has made, as a release.
+
+        Args:
+            result: of the pipeline.
+            request: what was asked.
+            parameters: what is told beside it, as how the input was read.
+            made: the other attributes: frame, groups, engine, ….
+        """
+        found = result.measured
+        weights = {c.name: c.weight for c in found.schema.columns if c.weight != 1.0}
+        return cls(
+            scores=found.scores,
+            verification=result.verification,
+            k=request.k,
+            n_rows=found.n_rows,
+            n_suppressed=found.n_suppressed,
+            parameters={**request.parameters(), "weights": weights, **(parameters or {})},
+            schema=found.schema,
+            facts=found.facts,
+            warnings=result.warnings,
+            seconds=result.seconds,
+            bound=found.bound,
+            privacy=request.privacy,
+            grids=grids_of(found.schema, request.style),
+            style=request.style,
+            **made,
+        )
 
     @property
     def n_groups(self) -> int:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.measure.base import CostMeasure
-    from shoal.settings.given import HierarchyLike, PrivacyLike, TableLike
+    from shoal.settings.types import HierarchyLike, PrivacyLike, TableLike
     from shoal.table.encode import Attribute
 
 __all__ = ["Anonymizer", "UnfitError", "UnknownValueError"]

@@ -6,30 +6,29 @@ Needs ``pip install 'shoal-anonymity[spark]'`` on the driver and on every worker
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from shoal.engine.spark.engine import SparkEngine
 from shoal.engine.spark.errors import saying_why
 from shoal.engine.spark.session import check_frame
 from shoal.errors import DataError, OptionError, ShoalWarning
-from shoal.pipeline import run_pipeline
-from shoal.progress import watching
-from shoal.promises import grids_of
 from shoal.release import Release
-from shoal.settings.population import open_populations
-from shoal.settings.request import request_of
+from shoal.run import run
+from shoal.settings.build_request import build_request
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import polars as pl
 
     from shoal.life.kept import KeptRelease
+    from shoal.pipeline import Result
+    from shoal.progress import Report
     from shoal.settings.request import Request
 
-__all__ = ["SparkRelease", "anonymize", "release_of"]
+__all__ = ["SparkRelease", "anonymize"]
 
 
 class SparkRelease(Release[Any]):
@@ -139,56 +138,64 @@ def anonymize(
         ShoalError: with one sentence on what is wrong and what to do, also for what is not done
             on Spark.
     """
-    given = {"k": k, "quasi_identifiers": quasi_identifiers, **options}
-    release = release_of(frame, request_of(given), key=key, progress=progress)
+    request = build_request({"k": k, "quasi_identifiers": quasi_identifiers, **options})
+    release = run(request, SparkSource(frame, key), progress=progress)
+    assert isinstance(release, SparkRelease)
     for sentence in release.warnings:
         warnings.warn(sentence, ShoalWarning, stacklevel=2)
     return release
 
 
-def release_of(
-    frame: Any,
-    request: Request,
-    *,
-    key: str | Iterable[str] = (),
-    progress: bool | Callable[[int, int, str], None] = False,
-) -> SparkRelease:
-    """Return the release that a request asks for; warnings are in it, and nobody is warned."""
-    frame = check_frame(frame)
-    keys = [key] if isinstance(key, str) else list(key)
-    for name in keys:
-        if name not in frame.columns:
-            raise OptionError(f"key names column {name!r}, which the table does not have.")
-        if name == "group":
-            raise OptionError("A key cannot be called 'group', as that is the group of a row.")
-    request = replace(request, privacy=open_populations(request.privacy))
-    schema = request.schema(frame.columns)
-    engine = SparkEngine(keys)
-    try:
-        with watching(progress) as report, saying_why():
-            result = run_pipeline(frame, schema, replace(request, progress=report), engine)
-    except BaseException:
-        engine.forget()
-        raise
-    found = result.measured
-    weights = {c.name: c.weight for c in found.schema.columns if c.weight != 1.0}
-    return SparkRelease(
-        frame=result.published.frame,
-        groups=found.groups,
-        scores=found.scores,
-        verification=result.verification,
-        k=request.k,
-        n_rows=found.n_rows,
-        n_suppressed=found.n_suppressed,
-        parameters=request.parameters() | {"weights": weights},
-        schema=found.schema,
-        facts=found.facts,
-        warnings=result.warnings,
-        seconds=result.seconds,
-        engine=engine,
-        privacy=request.privacy,
-        grids=grids_of(found.schema, request.style),
-        whose="declared" if request.rows_are_people else "assumed",
-        style=request.style,
-        asked=schema,
-    )
+class SparkSource:
+    """A table of Spark.
+
+    Args:
+        frame: the table.
+        key: columns by which rows are found again in the groups of the release.
+    """
+
+    def __init__(self, frame: Any, key: str | Iterable[str] = ()) -> None:
+        self.frame = check_frame(frame)
+        self.keys = [key] if isinstance(key, str) else list(key)
+        for name in self.keys:
+            if name not in self.frame.columns:
+                raise OptionError(f"key names column {name!r}, which the table does not have.")
+            if name == "group":
+                raise OptionError("A key cannot be called 'group', as that is the group of a row.")
+
+    @contextmanager
+    def opened(self, request: Request, progress: Report) -> Iterator[SparkTable]:
+        """Give the table; what an error leaves on the disks of the workers is forgotten."""
+        del progress
+        engine = SparkEngine(self.keys)
+        try:
+            with saying_why():
+                yield SparkTable(self.frame, request, engine)
+        except BaseException:
+            engine.forget()
+            raise
+
+
+class SparkTable:
+    """A table of Spark, ready for its run."""
+
+    def __init__(self, frame: Any, request: Request, engine: SparkEngine) -> None:
+        self.table, self.engine, self._request = frame, engine, request
+        self.schema = request.schema(frame.columns)
+
+    def notes(self) -> list[str]:
+        """Return nothing: signs of several rows per person are not looked for on Spark."""
+        return []
+
+    def release(self, result: Result, parameters: Mapping[str, Any]) -> SparkRelease:
+        """Return what a run of it has made, as a release."""
+        return SparkRelease.of(
+            result,
+            self._request,
+            frame=result.published.frame,
+            groups=result.measured.groups,
+            engine=self.engine,
+            asked=self.schema,
+            whose="declared" if self._request.rows_are_people else "assumed",
+            parameters=parameters,
+        )

@@ -31,15 +31,15 @@ def test_files_that_exist_are_kept_unless_they_are_to_be_replaced(shoal_runs, ta
 
 
 def test_a_file_that_appears_during_the_run_is_kept(monkeypatch, shoal_runs, table, tmp_path):
-    import shoal.api
+    import shoal.run
 
-    target, anonymize = tmp_path / "safe.csv", shoal.api.anonymize
+    target, run_pipeline = tmp_path / "safe.csv", shoal.run.run_pipeline
 
     def slow(*arguments, **options):
         target.write_bytes(PREVIOUS)
-        return anonymize(*arguments, **options)
+        return run_pipeline(*arguments, **options)
 
-    monkeypatch.setattr(shoal.api, "anonymize", slow)
+    monkeypatch.setattr(shoal.run, "run_pipeline", slow)
     outcome = shoal_runs("anonymize", table, "-o", target, *FAST, *ROLES)
     assert (outcome.status, target.read_bytes()) == (2, PREVIOUS)
 

@@ -74,7 +74,7 @@ def test_labels_do_not_depend_on_which_other_values_there_are(values, more):
 def test_a_wrong_rule_is_one_sentence_before_any_data_is_read(wrong, tmp_path):
     with pytest.raises(OptionError):
         HierarchyRule.of(wrong)
-    from shoal.settings.toml import toml_of
+    from shoal.settings.job_file import toml_of
 
     job = tmp_path / "job.toml"
     job.write_text(f"k = 2\n[hierarchies]\nzip = {toml_of(wrong, '')}\n")

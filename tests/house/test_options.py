@@ -3,6 +3,7 @@
 import ast
 from inspect import Parameter, signature
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ import shoal
 from shoal import api
 from shoal.errors import OptionError
 from shoal.search.refine import EFFORTS as SEARCH_EFFORTS
+from shoal.settings.build_request import build_request
 from shoal.settings.options import REQUIRED
-from shoal.settings.request import COLUMN_OPTIONS, EFFORTS, OPTIONS, Request, request_of
+from shoal.settings.request import COLUMN_OPTIONS, EFFORTS, OPTIONS, Request
 from shoal.table.schema import Role, build_schema
 
 SOURCE = Path(shoal.__file__).parent
@@ -50,8 +52,8 @@ def test_a_function_describes_each_of_its_parameters(function):
 )
 def test_every_argument_reaches_the_run_under_its_own_name(function, data, monkeypatch):
     reached = {}
-    monkeypatch.setattr(api, "_ask", lambda **given: reached.update(given))
-    monkeypatch.setattr(api, "make_release", lambda *_, **__: None)
+    monkeypatch.setattr(api, "build_request", reached.update)
+    monkeypatch.setattr(api, "run", lambda *_, **__: SimpleNamespace(warnings=()))
     arguments = {name: object() for name in parameters(function)}
     function(*data, **arguments)
     assert reached == arguments
@@ -128,7 +130,7 @@ def test_a_request_holds_plain_numbers_whatever_they_came_as():
 )
 def test_a_value_out_of_range_is_refused_by_name(options, message):
     with pytest.raises(OptionError, match=message):
-        request_of({"k": 3, **ROLES, **options})
+        build_request({"k": 3, **ROLES, **options})
 
 
 def test_names_that_can_be_read_only_once_are_kept():

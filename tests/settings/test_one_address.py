@@ -38,7 +38,7 @@ def house(tmp_path_factory):
     skipped = shutil.ignore_patterns("__pycache__", "*.parquet", "*.nbi", "*.nbc")
     shutil.copytree(SOURCE, folder / "shoal", ignore=skipped)
     for name, before, row in (
-        ("request.py", "    progress: Callable", ROW),
+        ("request.py", "    def __post_init__", ROW),
         ("files.py", "    sampling_fraction: float", FILE_ROW),
     ):
         path = folder / "shoal" / "settings" / name

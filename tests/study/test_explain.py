@@ -8,12 +8,12 @@ import pytest
 
 import shoal
 from shoal.errors import OptionError
-from shoal.settings.request import request_of
+from shoal.settings.build_request import build_request
 from shoal.study.trials import Trial, build_trials
 
 
 def unchanged(table, options):
-    request = request_of(options)
+    request = build_request(options)
     return Trial.unchanged(table, request.schema(table.columns), request)
 
 

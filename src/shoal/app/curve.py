@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ShoalError
@@ -127,13 +127,13 @@ def draw_curve(
         progress: told how far it is; what it raises stops the work.
         rows: of the sample; None tries everything.
     """
-    from shoal.api import anonymize
-    from shoal.table.encode import DisposableTable
+    from shoal.run import FrameSource, run
+    from shoal.table.frames import DisposableTable
 
-    arguments = job.arguments()
-    k = int(arguments.pop("k"))
+    request = job.request()
+    k = request.k
     # Nothing is published: no bound to prove, no warning to heed.
-    arguments |= {"bound": False, "strict": False, "seed": 0}
+    request = replace(request, bound=False, strict=False, seed=0)
     table = frame if rows is None or frame.height <= rows else frame.sample(rows, seed=0)
     sizes = sizes_around(k, table.height)
     nearest = sorted(sizes, key=lambda size: (abs(math.log(size / k)), size))
@@ -142,9 +142,9 @@ def draw_curve(
     for number, size in enumerate(nearest):
         watched = _pulse(progress, number, len(nearest))
         # a table of its own, which the run may take apart
-        owned = DisposableTable(table.clone(), tuple(table.columns))
+        owned = FrameSource(DisposableTable(table.clone()))
         try:
-            found = anonymize(owned, size, progress=watched, **arguments)
+            found = run(replace(request, k=size), owned, progress=watched)
             points.append(Point(size, float(found.scores["ncp"])))
         except ShoalError as error:
             points.append(Point(size, None, str(error)))

@@ -61,13 +61,13 @@ def apply(
     from shoal.life.write import check_places, write_applied
     from shoal.progress import showing_progress
     from shoal.settings.inputs import read_input
-    from shoal.settings.outputs import Outputs
+    from shoal.settings.outputs import FileSink
 
     wanted = job_of(None, {}, source=source, reading=reading, writing=writing)
     check_json(as_json, wanted.output.table)
     kept = load_release(release)
-    outputs = Outputs.of(wanted.input, wanted.output)
-    refuse_missing([release], [kept], outputs.save)
+    outputs = FileSink(wanted.input, wanted.output)
+    refuse_missing([release], [kept], wanted.output.save)
     check_places(outputs, waiting, kept)
     numeric = [
         name for name in kept.schema.quasi_identifiers if kept.schema[name].kind == "numeric"
@@ -87,8 +87,8 @@ def apply(
         _print_json(made, outputs.files, waiting)
     elif not quiet:
         _print(made, name=source[0], stderr=outputs.to_stream)
-        if outputs.save is not None:
-            print_private_half(outputs.save, stderr=outputs.to_stream)
+        if wanted.output.save is not None:
+            print_private_half(wanted.output.save, stderr=outputs.to_stream)
 
 
 def _print_json(made: Applied, files: dict[str, str], waiting: str | None) -> None:

@@ -74,6 +74,7 @@ def compare(
     from shoal.progress import showing_progress
     from shoal.settings.inputs import numeric_columns, read_input
     from shoal.settings.outputs import check_files, name_of
+    from shoal.study.compare import compare_request
 
     sizes = _sizes(k)
     if workers is not None and workers < 1:
@@ -86,19 +87,16 @@ def compare(
     if report is not None and Path(str(report)).is_dir():
         raise OptionError(f"The report {name_of(report)} is a folder; name a file in it.")
     minimised = [wanted.measure or "ncp"] if measures is None else opt.parse_names([measures])
-    arguments = wanted.replaced(k=sizes[0]).arguments()
-    for name in ("k", "algorithm", "measure"):
-        arguments.pop(name, None)
-    frame = read_input(wanted.input, numeric=numeric_columns(arguments["kinds"]))
-    from shoal.settings.request import Request
-    from shoal.study.compare import compare as run_all
-
-    Request(k=sizes[0], **arguments).schema(frame.columns)  # a wrong column is said first
+    seed = 0 if wanted.seed is None else wanted.seed
+    request = wanted.replaced(k=sizes[0], seed=seed).request()
+    frame = read_input(wanted.input, numeric=numeric_columns(request.kinds))
+    request.schema(frame.columns)  # a wrong column is said first
     if results is not None:
         note_kept(f"runs that were finished are in {results!r}; run it again to go on.")
     with showing_progress(quiet=quiet) as progress:
-        found = run_all(
+        found = compare_request(
             frame,
+            request,
             k=sizes,
             algorithms=opt.parse_names([algorithms]),
             measures=minimised,
@@ -106,7 +104,6 @@ def compare(
             workers=workers,
             use=use,
             progress=progress,
-            **arguments,
         )
     if report is not None:
         found.report(report)

@@ -31,8 +31,7 @@ def demo(
     except OSError as error:
         raise DataError(f"Could not make the folder {out!r}: {error.strerror}.") from None
 
-    import shoal
-    from shoal.cli.run import note_written
+    from shoal.cli.settings import noting_written
     from shoal.datasets import (
         ADULT_COLUMNS,
         ADULT_QUASI_IDENTIFIERS,
@@ -40,30 +39,31 @@ def demo(
         load_adult,
     )
     from shoal.progress import showing_progress
-    from shoal.settings.outputs import Outputs
+    from shoal.run import FrameSource, run
+    from shoal.settings.files import Input, Output
+    from shoal.settings.outputs import FileSink
+    from shoal.settings.request import Request
 
-    outputs = Outputs(
-        source=None,
+    output = Output(
         table=str(folder / "adult_k10.csv"),
         certificate=str(folder / "certificate.json"),
         report=str(folder / "report.html"),
         replace=True,  # it is ours: the folder of an earlier demo
     )
-    outputs.check()
+    sink = FileSink(Input(), output)
+    sink.check()
     kept = {*ADULT_QUASI_IDENTIFIERS, "salary"}
+    request = Request(
+        k=10,
+        quasi_identifiers=ADULT_QUASI_IDENTIFIERS,
+        sensitive=["salary"],
+        drop=[name for name in ADULT_COLUMNS if name not in kept],
+        hierarchies=adult_hierarchies(_CATEGORICAL),
+        algorithm_options={"effort": "fast"},
+    )
     with showing_progress(quiet=quiet) as progress:
-        release = shoal.anonymize(
-            load_adult(),
-            k=10,
-            quasi_identifiers=list(ADULT_QUASI_IDENTIFIERS),
-            sensitive=["salary"],
-            drop=[name for name in ADULT_COLUMNS if name not in kept],
-            hierarchies=adult_hierarchies(_CATEGORICAL),
-            algorithm_options={"effort": "fast"},
-            progress=progress,
-        )
-    release = outputs.write(release)
-    note_written()
+        source = FrameSource(load_adult())
+        release = run(request, source, sink, progress=noting_written(progress))
     if not quiet:
         from shoal.cli.summary import print_release
 

@@ -46,17 +46,14 @@ def explain(
     from shoal.progress import showing_progress
     from shoal.settings.inputs import numeric_columns, read_input
     from shoal.settings.outputs import check_files, name_of
+    from shoal.study.explain import explain_request
 
     wanted = job_of(job, asked, source=source, reading=reading)
-    arguments = wanted.arguments()
+    request = wanted.request()
     check_files(source, {"the explanation": out})
-    frame = read_input(wanted.input, numeric=numeric_columns(arguments["kinds"]))
-    from shoal.settings.request import Request
-    from shoal.study.explain import explain as measure_changes
-
-    Request(**arguments).schema(frame.columns)  # a wrong column is said before anything else
+    frame = read_input(wanted.input, numeric=numeric_columns(request.kinds))
     with showing_progress(quiet=quiet) as progress:
-        found = measure_changes(frame, max_rows=rows, progress=progress, **arguments)
+        found = explain_request(frame, request, max_rows=rows, progress=progress)
     if out is not None:
         import json
 

@@ -30,27 +30,27 @@ def print_plan(job: Job) -> None:
 
     from shoal.progress import no_progress
     from shoal.settings.files import Output
-    from shoal.settings.inputs import load_table, need_of
-    from shoal.settings.outputs import STREAM, Outputs
+    from shoal.settings.outputs import STREAM, FileSink
+    from shoal.settings.run_job import FileSource
     from shoal.table.encode import encode
     from shoal.table.grid import settle_grids
     from shoal.table.infer import infer_kinds
 
     request = job.request()
     written = job.output.table is not None
-    outputs = Outputs.of(job.input, job.output if written else Output(table=STREAM))
-    outputs.check()
+    sink = FileSink(job.input, job.output if written else Output(table=STREAM))
+    sink.check()
     search = _check_search(request)
-    owned = load_table(job.input, request, outputs, no_progress, memory_check=False)
+    source = FileSource(job.input, sink)
+    owned, schema = source.load(request, no_progress, memory_check=False)
     frame = owned.frame
-    schema = request.schema(owned.columns)
     schema = infer_kinds(schema, nw.from_native(frame, eager_only=True), request.unknown_values)
     schema = settle_grids(schema, frame, by_default=request.default_grid)
     as_values = request.style.categories == "values"
     promises = _check_promises(request, encode(frame, schema, as_values=as_values))
-    need = need_of(schema, frame.height, outputs, job.input.format)
+    need = source.need(schema, frame.height)
     lines = [*promises, *search, *_resources(need)]
-    _show(frame, schema, lines, outputs.files if written else {})
+    _show(frame, schema, lines, sink.files if written else {})
 
 
 def _resources(need: Need) -> list[tuple[str, str]]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
-
-    from shoal.release import Release
-    from shoal.settings.outputs import Outputs
 
 __all__ = ["refine"]
 
@@ -58,68 +54,45 @@ def refine(
     groups so far. The release is verified before it is written.
     """
     del debug
-    from shoal.cli.settings import job_of
+    from shoal.cli.settings import job_of, noting_written
     from shoal.inputs import current_watch, note_input
     from shoal.io import is_database
+    from shoal.progress import showing_progress
+    from shoal.run import FrameSource, run
+    from shoal.settings.build_request import build_request
     from shoal.settings.inputs import numeric_columns, read_as, read_input
-    from shoal.settings.outputs import STREAM, Outputs, name_of
-    from shoal.settings.request import OPTIONS, Request
+    from shoal.settings.outputs import STREAM, FileSink, name_of
+    from shoal.settings.request import OPTIONS
 
     wanted = job_of(job, asked, promises=promises, source=source, reading=reading, writing=writing)
     check_json(as_json, wanted.output.table)
     # What the job says about making groups does not apply: they are made.
-    arguments = {
-        name: value
-        for name, value in wanted.arguments().items()
-        if "refine" in OPTIONS[name].functions
-    }
+    said = {n: v for n, v in wanted.said().items() if "refine" in OPTIONS[n].functions}
     if wanted.refine is not None:
-        arguments["effort"] = wanted.refine
-    arguments |= {name: asked[name] for name in ("effort", "sweeps", "seconds") if name in asked}
-    Request(**arguments)  # a wrong option is found before anything is read
-    outputs = Outputs.of(wanted.input, wanted.output)
+        said["effort"] = wanted.refine
+    said |= {name: asked[name] for name in ("effort", "sweeps", "seconds") if name in asked}
+    request = build_request(said, reading=wanted.input)
+    sink = FileSink(wanted.input, wanted.output)
     if not is_database(groups):
         note_input(groups, "the groups file")
-    outputs.check()
-    frame = read_input(wanted.input, numeric=numeric_columns(arguments["kinds"]))
-    said = read_as()
+    sink.check()
+    frame = read_input(wanted.input, numeric=numeric_columns(request.kinds))
+    original = FrameSource(frame, read_as())
     labels = read_groups(groups, group_column, frame.height)
-    release = _refine(frame, labels, arguments, outputs, said, quiet=quiet)
+    with showing_progress(quiet=quiet) as progress:
+        watched = noting_written(_ending_early(progress))
+        release = run(request, original, sink, groups=labels, progress=watched)
     if as_json:
         watch = current_watch()
         from shoal.settings.run_job import JobResult
 
         notes = () if watch is None else tuple(watch.notes)
-        print_release_json(JobResult(release, outputs.files, notes))
+        print_release_json(JobResult(release, sink.files, notes))
     elif not quiet:
         from shoal.cli.summary import print_release
 
-        title = f"Refined release of {name_of(outputs.source or STREAM)}"
-        print_release(release, title=title, stderr=outputs.to_stream)
-
-
-def _refine(
-    frame: Any,
-    labels: NDArray[np.int64],
-    arguments: dict[str, Any],
-    outputs: Outputs,
-    said: dict[str, Any],
-    *,
-    quiet: bool,
-) -> Release:
-    import shoal
-    from shoal.cli.run import note_written
-    from shoal.cli.screen import told_in_summary
-    from shoal.progress import showing_progress
-
-    with showing_progress(quiet=quiet) as progress:
-        with told_in_summary():
-            release = shoal.refine(frame, labels, progress=_ending_early(progress), **arguments)
-        release = replace(release, parameters={**release.parameters, **said})
-        progress(0, release.n_published, "writing")
-        release = outputs.write(release, input_hmac=outputs.input_hmac(lambda: frame))
-        note_written()
-    return release
+        title = f"Refined release of {name_of(wanted.input.path or STREAM)}"
+        print_release(release, title=title, stderr=sink.to_stream)
 
 
 def _ending_early(progress: Callable[[int, int, str], None]) -> Callable[[int, int, str], None]:

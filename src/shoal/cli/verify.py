@@ -101,7 +101,7 @@ def verify(
     from shoal.publish.named import columns_needed, note_on_names
     from shoal.publish.verify import verify_table
     from shoal.recode import Style
-    from shoal.settings.population import open_populations
+    from shoal.settings.build_request import open_populations
 
     quasi, sensitive = columns["quasi_identifiers"], columns["sensitive"]
     person = next(iter(columns["person"]), None)

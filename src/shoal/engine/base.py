@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from shoal.progress import Report, no_progress
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
@@ -67,7 +69,12 @@ class Engine(Protocol):
     """
 
     def describe(
-        self, table: Any, schema: Schema, request: Request, warn: Callable[[str], None]
+        self,
+        table: Any,
+        schema: Schema,
+        request: Request,
+        warn: Callable[[str], None],
+        progress: Report = no_progress,
     ) -> Work:
         """Find out what the columns are, which rows take part, and whether it can be done at all.
 

@@ -26,6 +26,7 @@ from shoal.facts import gather_facts
 from shoal.measure.base import CostMeasure, CostModel, Grouped, pick_target
 from shoal.measure.sse import is_number
 from shoal.opened.population import promises_about_all
+from shoal.progress import Report, no_progress
 from shoal.promises import grids_of, promises_of, trees_of
 from shoal.publish.danger import find_dangers
 from shoal.publish.verify import Verification, verify_table
@@ -117,7 +118,12 @@ class LocalEngine:
     """One machine, in memory; see `shoal.engine.base.Engine` for the stages."""
 
     def describe(
-        self, table: Any, schema: Schema, request: Request, warn: Callable[[str], None]
+        self,
+        table: Any,
+        schema: Schema,
+        request: Request,
+        warn: Callable[[str], None],
+        progress: Report = no_progress,
     ) -> LocalWork:
         """Encode the table and put the rows that take part into an order of the run's own."""
         measure = create_measure(request.measure, request.measure_options)
@@ -160,7 +166,7 @@ class LocalEngine:
             rng=rng,
             privacy=tuple(model for model in request.privacy if model.looks_at_values),
             threads=request.threads or os.cpu_count() or 1,
-            progress=request.progress,
+            progress=progress,
             max_suppressed=allowed if request.max_suppression > 0 else None,
             warn=warn,
         )
@@ -330,7 +336,7 @@ class LocalEngine:
         bound = None
         if request.bound:
             measure = work.run.model.measure
-            bound = bound_table(whole, int(request.k), measure, request.threads, request.progress)
+            bound = bound_table(whole, int(request.k), measure, request.threads, work.run.progress)
         return Measured(
             schema=work.schema,
             groups=everywhere,

@@ -23,6 +23,7 @@ from shoal.life.guarantee import checks_over_all, few_missing, stories_with
 from shoal.life.history import CHANGED, check_chain, needed_values, tell_stories
 from shoal.life.people import digests_of
 from shoal.pipeline import form_groups
+from shoal.progress import Report, no_progress
 from shoal.publish.judgement import Doubt, OpenPoint
 from shoal.table.partition import Partition
 
@@ -74,7 +75,12 @@ class AgainEngine(LocalEngine):
         self.warn: Callable[[str], None] = lambda _: None
 
     def describe(
-        self, table: Any, schema: Schema, request: Request, warn: Callable[[str], None]
+        self,
+        table: Any,
+        schema: Schema,
+        request: Request,
+        warn: Callable[[str], None],
+        progress: Report = no_progress,
     ) -> LocalWork:
         """Encode the table, and hold back who cannot be published beside what is out."""
         if schema.person is None:
@@ -98,7 +104,7 @@ class AgainEngine(LocalEngine):
             warn(_says_given_up(each))
         if request.pseudonyms:
             raise OptionError("Pseudonyms tell who is who in two releases; leave them out.")
-        work = super().describe(table, schema, request, warn)
+        work = super().describe(table, schema, request, warn, progress)
         if work.algorithm.suppresses or not work.algorithm.works_in_blocks:
             raise OptionError(
                 f"Algorithm {work.algorithm.name!r} generalises whole columns or leaves rows out "

@@ -25,6 +25,7 @@ from shoal.life.together import (
     stacked,
     whose_are,
 )
+from shoal.progress import Report, watching
 from shoal.promises import grids_of, promises_of
 from shoal.publish.fresh import fresh_column
 from shoal.publish.order import RowHash
@@ -137,8 +138,6 @@ def apply(
         PromiseError: none of the rows can be published yet.
         ShoalError: with one sentence on what is wrong and what to do.
     """
-    from shoal.progress import watching
-
     check_process()
     watch = Stopwatch()
     kept = keep(release)
@@ -148,7 +147,7 @@ def apply(
     check_people(kept)
     request = request_of_kept(kept, table.columns, seed=seed, threads=threads)
     with watching(progress) as report:
-        work = _Work(kept, table, replace(request, progress=report))
+        work = _Work(kept, table, request, report)
         made = work.settle()
     names = [*work.schema.sensitive, *work.schema.insensitive]
     waits = np.setdiff1d(np.arange(table.height), made.rows)
@@ -213,7 +212,9 @@ class _Made:
 class _Work:
     """New rows and the groups of a release that cover them."""
 
-    def __init__(self, kept: KeptRelease, table: pl.DataFrame, request: Request) -> None:
+    def __init__(
+        self, kept: KeptRelease, table: pl.DataFrame, request: Request, progress: Report
+    ) -> None:
         import narwhals as nw
 
         from shoal.profile.repeats import find_repeats, says_whose
@@ -222,10 +223,11 @@ class _Work:
         from shoal.table.infer import infer_kinds
 
         self.kept, self.table, self.request = kept, table, request
+        self.progress = progress
         asked = request.schema(table.columns)
         doubts = [] if says_whose(request) else find_repeats(table, asked, request.k)
         self.whose = "doubtful" if doubts else "declared" if request.rows_are_people else "assumed"
-        request.progress(0, 0, "encoding")
+        progress(0, 0, "encoding")
         self.schema: Schema = infer_kinds(asked, nw.from_native(table), request.unknown_values)
         slips = find_slips(table, asked.exact)
         self.notes = [*doubts, *slips, *notes_on_unknown(asked, self.schema)]
@@ -243,7 +245,7 @@ class _Work:
         alive = np.ones(self.kept.n_groups, np.bool_)
         taking = self._taking_part()
         for _ in range(_ROUNDS):
-            self.request.progress(0, 0, "covering")
+            self.progress(0, 0, "covering")
             group = self._covered(taking, alive)
             own, rows = self._group_rest(taking[group < 0])
             used = np.concatenate([taking[group >= 0], rows])
@@ -321,7 +323,9 @@ class _Work:
         request = replace(self.request, missing="category", strict=False)
         part = self.table[rows.tolist()]
         try:
-            made = run_pipeline(part, request.schema(part.columns), request, _Ordered())
+            made = run_pipeline(
+                part, request.schema(part.columns), request, _Ordered(), progress=self.progress
+            )
         except PromiseError:
             return None, nobody
         return made.published.frame, rows[made.measured.groups.labels >= 0]
@@ -363,7 +367,7 @@ class _Work:
         return broken
 
     def _verified(self, published: pl.DataFrame, used: NDArray[np.int64]) -> _Made:
-        self.request.progress(0, 0, "verifying")
+        self.progress(0, 0, "verifying")
         hashes = RowHash(published.height)
         for column in published.get_columns():
             hashes.add(column)

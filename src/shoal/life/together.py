@@ -38,7 +38,7 @@ def request_of_kept(kept: KeptRelease, columns: list[str], **more: Any) -> Reque
     Raises:
         OptionError: an option cannot be used.
     """
-    from shoal.settings.request import request_of
+    from shoal.settings.build_request import build_request
 
     schema = kept.schema
     if schema.pseudonyms:
@@ -55,7 +55,7 @@ def request_of_kept(kept: KeptRelease, columns: list[str], **more: Any) -> Reque
             )
     keys = [schema[name] for name in schema.quasi_identifiers]
     trees: dict[str, Any] = {c.name: c.rule or c.hierarchy for c in keys}
-    return request_of(
+    return build_request(
         {
             **kept.options,
             "k": kept.k,

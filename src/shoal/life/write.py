@@ -6,22 +6,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shoal.errors import OptionError
-from shoal.io import AtomicGroup, detect_format, is_database, sha256_of
+from shoal.io import AtomicGroup, detect_format, sha256_of
 from shoal.life.file import stage_kept
 from shoal.report.certificate import format_certificate
-from shoal.settings.outputs import check_files, format_of_output
+from shoal.settings.outputs import check_files, format_of_output, refuse_existing
 from shoal.stage import stage_waiting
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
     from shoal.life.apply import Applied
     from shoal.life.kept import KeptRelease
-    from shoal.settings.outputs import Outputs
+    from shoal.settings.outputs import FileSink
 
 __all__ = ["check_places", "write_applied"]
 
 
-def check_places(outputs: Outputs, waiting: str | None, kept: KeptRelease) -> None:
+def check_places(sink: FileSink, waiting: str | None, kept: KeptRelease) -> None:
     """Find out before the work what would fail after it.
 
     Raises:
@@ -29,28 +29,30 @@ def check_places(outputs: Outputs, waiting: str | None, kept: KeptRelease) -> No
             nothing would be kept of people whom later releases must know.
         DataError: a folder does not exist, or a format is not known.
     """
-    outputs.check()
-    if kept.people is not None and outputs.save is None:
+    sink.check()
+    output = sink.output
+    if kept.people is not None and output.save is None:
         raise OptionError(
             "Later rows and releases must know who is in this table; say where that is kept with "
             "--save FILE, and give that file from then on."
         )
     if waiting is None:
         return
-    detect_format(waiting, format_of_output(waiting, None, outputs.format))
+    detect_format(waiting, format_of_output(waiting, None, sink.format))
     check_files(
         None,
         {
-            "the table": None if is_database(outputs.table) else outputs.table,
+            "the table": None if sink.to_database else sink.table,
             "the rows that wait": waiting,
-            "the certificate": outputs.certificate,
-            "the release file": outputs.save,
+            "the certificate": output.certificate,
+            "the release file": output.save,
         },
     )
-    replace(outputs, table=waiting, format=None, certificate=None, save=None).refuse_existing()
+    if not output.replaces:
+        refuse_existing([waiting])
 
 
-def write_applied(applied: Applied, outputs: Outputs, waiting: str | None) -> Applied:
+def write_applied(applied: Applied, sink: FileSink, waiting: str | None) -> Applied:
     """Write everything together, or nothing; the table is read back and verified first.
 
     Returns:
@@ -61,26 +63,16 @@ def write_applied(applied: Applied, outputs: Outputs, waiting: str | None) -> Ap
         DataError: something cannot be written.
     """
     with AtomicGroup() as group:
-        outputs.refuse_existing()
-        database = is_database(outputs.table)
-        is_csv = not database and detect_format(outputs.table, outputs.format).name == "csv"
-        staged = applied.release.engine.write(
-            group,
-            applied.release,
-            outputs.table,
-            format=outputs.format,
-            delimiter=outputs.delimiter if is_csv else None,
-            if_exists="replace" if outputs.replaces else "fail",
-            escape_formulas=outputs.escape_formulas,
-        )
+        sink.refuse_existing()
+        staged = sink.stage_table(group, applied.release)
         applied = replace(applied, release=staged.release)
-        if outputs.certificate is not None:
+        if sink.output.certificate is not None:
             sha256 = None if staged.path is None else sha256_of(staged.path)
             found = applied.certificate(output_sha256=sha256)
-            group.add(outputs.certificate, format_certificate(found))
-        if outputs.save is not None:
-            stage_kept(group, applied.kept, outputs.save)
+            group.add(sink.output.certificate, format_certificate(found))
+        if sink.output.save is not None:
+            stage_kept(group, applied.kept, sink.output.save)
         if waiting is not None:
-            form = format_of_output(waiting, None, outputs.format)
+            form = format_of_output(waiting, None, sink.format)
             stage_waiting(group, to_polars(applied.waiting), waiting, form)
     return applied

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from shoal.hierarchy import Taxonomy
     from shoal.opened.columns import OpenColumn
-    from shoal.settings.given import HierarchyLike
+    from shoal.settings.types import HierarchyLike
 
 __all__ = ["draw_cells", "read_release"]
 

@@ -22,8 +22,7 @@ from shoal.profile.together import compare_columns, count_singled_out, shorten
 from shoal.progress import Report, no_progress
 from shoal.settings.files import Input
 from shoal.settings.job import Job, JobColumn
-from shoal.settings.job_file import format_job
-from shoal.settings.toml import toml_of
+from shoal.settings.job_file import format_job, toml_of
 from shoal.table.grid import suggest_grid
 from shoal.table.schema import Kind, Role
 

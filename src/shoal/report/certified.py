@@ -16,12 +16,12 @@ from shoal.publish.lines import GridPromise
 from shoal.publish.named import note_on_names
 from shoal.publish.verify import Verification, columns_needed, verify_table
 from shoal.recode import Style
-from shoal.settings.population import open_populations
+from shoal.settings.build_request import open_populations
 
 if TYPE_CHECKING:
     from shoal.io.written import Written
     from shoal.report.signature import CertificateFile, Terms
-    from shoal.settings.given import HierarchyLike
+    from shoal.settings.types import HierarchyLike
 
 __all__ = ["Certified", "verify_certificate"]
 

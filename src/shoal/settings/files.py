@@ -19,8 +19,6 @@ from shoal.settings.options import (
     truth,
 )
 
-__all__ = ["INPUT_OPTIONS", "OUTPUT_OPTIONS", "Input", "Output"]
-
 _READERS = (
     "anonymize",
     "apply",
@@ -322,6 +320,11 @@ class Output:
     def replaces(self) -> bool:
         """Whether what is already there is replaced."""
         return self.replace or self.if_exists == "replace"
+
+    @property
+    def choice(self) -> str:
+        """What happens to a table of a database that is already there: replace or fail."""
+        return "replace" if self.replaces else "fail"
 
 
 INPUT_OPTIONS: dict[str, Option] = {row.name: row for row in rows_of(Input)}

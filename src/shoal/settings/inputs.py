@@ -1,4 +1,4 @@
-"""From a file to the columns that are needed; what would not fit is refused before it is read."""
+"""Reads the table of a job: its columns under their new names, and how its text was read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import DataError, OptionError, did_you_mean
+from shoal.errors import OptionError, did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
@@ -14,23 +14,6 @@ if TYPE_CHECKING:
     from shoal.progress import Report
     from shoal.settings.files import Input
     from shoal.settings.job import Job
-    from shoal.settings.memory import Need
-    from shoal.settings.outputs import Outputs
-    from shoal.settings.request import Request
-    from shoal.table.encode import DisposableTable
-    from shoal.table.schema import Schema
-
-__all__ = [
-    "check_memory",
-    "load_table",
-    "missing_texts",
-    "need_of",
-    "note_hierarchies",
-    "numeric_columns",
-    "read_as",
-    "read_input",
-    "renamed",
-]
 
 
 def note_hierarchies(job: Job) -> None:
@@ -142,91 +125,3 @@ def read_as() -> dict[str, Any]:
         if not how.header:
             said["header"] = False
     return said
-
-
-def load_table(
-    source: Input, request: Request, outputs: Outputs, progress: Report, *, memory_check: bool
-) -> DisposableTable:
-    """Read the columns that a run needs, after a look at all names.
-
-    Raises:
-        RoleError: a column has no role, two roles, or does not exist.
-        DataError: the file cannot be read, or the run would not fit into memory.
-    """
-    from shoal.io import is_database
-    from shoal.profile.repeats import says_whose, worth_a_look
-    from shoal.table.encode import DisposableTable
-
-    names: list[str] = []
-
-    def looked_at(schema: Schema) -> list[str]:
-        """Return what is read to see whether people have several rows, and then forgotten."""
-        # columns that are removed never leave a database
-        away = source.path is not None and is_database(source.path)
-        return [] if says_whose(request) or away else worth_a_look(schema)
-
-    def needed(found: list[str]) -> list[str]:
-        names[:] = found
-        schema = request.schema(found)
-        rows = _rows(source)
-        if memory_check and rows is not None:
-            looked = len(looked_at(schema))
-            check_memory(need_of(schema, rows, outputs, source.format, looked))
-        return [name for name in found if name in {*schema.used, *looked_at(schema)}]
-
-    progress(0, 0, "reading")
-    numeric = numeric_columns(request.kinds)
-    frame = read_input(source, numeric=numeric, columns=needed, coded=True, progress=progress)
-    return DisposableTable(frame, tuple(names))
-
-
-def _rows(source: Input) -> int | None:
-    from shoal.io import is_database
-    from shoal.io.rows import guess_rows
-    from shoal.io.several import input_files
-
-    if source.path is None or is_database(source.path):
-        return None
-    counts = [guess_rows(each, source.format) for each in input_files(source.sources)]
-    return None if None in counts else sum(filter(None, counts))
-
-
-def need_of(
-    schema: Schema, n_rows: int, outputs: Outputs, file_format: str | None, looked_at: int = 0
-) -> Need:
-    """Return what a run on so many rows of this table will need."""
-    from shoal.settings.memory import estimate_need
-
-    quasi = len(schema.quasi_identifiers)
-    return estimate_need(
-        n_rows,
-        quasi_identifiers=quasi,
-        # whose rows they are is kept more than once while people are counted
-        kept=len(schema.used) - quasi + looked_at + (2 if schema.person else 0),
-        source=_format_name(outputs.source or "-", file_format),
-        target=_format_name(outputs.table, outputs.format),
-    )
-
-
-def _format_name(path: str, given: str | None) -> str:
-    from shoal.io import detect_format, is_database
-    from shoal.io.several import input_files
-
-    return "database" if is_database(path) else detect_format(input_files(path)[0], given).name
-
-
-def check_memory(need: Need) -> None:
-    """Refuse a run that the machine has no memory for.
-
-    Raises:
-        DataError: it needs more than is available.
-    """
-    from shoal.settings.memory import available_bytes, human_bytes
-
-    available = available_bytes()
-    if available is not None and need.memory > available:
-        raise DataError(
-            f"This run needs about {human_bytes(need.memory)} of memory and "
-            f"{human_bytes(available)} is available: drop columns that nobody needs (--drop), "
-            "give fewer rows, use a larger machine, or try all the same with --no-memory-check."
-        )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, did_you_mean
 from shoal.settings.files import INPUT_OPTIONS, Input, Output
-from shoal.settings.request import COLUMN_OPTIONS, OPTIONS, Request
+from shoal.settings.request import COLUMN_OPTIONS, OPTIONS
 from shoal.table.grid import parse_grid
 from shoal.table.scale import check_scale
 from shoal.table.schema import Kind, Role, parse_kind, parse_role
@@ -17,8 +17,7 @@ from shoal.table.schema import Kind, Role, parse_kind, parse_role
 if TYPE_CHECKING:
     from shoal.hierarchy.rules import HierarchyRule
     from shoal.settings.options import Option
-
-__all__ = ["JOB_OPTIONS", "MODELS", "TABLE", "Job", "JobColumn", "is_open"]
+    from shoal.settings.request import Request
 
 TABLE = "Mapping[str, Any]"
 MODELS = "models"
@@ -220,24 +219,35 @@ class Job:
             OptionError: k is not said, or there is no such promise.
             DataError: the population cannot be read.
         """
-        if "k" not in self.options:
-            message = "k is not given: say from how many people nobody may stand out, with --k 10."
-            raise OptionError(message)
-        said = {**self.schema_options(), **self.options}
-        if "privacy" in said:
-            from shoal.privacy import parse_privacy
-            from shoal.settings.population import open_populations
+        from shoal.privacy import parse_privacy
+        from shoal.settings.build_request import open_populations
 
+        said = self.said()
+        if "privacy" in said:
             said["privacy"] = open_populations(parse_privacy(said["privacy"]), self.input)
         return said
 
     def request(self) -> Request:
-        """Return what the run is asked to do.
+        """Return what the run is asked to do, with every file that it names opened.
 
         Raises:
             OptionError: an option is out of range, or k is not said.
+            DataError: a file cannot be read.
         """
-        return Request(**self.arguments())
+        from shoal.settings.build_request import build_request  # loads numpy
+
+        return build_request(self.said(), reading=self.input, saving=self.output.save)
+
+    def said(self) -> dict[str, Any]:
+        """Return what is said about the run, by the names of the options.
+
+        Raises:
+            OptionError: k is not said.
+        """
+        if "k" not in self.options:
+            message = "k is not given: say from how many people nobody may stand out, with --k 10."
+            raise OptionError(message)
+        return {**self.schema_options(), **self.options}
 
 
 def _plain(value: Any, row: Option) -> Any:

@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from datetime import date, datetime, time
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,15 +17,12 @@ from shoal.inputs import refuse_input
 from shoal.limits import read_side_file
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
 from shoal.settings.job import JOB_OPTIONS, MODELS, TABLE, Job, JobColumn, is_open
-from shoal.settings.toml import toml_key, toml_of
 from shoal.table.grid import parse_grid
 from shoal.table.scale import check_scale
 from shoal.table.schema import Role, parse_kind, parse_role
 
 if TYPE_CHECKING:
     from shoal.settings.options import Option
-
-__all__ = ["format_job", "read_job", "write_job"]
 
 _TYPES = {
     "bool": "a truth value",
@@ -419,3 +417,45 @@ def _relative(path: Path, folder: str | PathLike[str] | None) -> str:
         return str(path)
     base, full = Path(folder).resolve(), path.resolve()
     return full.relative_to(base).as_posix() if full.is_relative_to(base) else str(full)
+
+
+# -- values as TOML writes them ------------------------------------------------------------------
+
+
+def toml_key(key: str) -> str:
+    """Return the name of a key as TOML writes it."""
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _string(key)
+
+
+def _string(text: str) -> str:
+    # The short escapes of TOML, and \uXXXX for every other character it bans from a string.
+    short = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    escaped = "".join(
+        short.get(c) or (f"\\u{ord(c):04X}" if ord(c) < 0x20 or ord(c) == 0x7F else c) for c in text
+    )
+    return f'"{escaped}"'
+
+
+def toml_of(value: object, place: str) -> str:
+    """Return a value as a job file writes it.
+
+    Raises:
+        JobError: TOML has no such values.
+    """
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return _string(value)
+        case int() | float():
+            return repr(value)
+        case datetime() | date() | time():
+            return value.isoformat()
+        case list() | tuple():
+            return "[" + ", ".join(toml_of(each, place) for each in value) + "]"
+        case Mapping():
+            pairs = (f"{toml_key(k)} = {toml_of(v, f'{place}.{k}')}" for k, v in value.items())
+            return "{" + ", ".join(pairs) + "}"
+        case _:
+            message = f"{place} is of type {type(value).__name__}, which a job file cannot hold."
+            raise JobError(message)

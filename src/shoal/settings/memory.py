@@ -9,10 +9,29 @@ a size, not a promise.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from shoal.errors import DataError
+from shoal.io import detect_format, is_database
+from shoal.io.rows import guess_rows
+from shoal.io.several import input_files
 from shoal.machine import available_bytes, human_bytes, human_seconds
 
-__all__ = ["Need", "available_bytes", "estimate_need", "human_bytes", "human_seconds"]
+if TYPE_CHECKING:
+    from shoal.settings.files import Input
+    from shoal.table.schema import Schema
+
+__all__ = [
+    "Need",
+    "available_bytes",
+    "check_memory",
+    "estimate_need",
+    "format_name",
+    "human_bytes",
+    "human_seconds",
+    "need_of",
+    "rows_of",
+]
 
 # Bytes. The program itself, compiled kernels included.
 _START = 680_000_000
@@ -69,3 +88,44 @@ def estimate_need(
         _READ.get(source, _OTHER_FORMAT) + _WRITE.get(target, _OTHER_FORMAT)
     ) * columns + _BETWEEN * quasi_identifiers
     return Need(_START + n_rows * per_row, _START_SECONDS + n_rows * per_cell)
+
+
+def rows_of(source: Input) -> int | None:
+    """Return about how many rows the files of an input have; None if nobody knows."""
+    if source.path is None or is_database(source.path):
+        return None
+    counts = [guess_rows(each, source.format) for each in input_files(source.sources)]
+    return None if None in counts else sum(filter(None, counts))
+
+
+def need_of(schema: Schema, n_rows: int, source: str, target: str, looked_at: int = 0) -> Need:
+    """Return what a run on so many rows of this table will need, between these formats."""
+    quasi = len(schema.quasi_identifiers)
+    return estimate_need(
+        n_rows,
+        quasi_identifiers=quasi,
+        # whose rows they are is kept more than once while people are counted
+        kept=len(schema.used) - quasi + looked_at + (2 if schema.person else 0),
+        source=source,
+        target=target,
+    )
+
+
+def format_name(path: str, given: str | None) -> str:
+    """Return the format of a table by its name, or by what is said about it."""
+    return "database" if is_database(path) else detect_format(input_files(path)[0], given).name
+
+
+def check_memory(need: Need) -> None:
+    """Refuse a run that the machine has no memory for.
+
+    Raises:
+        DataError: it needs more than is available.
+    """
+    available = available_bytes()
+    if available is not None and need.memory > available:
+        raise DataError(
+            f"This run needs about {human_bytes(need.memory)} of memory and "
+            f"{human_bytes(available)} is available: drop columns that nobody needs (--drop), "
+            "give fewer rows, use a larger machine, or try all the same with --no-memory-check."
+        )

@@ -1,80 +1,90 @@
-"""The files of a run: checked before the work begins, written together or not at all."""
+"""The files of a release: checked before the work begins, written together or not at all."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any
 
+from shoal.coded import decode_text
 from shoal.errors import DataError, OptionError
+from shoal.inputs import note_input, refuse_input
+from shoal.io import AtomicGroup, detect_format, is_database, rows_sha256, sha256_of, shown_name
+from shoal.io.location import refuse_almost_url
+from shoal.io.secret import keyed_sha256, read_secret
+from shoal.io.several import input_files, refuse_among
+from shoal.io.sql import check_target, reads_table
+from shoal.life.file import people_path, stage_kept
+from shoal.life.kept import keep
+from shoal.progress import Report, no_progress
 from shoal.report.about import About
-from shoal.settings.files import OUTPUT_OPTIONS, Input, Output
+from shoal.report.advice import read_explanation
+from shoal.report.risk import check_fraction
+from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterable, Mapping
 
     import polars as pl
 
-    from shoal.io import AtomicGroup
     from shoal.io.several import Sources
     from shoal.release import Release
     from shoal.report.advice import Explained
+    from shoal.settings.files import Input, Output
+    from shoal.stage import Staged
     from shoal.study.audit.findings import Audit
 
-__all__ = ["STREAM", "Outputs", "check_files", "format_of_output", "name_of"]
-
 STREAM = "-"
+WRITTEN = "written"
+"""What progress is told when every file is in place."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outputs(Output):
-    """Where the release, its certificate and its report go; what follows from the input is known.
+class FileSink:
+    """The files that a release becomes: its table, certificate, report and what is kept of it.
+
+    Args:
+        source: how the input is read; an output is none of its files.
+        output: where everything goes.
 
     Attributes:
-        source: the input, a file or a database; None if there is none.
-        table: the published table; ``-`` is standard output.
-        delimiter: of the table, if it is a CSV.
-        more: further files of the input.
+        input_hmac: keyed hash of the input, once it was looked at and if there is a key.
+        audit: how far attackers got with the release, if that was asked.
+
+    Raises:
+        OptionError: no place is given for the table.
     """
 
-    source: str | None
-    table: str
-    delimiter: str | None = None
-    more: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, source: Input, output: Output) -> Self:
-        """Return the outputs of a run with this input.
-
-        Raises:
-            OptionError: no place is given for the table.
-        """
+    def __init__(self, source: Input, output: Output) -> None:
         if output.table is None:
             raise OptionError(
                 "Say where the release goes: -o safe.csv (-o - for a stream), or "
                 'table = "safe.csv" under [output] of the job file.'
             )
-        said = {name: getattr(output, name) for name in OUTPUT_OPTIONS}
-        said["format"] = format_of_output(output.table, output.format, source.format)
-        return cls(source=source.path, more=source.more, delimiter=source.delimiter, **said)
+        self.source, self.output = source, output
+        self.table = output.table
+        self.to_database = is_database(self.table)
+        self.format = format_of_output(self.table, output.format, source.format)
+        self.about = About(title=output.title, owner=output.owner, purpose=output.purpose)
+        self.input_hmac: str | None = None
+        self.audit: Audit | None = None
+        self._original: pl.DataFrame | None = None
 
     @property
     def files(self) -> dict[str, str]:
         """What is written, by name: the table, and the certificate and report if wanted."""
+        output = self.output
         named = {
             "table": self.table,
-            "certificate": self.certificate,
-            "report": self.report,
-            "kept": self.save,
+            "certificate": output.certificate,
+            "report": output.report,
+            "kept": output.save,
         }
         return {name: path for name, path in named.items() if path is not None}
 
     @property
     def named(self) -> dict[str, str]:
         """What table and certificate are called where they are named without their folders."""
-        from shoal.io import is_database, shown_name
-
         return {
             name: shown_name(path) if is_database(path) else Path(path).name
             for name, path in self.files.items()
@@ -82,13 +92,14 @@ class Outputs(Output):
         }
 
     @property
-    def _choice(self) -> str:
-        return "replace" if self.replaces else "fail"
-
-    @property
     def to_stream(self) -> bool:
         """Whether standard output receives something."""
         return STREAM in self.files.values()
+
+    @property
+    def private_half(self) -> str | None:
+        """Where it is kept who is in which group, if that is asked for."""
+        return None if self.output.save is None else people_path(self.output.save)
 
     def check(self) -> None:
         """Find out before the work what would fail after it.
@@ -98,26 +109,25 @@ class Outputs(Output):
                 is given for a report that is not wanted.
             DataError: a folder does not exist, or the table's format is not known.
         """
-        from shoal.io import detect_format, is_database
-        from shoal.io.location import refuse_almost_url
-
-        if is_database(self.table):
+        output = self.output
+        if self.to_database:
             self._check_database()
         else:
             refuse_almost_url(self.table)
             detect_format(self.table, self.format)
         self._check_report()
         self._check_secret()
-        self._check_save()
+        if output.save == STREAM:
+            raise OptionError("--save keeps the release in a file; name one, as in release.shoal.")
         check_files(
-            None if self.source is None else (self.source, *self.more),
+            self.source.sources or None,
             {
-                "the table": None if is_database(self.table) else self.table,
-                "the certificate": self.certificate,
-                "the report": self.report,
-                "the release file": self.save,
-                "its private half": self._private_half,
-                "the log": self.log,
+                "the table": None if self.to_database else self.table,
+                "the certificate": output.certificate,
+                "the report": output.report,
+                "the release file": output.save,
+                "its private half": self.private_half,
+                "the log": output.log,
             },
         )
         self.refuse_existing()
@@ -128,52 +138,76 @@ class Outputs(Output):
         Raises:
             OptionError: one exists.
         """
-        from shoal.io import is_database
-
-        private = self._private_half
-        wanted = [*self.files.values(), *([] if private is None else [private])]
-        for path in () if self.replaces else wanted:
-            # A pipe or a device is written to, not replaced.
-            if path != STREAM and not is_database(path) and Path(path).is_file():
-                raise OptionError(
-                    f"{path!r} exists; give another name, or --replace (replace = true under "
-                    "[output] of the job file) to replace it."
-                )
-
-    @property
-    def _private_half(self) -> str | None:
-        """Where it is kept who is in which group, if that is asked for."""
-        if self.save is None:
-            return None
-        from shoal.life.file import people_path
-
-        return people_path(self.save)
-
-    def _check_save(self) -> None:
-        if self.save == STREAM:
-            raise OptionError("--save keeps the release in a file; name one, as in release.shoal.")
+        if not self.output.replaces:
+            refuse_existing([*self.files.values(), self.private_half])
 
     def _check_database(self) -> None:
-        from shoal.io import is_database, shown_name
-        from shoal.io.sql import check_target, reads_table
-
-        check_target(self.table, self._choice)
-        source = self.source
+        check_target(self.table, self.output.choice)
+        source = self.source.path
         if source is not None and is_database(source) and reads_table(source, self.table):
             raise OptionError(
                 f"The table and the input would be the same, {shown_name(source)!r}. "
                 "Give each its own."
             )
 
-    def write(
-        self, release: Release, input_hmac: str | None = None, audit: Audit | None = None
-    ) -> Release:
+    def _check_report(self) -> None:
+        output = self.output
+        check_fraction(output.sampling_fraction)
+        given = {
+            "--explanation": output.explanation,
+            "--sampling-fraction": output.sampling_fraction,
+        }
+        for option, value in given.items():
+            if value is not None and output.report is None:
+                raise OptionError(f"{option} is for the report; ask for one with --report FILE.")
+        self._explanation()
+        if self.about != About() and output.report is None and output.certificate is None:
+            raise OptionError(
+                "--title, --owner and --purpose are for the report and the certificate; ask for "
+                "one with --report FILE or --certificate FILE."
+            )
+
+    def _explanation(self) -> Explained | None:
+        given = self.output.explanation
+        return None if given is None else read_explanation(given)
+
+    def _check_secret(self) -> None:
+        output, source = self.output, self.source.path
+        if output.secret is None:
+            return
+        if output.certificate is None and output.report is None:
+            raise OptionError(
+                "--secret is for the certificate and the report; ask for one with --certificate "
+                "FILE or --report FILE."
+            )
+        if source is None or source == STREAM:
+            raise OptionError(
+                "--secret ties a release to the file it was made from, and a stream is none; give "
+                "the input as a file."
+            )
+        if len(input_files(self.source.sources)) > 1 or Path(source).is_dir():
+            raise OptionError(
+                "--secret ties a release to the file it was made from, and here there are "
+                "several; put them into one file."
+            )
+        note_input(output.secret, "the key file")
+        read_secret(output.secret)
+
+    def look_at(self, table: Any) -> None:
+        """Take the keyed hash of the input, and a copy for the attackers, if they are asked for."""
+        secret, source = self.output.secret, self.source.path
+        if secret is not None and source is not None:
+            # Of a database, what was read: columns that are removed never left it.
+            rows = decode_text(to_polars(table)) if is_database(source) else source
+            self.input_hmac = keyed_sha256(rows, secret)
+        self._original = decode_text(to_polars(table)) if self.output.audit else None
+
+    def write(self, release: Release, progress: Report = no_progress) -> Release:
         """Write the files and the table; they appear together or not at all.
 
         Args:
             release: what is written.
-            input_hmac: keyed hash of the input, if there is one.
-            audit: attacks on the release, for the report.
+            progress: told what is done.
 
         Returns:
             The release with the verification of the table that was written.
@@ -181,123 +215,76 @@ class Outputs(Output):
         Raises:
             PromiseError: the written table does not keep its promises; nothing appears.
         """
-        from shoal.coded import decode_text
-        from shoal.io import AtomicGroup
-        from shoal.life.file import stage_kept
-        from shoal.life.kept import keep
         from shoal.report.certificate import build_certificate, format_certificate
         from shoal.report.html import render_report
 
+        output, rows = self.output, release.n_published
+        if self._original is not None:
+            progress(0, rows, "attacking")
+            attacked = replace(release, frame=decode_text(release.frame))
+            self.audit = attacked.audit(self._original)
+        progress(0, rows, "writing")
         with AtomicGroup() as group:
             self.refuse_existing()  # nobody may have put one there meanwhile
-            release, output_sha256 = self._stage(group, release)
-            if self.certificate is not None:
-                certificate = build_certificate(
-                    release, input_hmac=input_hmac, output_sha256=output_sha256, about=self.about
-                )
-                group.add(self.certificate, format_certificate(certificate))
-            if self.report is not None:
+            release, sha256 = self._stage(group, release)
+            if output.certificate is not None:
+                certificate = build_certificate(release, self.input_hmac, sha256, self.about)
+                group.add(output.certificate, format_certificate(certificate))
+            if output.report is not None:
                 page = render_report(
                     replace(release, frame=decode_text(release.frame)),
                     explanation=self._explanation(),
-                    audit=audit,
-                    sampling_fraction=self.sampling_fraction,
-                    input_hmac=input_hmac,
-                    output_sha256=output_sha256,
+                    audit=self.audit,
+                    sampling_fraction=output.sampling_fraction,
+                    input_hmac=self.input_hmac,
+                    output_sha256=sha256,
                     about=self.about,
                     files=self.named,
                 )
-                group.add(self.report, page)
-            if self.save is not None:
-                stage_kept(group, keep(release), self.save)
+                group.add(output.report, page)
+            if output.save is not None:
+                stage_kept(group, keep(release), output.save)
+        progress(rows, rows, WRITTEN)
         return release
 
-    @property
-    def about(self) -> About:
-        """What the owner says about the release."""
-        return About(title=self.title, owner=self.owner, purpose=self.purpose)
-
-    def _explanation(self) -> Explained | None:
-        from shoal.report.advice import read_explanation
-
-        return None if self.explanation is None else read_explanation(self.explanation)
-
-    def _check_report(self) -> None:
-        from shoal.report.risk import check_fraction
-
-        check_fraction(self.sampling_fraction)
-        given = {"--explanation": self.explanation, "--sampling-fraction": self.sampling_fraction}
-        for option, value in given.items():
-            if value is not None and self.report is None:
-                raise OptionError(f"{option} is for the report; ask for one with --report FILE.")
-        self._explanation()
-        if self.about != About() and self.report is None and self.certificate is None:
-            raise OptionError(
-                "--title, --owner and --purpose are for the report and the certificate; ask for "
-                "one with --report FILE or --certificate FILE."
-            )
-
-    def _check_secret(self) -> None:
-        from shoal.inputs import note_input
-        from shoal.io.secret import read_secret
-
-        if self.secret is None:
-            return
-        if self.certificate is None and self.report is None:
-            raise OptionError(
-                "--secret is for the certificate and the report; ask for one with --certificate "
-                "FILE or --report FILE."
-            )
-        if self.source in (None, STREAM):
-            raise OptionError(
-                "--secret ties a release to the file it was made from, and a stream is none; give "
-                "the input as a file."
-            )
-        from shoal.io.several import input_files
-
-        if len(input_files((self.source, *self.more))) > 1 or Path(self.source).is_dir():
-            raise OptionError(
-                "--secret ties a release to the file it was made from, and here there are "
-                "several; put them into one file."
-            )
-        note_input(self.secret, "the key file")
-        read_secret(self.secret)
-
-    def input_hmac(self, rows: Callable[[], pl.DataFrame]) -> str | None:
-        """Return the keyed hash of the input; None without a key.
-
-        Args:
-            rows: gives what was read, which counts where the input is a database.
-        """
-        from shoal.io import is_database
-        from shoal.io.secret import keyed_sha256
-
-        if self.secret is None or self.source is None:
-            return None
-        return keyed_sha256(rows() if is_database(self.source) else self.source, self.secret)
-
-    def _stage(self, group: AtomicGroup, release: Release) -> tuple[Release, str | None]:
-        """Add the verified table to the group; return its hash too if a document needs one."""
-        from shoal.coded import decode_text
-        from shoal.io import detect_format, is_database, rows_sha256, sha256_of
-
-        is_csv = not is_database(self.table) and (
-            detect_format(self.table, self.format).name == "csv"
-        )
-        staged = release.engine.write(
+    def stage_table(self, group: AtomicGroup, release: Release) -> Staged:
+        """Add the table to a group of files, written, read back and verified."""
+        is_csv = not self.to_database and detect_format(self.table, self.format).name == "csv"
+        staged: Staged = release.engine.write(
             group,
             release,
             self.table,
             format=self.format,
-            delimiter=self.delimiter if is_csv else None,
-            if_exists=self._choice,
-            escape_formulas=self.escape_formulas,
+            delimiter=self.source.delimiter if is_csv else None,
+            if_exists=self.output.choice,
+            escape_formulas=self.output.escape_formulas,
         )
-        if self.certificate is None and self.report is None:
+        return staged
+
+    def _stage(self, group: AtomicGroup, release: Release) -> tuple[Release, str | None]:
+        """Add the verified table to the group; return its hash too if a document needs one."""
+        staged = self.stage_table(group, release)
+        if self.output.certificate is None and self.output.report is None:
             return staged.release, None
         if staged.path is None:
             return staged.release, rows_sha256(decode_text(release.frame))
         return staged.release, sha256_of(staged.path)
+
+
+def refuse_existing(paths: Iterable[str | None]) -> None:
+    """Keep files that exist.
+
+    Raises:
+        OptionError: one exists.
+    """
+    for path in paths:
+        # A pipe or a device is written to, not replaced.
+        if path in (None, STREAM) or is_database(path) or not Path(path).is_file():
+            continue
+        raise OptionError(
+            f"{path!r} exists; give another name, or --replace (replace = true under [output] of "
+            "the job file) to replace it."
+        )
 
 
 def check_files(source: Sources | None, outputs: Mapping[str, str | None]) -> None:
@@ -307,11 +294,6 @@ def check_files(source: Sources | None, outputs: Mapping[str, str | None]) -> No
         OptionError: two of them, or one and the input, are the same file.
         DataError: a folder does not exist.
     """
-    from shoal.inputs import note_input, refuse_input
-    from shoal.io import is_database
-    from shoal.io.location import refuse_almost_url
-    from shoal.io.several import input_files, refuse_among
-
     files = [] if source is None else input_files(source)
     for each in files:
         if not is_database(each):
@@ -353,8 +335,6 @@ def _real(path: str | None) -> str:
 
 def name_of(source: str) -> str:
     """Return what to call a table on screen: the URL of a database may hold a password."""
-    from shoal.io import shown_name
-
     return "standard input" if source == STREAM else shown_name(source)
 
 
@@ -364,8 +344,6 @@ def format_of_output(path: str, wanted: str | None, of_input: str | None) -> str
         return wanted
     if path == STREAM:
         return of_input
-    from shoal.io import detect_format, is_database
-
     if is_database(path):
         return None
     try:

@@ -7,71 +7,91 @@ them together); checks, job files, flags, ``--help`` and the certificate are mad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import OptionError, did_you_mean
-from shoal.progress import no_progress
-from shoal.settings.beside import Beside
-from shoal.settings.commands import (
+from shoal.errors import OptionError
+from shoal.settings.options import (
     AFTERWARDS,
     ALL_COMMANDS,
     BOTH,
     TABLE_COMMANDS,
-    columns_flag,
-    detail_flag,
-    in_words,
-    promise_flag,
-    search_flag,
-)
-from shoal.settings.options import (
-    REQUIRED,
     Flag,
     Option,
     anything,
     check_all,
+    columns_flag,
+    detail_flag,
+    factor,
+    in_words,
     mapping,
     one_of,
     option,
     or_none,
     positive,
+    promise_flag,
+    read_models,
+    read_names,
+    read_one_name,
+    read_several,
+    read_style,
     rows_of,
+    search_flag,
     share,
     truth,
     whole,
 )
-from shoal.settings.reads import read_models, read_names, read_one_name, read_style
 from shoal.table.growing import UNKNOWN
 from shoal.table.schema import Kind, Role
 
 if TYPE_CHECKING:
     from shoal.privacy import PrivacyModel
     from shoal.recode import Style
-    from shoal.settings.given import HierarchyLike
+    from shoal.settings.types import HierarchyLike
     from shoal.table.schema import Schema
-
-__all__ = [
-    "COLUMN_OPTIONS",
-    "EFFORTS",
-    "MISSING_MODES",
-    "OPTIONS",
-    "Request",
-    "request_of",
-]
 
 EFFORTS = ("fast", "balanced", "best")
 MISSING_MODES = ("category", "suppress", "error")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request(Beside):
+class Request:
     """What one run is asked to do, checked as far as it can be without the data.
 
     Raises:
         OptionError: an option is out of range.
     """
 
+    previous: tuple[Any, ...] = option(
+        default=(),
+        check=read_several,
+        given="PreviousLike",
+        toml="list[str]",
+        help="A release of these people that is out, as --save kept it; may be repeated, and all "
+        "of them are needed. Needs --person.",
+        functions=("anonymize",),
+        path=True,
+        flag=promise_flag("--previous", on=("anonymize",), metavar="FILE"),
+    )
+    reserve: float = option(
+        default=1.0,
+        check=factor,
+        help="Groups of people who are new are so many times k large, so that some may leave "
+        "before the others have to wait; for releases that others follow.",
+        certificate=True,
+        functions=("anonymize",),
+        flag=promise_flag("--reserve", on=("anonymize",), metavar="TIMES"),
+    )
+    weaken: bool = option(
+        default=False,
+        check=truth,
+        help="Promise less than the releases that are out, or what does not hold over all of them; "
+        "what is given up is named in the certificate.",
+        certificate=True,
+        functions=("anonymize",),
+        flag=promise_flag("--weaken", on=("anonymize",)),
+    )
     quasi_identifiers: str | Iterable[str] = option(
         check=read_names,
         help="Columns that could single a person out, as age or ZIP code; generalised.",
@@ -388,7 +408,6 @@ class Request(Beside):
             )
         },
     )
-    progress: Callable[[int, int, str], None] = no_progress
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -432,18 +451,3 @@ COLUMN_OPTIONS = tuple(
     if row.detail is not None or row.name in {role.option for role in Role}
 )
 """Those that say what the columns are."""
-
-
-def request_of(options: Mapping[str, Any]) -> Request:
-    """Return the request that these options of ``shoal.anonymize`` make.
-
-    Raises:
-        OptionError: an option does not exist, is out of range, or has to be given.
-    """
-    for name in options:
-        if name not in OPTIONS:
-            raise OptionError(f"There is no option {name!r}.{did_you_mean(name, OPTIONS)}")
-    for name, row in OPTIONS.items():
-        if row.default is REQUIRED and name not in options:
-            raise OptionError(f"{name} is not given; say it as for shoal.anonymize.")
-    return Request(**options)

@@ -1,28 +1,37 @@
-"""A job from file to files, without a terminal: what the command line and schedulers call."""
+"""A job from files to files, without a terminal: what command line, pages and schedulers call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from shoal.errors import OptionError
+from shoal.errors import DataError, OptionError, ShoalError
+from shoal.inputs import current_watch, watching_inputs
+from shoal.io import is_database
+from shoal.profile.repeats import says_whose, worth_a_look
+from shoal.progress import watching
+from shoal.run import LocalTable, run
+from shoal.settings.inputs import numeric_columns, read_as, read_input
 from shoal.settings.job import Job
 from shoal.settings.job_file import read_job
-from shoal.settings.request import Request
+from shoal.settings.memory import check_memory, format_name, need_of, rows_of
+from shoal.settings.outputs import STREAM, FileSink, name_of
+from shoal.spoken import hide_credentials, hide_names, safe_text
+from shoal.table.frames import DisposableTable
 
 if TYPE_CHECKING:
+    from shoal.progress import Report
     from shoal.release import Release
     from shoal.settings.files import Input
-    from shoal.settings.outputs import Outputs
+    from shoal.settings.memory import Need
+    from shoal.settings.request import Request
     from shoal.study.audit.findings import Audit
-
-__all__ = ["WRITTEN", "JobResult", "run_job"]
-
-WRITTEN = "written"
-"""What progress is told when every file is in place."""
+    from shoal.table.schema import Schema
 
 _IN_ORDER = (
     "The rows keep the order of the input, which can tell who is who; leave shuffle on for "
@@ -80,22 +89,11 @@ def run_job(
         ShoalError: with one sentence on what is wrong and what to do; files that exist are as
             they were. `PromiseError` if no release can keep the promise.
     """
-    from shoal.inputs import current_watch, watching_inputs
-    from shoal.life.open import open_previous
-    from shoal.progress import watching
-    from shoal.settings.inputs import note_hierarchies
-    from shoal.settings.log import logging_to
-    from shoal.settings.outputs import STREAM, Outputs, name_of
-
     # No output replaces an input.
     with nullcontext(current_watch()) if current_watch() else watching_inputs() as watch:
         asked = job if isinstance(job, Job) else read_job(job)
-        arguments = asked.arguments()  # a population is read here, once
-        request = Request(**arguments)  # a wrong option is found before the table is read
-        note_hierarchies(asked)
-        # read here, once; no output replaces one of them, either
-        arguments["previous"] = open_previous(request.previous, asked.output.save)
-        outputs = Outputs.of(asked.input, asked.output)
+        request = asked.request()  # a wrong option is found before the table is read
+        sink = FileSink(asked.input, asked.output)
         on_spark = asked.input.engine == "spark"
         if asked.input.master is not None and not on_spark:
             raise OptionError("master says where Spark works; add engine spark (--engine spark).")
@@ -105,51 +103,147 @@ def run_job(
                 "part of the rows with 'shoal audit'."
             )
         if not on_spark:
-            outputs.check()
-        audit: Audit | None = None
+            sink.check()
         with watching(progress) as report, logging_to(asked.output.log) as log:
             log.say(f"started: {name_of(asked.input.path or STREAM)}, k = {asked.k}")
             if on_spark:
                 from shoal.settings.run_spark import run_on_spark
 
-                release = run_on_spark(asked, log.watching(report))
+                release = run_on_spark(request, asked.input, asked.output, log.watching(report))
             else:
-                release, audit = _anonymize(asked.input, arguments, outputs, log.watching(report))
-            for note in () if watch is None else watch.notes:
+                source = FileSource(asked.input, sink)
+                release = run(request, source, sink, progress=log.watching(report))
+            notes = () if watch is None else tuple(watch.notes)
+            for note in notes:
                 log.say(f"note: {note}")
             for warning in release.warnings:
                 log.say(f"warning: {warning}")
             log.say(
                 f"done: {release.n_published:,} of {release.n_rows:,} rows published in "
                 f"{release.verification.n_groups:,} groups, "
-                + ", ".join(name_of(path) for path in outputs.files.values())
+                + ", ".join(name_of(path) for path in sink.files.values())
             )
-        notes = () if watch is None else tuple(watch.notes)
-    return JobResult(release, outputs.files, notes, audit)
+    return JobResult(release, sink.files, notes, sink.audit)
 
 
-def _anonymize(
-    source: Input,
-    arguments: Mapping[str, Any],
-    outputs: Outputs,
-    report: Callable[[int, int, str], None],
-) -> tuple[Release, Audit | None]:
-    from shoal.api import anonymize
-    from shoal.coded import decode_text
-    from shoal.settings.inputs import load_table, read_as
+@dataclass(frozen=True)
+class FileSource:
+    """A table of a file, of several files or of a database, of which a run reads what it needs.
 
-    request = Request(**arguments)
-    owned = load_table(source, request, outputs, report, memory_check=source.memory_check)
-    # Of a database, what was read: columns that are removed never left it.
-    hmac = outputs.input_hmac(lambda: decode_text(owned.frame))
-    original = decode_text(owned.frame) if outputs.audit else None
-    release: Release[Any] = anonymize(owned, progress=report, **arguments)
-    release = replace(release, parameters={**release.parameters, **read_as()})
-    audit = None
-    if original is not None:
-        report(0, release.n_published, "attacking")
-        audit = replace(release, frame=decode_text(release.frame)).audit(original)
-    report(0, release.n_published, "writing")
-    release = outputs.write(release, input_hmac=hmac, audit=audit)
-    report(release.n_published, release.n_published, WRITTEN)
-    return release, audit
+    Attributes:
+        input: where it is, and how it is read.
+        sink: where the release goes; how much memory a run needs depends on it, too.
+    """
+
+    input: Input
+    sink: FileSink
+
+    @contextmanager
+    def opened(self, request: Request, progress: Report) -> Iterator[LocalTable]:
+        """Give the table, as a run takes it."""
+        table, schema = self.load(request, progress, memory_check=self.input.memory_check)
+        yield LocalTable(table, schema, request, read_as())
+
+    def load(
+        self, request: Request, progress: Report, *, memory_check: bool
+    ) -> tuple[DisposableTable, Schema]:
+        """Read the columns that a run needs, after a look at all names.
+
+        Raises:
+            RoleError: a column has no role, two roles, or does not exist.
+            DataError: the file cannot be read, or the run would not fit into memory.
+        """
+        found: list[Schema] = []
+
+        def looked_at(schema: Schema) -> list[str]:
+            """Return what is read to see whether people have several rows, and then forgotten."""
+            # columns that are removed never leave a database
+            away = self.input.path is not None and is_database(self.input.path)
+            return [] if says_whose(request) or away else worth_a_look(schema)
+
+        def needed(names: list[str]) -> list[str]:
+            schema = request.schema(names)
+            found[:] = [schema]
+            looked = looked_at(schema)
+            rows = rows_of(self.input) if memory_check else None
+            if rows is not None:
+                check_memory(self.need(schema, rows, len(looked)))
+            return [name for name in names if name in {*schema.used, *looked}]
+
+        progress(0, 0, "reading")
+        numeric = numeric_columns(request.kinds)
+        frame = read_input(
+            self.input, numeric=numeric, columns=needed, coded=True, progress=progress
+        )
+        return DisposableTable(frame), found[0]
+
+    def need(self, schema: Schema, n_rows: int, looked_at: int = 0) -> Need:
+        """Return what a run on so many rows of this table will need."""
+        source = format_name(self.input.path or STREAM, self.input.format)
+        target = format_name(self.sink.table, self.sink.format)
+        return need_of(schema, n_rows, source, target, looked_at)
+
+
+# -- the log -------------------------------------------------------------------------------------
+
+_LONGEST = 2_000
+
+
+class RunLog:
+    """Lines to a file; to nowhere without one."""
+
+    def __init__(self, handle: int | None) -> None:
+        self._handle = handle
+        self._stage = ""
+
+    def say(self, event: str) -> None:
+        """Add a line: when, which process, what."""
+        if self._handle is None:
+            return
+        text = hide_credentials(event)
+        watch = current_watch()
+        if watch is not None:
+            text = hide_names(text, watch.doubtful)
+        time = datetime.now(UTC).isoformat(timespec="seconds")
+        line = f"{time} shoal[{os.getpid()}] {safe_text(text, _LONGEST)}\n"
+        # One write: lines of jobs that run at the same time do not mix.
+        os.write(self._handle, line.encode(errors="backslashreplace"))
+
+    def watching(self, report: Callable[[int, int, str], None]) -> Callable[[int, int, str], None]:
+        """Return a progress function that also adds a line where a new stage begins."""
+
+        def watched(done: int, total: int, what: str) -> None:
+            if what != self._stage:
+                self._stage = what
+                self.say(f"stage: {what}")
+            report(done, total, what)
+
+        return watched
+
+
+@contextmanager
+def logging_to(path: str | None) -> Iterator[RunLog]:
+    """Open the log of a job; an error, or that somebody stopped the job, is its last line.
+
+    Raises:
+        DataError: the file cannot be written to.
+    """
+    if path is None:
+        yield RunLog(None)
+        return
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise DataError(f"The log {path!r} cannot be written: {error.strerror}.") from None
+    log = RunLog(handle)
+    try:
+        yield log
+    except ShoalError as error:
+        log.say(f"failed: {error}")
+        raise
+    except BaseException as error:
+        # Not the message: an exception of another library may show a cell.
+        log.say(f"stopped: {type(error).__name__}")
+        raise
+    finally:
+        os.close(handle)

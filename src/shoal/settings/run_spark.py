@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.engine.spark.errors import saying_why
+from shoal.engine.spark.folder import Folder
+from shoal.engine.spark.session import open_session
 from shoal.errors import DataError, OptionError
+from shoal.io import AtomicGroup
+from shoal.life.file import stage_kept
+from shoal.progress import Report, no_progress
+from shoal.run import run
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
+from shoal.settings.inputs import numeric_columns, renamed
+from shoal.settings.outputs import STREAM, FileSink, check_files, refuse_existing
+from shoal.spark import SparkRelease, SparkSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from shoal.release import Release
-    from shoal.settings.job import Job
     from shoal.settings.request import Request
-
-__all__ = ["run_on_spark"]
 
 _READ_HERE = ("path", "more", "missing_values", "delimiter", "format", "memory_check", "rename")
 _ALWAYS = ("engine", "master")
@@ -25,67 +29,76 @@ _WRITTEN_HERE = (
 )
 
 
-def run_on_spark(job: Job, progress: Callable[[int, int, str], None]) -> Release[Any]:
+def run_on_spark(request: Request, source: Input, output: Output, progress: Report) -> Release[Any]:
     """Read the folder of a job on Spark, anonymize and verify it, and write the folder it asks for.
 
     A session that runs is used, as under spark-submit or in a notebook; otherwise one is started
     and stopped again.
 
+    Args:
+        request: what is asked.
+        source: where the table is, and how it is read.
+        output: where everything goes.
+        progress: told how far it is.
+
     Raises:
         ShoalError: with one sentence on what is wrong and what to do.
     """
-    from shoal.engine.spark.errors import saying_why
-    from shoal.engine.spark.folder import Folder
-    from shoal.engine.spark.session import open_session
-    from shoal.io import AtomicGroup
-    from shoal.life.file import stage_kept
-    from shoal.report.certificate import build_certificate, format_certificate
-    from shoal.report.html import render_report
-    from shoal.settings.outputs import Outputs
-    from shoal.spark import release_of
-
-    request = job.request()
-    _refuse(job)
-    assert job.output.table is not None
-    session, ours = open_session(job.input.master)
-    outputs, choice = job.output, job.output.replaces
+    _refuse(source, output)
+    sink = FolderSink(source, output)
+    session, ours = open_session(source.master)
     try:
-        Folder.beside(session, str(outputs.table), replaces=choice)  # before the work, not after
-        _check_files(outputs)
+        Folder.beside(session, sink.table, replaces=output.replaces)  # before the work, not after
+        _check_files(output)
         progress(0, 0, "reading")
         with saying_why():
-            frame = _read(session, job.input, request)
-        release = release_of(frame, request, progress=progress)
+            frame = _read(session, source, request)
+        return run(request, SparkSource(frame), sink, progress=progress)
+    finally:
+        if ours:
+            session.stop()
+
+
+class FolderSink(FileSink):
+    """A folder that Spark writes, and the files about it."""
+
+    def look_at(self, table: Any) -> None:
+        """Take nothing: the rows are where they are."""
+
+    def write(self, release: Release[Any], progress: Report = no_progress) -> Release[Any]:
+        """Write the folder and the files; they appear together or not at all."""
+        from shoal.report.certificate import build_certificate, format_certificate
+        from shoal.report.html import render_report
+
+        assert isinstance(release, SparkRelease)
+        output = self.output
         progress(0, release.n_published, "writing")
         with AtomicGroup() as group:
             staged = release.engine.write(
                 group,
                 release,
-                str(outputs.table),
-                format=outputs.format or job.input.format,
-                delimiter=job.input.delimiter,
-                if_exists="replace" if choice else "fail",
-                escape_formulas=outputs.escape_formulas,
+                self.table,
+                format=output.format or self.source.format,
+                delimiter=self.source.delimiter,
+                if_exists=output.choice,
+                escape_formulas=output.escape_formulas,
             )
             found: Release[Any] = staged.release
-            written = Outputs.of(job.input, outputs)
-            about = written.about
-            if outputs.report is not None:
-                fraction = outputs.sampling_fraction
+            if output.report is not None:
                 page = render_report(
-                    found, sampling_fraction=fraction, about=about, files=written.named
+                    found,
+                    sampling_fraction=output.sampling_fraction,
+                    about=self.about,
+                    files=self.named,
                 )
-                group.add(outputs.report, page)
-            if outputs.save is not None:
-                stage_kept(group, release.kept(), outputs.save)
-            if outputs.certificate is not None:
-                text = format_certificate(build_certificate(found, None, None, about))
-                group.add(outputs.certificate, text)
+                group.add(output.report, page)
+            if output.save is not None:
+                stage_kept(group, release.kept(), output.save)
+            if output.certificate is not None:
+                text = format_certificate(build_certificate(found, None, None, self.about))
+                group.add(output.certificate, text)
         release.forget()
         return found
-    finally:
-        if ours:
-            session.stop()
 
 
 def _check_files(outputs: Output) -> None:
@@ -94,37 +107,31 @@ def _check_files(outputs: Output) -> None:
     Raises:
         OptionError: one exists and is not to be replaced, or two are the same.
     """
-    from shoal.settings.outputs import STREAM, check_files
-
     files = {
         "the certificate": outputs.certificate,
         "the report": outputs.report,
         "the release file": outputs.save,
     }
     check_files(None, {**files, "the log": outputs.log})
-    for path in files.values():
-        if path == STREAM:
-            raise OptionError("On Spark every output is a file or a folder; name it.")
-        if path is not None and not outputs.replaces and Path(path).is_file():
-            raise OptionError(
-                f"{path!r} exists; give another name, or --replace (replace = true under [output] "
-                "of the job file) to replace it."
-            )
+    if STREAM in files.values():
+        raise OptionError("On Spark every output is a file or a folder; name it.")
+    if not outputs.replaces:
+        refuse_existing(files.values())
 
 
-def _refuse(job: Job) -> None:
+def _refuse(source: Input, output: Output) -> None:
     """Raise if a job asks for something that is not done on Spark."""
-    if job.input.path is None:
+    if source.path is None:
         raise OptionError("Say which folder is read: DATA on the command line.")
-    if job.output.table in (None, "-"):
+    if output.table in (None, "-"):
         raise OptionError("Say which folder the release goes to: -o out/.")
     plain = Input()
     for name in INPUT_OPTIONS:
-        same = getattr(job.input, name) == getattr(plain, name)
+        same = getattr(source, name) == getattr(plain, name)
         if not same and name not in _READ_HERE and name not in _ALWAYS:
             raise OptionError(f"{name} is not heeded on Spark; turn the files into Parquet first.")
     for name, row in OUTPUT_OPTIONS.items():
-        if name not in _WRITTEN_HERE and getattr(job.output, name) != row.default:
+        if name not in _WRITTEN_HERE and getattr(output, name) != row.default:
             raise OptionError(f"{name} is not for Spark yet; leave it out.")
 
 
@@ -156,8 +163,6 @@ def _read(session: Any, source: Input, request: Request) -> Any:
 
 
 def _renamed(frame: Any, source: Input) -> Any:
-    from shoal.settings.inputs import renamed
-
     return frame.toDF(*renamed(frame.columns, source.rename)) if source.rename else frame
 
 
@@ -172,7 +177,6 @@ def _typed(frame: Any, source: Input, request: Request) -> Any:
     from shoal.engine.spark.check import count_values
     from shoal.engine.spark.session import column, load_functions
     from shoal.io.celltypes import type_column
-    from shoal.settings.inputs import numeric_columns
 
     functions = load_functions()
     schema = request.schema(frame.columns)

@@ -22,14 +22,16 @@ from typing import TYPE_CHECKING, Any, Self
 from shoal.errors import DataError, OptionError, ShoalError, did_you_mean
 from shoal.inputs import refuse_input
 from shoal.limits import limit
-from shoal.settings.request import Request, request_of
+from shoal.progress import Report, watching
+from shoal.settings.build_request import build_request
 from shoal.study.side_by_side import run_side_by_side
+from shoal.table.frames import to_polars
 from shoal.table.schema import Role
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from shoal.progress import Report
+    from shoal.settings.request import Request
     from shoal.table.schema import Schema
 
 __all__ = ["COUNT_ERROR", "Comparison", "Outcome", "compare", "distances", "find_knee"]
@@ -174,20 +176,42 @@ def compare(
     Raises:
         OptionError: an option is wrong; found out before the first run.
     """
-    from shoal.progress import watching
-    from shoal.table.encode import to_polars
-
     sizes = tuple(dict.fromkeys([k] if isinstance(k, int) else k))
     names = _names(algorithms, "algorithms"), _names(measures, "measures")
     if not sizes:
         raise OptionError("k must hold at least one size.")
-    asked = request_of({"seed": 0, **options, "k": sizes[0]})
-    _check_options(asked, *names)
+    return compare_request(
+        frame,
+        build_request({"seed": 0, **options, "k": sizes[0]}),
+        k=sizes,
+        algorithms=names[0],
+        measures=names[1],
+        out=out,
+        workers=workers,
+        use=use,
+        progress=progress,
+    )
+
+
+def compare_request(
+    frame: Any,
+    asked: Request,
+    *,
+    k: Sequence[int],
+    algorithms: Sequence[str],
+    measures: Sequence[str],
+    out: str | PathLike[str] | None = None,
+    workers: int | None = None,
+    use: bool = False,
+    progress: bool | Callable[[int, int, str], None] = False,
+) -> Comparison:
+    """Run several algorithms with several k and measures as a request asks; see `compare`."""
+    _check_options(asked, algorithms, measures)
     table = to_polars(frame)
     schema = asked.schema(table.columns)
     requests = [
         _request(asked, algorithm, size, measure)
-        for measure, algorithm, size in product(names[1], names[0], sizes)
+        for measure, algorithm, size in product(measures, algorithms, k)
     ]
     digest = _digest_of(table, schema)
     keys = [_key(digest, each) for each in requests]
@@ -305,8 +329,7 @@ def _task(
             key=key, algorithm=request.algorithm, k=request.k, measure=request.measure
         )
         try:
-            asked = replace(request, progress=progress)
-            result = run_pipeline(table, schema, asked, LocalEngine())
+            result = run_pipeline(table, schema, request, LocalEngine(), progress=progress)
         except ShoalError as error:
             return replace(outcome, error=str(error))
         scores = dict(result.measured.scores)

@@ -18,8 +18,8 @@ from shoal.table.infer import schema_of_used
 if TYPE_CHECKING:
     import polars as pl
 
-    from shoal.settings.given import HierarchyLike
     from shoal.settings.job import Job
+    from shoal.settings.types import HierarchyLike
     from shoal.table.schema import Kind, Schema
 
 __all__ = ["Described", "described_by", "schema_and_style"]

@@ -15,7 +15,8 @@ import numpy as np
 
 from shoal.errors import OptionError, ShoalError
 from shoal.progress import no_progress
-from shoal.settings.request import Request, request_of
+from shoal.settings.build_request import build_request
+from shoal.settings.request import Request
 from shoal.stopwatch import Stopwatch
 from shoal.study.findings import (
     Advice,
@@ -182,7 +183,21 @@ def explain(
         return explain_release(
             frame, release, max_rows=max_rows, workers=workers, progress=progress
         )
-    request, table = request_of(options), to_polars(frame)
+    return explain_request(
+        frame, build_request(options), max_rows=max_rows, workers=workers, progress=progress
+    )
+
+
+def explain_request(
+    frame: Any,
+    request: Request,
+    *,
+    max_rows: int = MOST_ROWS,
+    workers: int | None = None,
+    progress: bool | Callable[[int, int, str], None] = False,
+) -> Explanation:
+    """Explain what a request would make; see `explain`."""
+    table = to_polars(frame)
     asked = Trial.unchanged(table, request.schema(table.columns), request)
     return _explain(asked, None, max_rows=max_rows, workers=workers, progress=progress)
 
@@ -203,9 +218,9 @@ def explain_release(
             f"{table.height:,}; give the table it was made from."
         )
     schema = release.schema
-    names = ("k", "algorithm", "algorithm_options", "measure", "measure_options", "privacy")
+    names = ("k", "algorithm", "algorithm_options", "measure", "measure_options")
     said = {name: release.parameters[name] for name in (*names, "max_suppression", "missing")}
-    request = Request(quasi_identifiers=schema.quasi_identifiers, **said)
+    request = Request(quasi_identifiers=schema.quasi_identifiers, privacy=release.privacy, **said)
     asked = Trial.unchanged(table, schema, request)
     return _explain(asked, release, max_rows=max_rows, workers=workers, progress=progress)
 

@@ -94,8 +94,9 @@ class Trial:
 
     def run(self, progress: Callable[[int, int, str], None]) -> Measured:
         """Run it and return what it lost; raises ShoalError if the promise cannot be kept."""
-        request = replace(self.request, progress=progress)
-        result = run_pipeline(self.table, self.schema, request, LocalEngine())
+        result = run_pipeline(
+            self.table, self.schema, self.request, LocalEngine(), progress=progress
+        )
         found = result.measured
         table = self.base or encode(self.table, found.schema)
         partition = found.groups

@@ -26,11 +26,9 @@ class DisposableTable:
 
     Attributes:
         frame: the columns that are needed.
-        columns: names of all columns of the table, those that were not read included.
     """
 
     frame: pl.DataFrame
-    columns: tuple[str, ...]
 
     def forget(self, but: Iterable[str]) -> None:
         """Forget all columns but these."""

@@ -220,9 +220,9 @@ def explain(request: Request) -> Response:
     curves_of(request.app).stop()
 
     def measure(report: Report) -> dict[str, Any]:
-        from shoal.study.explain import explain as tries
+        from shoal.study.explain import explain_request
 
-        found = tries(frame, max_rows=_MOST_TRIED, progress=report, **job.arguments())
+        found = explain_request(frame, job.request(), max_rows=_MOST_TRIED, progress=report)
         return {
             "run": run.id,
             "advice": [asdict(each) for each in (*found.to_do, *found.further)],

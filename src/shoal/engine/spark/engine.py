@@ -56,7 +56,7 @@ from shoal.engine.spark.told import told_by_levels
 from shoal.engine.spark.whole import keep_whole
 from shoal.engine.spark.work import SparkGroups, SparkPublished, SparkWork
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.progress import no_progress
+from shoal.progress import Report, no_progress
 from shoal.promises import grids_of, promises_of, trees_of
 from shoal.publish.whose import PSEUDONYMS
 from shoal.table.encode import EncodedTable
@@ -98,7 +98,12 @@ class SparkEngine:
             self._held.pop().unpersist()
 
     def describe(
-        self, table: Any, schema: Schema, request: Request, warn: Callable[[str], None]
+        self,
+        table: Any,
+        schema: Schema,
+        request: Request,
+        warn: Callable[[str], None],
+        progress: Report = no_progress,
     ) -> SparkWork:
         """Count values, and replace them by codes where the rows are."""
         frame = check_frame(table)
@@ -120,7 +125,7 @@ class SparkEngine:
         seed = request.seed if request.seed is not None else secrets.randbits(62)
         plan = Plan(
             schema=schema,
-            request=replace(request, progress=no_progress, seed=None, privacy=values),
+            request=replace(request, seed=None, privacy=values, hierarchies=None),
             columns=columns,
             attributes=domains.attributes,
             searched=search.attributes,
@@ -141,7 +146,7 @@ class SparkEngine:
         rows = self._held_on_disk(encoded(frame, plan, self.key))
         wholes = bound_models(plan, about_all)
         self._about_all = AboutAll(about_all, schema, request.style) if about_all else None
-        work = SparkWork(plan, rows, n_rows, wholes, warn, request.progress)
+        work = SparkWork(plan, rows, n_rows, wholes, warn, progress)
         plan = with_counts(plan, work.taking_part)
         needed = request.measure if needs_target(request) else None
         target = find_target(plan, rows, work.taking_part, needed=needed)

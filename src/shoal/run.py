@@ -1,0 +1,218 @@
+"""From a request to a release: the one line that command line, jobs, pages, Python and Spark call.
+
+    request ─► source (a table) ─► pipeline ─► release ─► sink (files that appear)
+
+A source is a frame in memory, a file, a table of a database or a table of Spark. A sink takes a
+release and makes it appear, whole or not at all; without one the release is only returned.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from shoal.engine.local import LocalEngine
+from shoal.errors import OptionError
+from shoal.forked import check_process
+from shoal.life.open import key_of, marks_of
+from shoal.life.people import new_key, new_mark
+from shoal.pipeline import run_pipeline
+from shoal.profile.repeats import find_repeats, says_whose
+from shoal.profile.slips import find_slips
+from shoal.progress import Report, watching
+from shoal.release import Release
+from shoal.table.frames import DisposableTable, back_from_polars, to_polars
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from shoal.pipeline import Result
+    from shoal.settings.request import Request
+    from shoal.settings.types import LabelsLike
+    from shoal.table.schema import Schema
+
+
+class OpenTable(Protocol):
+    """A table that is ready for its run.
+
+    Attributes:
+        table: its rows, as its engine takes them.
+        schema: what its columns are.
+        engine: where it is run.
+    """
+
+    table: Any
+    schema: Schema
+    engine: Any
+
+    def notes(self) -> list[str]:
+        """Return what can be said before the run; what only this needed is then forgotten."""
+
+    def release(self, result: Result, parameters: Mapping[str, Any]) -> Release[Any]:
+        """Return what a run of it has made, as a release; parameters are told in it."""
+
+
+class Source(Protocol):
+    """Where a table comes from."""
+
+    def opened(self, request: Request, progress: Report) -> AbstractContextManager[OpenTable]:
+        """Give the table while the block runs, with as much of it as the request needs."""
+
+
+class Sink(Protocol):
+    """Where a release goes."""
+
+    def look_at(self, table: Any) -> None:
+        """Take from the original what will be told about it; the run uses the table up."""
+
+    def write(self, release: Release[Any], progress: Report) -> Release[Any]:
+        """Make the release appear; return it with the verification of what was written."""
+
+
+def run(
+    request: Request,
+    source: Source,
+    sink: Sink | None = None,
+    *,
+    groups: LabelsLike | None = None,
+    progress: bool | Report = False,
+) -> Release[Any]:
+    """Make the release that a request asks for. Warnings are in it, and nobody is warned.
+
+    Args:
+        request: what is asked, as `shoal.settings.build_request` makes it.
+        source: where the table comes from.
+        sink: where the release goes.
+        groups: of every row, to be refined instead of running the algorithm.
+        progress: True for a bar, or a function of (done, total, what).
+
+    Raises:
+        ShoalError: with one sentence on what is wrong and what to do; nothing has appeared.
+    """
+    check_process()  # before anything is asked of the table: a forked child would wait for ever
+    with watching(progress) as report, source.opened(request, report) as opened:
+        if sink is not None:
+            sink.look_at(opened.table)
+        start = None if groups is None else labels_of(groups, to_polars(opened.table).height)
+        result = run_pipeline(
+            opened.table,
+            opened.schema,
+            request,
+            opened.engine,
+            start=start,
+            notes=opened.notes(),
+            progress=report,
+        )
+        made = {"algorithm": "given groups", "algorithm_options": {}, "refine": request.effort}
+        release = opened.release(result, {} if start is None else made)
+        return release if sink is None else sink.write(release, report)
+
+
+@dataclass(frozen=True)
+class FrameSource:
+    """A frame in memory: pandas, polars or pyarrow.
+
+    Attributes:
+        frame: the frame, or a `DisposableTable` that nobody else needs.
+        parameters: what is told about how it was read.
+    """
+
+    frame: Any
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @contextmanager
+    def opened(self, request: Request, progress: Report) -> Iterator[LocalTable]:
+        """Give the table; the release has the type of the frame."""
+        del progress
+        owned = isinstance(self.frame, DisposableTable)
+        table = self.frame if owned else to_polars(self.frame)
+        schema = request.schema(to_polars(table).columns)
+        yield LocalTable(table, schema, request, self.parameters, like=self.frame)
+
+
+class LocalTable:
+    """A table in memory, ready for its run on one machine.
+
+    Args:
+        table: a frame of polars, or one that nobody but the run needs.
+        schema: what its columns are.
+        request: what is asked.
+        parameters: what is told about how it was read.
+        like: the frame as it was given; the release has its type.
+    """
+
+    def __init__(
+        self,
+        table: pl.DataFrame | DisposableTable,
+        schema: Schema,
+        request: Request,
+        parameters: Mapping[str, Any],
+        *,
+        like: Any = None,
+    ) -> None:
+        self.table, self.schema = table, schema
+        self.engine = _engine_of(request)
+        self._request, self._parameters = request, parameters
+        self._like = table if like is None else like
+        self._doubtful = False
+
+    def notes(self) -> list[str]:
+        """Return signs that people have several rows, and slips in what is published as it is."""
+        frame, request = to_polars(self.table), self._request
+        doubts = [] if says_whose(request) else find_repeats(frame, self.schema, request.k)
+        self._doubtful = bool(doubts)
+        notes: list[str] = [*doubts, *find_slips(frame, self.schema.exact)]
+        if isinstance(self.table, DisposableTable):
+            self.table.forget(self.schema.used)
+        return notes
+
+    def release(self, result: Result, parameters: Mapping[str, Any]) -> Release[Any]:
+        """Return what a run of it has made, as a release; parameters are told in it."""
+        request, published, found = self._request, result.published, result.measured
+        kept = [*found.schema.sensitive, *found.schema.insensitive]
+        declared = "declared" if request.rows_are_people else "assumed"
+        return Release.of(
+            result,
+            request,
+            frame=back_from_polars(published.frame, self._like, kept),
+            groups=found.groups.labels.astype(np.int64),
+            engine=self.engine,
+            asked=self.schema,
+            whose="doubtful" if self._doubtful else declared,
+            parameters={**parameters, **self._parameters},
+            people=published.people,
+            ids=published.ids,
+            key=None if published.ids is None else (key_of(request.previous) or new_key()),
+            mark=new_mark(),
+            beside=marks_of(request.previous),
+            recoded=found.groups.recoded,
+        )
+
+
+def _engine_of(request: Request) -> LocalEngine:
+    if not request.previous and request.reserve <= 1:
+        return LocalEngine()
+    from shoal.life.again import AgainEngine  # what only releases beside others need
+
+    return AgainEngine(request.previous)
+
+
+def labels_of(groups: LabelsLike, n_rows: int) -> NDArray[np.integer[Any]]:
+    """Return the group of each row as an array.
+
+    Raises:
+        OptionError: it is no whole number for each row.
+    """
+    labels: NDArray[Any] = np.asarray(groups)
+    if labels.ndim != 1 or len(labels) != n_rows or labels.dtype.kind not in "iu":
+        raise OptionError(
+            f"groups must hold one whole number per row of the table ({n_rows} rows); "
+            "negative ones mean suppressed."
+        )
+    return labels
