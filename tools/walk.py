@@ -97,7 +97,8 @@ def follow(source: Path) -> Walk:
         table, seen = Path(folder) / "people.csv", Path(folder) / "seen.json"
         table.write_text(people(), encoding="utf-8")
         release = str(Path(folder) / "safe.csv")
-        arguments = ["anonymize", str(table), "-o", release, "--k", "3", *ROLES, "--quiet"]
+        arguments = ["anonymize", str(table), "-o", release, "--k", "3", *ROLES]
+        arguments += ["--seed", "1", "--quiet"]
         command = [sys.executable, __file__, "--follow", str(seen), "--source", str(source)]
         subprocess.run(
             [*command, "--", *arguments],

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from shoal.life.apply import Applied, apply
     from shoal.life.file import load_release
     from shoal.life.kept import KeptRelease
-    from shoal.opened.analysts import read_release
     from shoal.privacy import (
         AlphaK,
         BetaLikeness,
@@ -46,11 +45,12 @@ if TYPE_CHECKING:
         PopulationRisk,
         TCloseness,
     )
-    from shoal.profile import Suggestion, suggest_job
+    from shoal.profile.suggest import Suggestion, suggest_job
     from shoal.publish.verify import Verification
     from shoal.recode import Style
     from shoal.registry import algorithms, measures, privacy_models
     from shoal.release import Release
+    from shoal.release_reader.analysts import read_release
     from shoal.report.certified import Certified, verify_certificate
     from shoal.report.signature import sign
     from shoal.scores import Scores
@@ -101,7 +101,7 @@ _HOMES = {
     "ShoalError": "errors",
     "ShoalWarning": "errors",
     "Style": "recode",
-    "Suggestion": "profile",
+    "Suggestion": "profile.suggest",
     "TCloseness": "privacy",
     "Taxonomy": "hierarchy",
     "Utility": "study.use.run",
@@ -123,13 +123,13 @@ _HOMES = {
     "prefix_hierarchy": "hierarchy",
     "privacy_models": "registry",
     "read_job": "settings.job_file",
-    "read_release": "opened.analysts",
+    "read_release": "release_reader.analysts",
     "read_table": "io",
     "refine": "api",
     "run_job": "settings.run_job",
     "score": "api",
     "sign": "report.signature",
-    "suggest_job": "profile",
+    "suggest_job": "profile.suggest",
     "utility": "study.use.run",
     "verify": "api",
     "verify_certificate": "report.certified",

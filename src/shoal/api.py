@@ -9,11 +9,10 @@ import narwhals as nw
 import numpy as np
 
 from shoal.errors import ShoalWarning
-from shoal.opened.population import promises_about_all, schema_of_population
 from shoal.privacy import parse_privacy
-from shoal.promises import promises_of, read_grids, read_trees
 from shoal.publish.verify import Verification, verify_table
 from shoal.recode import Style
+from shoal.release_reader.population import promises_about_all, schema_of_population
 from shoal.run import FrameSource, labels_of, run
 from shoal.scores import default_measures, score_table
 from shoal.settings.build_request import build_request, open_populations
@@ -22,6 +21,7 @@ from shoal.table.encode import encode, to_polars
 from shoal.table.frames import is_frame
 from shoal.table.infer import schema_of_used
 from shoal.table.partition import Partition
+from shoal.verification_terms import promises_of, read_grids, read_trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

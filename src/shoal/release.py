@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Self
 
-from shoal.promises import grids_of
+from shoal.verification_terms import grids_of
 
 if TYPE_CHECKING:
     import os
@@ -267,7 +267,7 @@ class Release(Generic[FrameT]):
             PromiseError: the file would not keep the promises; nothing is written.
             DataError: the file or table cannot be written, or cannot hold the release.
         """
-        from shoal.stage import write_release
+        from shoal.verified_write import write_release
 
         return write_release(
             self,

@@ -157,7 +157,11 @@ class LocalTable:
         like: Any = None,
     ) -> None:
         self.table, self.schema = table, schema
-        self.engine = _engine_of(request)
+        self.engine = LocalEngine()
+        if request.previous or request.reserve > 1:
+            from shoal.life.again import AgainEngine  # what only releases beside others need
+
+            self.engine = AgainEngine(request.previous)
         self._request, self._parameters = request, parameters
         self._like = table if like is None else like
         self._doubtful = False
@@ -193,14 +197,6 @@ class LocalTable:
             beside=marks_of(request.previous),
             recoded=found.groups.recoded,
         )
-
-
-def _engine_of(request: Request) -> LocalEngine:
-    if not request.previous and request.reserve <= 1:
-        return LocalEngine()
-    from shoal.life.again import AgainEngine  # what only releases beside others need
-
-    return AgainEngine(request.previous)
 
 
 def labels_of(groups: LabelsLike, n_rows: int) -> NDArray[np.integer[Any]]:

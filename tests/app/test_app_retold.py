@@ -13,7 +13,6 @@ from shoal.life.again import _says_few_left, _says_given_up
 from shoal.privacy import PrivacyModel
 from shoal.profile.repeats import find_repeats
 from shoal.progress import Pace
-from shoal.promises import promises_of
 from shoal.publish.danger import says_nearly_unique
 from shoal.publish.judgement import Counted, judge
 from shoal.publish.verify import people_check, promise_check, size_check
@@ -30,6 +29,7 @@ from shoal.study.findings import (
 )
 from shoal.study.trials import Measured, Trial
 from shoal.table.schema import Column, Role, Schema, build_schema
+from shoal.verification_terms import promises_of
 
 GERMAN, ENGLISH = Words("de"), Words("en")
 MODELS = {

@@ -6,7 +6,7 @@ import typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from shoal.cli import options as opt
+from shoal.cli import flags as opt
 from shoal.cli.flags import Asked, PrivacyFlags, Reading, takes_flags
 from shoal.settings.files import INPUT_OPTIONS
 from shoal.settings.request import OPTIONS

@@ -148,7 +148,9 @@ def test_a_release_reaches_its_file_through_one_door_only():
         for module, path in find_modules(SOURCE).items()
         if any(name.rpartition(".")[2] in writers for name in imported_names(path, "shoal"))
     }
-    assert {module for module in users if room_of(module) not in {"io", ""}} == {"shoal.stage"}
+    assert {module for module in users if room_of(module) not in {"io", ""}} == {
+        "shoal.verified_write"
+    }
 
 
 def test_no_file_is_named_utils():

@@ -1,13 +1,33 @@
-"""The picture of docs/architecture.md is the walk of today: `python tools/walk.py --draw`."""
+"""The picture of docs/architecture.md is the walk of today: `python tools/walk.py --draw`.
 
+How long the walk may be and what is loaded on it stands here; the page says the same numbers.
+"""
+
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from tests.helpers.scripts import load_script
 
 ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "architecture.md"
 PICTURE = ROOT / "docs" / "images" / "walk.svg"
+
+MOST_FILES, MOST_FUNCTIONS, MOST_BEFORE, MOST_MODULES = 128, 687, 56, 181
+"""Files and functions of the walk, files before `pipeline.py`, and modules of ours that
+`shoal.anonymize` of a frame loads. They may become smaller."""
+
+TWO_COLUMNS = """
+import sys
+import polars as pl
+import shoal
+frame = pl.DataFrame({"age": [30, 31, 50, 51], "ill": ["flu", "cold", "flu", "cold"]})
+shoal.anonymize(frame, k=2, quasi_identifiers=["age"], sensitive=["ill"])
+print(sum(name.partition(".")[0] == "shoal" for name in sys.modules))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -54,3 +74,25 @@ def test_a_room_is_a_folder_or_a_file_at_the_top(tool):
         ("pipeline.py", 1, 2),
     ]
     assert walk.before_pipeline == 1
+
+
+def test_the_walk_becomes_no_longer(walk):
+    assert len(walk.files) <= MOST_FILES
+    assert len(walk.calls) <= MOST_FUNCTIONS
+    assert walk.before_pipeline <= MOST_BEFORE
+
+
+def test_a_frame_of_two_columns_loads_no_more_modules():
+    done = subprocess.run(
+        [sys.executable, "-c", TWO_COLUMNS],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(done.stdout) <= MOST_MODULES
+
+
+def test_the_page_says_these_numbers():
+    row = f"| now | {MOST_FILES} | {MOST_FUNCTIONS} | {MOST_BEFORE} | {MOST_MODULES} |"
+    assert row in PAGE.read_text(encoding="utf-8").splitlines()

@@ -8,8 +8,8 @@ from tests.helpers.panels import ROLES, panel
 import shoal
 from shoal.datasets import load_adult
 from shoal.errors import OptionError, PromiseError
-from shoal.profile import suggest_job
 from shoal.profile.repeats import find_repeats
+from shoal.profile.suggest import suggest_job
 from shoal.table.schema import build_schema
 
 QUASI = ROLES["quasi_identifiers"]

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 import polars as pl
 import pytest
 
-from shoal.profile import suggest_job
+from shoal.profile.suggest import suggest_job
 from shoal.profile.together import MOST_QUASI
 
 

@@ -20,8 +20,8 @@ from shoal.privacy import (
     TCloseness,
     judge,
 )
-from shoal.promises import promises_of
 from shoal.publish.predicates import SLACK, count_values, predicate_of
+from shoal.verification_terms import promises_of
 
 
 @st.composite

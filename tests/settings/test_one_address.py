@@ -106,7 +106,7 @@ def test_a_new_option_is_checked_by_its_row(run_there):
 def test_a_new_option_goes_from_the_command_line_to_the_certificate(run_there):
     said = run_there(
         "from shoal.cli.flags import Asked, takes_flags\n"
-        "from shoal.cli.settings import job_of\n"
+        "from shoal.cli.job import job_of\n"
         "import typer\n"
         "@takes_flags()\n"
         "def anonymize(*, asked: Asked):\n"

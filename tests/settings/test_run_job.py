@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.cli.job import job_of
 from shoal.cli.run import run
-from shoal.cli.settings import job_of
 from shoal.errors import DataError, JobError, OptionError, PromiseError
 from shoal.table.schema import Role
 
@@ -158,7 +158,7 @@ def said_by(*words):
     """What the command line asks for, as a job."""
     import typer
 
-    from shoal.cli import options as opt
+    from shoal.cli import flags as opt
     from shoal.cli.flags import Asked, PrivacyFlags, Reading, Writing, takes_flags
 
     found = []

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.opened.classes import open_classes, values_of
 from shoal.recode import Style
+from shoal.release_reader.classes import open_classes, values_of
 from shoal.study.audit.findings import interval_of
 
 QI = ["age", "town"]

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import options as opt
+from shoal.cli import flags as opt
 from shoal.cli.flags import Asked, PrivacyFlags, Reading, Writing, takes_flags
-from shoal.cli.json_summary import check_json, print_release_json
+from shoal.cli.summary import check_json, print_release_json
 
 __all__ = ["anonymize"]
 
@@ -43,7 +43,7 @@ def anonymize(
     job file). The release is verified before anything is written.
     """
     del debug
-    from shoal.cli.settings import job_of, noting_written
+    from shoal.cli.job import job_of, noting_written
     from shoal.progress import showing_progress
 
     wanted = job_of(job, asked, promises=promises, source=source, reading=reading, writing=writing)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli import options as opt
+from shoal.cli import flags as opt
 from shoal.cli.flags import Asked, Reading, Writing, takes_flags
-from shoal.cli.json_summary import check_json, print_json
+from shoal.cli.summary import check_json, print_json
 
 if TYPE_CHECKING:
     from shoal.life.apply import Applied
@@ -52,9 +52,9 @@ def apply(
     wait. All promises of the release hold for the new table alone and for both together.
     """
     del debug
+    from shoal.cli.job import job_of
     from shoal.cli.run import note_written
     from shoal.cli.screen import told_in_summary
-    from shoal.cli.settings import job_of
     from shoal.cli.summary import print_private_half
     from shoal.life.apply import apply as run_apply
     from shoal.life.file import load_release, refuse_missing

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli import options as opt
+from shoal.cli import flags as opt
 from shoal.cli.flags import Asked, Reading, takes_flags
-from shoal.cli.json_summary import print_json
+from shoal.cli.summary import print_json
 
 if TYPE_CHECKING:
     from shoal.study.audit.findings import Audit

@@ -34,7 +34,7 @@ class Both:
 
     def like_release(self, path: str | None) -> pl.DataFrame | None:
         """Read a further table as the release is read."""
-        from shoal.cli.settings import release_of
+        from shoal.cli.job import release_of
 
         return None if path is None else _read(release_of(self.job, path, self.reading), self.job)
 
@@ -43,7 +43,7 @@ def read_both(
     job_file: str | None, asked: Said, original: str, published: str, reading: Said
 ) -> Both:
     """Read the original and its release, by the job and the flags of a command."""
-    from shoal.cli.settings import job_of, release_of
+    from shoal.cli.job import job_of, release_of
     from shoal.study.described import described_by
 
     job = job_of(job_file, asked, source=original, reading=reading)

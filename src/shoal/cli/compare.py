@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli import options as opt
+from shoal.cli import flags as opt
 from shoal.cli.flags import Asked, Reading, takes_flags
 from shoal.errors import OptionError
 
@@ -69,8 +69,8 @@ def compare(
     Run the same command again after an interruption: it goes on where it was.
     """
     del debug
+    from shoal.cli.job import job_of
     from shoal.cli.run import note_kept, note_written
-    from shoal.cli.settings import job_of
     from shoal.progress import showing_progress
     from shoal.settings.inputs import numeric_columns, read_input
     from shoal.settings.outputs import check_files, name_of
@@ -83,12 +83,12 @@ def compare(
     if results is None and report not in (None, "-"):
         results = str(Path(str(report)).with_suffix(".jsonl"))
     wanted = job_of(job, asked, source=source, reading=reading)
+    seed = 0 if wanted.seed is None else wanted.seed
+    request = wanted.replaced(k=sizes[0], seed=seed).request()
     check_files(source, {"the report": report, "the results": results})
     if report is not None and Path(str(report)).is_dir():
         raise OptionError(f"The report {name_of(report)} is a folder; name a file in it.")
     minimised = [wanted.measure or "ncp"] if measures is None else opt.parse_names([measures])
-    seed = 0 if wanted.seed is None else wanted.seed
-    request = wanted.replaced(k=sizes[0], seed=seed).request()
     frame = read_input(wanted.input, numeric=numeric_columns(request.kinds))
     request.schema(frame.columns)  # a wrong column is said first
     if results is not None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli.options import Debug, Quiet
+from shoal.cli.flags import Debug, Quiet
 from shoal.cli.screen import say
 from shoal.errors import DataError
 
@@ -31,7 +31,7 @@ def demo(
     except OSError as error:
         raise DataError(f"Could not make the folder {out!r}: {error.strerror}.") from None
 
-    from shoal.cli.settings import noting_written
+    from shoal.cli.job import noting_written
     from shoal.datasets import (
         ADULT_COLUMNS,
         ADULT_QUASI_IDENTIFIERS,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli import options as opt
+from shoal.cli import flags as opt
 from shoal.cli.flags import Asked, Reading, takes_flags
 from shoal.spoken import safe_text
 
@@ -42,7 +42,7 @@ def explain(
     holds published cells of one release: keep it in the house.
     """
     del debug
-    from shoal.cli.settings import job_of
+    from shoal.cli.job import job_of
     from shoal.progress import showing_progress
     from shoal.settings.inputs import numeric_columns, read_input
     from shoal.settings.outputs import check_files, name_of

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli.flags import Reading, Said, takes_flags
-from shoal.cli.options import Debug, parse_names
+from shoal.cli.flags import Debug, Reading, Said, parse_names, takes_flags
 from shoal.cli.screen import say
 from shoal.errors import HierarchyError, OptionError, did_you_mean
 from shoal.spoken import safe_text
@@ -160,7 +159,7 @@ def _refuse_to_replace(output: str, *, force: bool) -> None:
 
 def _read_column(source: str, column: str, reading: Said) -> pl.Series:
     """Return the values of a column that are not missing."""
-    from shoal.cli.settings import input_of
+    from shoal.cli.job import input_of
     from shoal.settings.files import Input
     from shoal.settings.inputs import read_input
 

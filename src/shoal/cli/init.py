@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli.flags import Reading, takes_flags
-from shoal.cli.options import Debug
+from shoal.cli.flags import Debug, Reading, takes_flags
+from shoal.cli.job import input_of
 from shoal.cli.screen import column_on_screen, say
-from shoal.cli.settings import input_of
 from shoal.errors import OptionError
 from shoal.settings.files import Input
 from shoal.table.schema import Role
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
 
-    from shoal.profile import Guess, Suggestion
+    from shoal.profile.guess import Guess
+    from shoal.profile.suggest import Suggestion
 
 __all__ = ["init"]
 
@@ -63,7 +63,7 @@ def init(
         )
     from shoal.cli.run import note_written
     from shoal.io.location import is_database, typed_name
-    from shoal.profile import suggest_job
+    from shoal.profile.suggest import suggest_job
     from shoal.settings.outputs import check_files
 
     check_files(source, {"the job file": output})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.cli.options import Debug
+from shoal.cli.flags import Debug
 
 if TYPE_CHECKING:
     from shoal.registry import Family

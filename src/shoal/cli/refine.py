@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli import options as opt
+from shoal.cli import flags as opt
 from shoal.cli.flags import Asked, PrivacyFlags, Reading, Writing, takes_flags
-from shoal.cli.json_summary import check_json, print_release_json
+from shoal.cli.summary import check_json, print_release_json
 from shoal.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def refine(
     groups so far. The release is verified before it is written.
     """
     del debug
-    from shoal.cli.settings import job_of, noting_written
+    from shoal.cli.job import job_of, noting_written
     from shoal.inputs import current_watch, note_input
     from shoal.io import is_database
     from shoal.progress import showing_progress

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import options as opt
-from shoal.cli.json_summary import print_json
+from shoal.cli import flags as opt
+from shoal.cli.summary import print_json
 
 __all__ = ["register"]
 

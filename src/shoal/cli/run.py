@@ -12,6 +12,8 @@ Exit statuses:
 from __future__ import annotations
 
 import contextlib
+import errno
+import io
 import os
 import signal
 import sys
@@ -19,15 +21,11 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, TextIO, cast
 
-from shoal.cli.interruptible import InterruptibleCall
-from shoal.cli.streams import discard, open_streams, quiet_libraries
 from shoal.errors import OptionError, ShoalError
 from shoal.inputs import Watch, watching_inputs
 from shoal.spoken import hide_credentials, hide_names, hide_words, safe_lines
-
-__all__ = ["BUG", "Stopped", "note_kept", "note_written", "run", "run_program", "show_traces"]
 
 BUG = 70  # EX_SOFTWARE of sysexits.h
 _LONGEST = 2_000  # characters of a line
@@ -287,3 +285,145 @@ def _stopping(*, for_good: bool) -> Iterator[None]:
                 signal.signal(number, signal.SIG_IGN)
             elif handler is not None:
                 signal.signal(number, handler)  # type: ignore[arg-type]  # as getsignal gave it
+
+
+# -- a thread of its own -------------------------------------------------------------------------
+#
+# Python looks for signals only between its own steps: a long call into compiled code (a sort, a
+# parse, a kernel that is being compiled) would keep Ctrl-C waiting. The main thread therefore does
+# nothing but wait, which a signal interrupts, and the process ends without asking the other thread.
+#
+# It waits for a bare lock: the exception of a signal that strikes inside an Event (to start a
+# thread takes one, too) may leave the locks that it is made of as they are, and become another
+# exception.
+
+_STACK = 64 << 20  # compiling recurses deeply, and threads have little stack on some systems
+_LOOK = 0.2  # seconds; some systems do not interrupt a wait that has no end
+
+
+class InterruptibleCall:
+    """One call in another thread, which is there at once and begins when it is waited for.
+
+    Attributes:
+        running: whether the call has begun and not ended.
+    """
+
+    def __init__(self, work: Callable[[], int]) -> None:
+        self._work = work
+        self._begun, self._ended = threading.Lock(), threading.Lock()
+        self._begun.acquire()
+        self._ended.acquire()
+        self._status = 0
+        self._error: BaseException | None = None
+        self.running = False
+        before = threading.stack_size(_STACK)
+        try:
+            threading.Thread(target=self._run, name="shoal", daemon=True).start()
+        finally:
+            threading.stack_size(before)
+
+    def wait(self) -> int:
+        """Run the call and return what it returns; a signal's exception ends the waiting only."""
+        self.running = True
+        self._begun.release()
+        while not self._ended.acquire(timeout=_LOOK):
+            pass
+        if self._error is not None:
+            raise self._error
+        return self._status
+
+    def _run(self) -> None:
+        self._begun.acquire()
+        try:
+            self._status = self._work()
+        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
+            self._error = error
+        finally:
+            self.running = False
+            self._ended.release()
+
+
+# -- standard streams ----------------------------------------------------------------------------
+#
+# A process may be started without a standard stream. The next file it opens would then get the
+# number of that stream, and a message meant for people would end up inside that file.
+
+
+class _NoBytes(io.RawIOBase):
+    """The bytes of a stream that is closed: nothing can be read from it or written to it."""
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def read(self, _: int = -1) -> bytes:
+        raise OSError(errno.EBADF, "it is closed")
+
+    def write(self, _: object) -> int:
+        raise OSError(errno.EBADF, "it is closed")
+
+
+class _Closed(io.TextIOBase):
+    """A text stream that is closed: words vanish, bytes are refused."""
+
+    def __init__(self) -> None:
+        self.buffer = _NoBytes()
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # as that of a stream that is open
+        return "utf-8"
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+    def read(self, _: int | None = -1) -> str:
+        return ""
+
+    def readline(self, _: int = -1) -> str:  # type: ignore[override]  # as a text stream's
+        return ""
+
+
+def open_streams() -> None:
+    """See to it that all three streams exist, and that they take any character."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = getattr(sys, name)
+        if stream is None:
+            with contextlib.suppress(OSError):
+                _point_nowhere(number)
+            setattr(sys, name, cast("TextIO", _Closed()))
+        elif isinstance(stream, io.TextIOWrapper) and number:
+            # A terminal that lacks a letter of a column's name gets a substitute, no traceback.
+            stream.reconfigure(errors="backslashreplace")
+
+
+def quiet_libraries() -> None:
+    """Keep what libraries write to standard error by themselves from being seen.
+
+    A library of compiled code that gives up prints why, and may print a cell of the input with
+    it. Our own messages keep going to where standard error was.
+    """
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        own = os.dup(sys.stderr.fileno())
+        sys.stderr.flush()
+        sys.stderr = os.fdopen(
+            own, "w", buffering=1, encoding=sys.stderr.encoding, errors="backslashreplace"
+        )
+        _point_nowhere(2)
+
+
+def discard(stream: TextIO | None) -> None:
+    """Send what is left in a stream nowhere: Python would complain when it flushes at the end."""
+    if stream is not None:
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            _point_nowhere(stream.fileno())
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+
+
+def _point_nowhere(number: int) -> None:
+    handle = os.open(os.devnull, os.O_RDWR)
+    if handle != number:
+        os.dup2(handle, number)
+        os.close(handle)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import options as opt
+from shoal.cli import flags as opt
 from shoal.cli.flags import Asked, Reading, takes_flags
 
 __all__ = ["score"]
@@ -34,7 +34,7 @@ def score(
     that are not published count as fully generalised.
     """
     del debug
-    from shoal.cli.settings import job_of, release_of
+    from shoal.cli.job import job_of, release_of
     from shoal.settings.inputs import numeric_columns, read_input
 
     wanted = job_of(job, asked, source=original, reading=reading)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.options import Debug
+from shoal.cli.flags import Debug
 from shoal.cli.screen import say
 from shoal.errors import DataError
 

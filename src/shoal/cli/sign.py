@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli.options import Debug
+from shoal.cli.flags import Debug
 from shoal.cli.screen import say
 from shoal.errors import OptionError
 from shoal.spoken import safe_text

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli import options as opt
+from shoal.cli import flags as opt
 from shoal.cli.flags import Asked, PrivacyFlags, Reading, Said, takes_flags
-from shoal.cli.json_summary import print_verification_json
+from shoal.cli.summary import print_verification_json
 from shoal.errors import DataError, OptionError
 from shoal.inputs import current_watch
 
@@ -67,7 +67,7 @@ def verify(
     it could not be checked.
     """
     del debug
-    from shoal.cli.settings import job_of, release_of
+    from shoal.cli.job import job_of, release_of
     from shoal.settings.inputs import missing_texts
     from shoal.settings.outputs import name_of
 
@@ -95,13 +95,13 @@ def verify(
     if wanted.k is None:
         raise OptionError("k is not given: say what was promised, with --k 10 or a job file.")
     from shoal.io.written import read_written
-    from shoal.opened.population import promises_about_all, schema_of_population
     from shoal.privacy import parse_privacy
-    from shoal.promises import promises_of, read_grids, read_trees
     from shoal.publish.named import columns_needed, note_on_names
     from shoal.publish.verify import verify_table
     from shoal.recode import Style
+    from shoal.release_reader.population import promises_about_all, schema_of_population
     from shoal.settings.build_request import open_populations
+    from shoal.verification_terms import promises_of, read_grids, read_trees
 
     quasi, sensitive = columns["quasi_identifiers"], columns["sensitive"]
     person = next(iter(columns["person"]), None)

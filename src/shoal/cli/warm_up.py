@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli.options import Debug, Quiet
+from shoal.cli.flags import Debug, Quiet
 from shoal.cli.screen import say
 from shoal.errors import DataError
 

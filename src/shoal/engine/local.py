@@ -25,13 +25,12 @@ from shoal.errors import DataError, OptionError, PromiseError
 from shoal.facts import gather_facts
 from shoal.measure.base import CostMeasure, CostModel, Grouped, pick_target
 from shoal.measure.sse import is_number
-from shoal.opened.population import promises_about_all
 from shoal.progress import Report, no_progress
-from shoal.promises import grids_of, promises_of, trees_of
 from shoal.publish.danger import find_dangers
 from shoal.publish.verify import Verification, verify_table
 from shoal.publish.whose import PSEUDONYMS, PublishedTable, draw_pseudonyms, number_people
 from shoal.recode import recode_rows, unite_equal
+from shoal.release_reader.population import promises_about_all
 from shoal.scores import Scores, create_measure, default_measures, score_table
 from shoal.search.bound import bound_table, check_measure
 from shoal.search.enforce import enforce, violations
@@ -46,6 +45,7 @@ from shoal.table.growing import notes_on_unknown
 from shoal.table.infer import infer_kinds
 from shoal.table.partition import SUPPRESSED, Partition
 from shoal.table.scale import check_width, rescaled
+from shoal.verification_terms import grids_of, promises_of, trees_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,9 +59,9 @@ if TYPE_CHECKING:
     from shoal.release import Release
     from shoal.report.sensitive import Seen
     from shoal.settings.request import Request
-    from shoal.stage import Staged
     from shoal.table.encode import EncodedTable
     from shoal.table.schema import Schema
+    from shoal.verified_write import Staged
 
 __all__ = ["LocalEngine", "LocalWork"]
 
@@ -364,7 +364,7 @@ class LocalEngine:
         **options: Any,
     ) -> Staged:
         """Write the release to a file or a database, read it back and verify it there."""
-        from shoal.stage import stage_release
+        from shoal.verified_write import stage_release
 
         return stage_release(group, release, target, **options)
 

@@ -26,7 +26,6 @@ from shoal.life.together import (
     whose_are,
 )
 from shoal.progress import Report, watching
-from shoal.promises import grids_of, promises_of
 from shoal.publish.fresh import fresh_column
 from shoal.publish.order import RowHash
 from shoal.publish.verify import Verification, verify_table
@@ -38,6 +37,7 @@ from shoal.stopwatch import Stopwatch
 from shoal.table.encode import encode
 from shoal.table.frames import back_from_polars, to_polars
 from shoal.table.partition import Partition
+from shoal.verification_terms import grids_of, promises_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,16 +15,16 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError
 from shoal.hierarchy import canonical_label
-from shoal.opened.classes import Classes, values_of
-from shoal.opened.columns import open_column, source_names
+from shoal.release_reader.classes import Classes, values_of
+from shoal.release_reader.columns import open_column, source_names
 from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.opened.columns import OpenColumn
     from shoal.recode import Style
+    from shoal.release_reader.columns import OpenColumn
     from shoal.table.schema import Column, Schema
 
 __all__ = ["Coverage"]

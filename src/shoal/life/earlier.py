@@ -15,9 +15,9 @@ import numpy as np
 from shoal.life.guarantee import stories_with
 from shoal.life.people import digests_of, number_people
 from shoal.privacy import LDiversity
-from shoal.promises import promises_of
 from shoal.publish.verification import BESIDE, Check
 from shoal.publish.verify import verify_table
+from shoal.verification_terms import promises_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

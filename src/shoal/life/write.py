@@ -10,8 +10,8 @@ from shoal.io import AtomicGroup, detect_format, sha256_of
 from shoal.life.file import stage_kept
 from shoal.report.certificate import format_certificate
 from shoal.settings.outputs import check_files, format_of_output, refuse_existing
-from shoal.stage import stage_waiting
 from shoal.table.frames import to_polars
+from shoal.verified_write import stage_waiting
 
 if TYPE_CHECKING:
     from shoal.life.apply import Applied

@@ -1,7 +1,7 @@
 """A table of everybody, in the codes of the table that is published.
 
 Whom a group covers is found from its closure. Verification does the same from the published
-cells, by other code (`shoal.opened.population`).
+cells, by other code (`shoal.release_reader.population`).
 """
 
 from __future__ import annotations

@@ -9,14 +9,14 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
-from shoal.opened.population import promises_about_all, schema_of_population
-from shoal.promises import promises_of, read_trees
 from shoal.publish.labels import LabelPromise
 from shoal.publish.lines import GridPromise
 from shoal.publish.named import note_on_names
 from shoal.publish.verify import Verification, columns_needed, verify_table
 from shoal.recode import Style
+from shoal.release_reader.population import promises_about_all, schema_of_population
 from shoal.settings.build_request import open_populations
+from shoal.verification_terms import promises_of, read_trees
 
 if TYPE_CHECKING:
     from shoal.io.written import Written

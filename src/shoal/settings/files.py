@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from shoal.encodings import check_encoding
 from shoal.errors import OptionError
 from shoal.report.about import check_said
 from shoal.settings.options import (
@@ -67,8 +68,6 @@ def _new_names(name: str, value: Any) -> dict[str, str] | None:
 
 
 def _encoding(name: str, value: Any) -> str | None:
-    from shoal.encodings import check_encoding
-
     text = _text(name, value)
     return None if text is None else check_encoding(text)
 

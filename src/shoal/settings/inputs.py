@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, did_you_mean
+from shoal.inputs import current_watch
+from shoal.io import read_table
+from shoal.io.delimited import pick_columns
+from shoal.limits import check_columns
 
 if TYPE_CHECKING:
     import polars as pl
 
     from shoal.progress import Report
     from shoal.settings.files import Input
-    from shoal.settings.job import Job
-
-
-def note_hierarchies(job: Job) -> None:
-    """Remember the hierarchy files of a job, so that no output replaces one."""
-    from shoal.inputs import note_input
-
-    for column in job.columns.values():
-        if isinstance(column.hierarchy, Path):
-            note_input(column.hierarchy, "the hierarchy file")
 
 
 def missing_texts(source: Input) -> tuple[str, ...]:
@@ -41,8 +34,6 @@ def renamed(names: Sequence[str], rename: Mapping[str, str] | None) -> list[str]
     Raises:
         OptionError: there is no such column, or a new name is that of another one.
     """
-    from shoal.limits import check_columns
-
     found = [(rename or {}).get(name, name) for name in names]
     for old, new in (rename or {}).items():
         if old not in names:
@@ -77,9 +68,6 @@ def read_input(
         OptionError: no table is given, or a column cannot be renamed.
         DataError: it cannot be read.
     """
-    from shoal.io import read_table
-    from shoal.io.delimited import pick_columns
-
     rename = source.rename or {}
     first = {new: old for old, new in rename.items()}
 
@@ -113,8 +101,6 @@ def read_as() -> dict[str, Any]:
 
     It becomes part of a release's parameters: a run that is repeated reads the same.
     """
-    from shoal.inputs import current_watch
-
     watch = current_watch()
     said: dict[str, Any] = {}
     for how in () if watch is None else watch.how_read.values():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, did_you_mean
+from shoal.registry import load, privacy_models
 from shoal.settings.files import INPUT_OPTIONS, Input, Output
 from shoal.settings.request import COLUMN_OPTIONS, OPTIONS
 from shoal.table.grid import parse_grid
@@ -115,7 +116,7 @@ class Job:
                 raise OptionError(f"There is no option {name!r}.{did_you_mean(name, JOB_OPTIONS)}")
         source = input if isinstance(input, Input) else Input(path=input)
         if missing_values is not None:
-            source = _with(source, missing_values=missing_values)
+            source = replace(source, missing_values=missing_values)
         self.input = source
         self.output = output if isinstance(output, Output) else Output(table=output)
         self.columns = dict(columns or {})
@@ -158,7 +159,6 @@ class Job:
 
         Which options name files is what their rows and the promises say themselves.
         """
-        from shoal import registry
 
         def anew(value: Any) -> Any:
             if isinstance(value, str | Path):
@@ -169,12 +169,10 @@ class Job:
             name: anew(value) for name, value in self.options.items() if JOB_OPTIONS[name].path
         }
         if self.privacy:
-            known = registry.privacy_models()
+            known = privacy_models()
             changes["privacy"] = tuple(
                 {
-                    name: anew(value)
-                    if name in registry.load("privacy", model["model"]).files
-                    else value
+                    name: anew(value) if name in load("privacy", model["model"]).files else value
                     for name, value in model.items()
                 }
                 if model.get("model") in known
@@ -265,7 +263,3 @@ def _plain(value: Any, row: Option) -> Any:
 def is_open(row: Option) -> bool:
     """Tell whether an option is a table or list, for which empty is the same as not said."""
     return row.plain_type in (TABLE, MODELS)
-
-
-def _with(source: Input, **changes: Any) -> Input:
-    return Input(**{**{name: getattr(source, name) for name in INPUT_OPTIONS}, **changes})

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, JobError, OptionError, RoleError, did_you_mean
+from shoal.hierarchy.labels import canonical_label
 from shoal.hierarchy.rules import HierarchyRule
 from shoal.inputs import refuse_input
+from shoal.io import atomic_write_text, is_database
 from shoal.limits import read_side_file
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
 from shoal.settings.job import JOB_OPTIONS, MODELS, TABLE, Job, JobColumn, is_open
@@ -227,8 +229,6 @@ class _Reader:
             return None
         if not isinstance(values, list) or any(isinstance(each, (list, dict)) for each in values):
             raise self.wrong(f"{place}.order", "a list of values from low to high", values)
-        from shoal.hierarchy.labels import canonical_label
-
         return tuple(canonical_label(value) for value in values)
 
     def privacy(self, models: object) -> tuple[dict[str, Any], ...]:
@@ -295,8 +295,6 @@ def write_job(
     Raises:
         JobError: the file cannot be written, or the job holds what TOML cannot.
     """
-    from shoal.io import atomic_write_text
-
     file = Path(path)
     refuse_input(file, "the job file")
     text = format_job(job, comments, folder=file.parent)
@@ -391,8 +389,6 @@ def _comment(text: str | None) -> Iterator[str]:
 
 
 def _is_no_file(path: str) -> bool:
-    from shoal.io import is_database
-
     return path == "-" or is_database(path)
 
 

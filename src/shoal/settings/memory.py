@@ -19,7 +19,6 @@ from shoal.machine import available_bytes, human_bytes, human_seconds
 
 if TYPE_CHECKING:
     from shoal.settings.files import Input
-    from shoal.table.schema import Schema
 
 __all__ = [
     "Need",
@@ -29,7 +28,6 @@ __all__ = [
     "format_name",
     "human_bytes",
     "human_seconds",
-    "need_of",
     "rows_of",
 ]
 
@@ -96,19 +94,6 @@ def rows_of(source: Input) -> int | None:
         return None
     counts = [guess_rows(each, source.format) for each in input_files(source.sources)]
     return None if None in counts else sum(filter(None, counts))
-
-
-def need_of(schema: Schema, n_rows: int, source: str, target: str, looked_at: int = 0) -> Need:
-    """Return what a run on so many rows of this table will need, between these formats."""
-    quasi = len(schema.quasi_identifiers)
-    return estimate_need(
-        n_rows,
-        quasi_identifiers=quasi,
-        # whose rows they are is kept more than once while people are counted
-        kept=len(schema.used) - quasi + looked_at + (2 if schema.person else 0),
-        source=source,
-        target=target,
-    )
 
 
 def format_name(path: str, given: str | None) -> str:

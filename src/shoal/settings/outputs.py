@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from shoal.release import Release
     from shoal.report.advice import Explained
     from shoal.settings.files import Input, Output
-    from shoal.stage import Staged
     from shoal.study.audit.findings import Audit
+    from shoal.verified_write import Staged
 
 STREAM = "-"
 WRITTEN = "written"
@@ -226,7 +226,14 @@ class FileSink:
         progress(0, rows, "writing")
         with AtomicGroup() as group:
             self.refuse_existing()  # nobody may have put one there meanwhile
-            release, sha256 = self._stage(group, release)
+            staged = self.stage_table(group, release)
+            if output.certificate is None and output.report is None:
+                sha256 = None
+            elif staged.path is None:
+                sha256 = rows_sha256(decode_text(release.frame))
+            else:
+                sha256 = sha256_of(staged.path)
+            release = staged.release
             if output.certificate is not None:
                 certificate = build_certificate(release, self.input_hmac, sha256, self.about)
                 group.add(output.certificate, format_certificate(certificate))
@@ -260,15 +267,6 @@ class FileSink:
             escape_formulas=self.output.escape_formulas,
         )
         return staged
-
-    def _stage(self, group: AtomicGroup, release: Release) -> tuple[Release, str | None]:
-        """Add the verified table to the group; return its hash too if a document needs one."""
-        staged = self.stage_table(group, release)
-        if self.output.certificate is None and self.output.report is None:
-            return staged.release, None
-        if staged.path is None:
-            return staged.release, rows_sha256(decode_text(release.frame))
-        return staged.release, sha256_of(staged.path)
 
 
 def refuse_existing(paths: Iterable[str | None]) -> None:
@@ -306,31 +304,26 @@ def check_files(source: Sources | None, outputs: Mapping[str, str | None]) -> No
         refuse_input(path, name)
         if source is not None and path != STREAM:
             refuse_among(source, path, name)
-        real = _real(path)
+        real = STREAM if path == STREAM else os.path.realpath(path)
         if real in taken:
             message = f"{name.capitalize()} and {taken[real]} would be the same file, {path!r}."
             raise OptionError(f"{message} Give each its own.")
         taken[real] = name
-        folder = Path(path).parent
-        if path != STREAM and not folder.is_dir():
-            message = f"Could not write {path!r}: the folder {str(folder)!r} does not exist."
-            raise DataError(message)
         if path != STREAM:
-            _look_at(path)
+            _check_place(path)
 
 
-def _look_at(path: str) -> None:
-    """Find out about links in a circle, too long names, folders that let nobody in."""
+def _check_place(path: str) -> None:
+    folder = Path(path).parent
+    if not folder.is_dir():
+        message = f"Could not write {path!r}: the folder {str(folder)!r} does not exist."
+        raise DataError(message)
     try:
         Path(path).stat()
     except FileNotFoundError:
         return
-    except OSError as error:
+    except OSError as error:  # links in a circle, too long names, folders that let nobody in
         raise DataError(f"Could not write {path!r}: {error.strerror}.") from None
-
-
-def _real(path: str | None) -> str:
-    return STREAM if path == STREAM else os.path.realpath(path or "")
 
 
 def name_of(source: str) -> str:

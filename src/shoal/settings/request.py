@@ -43,7 +43,7 @@ from shoal.settings.options import (
     whole,
 )
 from shoal.table.growing import UNKNOWN
-from shoal.table.schema import Kind, Role
+from shoal.table.schema import Kind, Role, build_schema
 
 if TYPE_CHECKING:
     from shoal.privacy import PrivacyModel
@@ -420,8 +420,6 @@ class Request:
             RoleError: a column has no role, or two.
             OptionError: a detail of a column is wrong.
         """
-        from shoal.table.schema import build_schema
-
         if self.pseudonyms and self.person is None:
             raise OptionError(
                 "pseudonyms are asked for, but no column says whose row it is; name it with "

@@ -19,7 +19,7 @@ from shoal.run import LocalTable, run
 from shoal.settings.inputs import numeric_columns, read_as, read_input
 from shoal.settings.job import Job
 from shoal.settings.job_file import read_job
-from shoal.settings.memory import check_memory, format_name, need_of, rows_of
+from shoal.settings.memory import check_memory, estimate_need, format_name, rows_of
 from shoal.settings.outputs import STREAM, FileSink, name_of
 from shoal.spoken import hide_credentials, hide_names, safe_text
 from shoal.table.frames import DisposableTable
@@ -155,16 +155,13 @@ class FileSource:
         """
         found: list[Schema] = []
 
-        def looked_at(schema: Schema) -> list[str]:
-            """Return what is read to see whether people have several rows, and then forgotten."""
-            # columns that are removed never leave a database
-            away = self.input.path is not None and is_database(self.input.path)
-            return [] if says_whose(request) or away else worth_a_look(schema)
-
         def needed(names: list[str]) -> list[str]:
             schema = request.schema(names)
             found[:] = [schema]
-            looked = looked_at(schema)
+            # is read to see whether people have several rows, and then forgotten; columns that are
+            # removed never leave a database
+            away = self.input.path is not None and is_database(self.input.path)
+            looked = [] if says_whose(request) or away else worth_a_look(schema)
             rows = rows_of(self.input) if memory_check else None
             if rows is not None:
                 check_memory(self.need(schema, rows, len(looked)))
@@ -179,9 +176,15 @@ class FileSource:
 
     def need(self, schema: Schema, n_rows: int, looked_at: int = 0) -> Need:
         """Return what a run on so many rows of this table will need."""
-        source = format_name(self.input.path or STREAM, self.input.format)
-        target = format_name(self.sink.table, self.sink.format)
-        return need_of(schema, n_rows, source, target, looked_at)
+        quasi = len(schema.quasi_identifiers)
+        return estimate_need(
+            n_rows,
+            quasi_identifiers=quasi,
+            # whose rows they are is kept more than once while people are counted
+            kept=len(schema.used) - quasi + looked_at + (2 if schema.person else 0),
+            source=format_name(self.input.path or STREAM, self.input.format),
+            target=format_name(self.sink.table, self.sink.format),
+        )
 
 
 # -- the log -------------------------------------------------------------------------------------

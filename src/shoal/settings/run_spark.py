@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from shoal.engine.spark.check import count_values
 from shoal.engine.spark.errors import saying_why
 from shoal.engine.spark.folder import Folder
-from shoal.engine.spark.session import open_session
+from shoal.engine.spark.session import column, load_functions, open_session
 from shoal.errors import DataError, OptionError
 from shoal.io import AtomicGroup
+from shoal.io.celltypes import type_column
 from shoal.life.file import stage_kept
 from shoal.progress import Report, no_progress
 from shoal.run import run
@@ -173,10 +175,6 @@ def _format_of(path: str | None) -> str:
 def _typed(frame: Any, source: Input, request: Request) -> Any:
     """Return a table of text with the types that its values have, as a CSV is read elsewhere."""
     import polars as pl
-
-    from shoal.engine.spark.check import count_values
-    from shoal.engine.spark.session import column, load_functions
-    from shoal.io.celltypes import type_column
 
     functions = load_functions()
     schema = request.schema(frame.columns)

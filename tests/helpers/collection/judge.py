@@ -3,7 +3,7 @@
 import dataclasses
 from collections import Counter
 
-from shoal.profile import suggest_job
+from shoal.profile.suggest import suggest_job
 from tests.helpers.collection import ROLES
 
 PUBLISHED = ("quasi-identifier", "sensitive", "insensitive")

@@ -1,9 +1,9 @@
 """Verifies promises about a release as a whole, from its published cells and counts by Spark.
 
 Nothing here knows how the groups were made, nor the codes of the search: cells are opened as anyone
-opens them (`shoal.opened`), and compared with a population as it was given. Spark counts the rows
-and people of each group; the different cells of a column are opened once on the driver; whom each
-group covers is found in workers, some thousand groups at a time.
+opens them (`shoal.release_reader`), and compared with a population as it was given. Spark counts
+the rows and people of each group; the different cells of a column are opened once on the driver;
+whom each group covers is found in workers, some thousand groups at a time.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 from shoal.engine.spark.errors import guarded
 from shoal.engine.spark.session import column, load_functions
 from shoal.errors import DataError
-from shoal.opened.classes import Classes, open_cells, values_of
-from shoal.opened.columns import source_names
-from shoal.opened.population import SLACK, different_people, promises_about_all
 from shoal.privacy import KMap, PopulationRisk
 from shoal.publish.sizes import judge_counts
 from shoal.publish.verify import Check, whole_check
+from shoal.release_reader.classes import Classes, open_cells, values_of
+from shoal.release_reader.columns import source_names
+from shoal.release_reader.population import SLACK, different_people, promises_about_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.opened.classes import People
-    from shoal.opened.columns import OpenColumn
     from shoal.privacy import PrivacyModel
     from shoal.publish.verify import WholePromise
     from shoal.recode import Style
+    from shoal.release_reader.classes import People
+    from shoal.release_reader.columns import OpenColumn
     from shoal.table.schema import Schema
 
 __all__ = ["AboutAll", "check_all"]

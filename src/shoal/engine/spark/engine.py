@@ -57,10 +57,10 @@ from shoal.engine.spark.whole import keep_whole
 from shoal.engine.spark.work import SparkGroups, SparkPublished, SparkWork
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.progress import Report, no_progress
-from shoal.promises import grids_of, promises_of, trees_of
 from shoal.publish.whose import PSEUDONYMS
 from shoal.table.encode import EncodedTable
 from shoal.table.scale import rescaled
+from shoal.verification_terms import grids_of, promises_of, trees_of
 
 if TYPE_CHECKING:
     import os

@@ -13,10 +13,10 @@ import numpy as np
 
 from shoal.engine.spark.session import column, load_functions
 from shoal.errors import DataError, OptionError, PromiseError, did_you_mean
-from shoal.opened.population import different_people, people_title
 from shoal.privacy import DeltaPresence, KMap, PopulationRisk
 from shoal.privacy.base import TOLERANCE
 from shoal.privacy.population import Population
+from shoal.release_reader.population import different_people, people_title
 from shoal.table.encode import EncodedTable, narrow
 from shoal.table.partition import Partition
 

@@ -20,8 +20,8 @@ from shoal.engine.spark.errors import saying_why
 from shoal.engine.spark.footer import settle_footer
 from shoal.engine.spark.whose import spelled, with_people
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.promises import promises_of, trees_of
-from shoal.stage import Staged
+from shoal.verification_terms import promises_of, trees_of
+from shoal.verified_write import Staged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

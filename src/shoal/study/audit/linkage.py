@@ -19,7 +19,7 @@ from shoal.study.audit.findings import Finding, interval_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.opened.classes import People
+    from shoal.release_reader.classes import People
     from shoal.study.audit.scene import Scene, Seen
 
 __all__ = ["link", "link_population"]

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shoal.opened.analysts import draw_cells
+from shoal.release_reader.analysts import draw_cells
 from shoal.study.audit.findings import Finding, interval_of
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.opened.classes import People
-    from shoal.opened.columns import OpenColumn
+    from shoal.release_reader.classes import People
+    from shoal.release_reader.columns import OpenColumn
     from shoal.study.audit.scene import Scene, Secret, Seen
 
 __all__ = ["ask"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from shoal.errors import DataError, OptionError
-from shoal.opened.classes import open_classes, values_of
+from shoal.release_reader.classes import open_classes, values_of
 from shoal.study.audit.findings import Audit
 from shoal.study.audit.linkage import link, link_population
 from shoal.study.audit.regulators import ask

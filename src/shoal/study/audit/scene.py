@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.opened.classes import Classes, People
+    from shoal.release_reader.classes import Classes, People
     from shoal.table.schema import Schema
 
 __all__ = ["Scene", "Secret", "Seen", "read_secrets"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from shoal.errors import DataError, OptionError, did_you_mean
-from shoal.opened.classes import Classes, open_classes, values_of
+from shoal.release_reader.classes import Classes, open_classes, values_of
 from shoal.study.described import Described, schema_and_style
 from shoal.study.use.counts import ask_counts, associations, one_way, two_way
 from shoal.study.use.models import train

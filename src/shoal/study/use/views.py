@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.opened.columns import open_column, source_names
+from shoal.release_reader.columns import open_column, source_names
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.opened.classes import Values
-    from shoal.opened.columns import OpenColumn
+    from shoal.release_reader.classes import Values
+    from shoal.release_reader.columns import OpenColumn
 
 __all__ = ["View", "exact_column", "view_of"]
 

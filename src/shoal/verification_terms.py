@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import OptionError
+from shoal.hierarchy import canonical_label, load_hierarchy
+from shoal.hierarchy.rules import as_rule
 from shoal.privacy import (
     AlphaK,
     BetaLikeness,
@@ -21,6 +23,7 @@ from shoal.publish.labels import LabelPromise
 from shoal.publish.lines import GridPromise
 from shoal.publish.verify import Promise
 from shoal.table.encode import Sensitive
+from shoal.table.grid import parse_grid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,9 +69,6 @@ def read_grids(
         OptionError: a grid cannot be read, or the hierarchy of a level is missing.
         HierarchyError: a hierarchy is no tree.
     """
-    from shoal.hierarchy import canonical_label
-    from shoal.table.grid import parse_grid
-
     found = []
     for name, said in (grid or {}).items():
         step = parse_grid(said, column=name)
@@ -120,9 +120,6 @@ def read_trees(hierarchies: Mapping[str, object] | None) -> dict[str, Sequence[S
         OptionError: one is a rule, which grows with the original values.
         HierarchyError: one is no tree.
     """
-    from shoal.hierarchy import load_hierarchy
-    from shoal.hierarchy.rules import as_rule
-
     trees: dict[str, Sequence[Sequence[str]]] = {}
     for name, given in (hierarchies or {}).items():
         if as_rule(given) is not None:
@@ -140,7 +137,7 @@ def promises_of(
 ) -> tuple[Promise, ...]:
     """Return what models promise; the rule of a plug-in's model goes along, no other does.
 
-    Promises about a release as a whole are those of `shoal.opened.population`.
+    Promises about a release as a whole are those of `shoal.release_reader.population`.
 
     Args:
         models: the promises.

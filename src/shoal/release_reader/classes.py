@@ -15,15 +15,15 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.hierarchy import canonical_label
-from shoal.opened.columns import open_column, source_names
-from shoal.opened.ends import as_date, as_datetime, as_number
+from shoal.release_reader.columns import open_column, source_names
+from shoal.release_reader.ends import as_date, as_datetime, as_number
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.opened.columns import OpenColumn
     from shoal.recode import Style
+    from shoal.release_reader.columns import OpenColumn
     from shoal.table.schema import Schema
 
 __all__ = ["Classes", "People", "open_cells", "open_classes", "values_of"]

@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.cli.flags import PrivacyFlags, Said
-from shoal.cli.options import parse_names, parse_pairs, parse_value
+from shoal.cli.flags import PrivacyFlags, Said, parse_names, parse_pairs, parse_value
 from shoal.errors import OptionError
-from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
+from shoal.settings.files import INPUT_OPTIONS, Input
 from shoal.settings.request import OPTIONS
 from shoal.table.schema import Role
 
@@ -47,7 +46,6 @@ def job_of(
         RoleError: two flags give a column a role.
         JobError: the job file cannot be read.
     """
-    from shoal.settings.inputs import note_hierarchies
     from shoal.settings.job import JOB_OPTIONS, Job
     from shoal.settings.job_file import read_job
 
@@ -71,14 +69,12 @@ def job_of(
         _check_effort(options)
     if promises is not None:
         options["privacy"] = merge_privacy(job, promises)
-    wanted = Job(
+    return Job(
         input=input_of(job.input, source, reading or {}),
-        output=_output(job.output, writing or {}),
+        output=replace(job.output, **(writing or {})),
         columns=_columns(job.columns, asked),
         **options,
     )
-    note_hierarchies(wanted)
-    return wanted
 
 
 def release_of(job: Job, path: str, reading: Said, *, alone: bool = False) -> Input:
@@ -114,7 +110,7 @@ def input_of(before: Input, source: str | Sequence[str] | None, said: Said) -> I
     Raises:
         OptionError: a flag cannot be read.
     """
-    values = {name: getattr(before, name) for name in INPUT_OPTIONS} | said
+    values = dict(said)
     if "missing_values" in said:
         values["missing_values"] = ("", *parse_names([said["missing_values"]]))
     flag = INPUT_OPTIONS["rename"].flag
@@ -124,11 +120,7 @@ def input_of(before: Input, source: str | Sequence[str] | None, said: Said) -> I
     if source:
         values["path"], *more = [source] if isinstance(source, str) else source
         values["more"] = more
-    return Input(**values)
-
-
-def _output(before: Output, said: Said) -> Output:
-    return Output(**{name: getattr(before, name) for name in OUTPUT_OPTIONS} | said)
+    return replace(before, **values)
 
 
 def _columns(before: Mapping[str, JobColumn], asked: Said) -> dict[str, JobColumn]:

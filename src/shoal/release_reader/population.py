@@ -13,11 +13,11 @@ import narwhals as nw
 import numpy as np
 
 from shoal.errors import DataError, OptionError, did_you_mean
-from shoal.opened.classes import open_classes, values_of
 from shoal.privacy import DeltaPresence, KMap, PopulationRisk
 from shoal.privacy.whole import numbers_of_people
 from shoal.publish.sizes import judge_sizes
 from shoal.publish.verification import POPULATION, WholePromise
+from shoal.release_reader.classes import open_classes, values_of
 from shoal.table.infer import schema_of_used
 from shoal.table.schema import Kind
 

@@ -20,14 +20,14 @@ from shoal.io.location import is_database
 from shoal.io.sql import stage_sql
 from shoal.io.write import stage_table
 from shoal.io.written import Written, read_written
-from shoal.opened.population import promises_about_all
-from shoal.promises import promises_of, trees_of
 from shoal.publish.named import columns_needed
 from shoal.publish.verification import BESIDE
 from shoal.publish.verify import verify_table
 from shoal.publish.whose import stands_as_made
 from shoal.recode import Style
+from shoal.release_reader.population import promises_about_all
 from shoal.table.frames import to_polars
+from shoal.verification_terms import promises_of, trees_of
 
 if TYPE_CHECKING:
     from pathlib import Path

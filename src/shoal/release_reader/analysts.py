@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import DataError, OptionError, RoleError
-from shoal.opened.columns import KINDS, open_column
 from shoal.recode import Style
+from shoal.release_reader.columns import KINDS, open_column
 from shoal.table.frames import back_from_polars, is_frame, to_polars
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.hierarchy import Taxonomy
-    from shoal.opened.columns import OpenColumn
+    from shoal.release_reader.columns import OpenColumn
     from shoal.settings.types import HierarchyLike
 
 __all__ = ["draw_cells", "read_release"]
@@ -168,7 +168,7 @@ def _open_all(
     style: Style,
 ) -> Opened:
     """Open the columns that are named, or all that look generalised, in the table's order."""
-    from shoal.opened.columns import source_names
+    from shoal.release_reader.columns import source_names
 
     wanted = _candidates(table) if names is None else names
     opened: Opened = []
