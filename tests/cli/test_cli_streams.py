@@ -12,7 +12,7 @@ import pytest
 from tests.helpers.cli_samples import ROLES, but_progress, patients
 from tests.helpers.effort import further
 
-from shoal.cli import interruptible
+from shoal.cli import run as process
 from shoal.cli.run import Stopped, run
 from shoal.errors import DataError
 
@@ -237,7 +237,7 @@ def test_ctrl_c_while_importing_ends_at_once_without_a_traceback(
 
 
 def test_a_signal_ends_the_waiting_for_a_call_wherever_it_strikes(monkeypatch):
-    monkeypatch.setattr(interruptible, "_LOOK", 1e-5)
+    monkeypatch.setattr(process, "_LOOK", 1e-5)
 
     def stop(*_):
         raise Stopped(signal.SIGALRM)
@@ -251,7 +251,7 @@ def test_a_signal_ends_the_waiting_for_a_call_wherever_it_strikes(monkeypatch):
         for number in range(1_000):
             end = threading.Lock()
             end.acquire()
-            call = interruptible.InterruptibleCall(end.acquire)
+            call = process.InterruptibleCall(end.acquire)
             with pytest.raises(Stopped):  # an Event that is interrupted may raise RuntimeError
                 wait_for(call, 1e-4 + number % 50 * 4e-6)
             end.release()

@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.helpers.cli_samples import PREVIOUS, ROLES
 
-from shoal import stage
+from shoal import verified_write
 from shoal.io.written import read_written
 
 # Rows that a reader can tell apart: nobody is hidden among others.
@@ -74,8 +74,8 @@ def test_a_file_that_breaks_its_promise_never_appears(
     def one_row_less(group, frame, *rest, **more):
         return written(group, frame.head(-1), *rest, **more)
 
-    written = stage.stage_table
-    monkeypatch.setattr(stage, "stage_table", one_row_less)
+    written = verified_write.stage_table
+    monkeypatch.setattr(verified_write, "stage_table", one_row_less)
     safe, certificate = tmp_path / f"safe.{ending}", tmp_path / "certificate.json"
     safe.write_bytes(PREVIOUS)
     outcome = shoal_runs(
@@ -106,7 +106,7 @@ def test_a_stream_is_read_back_before_a_byte_of_it_is_shown(shoal_runs, table, m
     def one_column_less(group, frame, *rest, **more):
         return written(group, frame.drop("diagnosis"), *rest, **more)
 
-    written = stage.stage_table
-    monkeypatch.setattr(stage, "stage_table", one_column_less)
+    written = verified_write.stage_table
+    monkeypatch.setattr(verified_write, "stage_table", one_column_less)
     outcome = shoal_runs("anonymize", table, "-o", "-", "--k", 4, *ROLES)
     assert (outcome.status, outcome.out) == (1, "")

@@ -8,7 +8,7 @@ import pytest
 from tests.helpers.db_secrets import no_secret_in
 
 import shoal
-from shoal import stage
+from shoal import verified_write
 from shoal.io import rows_sha256
 
 ROLES = ("--qi", "age,zip", "--sensitive", "diagnosis", "--identifier", "name")
@@ -158,13 +158,13 @@ def test_a_table_that_breaks_its_promise_is_rolled_back(
     def everybody_has_the_flu(group, frame, *rest):
         return written(group, frame.with_columns(diagnosis=pl.lit("flu")), *rest)
 
-    written = stage.stage_sql
+    written = verified_write.stage_sql
     target = server.url("safe", database=database)
     promise = ("--l-diversity", "2", "--l-kind", "distinct")
     command = ("anonymize", source, "-o", target, "--k", "4", *ROLES, *promise, "--if-exists")
     status, said = shoal_says(*command, "replace")
     assert status == 0, said
-    monkeypatch.setattr(stage, "stage_sql", everybody_has_the_flu)
+    monkeypatch.setattr(verified_write, "stage_sql", everybody_has_the_flu)
     status, said = shoal_says(*command, "replace")
     assert status == 1, said
     assert "What was written does not keep the promise" in said

@@ -45,7 +45,7 @@ def encode_job(frame: pl.DataFrame, job: Job) -> Encoded:
     columns = Job(columns=job.columns, k=2, default_grid=job.default_grid)
     columns = columns.replaced(unknown_values=job.unknown_values, pseudonyms=job.pseudonyms)
     try:
-        schema = settled_schema(columns, frame)
+        schema = settled_schema(columns.request(), frame)
         as_values = Style.from_dict(job.style).categories == "values"
         return Encoded(frame.height, encode(frame, schema, as_values=as_values))
     except ShoalError as error:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from shoal.app.beside import Beside
     from shoal.progress import Report
     from shoal.settings.job import Job
+    from shoal.settings.request import Request
 
 __all__ = ["MOST_RUNS", "Tried", "look_beside", "run_in", "settled_schema"]
 
@@ -178,14 +179,13 @@ def _without_password(job: Job) -> Any:
     return Input(**said)
 
 
-def settled_schema(job: Job, frame: pl.DataFrame) -> Any:
+def settled_schema(request: Request, frame: pl.DataFrame) -> Any:
     """Return roles and kinds of the columns as a run settles them."""
     import narwhals as nw
 
     from shoal.table.grid import settle_grids
     from shoal.table.infer import infer_kinds
 
-    request = job.request()
     schema = request.schema(frame.columns)
     schema = infer_kinds(schema, nw.from_native(frame), request.unknown_values)
     return settle_grids(schema, frame, by_default=request.default_grid)
@@ -212,5 +212,6 @@ def look_beside(files: RunFiles, job: Job, frame: pl.DataFrame) -> Beside | None
         }
     if len(groups) != frame.height:
         return None
-    style = job.request().style
-    return Beside.of(frame, settled_schema(job, frame), style, groups, recoded)
+    request = job.request()
+    schema = settled_schema(request, frame)
+    return Beside.of(frame, schema, request.style, groups, recoded)

@@ -8,7 +8,8 @@ import typer
 
 from shoal.cli import flags as opt
 from shoal.cli.flags import Asked, Reading, Writing, takes_flags
-from shoal.cli.summary import check_json, print_json
+from shoal.cli.screen import print_json
+from shoal.cli.summary import check_json
 
 if TYPE_CHECKING:
     from shoal.life.apply import Applied

@@ -8,7 +8,7 @@ import typer
 
 from shoal.cli import flags as opt
 from shoal.cli.flags import Asked, Reading, takes_flags
-from shoal.cli.summary import print_json
+from shoal.cli.screen import print_json
 
 if TYPE_CHECKING:
     from shoal.study.audit.findings import Audit

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli import flags as opt
-from shoal.cli.summary import print_json
+from shoal.cli.screen import print_json
 
 __all__ = ["register"]
 

@@ -7,8 +7,9 @@ of direction or an endless text of theirs reach the screen.
 from __future__ import annotations
 
 import functools
+import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +22,17 @@ from shoal.spoken import safe_lines, safe_text
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["column_on_screen", "open_console", "say", "told_in_summary"]
-
 
 def say(text: str, *, stderr: bool = False) -> None:
     """Print lines for people."""
     typer.echo(safe_lines(text), err=stderr)
+
+
+def print_json(found: Mapping[str, Any]) -> None:
+    """Print JSON in ASCII, which escapes whatever could steer a terminal."""
+    from shoal.report.certificate import plain_values
+
+    typer.echo(json.dumps(plain_values(found), indent=2, ensure_ascii=True, allow_nan=False))
 
 
 @contextmanager

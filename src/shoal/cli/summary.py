@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from shoal.cli.screen import print_json
 from shoal.errors import OptionError
 
 if TYPE_CHECKING:
@@ -343,10 +341,3 @@ def print_verification_json(
             **(more or {}),
         }
     )
-
-
-def print_json(found: Mapping[str, Any]) -> None:
-    """Print JSON in ASCII, which escapes whatever could steer a terminal."""
-    from shoal.report.certificate import plain_values
-
-    typer.echo(json.dumps(plain_values(found), indent=2, ensure_ascii=True, allow_nan=False))

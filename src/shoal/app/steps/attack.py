@@ -72,8 +72,9 @@ def start(request: Request) -> Response:
         from shoal.study.audit.run import audit_of_release
 
         report(0, 0, "attacking")
-        schema, style = settled_schema(job, frame), job.request().style
-        return audit_of_release(frame, read_table(files.release), schema, style).to_dict()
+        asked = job.request()
+        schema = settled_schema(asked, frame)
+        return audit_of_release(frame, read_table(files.release), schema, asked.style).to_dict()
 
     def keep(task: Task) -> None:
         # of the runs that are still there

@@ -10,7 +10,7 @@ import pytest
 import xlsxwriter
 
 import shoal
-from shoal import stage
+from shoal import verified_write
 from shoal.errors import PromiseError
 from shoal.io import write_table
 from shoal.io.written import read_written
@@ -156,7 +156,7 @@ def test_a_file_that_is_not_the_release_never_appears(
 
 def spoil_writing(monkeypatch, spoil):
     """Let every writer of files and databases write something else than it is given."""
-    files, tables = stage.stage_table, stage.stage_sql
+    files, tables = verified_write.stage_table, verified_write.stage_sql
 
     def spoiled_file(group, frame, *rest, **more):
         return files(group, spoil(frame), *rest, **more)
@@ -164,8 +164,8 @@ def spoil_writing(monkeypatch, spoil):
     def spoiled_table(group, frame, *rest):
         return tables(group, spoil(frame), *rest)
 
-    monkeypatch.setattr(stage, "stage_table", spoiled_file)
-    monkeypatch.setattr(stage, "stage_sql", spoiled_table)
+    monkeypatch.setattr(verified_write, "stage_table", spoiled_file)
+    monkeypatch.setattr(verified_write, "stage_sql", spoiled_table)
 
 
 def test_the_previous_file_stays_when_the_new_one_breaks_a_promise(release, tmp_path):
