@@ -9,12 +9,12 @@ import narwhals as nw
 import numpy as np
 
 from shoal.errors import ShoalWarning
+from shoal.measure.scores import default_measures, score_table
 from shoal.privacy import parse_privacy
+from shoal.publish.recode import Style
 from shoal.publish.verify import Verification, verify_table
-from shoal.recode import Style
 from shoal.release_reader.population import promises_about_all, schema_of_population
 from shoal.run import FrameSource, labels_of, run
-from shoal.scores import default_measures, score_table
 from shoal.settings.build_request import build_request, open_populations
 from shoal.settings.options import read_style
 from shoal.table.encode import encode, to_polars
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from narwhals.typing import IntoDataFrame
 
+    from shoal.measure.scores import Scores
     from shoal.release import FrameT, Release
-    from shoal.scores import Scores
     from shoal.settings.types import HierarchyLike, LabelsLike, PreviousLike, PrivacyLike
     from shoal.table.schema import Kind
 

@@ -16,14 +16,14 @@ import numpy as np
 
 from shoal.engine.local import LocalEngine
 from shoal.errors import OptionError
-from shoal.forked import check_process
 from shoal.life.open import key_of, marks_of
 from shoal.life.people import new_key, new_mark
 from shoal.pipeline import run_pipeline
 from shoal.profile.repeats import find_repeats, says_whose
 from shoal.profile.slips import find_slips
-from shoal.progress import Report, watching
 from shoal.release import Release
+from shoal.runtime.fork_guard import check_process
+from shoal.runtime.progress import Report, watching
 from shoal.table.frames import DisposableTable, back_from_polars, to_polars
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from shoal.life.kept import KeptRelease
     from shoal.pipeline import Result
-    from shoal.progress import Report
+    from shoal.runtime.progress import Report
     from shoal.settings.request import Request
 
 __all__ = ["SparkRelease", "anonymize"]

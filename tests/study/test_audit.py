@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.recode import Style
+from shoal.publish.recode import Style
 from shoal.release_reader.classes import open_classes, values_of
 from shoal.study.audit.findings import interval_of
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal.cli.app import app
-from shoal.recode import Style
+from shoal.publish.recode import Style
 from shoal.release_reader.classes import open_classes, values_of
 from shoal.study.use.counts import _tables
 from shoal.study.use.views import view_of

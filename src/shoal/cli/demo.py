@@ -38,8 +38,8 @@ def demo(
         adult_hierarchies,
         load_adult,
     )
-    from shoal.progress import showing_progress
     from shoal.run import FrameSource, run
+    from shoal.runtime.progress import showing_progress
     from shoal.settings.files import Input, Output
     from shoal.settings.outputs import FileSink
     from shoal.settings.request import Request

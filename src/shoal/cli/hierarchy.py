@@ -10,7 +10,7 @@ import typer
 from shoal.cli.flags import Debug, Reading, Said, parse_names, takes_flags
 from shoal.cli.screen import say
 from shoal.errors import HierarchyError, OptionError, did_you_mean
-from shoal.spoken import safe_text
+from shoal.runtime.sanitize import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -55,10 +55,10 @@ def refine(
     """
     del debug
     from shoal.cli.job import job_of, noting_written
-    from shoal.inputs import current_watch, note_input
     from shoal.io import is_database
-    from shoal.progress import showing_progress
+    from shoal.io.overwrite_guard import current_watch, note_input
     from shoal.run import FrameSource, run
+    from shoal.runtime.progress import showing_progress
     from shoal.settings.build_request import build_request
     from shoal.settings.inputs import numeric_columns, read_as, read_input
     from shoal.settings.outputs import STREAM, FileSink, name_of

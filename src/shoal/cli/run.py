@@ -19,13 +19,15 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from types import FrameType
-from typing import NoReturn, TextIO, cast
+from typing import TYPE_CHECKING, NoReturn, TextIO, cast
 
 from shoal.errors import OptionError, ShoalError
-from shoal.inputs import Watch, watching_inputs
-from shoal.spoken import hide_credentials, hide_names, hide_words, safe_lines
+from shoal.io.overwrite_guard import Watch, watching_inputs
+from shoal.runtime.sanitize import hide_credentials, hide_names, hide_words, safe_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from types import FrameType
 
 BUG = 70  # EX_SOFTWARE of sysexits.h
 _LONGEST = 2_000  # characters of a line
@@ -145,7 +147,7 @@ def _end_the_rest() -> None:
     # imported it has not used.
     ends = {
         "shoal.io.atomic": "abandon_outputs",
-        "shoal.progress": "close_display",
+        "shoal.runtime.progress": "close_display",
         "shoal.app.workspace": "leave_all",
     }
     for module, name in ends.items():

@@ -9,17 +9,18 @@ from __future__ import annotations
 import functools
 import json
 import warnings
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from shoal.errors import ShoalWarning
-from shoal.inputs import current_watch
-from shoal.spoken import safe_lines, safe_text
+from shoal.io.overwrite_guard import current_watch
+from shoal.runtime.sanitize import safe_lines, safe_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from rich.console import Console
 
 

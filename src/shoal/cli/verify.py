@@ -11,7 +11,7 @@ from shoal.cli import flags as opt
 from shoal.cli.flags import Asked, PrivacyFlags, Reading, Said, takes_flags
 from shoal.cli.summary import print_verification_json
 from shoal.errors import DataError, OptionError
-from shoal.inputs import current_watch
+from shoal.io.overwrite_guard import current_watch
 
 if TYPE_CHECKING:
     from shoal.publish.verification import Verification
@@ -97,8 +97,8 @@ def verify(
     from shoal.io.written import read_written
     from shoal.privacy import parse_privacy
     from shoal.publish.named import columns_needed, note_on_names
+    from shoal.publish.recode import Style
     from shoal.publish.verify import verify_table
-    from shoal.recode import Style
     from shoal.release_reader.population import promises_about_all, schema_of_population
     from shoal.settings.build_request import open_populations
     from shoal.verification_terms import promises_of, read_grids, read_trees

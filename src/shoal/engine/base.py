@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from shoal.progress import Report, no_progress
+from shoal.runtime.progress import Report, no_progress
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
     from shoal.facts import Facts
+    from shoal.measure.scores import Scores
     from shoal.publish.judgement import Doubt
     from shoal.publish.verify import Verification
-    from shoal.scores import Scores
     from shoal.search.refine import Effort
     from shoal.settings.request import Request
     from shoal.table.schema import Schema

@@ -23,8 +23,8 @@ from shoal.life.guarantee import checks_over_all, few_missing, stories_with
 from shoal.life.history import CHANGED, check_chain, needed_values, tell_stories
 from shoal.life.people import digests_of
 from shoal.pipeline import form_groups
-from shoal.progress import Report, no_progress
 from shoal.publish.judgement import Doubt, OpenPoint
+from shoal.runtime.progress import Report, no_progress
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
     from shoal.release_reader.columns import OpenColumn
     from shoal.table.schema import Column, Schema
 

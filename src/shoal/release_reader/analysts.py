@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import DataError, OptionError, RoleError
-from shoal.recode import Style
+from shoal.publish.recode import Style
 from shoal.release_reader.columns import KINDS, open_column
 from shoal.table.frames import back_from_polars, is_frame, to_polars
 

@@ -6,7 +6,6 @@ those. A class fits a person if each of its cells covers the person's value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,10 +18,12 @@ from shoal.release_reader.columns import open_column, source_names
 from shoal.release_reader.ends import as_date, as_datetime, as_number
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
     from shoal.release_reader.columns import OpenColumn
     from shoal.table.schema import Schema
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.hierarchy import canonical_label
-from shoal.recode import Style
+from shoal.publish.recode import Style
 from shoal.release_reader.ends import EndReader, Interval, as_date, as_datetime, as_number
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -12,13 +11,15 @@ from shoal.errors import DataError, OptionError
 from shoal.publish.labels import LabelPromise
 from shoal.publish.lines import GridPromise
 from shoal.publish.named import note_on_names
+from shoal.publish.recode import Style
 from shoal.publish.verify import Verification, columns_needed, verify_table
-from shoal.recode import Style
 from shoal.release_reader.population import promises_about_all, schema_of_population
 from shoal.settings.build_request import open_populations
 from shoal.verification_terms import promises_of, read_trees
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from shoal.io.written import Written
     from shoal.report.signature import CertificateFile, Terms
     from shoal.settings.types import HierarchyLike

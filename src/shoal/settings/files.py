@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.encodings import check_encoding
 from shoal.errors import OptionError
+from shoal.io.encodings import check_encoding
 from shoal.report.about import check_said
 from shoal.settings.options import (
     Flag,

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, did_you_mean
-from shoal.inputs import current_watch
 from shoal.io import read_table
 from shoal.io.delimited import pick_columns
-from shoal.limits import check_columns
+from shoal.io.limits import check_columns
+from shoal.io.overwrite_guard import current_watch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     import polars as pl
 
-    from shoal.progress import Report
+    from shoal.runtime.progress import Report
     from shoal.settings.files import Input
 
 

@@ -7,16 +7,15 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import date, datetime, time
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, JobError, OptionError, RoleError, did_you_mean
 from shoal.hierarchy.labels import canonical_label
 from shoal.hierarchy.rules import HierarchyRule
-from shoal.inputs import refuse_input
 from shoal.io import atomic_write_text, is_database
-from shoal.limits import read_side_file
+from shoal.io.limits import read_side_file
+from shoal.io.overwrite_guard import refuse_input
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
 from shoal.settings.job import JOB_OPTIONS, MODELS, TABLE, Job, JobColumn, is_open
 from shoal.table.grid import parse_grid
@@ -24,6 +23,8 @@ from shoal.table.scale import check_scale
 from shoal.table.schema import Role, parse_kind, parse_role
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from shoal.settings.options import Option
 
 _TYPES = {

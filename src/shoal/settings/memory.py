@@ -15,7 +15,7 @@ from shoal.errors import DataError
 from shoal.io import detect_format, is_database
 from shoal.io.rows import guess_rows
 from shoal.io.several import input_files
-from shoal.machine import available_bytes, human_bytes, human_seconds
+from shoal.runtime.memory import available_bytes, human_bytes, human_seconds
 
 if TYPE_CHECKING:
     from shoal.settings.files import Input

@@ -17,7 +17,7 @@ from shoal.errors import OptionError, did_you_mean
 
 if TYPE_CHECKING:
     from shoal.privacy import PrivacyModel
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
 
 REQUIRED: Final = object()
 """The default of an option that has to be given."""
@@ -304,7 +304,7 @@ def read_models(name: str, value: Any) -> tuple[PrivacyModel, ...]:
 
 def read_style(name: str, value: Any) -> Style:
     """Read a style, or its options."""
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
 
     if isinstance(value, Style):
         return value

@@ -7,20 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.coded import decode_text
 from shoal.errors import DataError, OptionError
-from shoal.inputs import note_input, refuse_input
 from shoal.io import AtomicGroup, detect_format, is_database, rows_sha256, sha256_of, shown_name
 from shoal.io.location import refuse_almost_url
+from shoal.io.overwrite_guard import note_input, refuse_input
 from shoal.io.secret import keyed_sha256, read_secret
 from shoal.io.several import input_files, refuse_among
 from shoal.io.sql import check_target, reads_table
+from shoal.io.text_codes import decode_text
 from shoal.life.file import people_path, stage_kept
 from shoal.life.kept import keep
-from shoal.progress import Report, no_progress
 from shoal.report.about import About
 from shoal.report.advice import read_explanation
 from shoal.report.risk import check_fraction
+from shoal.runtime.progress import Report, no_progress
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:

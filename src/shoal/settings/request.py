@@ -7,7 +7,6 @@ them together); checks, job files, flags, ``--help`` and the certificate are mad
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -46,8 +45,10 @@ from shoal.table.growing import UNKNOWN
 from shoal.table.schema import Kind, Role, build_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from shoal.privacy import PrivacyModel
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
     from shoal.settings.types import HierarchyLike
     from shoal.table.schema import Schema
 

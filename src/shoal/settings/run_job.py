@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,22 +10,24 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, OptionError, ShoalError
-from shoal.inputs import current_watch, watching_inputs
 from shoal.io import is_database
+from shoal.io.overwrite_guard import current_watch, watching_inputs
 from shoal.profile.repeats import says_whose, worth_a_look
-from shoal.progress import watching
 from shoal.run import LocalTable, run
+from shoal.runtime.progress import watching
+from shoal.runtime.sanitize import hide_credentials, hide_names, safe_text
 from shoal.settings.inputs import numeric_columns, read_as, read_input
 from shoal.settings.job import Job
 from shoal.settings.job_file import read_job
 from shoal.settings.memory import check_memory, estimate_need, format_name, rows_of
 from shoal.settings.outputs import STREAM, FileSink, name_of
-from shoal.spoken import hide_credentials, hide_names, safe_text
 from shoal.table.frames import DisposableTable
 
 if TYPE_CHECKING:
-    from shoal.progress import Report
+    from collections.abc import Callable, Iterator, Mapping
+
     from shoal.release import Release
+    from shoal.runtime.progress import Report
     from shoal.settings.files import Input
     from shoal.settings.memory import Need
     from shoal.settings.request import Request

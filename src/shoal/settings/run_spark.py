@@ -12,8 +12,8 @@ from shoal.errors import DataError, OptionError
 from shoal.io import AtomicGroup
 from shoal.io.celltypes import type_column
 from shoal.life.file import stage_kept
-from shoal.progress import Report, no_progress
 from shoal.run import run
+from shoal.runtime.progress import Report, no_progress
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
 from shoal.settings.inputs import numeric_columns, renamed
 from shoal.settings.outputs import STREAM, FileSink, check_files, refuse_existing

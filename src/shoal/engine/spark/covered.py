@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.privacy import PrivacyModel
+    from shoal.publish.recode import Style
     from shoal.publish.verify import WholePromise
-    from shoal.recode import Style
     from shoal.release_reader.classes import People
     from shoal.release_reader.columns import OpenColumn
     from shoal.table.schema import Schema

@@ -13,7 +13,7 @@ from shoal.engine.spark.layout import output_types
 from shoal.engine.spark.rows import unused
 from shoal.engine.spark.shared import united_regions
 from shoal.errors import PromiseError
-from shoal.recode import published_names
+from shoal.publish.recode import published_names
 from shoal.verification_terms import promises_of, trees_of
 
 if TYPE_CHECKING:
