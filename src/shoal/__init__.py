@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from shoal.recode import Style
     from shoal.registry import algorithms, measures, privacy_models
     from shoal.release import Release
-    from shoal.report.certified import Certified, verify_certificate
-    from shoal.report.signature import sign
+    from shoal.report.certificate import sign
+    from shoal.report.verify_certificate import Certified, verify_certificate
     from shoal.scores import Scores
     from shoal.search.bound import lower_bound
     from shoal.settings.files import Input, Output
@@ -72,7 +72,7 @@ _HOMES = {
     "AlgorithmError": "errors",
     "AlphaK": "privacy",
     "Applied": "life.apply",
-    "Certified": "report.certified",
+    "Certified": "report.verify_certificate",
     "Audit": "study.audit.findings",
     "BetaLikeness": "privacy",
     "Comparison": "study.compare",
@@ -128,11 +128,11 @@ _HOMES = {
     "refine": "api",
     "run_job": "settings.run_job",
     "score": "api",
-    "sign": "report.signature",
+    "sign": "report.certificate",
     "suggest_job": "profile",
     "utility": "study.use.run",
     "verify": "api",
-    "verify_certificate": "report.certified",
+    "verify_certificate": "report.verify_certificate",
     "write_job": "settings.job_file",
     "write_table": "io",
 }

@@ -419,7 +419,7 @@ def score(
     )
     names = [measures] if isinstance(measures, str) else measures
     if is_frame(groups):
-        from shoal.report.published import score_published
+        from shoal.report.scoring import score_published
 
         return score_published(
             table,

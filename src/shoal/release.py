@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from shoal.engine.base import Engine
     from shoal.facts import Facts
+    from shoal.facts.reader_view import ReaderView
     from shoal.privacy import PrivacyModel
     from shoal.publish.judgement import Judgement
     from shoal.publish.lines import GridPromise
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from shoal.recode import Style
     from shoal.report.advice import Explained
     from shoal.report.notebook import Plot, Summary
-    from shoal.report.sensitive import Seen
     from shoal.scores import Scores
     from shoal.study.audit.findings import Audit
     from shoal.table.schema import Schema
@@ -121,9 +121,9 @@ class Release(Generic[FrameT]):
         return self.verification.fewest_people is not None
 
     @cached_property
-    def seen(self) -> Seen:
+    def seen(self) -> ReaderView:
         """What a reader of the published table sees, counted once."""
-        found: Seen = self.engine.seen(self)
+        found: ReaderView = self.engine.seen(self)
         return found
 
     @property
@@ -361,7 +361,7 @@ class Release(Generic[FrameT]):
             OptionError: the fraction is not above 0 and at most 1, or a text cannot be printed.
         """
         from shoal.report.about import About
-        from shoal.report.html import write_report
+        from shoal.report.page import write_report
 
         write_report(
             self,

@@ -15,7 +15,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "shoal"
 PAGE = ROOT / "docs" / "architecture.md"
-MOST_LINES = 450
 
 TABLE_ROW = re.compile(r"^\|\s*(\d+)\s*\|(.*)\|\s*$", re.MULTILINE)
 ROOM = re.compile(r"`(\w+(?:/\w+)?)(?:/|\.py)`")
@@ -154,14 +153,6 @@ def test_a_release_reaches_its_file_through_one_door_only():
 
 def test_no_file_is_named_utils():
     assert [path.name for path in SOURCE.rglob("util*")] == []
-
-
-def test_a_source_file_fits_in_a_readers_head():
-    lengths = {
-        module: len(path.read_text(encoding="utf-8").splitlines())
-        for module, path in find_modules(SOURCE).items()
-    }
-    assert {module: n for module, n in lengths.items() if n > MOST_LINES} == {}
 
 
 # The checker itself, on a package of its own.

@@ -15,7 +15,7 @@ from tests.helpers.panels import ROLES, panel
 import shoal
 from shoal.publish.judgement import Doubt, Judgement
 from shoal.publish.verify import verify_table
-from shoal.report.html import render_report
+from shoal.report.page import render_report
 
 QUASI, SENSITIVE, INSENSITIVE = ["age", "sex"], ["ill", "drug"], ["ward"]
 

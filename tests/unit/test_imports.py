@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = ("numba", "polars", "pandas", "pyarrow", "scipy", "llvmlite", "pyspark")
+HEAVY = ("numba", "polars", "pandas", "pyarrow", "scipy", "llvmlite", "pyspark", "jinja2")
 REPORT = f"import sys; print([name for name in {HEAVY} if name in sys.modules])"
 SHOW_HELP = """
 import runpy, sys

@@ -47,7 +47,7 @@ def score(
     import narwhals as nw
 
     from shoal.recode import Style
-    from shoal.report.published import score_published
+    from shoal.report.scoring import score_published
     from shoal.table.infer import schema_of_used
 
     # Columns that were removed or kept as they are play no part in the scores.

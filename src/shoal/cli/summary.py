@@ -27,7 +27,7 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     from rich.markup import escape
 
     from shoal.publish.judgement import Doubt
-    from shoal.report.words import who_is_covered
+    from shoal.report.certificate import who_is_counted
 
     console = _console(stderr=stderr)
     verification = release.verification
@@ -48,7 +48,7 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     _print_title(console, title)
     _print_judgement(console, release.judgement, release.warnings)
     console.print(facts)
-    who = who_is_covered(release)
+    who = who_is_counted(release)
     covered = {each.name: each.covered for each in release.facts.columns}
     _print_losses(console, release.scores.by_column.get("ncp", {}), covered, who)
     for each in release.facts.columns:

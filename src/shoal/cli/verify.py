@@ -15,7 +15,7 @@ from shoal.inputs import current_watch
 
 if TYPE_CHECKING:
     from shoal.publish.verification import Verification
-    from shoal.report.certified import Certified
+    from shoal.report.verify_certificate import Certified
 
 __all__ = ["verify"]
 
@@ -196,7 +196,7 @@ def _with_certificate(
     trees: dict[str, str],
     population: str | None,
 ) -> Certified:
-    from shoal.report.certified import verify_certificate
+    from shoal.report.verify_certificate import verify_certificate
 
     found = verify_certificate(
         published,

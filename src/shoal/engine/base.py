@@ -133,7 +133,7 @@ class Engine(Protocol):
         """Return what was lost and what the report needs."""
 
     def seen(self, release: Any) -> Any:
-        """Return a `shoal.report.sensitive.Seen`: what a reader of the published table sees."""
+        """Return what a reader of the published table sees (`facts.reader_view.ReaderView`)."""
 
     def write(
         self,

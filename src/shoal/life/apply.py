@@ -86,7 +86,7 @@ class Applied(Generic[FrameT]):
         Args:
             said: as in `shoal.Release.certificate`.
         """
-        from shoal.report.certificate import plain_values, told
+        from shoal.report.certificate import disclosed_number, plain_values
 
         found = self.release.certificate(**said)
         found["together"] = {
@@ -97,7 +97,7 @@ class Applied(Generic[FrameT]):
                 {
                     "name": check.name,
                     "promised": check.promised,
-                    "measured": plain_values(told(self.release, check)),
+                    "measured": plain_values(disclosed_number(self.release, check)),
                     "holds": check.holds,
                 }
                 for check in self.together.checks

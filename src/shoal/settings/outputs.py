@@ -186,7 +186,7 @@ class Outputs(Output):
         from shoal.life.file import stage_kept
         from shoal.life.kept import keep
         from shoal.report.certificate import build_certificate, format_certificate
-        from shoal.report.html import render_report
+        from shoal.report.page import render_report
 
         with AtomicGroup() as group:
             self.refuse_existing()  # nobody may have put one there meanwhile

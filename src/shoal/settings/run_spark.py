@@ -40,7 +40,7 @@ def run_on_spark(job: Job, progress: Callable[[int, int, str], None]) -> Release
     from shoal.io import AtomicGroup
     from shoal.life.file import stage_kept
     from shoal.report.certificate import build_certificate, format_certificate
-    from shoal.report.html import render_report
+    from shoal.report.page import render_report
     from shoal.settings.outputs import Outputs
     from shoal.spark import release_of
 

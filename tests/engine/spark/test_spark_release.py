@@ -68,11 +68,11 @@ def test_facts_are_about_published_rows_only(every):
 
 @pytest.mark.long
 def test_the_report_says_what_the_report_of_one_machine_would_say_of_these_cells(every, tmp_path):
-    from shoal.report.sensitive import seen_in_table
+    from shoal.facts.reader_view import view_in_table
 
     _, release, _ = every
     seen = release.engine.seen(release)
-    expected = seen_in_table(pl.DataFrame(pl.from_arrow(release.frame.toArrow())), release.schema)
+    expected = view_in_table(pl.DataFrame(pl.from_arrow(release.frame.toArrow())), release.schema)
     assert (seen.groups, seen.alone) == (expected.groups, expected.alone)
     for own, other in zip(seen.sensitive, expected.sensitive, strict=True):
         assert own.distinct == other.distinct

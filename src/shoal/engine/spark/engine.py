@@ -68,9 +68,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from shoal.facts.reader_view import ReaderView
     from shoal.publish.judgement import Doubt
     from shoal.publish.verify import Verification
-    from shoal.report.sensitive import Seen
     from shoal.search.refine import Effort
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
@@ -394,7 +394,7 @@ class SparkEngine:
             bound=None,
         )
 
-    def seen(self, release: Any) -> Seen:
+    def seen(self, release: Any) -> ReaderView:
         """Return what a reader of the published table sees."""
         from shoal.engine.spark.seen import seen_on_spark
 

@@ -1,4 +1,4 @@
-"""A published table and its certificate: promises, hash and signature, checked in one go."""
+"""Checks a published table against its certificate: promises, hash and signature in one go."""
 
 from __future__ import annotations
 
@@ -20,10 +20,8 @@ from shoal.settings.population import open_populations
 
 if TYPE_CHECKING:
     from shoal.io.written import Written
-    from shoal.report.signature import CertificateFile, Terms
+    from shoal.report.certificate import CertificateFile, Terms
     from shoal.settings.given import HierarchyLike
-
-__all__ = ["Certified", "verify_certificate"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +88,7 @@ def verify_certificate(
         ShoalError: the table lacks a column of the certificate, or the like.
     """
     from shoal.io.keys import read_public_key
-    from shoal.report.signature import read_certificate
+    from shoal.report.certificate import read_certificate
 
     trusted = None if public_key is None else read_public_key(public_key)
     stated = read_certificate(certificate)

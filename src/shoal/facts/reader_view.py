@@ -1,4 +1,4 @@
-"""What the published table tells about its sensitive columns, group by group.
+"""Counts what a reader of the published table sees: its groups and their sensitive values.
 
 Sensitive values are published as they are, so everything here is counted in the published table
 alone; nothing of a suppressed row can appear.
@@ -22,19 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.table.schema import Schema
-
-__all__ = [
-    "GroupSizes",
-    "Groups",
-    "Seen",
-    "SensitiveFacts",
-    "merged_facts",
-    "part_of_facts",
-    "read_by_people",
-    "read_published_groups",
-    "seen_in_table",
-    "sensitive_facts",
-]
 
 MOST_VALUES = 10
 _MISSING, _SEVERAL = -1, -2
@@ -132,7 +119,7 @@ class SensitiveFacts:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ReaderView:
     """What a reader of a published table sees.
 
     Attributes:
@@ -147,9 +134,9 @@ class Seen:
     alone: int
 
 
-def seen_in_table(
+def view_in_table(
     frame: pl.DataFrame, schema: Schema, people: NDArray[np.int64] | None = None
-) -> Seen:
+) -> ReaderView:
     """Return what a reader of a table in memory sees.
 
     Args:
@@ -162,7 +149,7 @@ def seen_in_table(
     rows = RowHash(frame.height)
     for name in schema.exact:
         rows.add(frame.get_column(name))
-    return Seen(found.by_size, facts, rows.singled_out(people) if schema.exact else 0)
+    return ReaderView(found.by_size, facts, rows.singled_out(people) if schema.exact else 0)
 
 
 def read_published_groups(frame: pl.DataFrame, quasi_identifiers: tuple[str, ...]) -> Groups:
