@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from shoal.progress import COMPILING
-from shoal.search import warm_up as ahead
+from shoal.algorithm import warm_up as ahead
+from shoal.algorithm.warm_up import DEFAULT, EVERYTHING, MOVES, compile_missing, deal, warm_up
+from shoal.runtime.progress import COMPILING
 from shoal.search.scan import Scanner
-from shoal.search.warm_up import DEFAULT, EVERYTHING, MOVES, compile_missing, deal, warm_up
 
 AFTER_IT_RUNS_COMPILE_NOTHING = """
 import pkgutil, sys
@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 import shoal
 from shoal.kernels import __path__ as PATH
-from shoal.search.warm_up import DEFAULT, EVERYTHING, compile_here
+from shoal.algorithm.warm_up import DEFAULT, EVERYTHING, compile_here
 
 def variants():
     modules = [sys.modules.get("shoal.kernels." + m.name) for m in pkgutil.iter_modules(PATH)]
@@ -122,7 +122,7 @@ COMPILES = """
 import sys
 import polars as pl
 import shoal
-from shoal.stopwatch import compiled_seconds
+from shoal.runtime.stopwatch import compiled_seconds
 
 compiled_seconds()
 told = []

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from shoal.errors import DataError
-from shoal.limits import read_side_file
+from shoal.io.limits import read_side_file
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
     import polars as pl
 
 _MOST_CHANGES = 12

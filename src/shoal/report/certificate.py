@@ -319,7 +319,7 @@ def read_certificate(path: str | PathLike[str]) -> CertificateFile:
     Raises:
         DataError: the file cannot be read or is no certificate.
     """
-    from shoal.limits import read_side_file
+    from shoal.io.limits import read_side_file
 
     shown = os.fspath(path)
     try:
@@ -397,9 +397,9 @@ def sign_certificate(
         OptionError: it is signed already, or belongs to no file.
         PromiseError: it says itself that a promise does not hold.
     """
-    from shoal.inputs import watching_inputs
     from shoal.io import atomic_write_bytes
     from shoal.io.keys import public_half
+    from shoal.io.overwrite_guard import watching_inputs
 
     shown = os.fspath(path)
     with watching_inputs():  # it is read to be written again

@@ -6,12 +6,13 @@ and a sheet of paper without its letters shrinking.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shoal.facts import Bar
     from shoal.facts.reader_view import GroupSizes
 

@@ -7,9 +7,7 @@ can be handed on.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import TYPE_CHECKING
 
 from shoal.report.certificate import disclosed_text, who_is_counted
@@ -17,6 +15,9 @@ from shoal.report.charts import per_cent, size_bars
 from shoal.report.page import render
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
     from shoal.release import Release
 
 

@@ -11,10 +11,8 @@ from __future__ import annotations
 import platform
 import re
 import shlex
-from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -40,6 +38,9 @@ from shoal.report.risk import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from os import PathLike
+
     from jinja2.lexer import TokenStream
 
     from shoal.release import Release
