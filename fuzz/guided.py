@@ -14,9 +14,11 @@ import re
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SAMPLES = {
     "csv": ['age,zip\n31,"a ""b"" c"\n32,\n', "a;b\r\n1;2\r\n", "\ufeffx\ty\n1\t2\n"],

@@ -10,8 +10,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -19,6 +18,9 @@ import polars as pl
 import shoal
 from benchmarks.common import RESULTS, machine, raw_results, save_json
 from benchmarks.draw.tables import titled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SEED = 7
 K, L, RESERVE = 5, 2, 3.0

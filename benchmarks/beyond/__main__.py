@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import shoal
 from benchmarks.beyond import mdav
@@ -41,6 +39,10 @@ from benchmarks.common import (
 from benchmarks.kept import Keep
 from benchmarks.papers.published_numbers import TABLE_2
 from shoal.errors import ShoalError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 EFFORTS = ("fast", "balanced", "best")
 PAPERS = ("kaca", "mondrian", "hilbert", "k-member", "oka", "agglomerative", "sequential")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.common import cpu_timed, eight
 from benchmarks.draw.tables import table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SHARE = 0.05
 WHOSE_SAKE = ("all", "kept")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -11,6 +10,9 @@ import polars as pl
 import shoal
 from benchmarks.common import eight
 from benchmarks.draw.tables import table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 EFFORTS = ("fast", "balanced", "best")
 OTHER_SEEDS = (1, 2)

@@ -11,11 +11,13 @@ import numpy as np
 
 import shoal
 from benchmarks.common import cpu_timed
-from shoal.algorithm.base import Run, create_algorithm, no_progress
+from shoal.algorithm.base import create_algorithm
 from shoal.measure.base import CostModel, Grouped
-from shoal.scores import create_measure
+from shoal.measure.scores import create_measure
+from shoal.runtime.progress import no_progress
 from shoal.search.bound import bound_table
 from shoal.search.refine import EFFORTS, refine_partition
+from shoal.search.run import Run
 from shoal.search.scan import Scanner
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds

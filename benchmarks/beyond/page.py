@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.beyond.allowance import allowances
 from benchmarks.beyond.asked import ARX as EVERY_ARX
@@ -15,6 +13,10 @@ from benchmarks.beyond.whole import growth
 from benchmarks.draw.figures import lines
 from benchmarks.draw.tables import table
 from benchmarks.papers.published_numbers import TABLE_2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 ARX = {k: EVERY_ARX[k] for k in (5, 10, 50)}
 SDC_MICRO_LM = 0.0516

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.draw.tables import table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 GROWING = ("kaca", "agglomerative", "auto")
 WHOLE_ROWS = (10_000, 20_000, 40_000, 80_000)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.engine import polish
 from shoal.engine.local import LocalEngine
 from shoal.search.enforce import GroupState
 from shoal.search.refine import Search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 STAGES = {
     "_anneal_costly": "hot sweeps",

@@ -17,7 +17,7 @@ import shoal
 from benchmarks.common import RESULTS, load_adult, machine, raw_results, save_json
 from benchmarks.draw.tables import titled
 from benchmarks.optimum.exact import solve
-from shoal.scores import create_measure
+from shoal.measure.scores import create_measure
 from shoal.table.encode import encode
 
 COLUMNS = ["age", "education_num", "sex", "race", "marital_status"]

@@ -14,11 +14,14 @@ import argparse
 import time
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 from benchmarks.common import RESULTS, ROOT, raw_results
 from benchmarks.kept import Keep, stored
 from benchmarks.papers import page
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 PARTS = ("byun", "li", "lin", "goldberger-tassa", "utility", "conjecture", "cross")
 

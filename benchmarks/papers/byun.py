@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +25,9 @@ from benchmarks.papers.eight import (
 from benchmarks.papers.eight import release as release_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from benchmarks.kept import Keep
 
 TITLE = "Byun, Kamra, Bertino, Li: Efficient k-Anonymization Using Clustering Techniques"

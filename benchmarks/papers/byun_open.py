@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.draw import figures, tables
 from benchmarks.papers.eight import span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def as_published(plain: dict[str, Any]) -> Iterator[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from benchmarks.draw import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 Verdict = Literal["confirmed", "partly", "not confirmed"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,8 @@ from benchmarks.papers.utility import KS, NAMES, RULES, facts, made, paired, rul
 from benchmarks.papers.utility_models import FOLDS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from benchmarks.kept import Keep
 
 TITLE = "The conjecture again: several readings of a cell, models, metrics and weights"

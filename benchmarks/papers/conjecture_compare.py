@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import mean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.papers.conjecture_models import MODELS, WEIGHTS
 from benchmarks.papers.utility import NAMES, verdict
 from benchmarks.papers.utility import SHOWN as SINGLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 METRICS = {"accuracy": "accuracy", "balanced": "balanced accuracy", "auc": "AUC"}
 OTHERS = ("mi", "lm", "ncp")

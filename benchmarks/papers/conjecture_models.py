@@ -6,9 +6,8 @@ models that see one line of features per row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +15,9 @@ from benchmarks.papers import features
 from benchmarks.papers.conjecture_readings import READINGS, read
 from benchmarks.papers.utility_models import VARIANTS as SINGLE
 from benchmarks.papers.utility_models import Task, of_original, of_release, worth
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ROWS = 30_162
 """As many rows of Adult as its first file has without missing values, drawn from both by chance."""

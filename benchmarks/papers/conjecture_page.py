@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.draw import figures, tables
 from benchmarks.papers.conjecture_compare import (
@@ -24,6 +23,9 @@ from benchmarks.papers.conjecture_models import MODELS
 from benchmarks.papers.conjecture_readings import READINGS
 from benchmarks.papers.utility import NAMES, ON_RULES, rules_table, verdict
 from benchmarks.papers.utility_models import PASSES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def lines(title: str, results: dict[str, Any]) -> Iterator[str]:

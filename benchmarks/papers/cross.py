@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
@@ -16,6 +14,9 @@ from benchmarks.papers.cross_guide import guide, ignoring, runs_of
 from benchmarks.papers.cross_run import PASSES, can_be_minimised, of_the_papers, own_process
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
     from benchmarks.kept import Keep
     from benchmarks.papers.claims import Claim
 

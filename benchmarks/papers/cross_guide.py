@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from statistics import geometric_mean, median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.draw.figures import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PUBLIC = ("ncp", "lm", "whd-height", "suppression", "mi")
 """Measures that do not look at the sensitive column, each of them once."""

@@ -8,16 +8,18 @@ told about the columns, its groups are scored under the same trees.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import mean, median
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 import shoal
 from benchmarks import common
 from benchmarks.papers.plain_times import plain_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
 
 Told = Literal["trees", "flat", "ordered", "alphabet", "frequency"]
 MEASURES = ("il", "dm", "cm")

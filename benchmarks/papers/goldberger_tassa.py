@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from statistics import mean, median, pstdev
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +29,9 @@ from benchmarks.papers.published_numbers import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
     from benchmarks.kept import Keep
 
 TITLE = "Goldberger, Tassa: Efficient Anonymizations with Enhanced Utility"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,8 @@ from benchmarks.papers import gt_plain, gt_variants
 from benchmarks.papers.gt_runs import VARIANTS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from benchmarks.kept import Keep
 
 ROWS = 20_000

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.draw import figures, tables
 from benchmarks.papers.criteria import range_of
 from benchmarks.papers.gt_variants import DM_ROWS
 from benchmarks.papers.published_numbers import AT_50
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Points = list[tuple[int, float]]
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import shoal
 from benchmarks.common import cpu_timed as timed  # one thread: other programs matter little
 from benchmarks.common import fourteen, load_adult
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ORDERED = {"mondrian", "hilbert"}
 """Algorithms that need the order of numbers; a cell is kept or suppressed all the same."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +15,9 @@ from benchmarks.papers.li_plain import PUBLISHED, examples, kaca, plain, triangl
 from shoal.datasets import adult_hierarchies
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
     from benchmarks.kept import Keep
 
 TITLE = (

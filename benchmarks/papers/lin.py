@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +26,9 @@ from benchmarks.papers.lin_claims import all_claims
 from benchmarks.papers.lin_stage import Parts, stage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
     from benchmarks.kept import Keep
 
 TITLE = "Lin, Wei: An Efficient Clustering Method for k-Anonymization"

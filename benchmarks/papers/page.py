@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from types import ModuleType
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from benchmarks.draw import tables
 from benchmarks.papers import claims
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Parts = Mapping[str, tuple[ModuleType, dict[str, Any]]]
 """Per name of a part: its module and the finished content of its file."""

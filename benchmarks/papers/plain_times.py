@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.papers.features import encoded
 
 if TYPE_CHECKING:
-    from shoal.algorithm.base import Run
+    from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
     from shoal.table.partition import Partition
 
@@ -24,9 +24,9 @@ def prepared(
     frame: Any, roles: dict[str, Any], measure: str, k: int, seed: int
 ) -> tuple[EncodedTable, Run]:
     """Return a table as codes, and what an algorithm is given beside it."""
-    from shoal.algorithm.base import Run
     from shoal.measure.base import CostModel
-    from shoal.scores import create_measure
+    from shoal.measure.scores import create_measure
+    from shoal.search.run import Run
     from shoal.search.scan import Scanner
 
     table = encoded(frame, roles)
@@ -53,7 +53,7 @@ def plain_time(
         k: least size of a group.
         seed: of the run.
     """
-    from shoal.scores import score_table
+    from shoal.measure.scores import score_table
 
     def once(rows: Any, least: int) -> dict[str, float]:
         table, run = prepared(rows, describe(rows), measure, least, seed)

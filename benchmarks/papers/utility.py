@@ -6,8 +6,6 @@ from them are judged by held-out original rows and by the rules of the original 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +25,9 @@ from benchmarks.papers.utility_models import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
     from benchmarks.kept import Keep
 
 TITLE = "Goldberger and Tassa's open conjecture: do releases made with PMI predict better?"

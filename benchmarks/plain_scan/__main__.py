@@ -16,10 +16,10 @@ import numpy as np
 
 from benchmarks.common import RESULTS, eight, fourteen, load_adult, machine, raw_results, save_json
 from benchmarks.draw.tables import titled
-from shoal.algorithm.base import Run
 from shoal.algorithm.sequential import ALPHA, _Moves, start_clusters
 from shoal.measure.base import CostModel
-from shoal.scores import create_measure
+from shoal.measure.scores import create_measure
+from shoal.search.run import Run
 from shoal.search.scan import Scanner
 from shoal.table.encode import EncodedTable, encode
 from shoal.table.infer import infer_kinds

@@ -11,10 +11,11 @@ import numpy as np
 from benchmarks.common import eight, load_adult, timed
 from benchmarks.straightforward import straightforward_k_member
 from benchmarks.straightforward_sequential import straightforward_sequential
-from shoal.algorithm.base import Run, create_algorithm
+from shoal.algorithm.base import create_algorithm
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS
 from shoal.measure.base import CostModel
-from shoal.scores import create_measure
+from shoal.measure.scores import create_measure
+from shoal.search.run import Run
 from shoal.search.scan import Scanner
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds

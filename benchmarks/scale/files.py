@@ -6,10 +6,12 @@ import resource
 import subprocess
 import sys
 import time
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.scale.memory import census_file, roles, watch
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def file_to_file(

@@ -15,10 +15,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SAMPLE_SECONDS = 0.01
 CENSUS_BLOCK = 1_000_000
@@ -142,7 +144,7 @@ def show(result: dict[str, Any]) -> None:
 
 def _run_command(arguments: list[str], log: Path) -> None:
     """Run the command line in this process and note when each stage begins."""
-    import shoal.progress
+    import shoal.runtime.progress
     from shoal.cli.run import run
 
     marks: list[tuple[float, str]] = [(time.time(), "reading")]
@@ -158,7 +160,7 @@ def _run_command(arguments: list[str], log: Path) -> None:
         yield report
         marks.append((time.time(), "writing"))
 
-    shoal.progress.showing_progress = noting
+    shoal.runtime.progress.showing_progress = noting
     status = run(arguments)
     log.write_text(json.dumps(marks), encoding="utf-8")
     sys.exit(status)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.draw.figures import lines as figure
 from benchmarks.draw.tables import table
 from benchmarks.scale.growth import exponent
 from shoal.engine.polish import WHOLE_ROWS as ALSO_WHOLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CLAIMS = {
     (1_000_000, "parquet", ""): "at most 60 s and 1,500 MB",

@@ -16,13 +16,15 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.common import peak_mebibytes
 from benchmarks.spark.watch import EXECUTOR, processes, told_by_events, watching
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CLUSTER: dict[str, Any] = {
     "master": "local-cluster[2,1,2048]",

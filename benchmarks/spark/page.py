@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.draw.tables import titled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 CLUSTER_NODES, CLUSTER_CORES, CLUSTER_ROWS = 100, 16, 10_000_000_000
 BLOCK_ROWS = 100_000

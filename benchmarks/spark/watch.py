@@ -6,10 +6,12 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SECONDS = 0.5
 DISK_LOOKS = 10

@@ -21,10 +21,11 @@ import numpy as np
 from benchmarks.common import machine, peak_mebibytes, raw_results, save_json
 from benchmarks.speed import encode as encode_benchmark
 from benchmarks.straightforward import straightforward_k_member
-from shoal.algorithm.base import Run, create_algorithm
+from shoal.algorithm.base import create_algorithm
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
 from shoal.measure.base import CostModel
-from shoal.scores import create_measure, score_table
+from shoal.measure.scores import create_measure, score_table
+from shoal.search.run import Run
 from shoal.search.scan import Scanner
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds

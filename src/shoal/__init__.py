@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from shoal.life.apply import Applied, apply
     from shoal.life.file import load_release
     from shoal.life.kept import KeptRelease
+    from shoal.measure.scores import Scores
     from shoal.opened.analysts import read_release
     from shoal.privacy import (
         AlphaK,
@@ -47,13 +48,12 @@ if TYPE_CHECKING:
         TCloseness,
     )
     from shoal.profile import Suggestion, suggest_job
+    from shoal.publish.recode import Style
     from shoal.publish.verify import Verification
-    from shoal.recode import Style
     from shoal.registry import algorithms, measures, privacy_models
     from shoal.release import Release
     from shoal.report.certified import Certified, verify_certificate
     from shoal.report.signature import sign
-    from shoal.scores import Scores
     from shoal.search.bound import lower_bound
     from shoal.settings.files import Input, Output
     from shoal.settings.job import Job, JobColumn
@@ -97,10 +97,10 @@ _HOMES = {
     "PromiseError": "errors",
     "Release": "release",
     "RoleError": "errors",
-    "Scores": "scores",
+    "Scores": "measure.scores",
     "ShoalError": "errors",
     "ShoalWarning": "errors",
-    "Style": "recode",
+    "Style": "publish.recode",
     "Suggestion": "profile",
     "TCloseness": "privacy",
     "Taxonomy": "hierarchy",

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import narwhals as nw
 
+from shoal.measure.scores import default_measures, score_table
 from shoal.opened.population import promises_about_all, schema_of_population
 from shoal.privacy import parse_privacy
 from shoal.promises import promises_of, read_grids, read_trees
+from shoal.publish.recode import Style
 from shoal.publish.verify import Verification, verify_table
-from shoal.recode import Style
-from shoal.scores import default_measures, score_table
 from shoal.settings.make_release import labels_of, make_release
 from shoal.settings.population import open_populations
 from shoal.settings.reads import request_style
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from narwhals.typing import IntoDataFrame
 
+    from shoal.measure.scores import Scores
     from shoal.release import FrameT, Release
-    from shoal.scores import Scores
     from shoal.settings.given import HierarchyLike, LabelsLike, PreviousLike, PrivacyLike
     from shoal.table.schema import Kind
 

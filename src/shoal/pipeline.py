@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import PromiseError
-from shoal.forked import check_process
+from shoal.runtime.fork_guard import check_process
+from shoal.runtime.stopwatch import Stopwatch
 from shoal.search.refine import EFFORTS
-from shoal.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

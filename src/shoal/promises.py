@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.privacy import PrivacyModel
+    from shoal.publish.recode import Style
     from shoal.publish.verify import OwnRule
-    from shoal.recode import Style
     from shoal.table.grid import Grid
     from shoal.table.schema import Schema
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     import numpy as np
     import polars as pl
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
     from shoal.engine.base import Engine
     from shoal.facts import Facts
+    from shoal.measure.scores import Scores
     from shoal.privacy import PrivacyModel
     from shoal.publish.judgement import Judgement
     from shoal.publish.lines import GridPromise
+    from shoal.publish.recode import Style
     from shoal.publish.verify import Verification
-    from shoal.recode import Style
     from shoal.report.advice import Explained
     from shoal.report.notebook import Plot, Summary
     from shoal.report.sensitive import Seen
-    from shoal.scores import Scores
     from shoal.study.audit.findings import Audit
     from shoal.table.schema import Schema
 
@@ -317,7 +317,7 @@ class Release(Generic[FrameT]):
             DataError: the release cannot have been made from this table.
             OptionError: an option is wrong, or a table lacks a column.
         """
-        from shoal.recode import Style
+        from shoal.publish.recode import Style
         from shoal.study.audit.run import audit_of_release
 
         other = second.frame if isinstance(second, Release) else second

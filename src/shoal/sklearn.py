@@ -22,7 +22,7 @@ except ImportError as error:
 
 from shoal.api import anonymize
 from shoal.errors import DataError, OptionError, RoleError, ShoalWarning, did_you_mean
-from shoal.scores import create_measure
+from shoal.measure.scores import create_measure
 from shoal.search.assign import FittedGroups
 from shoal.settings.options import one_of, whole
 from shoal.table.closure import IntervalClosures, close

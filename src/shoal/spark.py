@@ -14,9 +14,9 @@ from shoal.engine.spark.errors import saying_why
 from shoal.engine.spark.session import check_frame
 from shoal.errors import DataError, OptionError, ShoalWarning
 from shoal.pipeline import run_pipeline
-from shoal.progress import watching
 from shoal.promises import grids_of
 from shoal.release import Release
+from shoal.runtime.progress import watching
 from shoal.settings.population import open_populations
 from shoal.settings.request import request_of
 

@@ -11,22 +11,22 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from shoal.coded import decode_text
 from shoal.errors import PromiseError
-from shoal.inputs import watching_inputs
 from shoal.io.atomic import AtomicGroup
 from shoal.io.formats import check_delimiter, detect_format
 from shoal.io.location import is_database
+from shoal.io.overwrite_guard import watching_inputs
 from shoal.io.sql import stage_sql
+from shoal.io.text_codes import decode_text
 from shoal.io.write import stage_table
 from shoal.io.written import Written, read_written
 from shoal.opened.population import promises_about_all
 from shoal.promises import promises_of, trees_of
 from shoal.publish.named import columns_needed
+from shoal.publish.recode import Style
 from shoal.publish.verification import BESIDE
 from shoal.publish.verify import verify_table
 from shoal.publish.whose import stands_as_made
-from shoal.recode import Style
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:

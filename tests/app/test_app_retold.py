@@ -12,12 +12,12 @@ from shoal.app.words import Words
 from shoal.life.again import _says_few_left, _says_given_up
 from shoal.privacy import PrivacyModel
 from shoal.profile.repeats import find_repeats
-from shoal.progress import Pace
 from shoal.promises import promises_of
 from shoal.publish.danger import says_nearly_unique
 from shoal.publish.judgement import Counted, judge
 from shoal.publish.verify import people_check, promise_check, size_check
 from shoal.publish.whose import PSEUDONYMS
+from shoal.runtime.progress import Pace
 from shoal.study import findings
 from shoal.study.explain import Change, _advise, _sentence
 from shoal.study.findings import (

@@ -309,7 +309,7 @@ def test_debug_shows_the_traceback_of_an_error(shoal_runs, table):
 
 @pytest.mark.parametrize("fresh", [True, False])
 def test_a_fresh_installation_says_once_that_it_compiles(release, monkeypatch, fresh):
-    monkeypatch.setattr("shoal.search.warm_up._missing", lambda tasks: tasks if fresh else [])
-    monkeypatch.setattr("shoal.search.warm_up.warm_up", lambda tasks, report: None)
+    monkeypatch.setattr("shoal.algorithm.warm_up._missing", lambda tasks: tasks if fresh else [])
+    monkeypatch.setattr("shoal.algorithm.warm_up.warm_up", lambda tasks, report: None)
     _, outcome = release()
     assert outcome.err.count("Compiling") == int(fresh)

@@ -9,7 +9,7 @@ from tests.helpers.cli_samples import ROLES, but_progress, patients
 from tests.helpers.effort import further
 
 import shoal.cli
-from shoal.spoken import hide_credentials, hide_words, safe_lines, safe_text
+from shoal.runtime.sanitize import hide_credentials, hide_words, safe_lines, safe_text
 
 CODE = Path(shoal.cli.__file__).parent
 EVIL = "ag\x1b]0;owned\x07e\x9b2J\u202eth\u2066gir\r\x08"
@@ -166,7 +166,7 @@ def test_a_first_line_that_may_be_data_is_not_shown(
     import polars as pl
 
     # on a fresh machine, too, a wrong column is said before anything is compiled
-    monkeypatch.setattr("shoal.search.warm_up._missing", list)
+    monkeypatch.setattr("shoal.algorithm.warm_up._missing", list)
     monkeypatch.chdir(tmp_path)
     file = f"data.{ending}"
     if ending == "csv":

@@ -15,7 +15,7 @@ ROWS = 300_000
 # back from a call, as compiled code that runs for minutes would not.
 DRIVER = """
 import contextlib, sys, time
-import shoal.progress
+import shoal.runtime.progress
 from shoal.cli import main
 
 stage = sys.argv.pop(1)
@@ -32,7 +32,7 @@ def report(done, total, what):
 def showing(*, quiet=False):
     yield report
 
-shoal.progress.showing_progress = showing
+shoal.runtime.progress.showing_progress = showing
 if stage == "half-written":
     import polars as pl
     def write_half(frame, sink, **options):

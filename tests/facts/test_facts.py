@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from shoal.facts import gather_facts
-from shoal.recode import Style, recode
+from shoal.publish.recode import Style, recode
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds
 from shoal.table.partition import Partition

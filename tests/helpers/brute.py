@@ -8,23 +8,25 @@ of `shoal.search.scan`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from shoal.algorithm.base import Run
 from shoal.hierarchy import Taxonomy
 from shoal.measure.base import CostModel, pick_target
 from shoal.measure.forms import CountForm, IndicatorForm, LinearForm, LogForm, TreeForm
-from shoal.scores import create_measure
+from shoal.measure.scores import create_measure
+from shoal.search.run import Run
 from shoal.search.scan import Scanner
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, close
 from shoal.table.encode import EncodedTable, encode
 from shoal.table.partition import Partition
 from shoal.table.schema import Column, Kind, Role, Schema
 from tests.helpers.effort import share
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 MEASURES = ("ncp", "lm", "mi", "pmi")
 

@@ -12,16 +12,19 @@ import multiprocessing
 import pickle
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithm.base import no_warning
 from shoal.engine.local import LocalEngine
 from shoal.errors import OptionError
-from shoal.progress import no_progress
+from shoal.runtime.progress import no_progress
 from shoal.search.refine import EFFORTS, refine_partition
+from shoal.search.run import no_warning
 from shoal.table.partition import Partition
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PART_ROWS = 60
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.coded import decode_text, is_coded
 from shoal.errors import DataError
 from shoal.io import delimited, read_table, write_table
 from shoal.io.delimited import Dialect, parse_delimited
 from shoal.io.rows import guess_rows
+from shoal.io.text_codes import decode_text, is_coded
 
 
 def parse(text, **options):

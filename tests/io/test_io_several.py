@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.coded import decode_text
 from shoal.errors import DataError, OptionError
 from shoal.io import read_table
 from shoal.io.several import input_files
+from shoal.io.text_codes import decode_text
 
 ROWS = pl.DataFrame({"age": [30, 31, 60, 64], "zip": ["01", "02", "01", "03"]})
 

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.helpers.effort import share
 
-from shoal.algorithm.base import no_progress
 from shoal.kernels.jit import kernel
 from shoal.kernels.people import PERSON, Crowd, enter, leave, rows_inside
 from shoal.measure.base import CostModel
+from shoal.measure.scores import create_measure
 from shoal.privacy import AlphaK, LDiversity, TCloseness
-from shoal.scores import create_measure
+from shoal.runtime.progress import no_progress
 from shoal.search.enforce import count_people, enforce, violations
 from shoal.search.refine import EFFORTS, Search
 from shoal.search.scan import Scanner

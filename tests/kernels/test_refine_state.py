@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.algorithm.base import no_progress
 from shoal.measure.base import CostModel
+from shoal.measure.scores import create_measure
 from shoal.privacy import AlphaK, TCloseness
-from shoal.scores import create_measure
+from shoal.runtime.progress import no_progress
 from shoal.search.enforce import GroupState, enforce
 from shoal.search.refine import EFFORTS, Search
 from shoal.search.scan import Scanner

@@ -12,7 +12,7 @@ from shoal.errors import DataError, OptionError
 from shoal.life import cover
 from shoal.life.cover import Coverage
 from shoal.life.kept import keep
-from shoal.recode import Style
+from shoal.publish.recode import Style
 from shoal.table.schema import build_schema
 
 TREE = {"north": ["a", "b"], "south": {"east": ["c", "d"], "west": ["e"]}}

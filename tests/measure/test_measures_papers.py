@@ -10,8 +10,8 @@ import pytest
 
 from shoal.hierarchy import Taxonomy
 from shoal.measure.base import Grouped
+from shoal.measure.scores import create_measure
 from shoal.measure.whd import weighted_distance
-from shoal.scores import create_measure
 from shoal.table.closure import TreeClosures
 from shoal.table.encode import encode
 from shoal.table.partition import Partition

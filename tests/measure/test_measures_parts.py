@@ -10,8 +10,8 @@ import pytest
 
 from shoal.hierarchy import Taxonomy
 from shoal.measure.base import Grouped, pick_target
+from shoal.measure.scores import create_measure
 from shoal.measure.sse import deviation_of, error_of
-from shoal.scores import create_measure
 from shoal.table.closure import some_of
 from shoal.table.encode import encode
 from shoal.table.partition import Partition

@@ -13,8 +13,8 @@ import pytest
 
 from shoal.errors import OptionError
 from shoal.measure.base import CostModel, Grouped
+from shoal.measure.scores import Scores, create_measure, default_measures, score_table
 from shoal.registry import load, measures
-from shoal.scores import Scores, create_measure, default_measures, score_table
 from shoal.table.encode import EncodedTable, encode
 from shoal.table.partition import Partition
 from shoal.table.schema import Column, Kind, Role, Schema

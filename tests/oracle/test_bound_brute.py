@@ -7,10 +7,11 @@ import pytest
 from tests.helpers.brute import DOMAINS, _small_table
 
 from shoal import registry
-from shoal.algorithm.base import Run, create_algorithm
+from shoal.algorithm.base import create_algorithm
 from shoal.measure.base import CostModel, Grouped
-from shoal.scores import create_measure
+from shoal.measure.scores import create_measure
 from shoal.search.bound import bound_table, gap_of
+from shoal.search.run import Run
 from shoal.search.scan import Scanner
 from shoal.table.closure import close
 from shoal.table.partition import Partition

@@ -17,7 +17,7 @@ from shoal.algorithm.incognito import Incognito, Lattice, Search
 from shoal.errors import AlgorithmError
 from shoal.hierarchy import Taxonomy
 from shoal.kernels.incognito import roll_up
-from shoal.scores import score_table
+from shoal.measure.scores import score_table
 from shoal.table.encode import encode
 from shoal.table.partition import Partition
 from shoal.table.schema import Column, Kind, Role, Schema

@@ -10,7 +10,6 @@ from numba import njit
 from tests.helpers.brute import charge, closure_cost, make_run, row_cost, small_tables
 from tests.helpers.effort import further
 
-from shoal.algorithm.blocked import BlockedRows, similar_blocks
 from shoal.hierarchy import Taxonomy
 from shoal.kernels.blocks import bound_scan
 from shoal.kernels.codes import join_codes, store_query
@@ -27,6 +26,7 @@ from shoal.privacy import (
     TCloseness,
 )
 from shoal.privacy.arrays import _numbers
+from shoal.search.blocked import BlockedRows, similar_blocks
 from shoal.search.enforce import GroupState
 from shoal.table.encode import Sensitive
 from shoal.table.partition import Partition

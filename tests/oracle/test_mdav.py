@@ -12,17 +12,17 @@ from tests.helpers.effort import share
 from tests.helpers.random_tables import cases
 
 from shoal import LDiversity
-from shoal.algorithm.base import Run
 from shoal.algorithm.mdav import MDAV
 from shoal.algorithm.v_mdav import VMDAV
 from shoal.errors import OptionError
 from shoal.kernels.mdav import Points
 from shoal.measure.base import CostModel
-from shoal.scores import create_measure
+from shoal.measure.scores import create_measure
 from shoal.search.enforce import enforce, violations
 from shoal.search.points import points_of
 from shoal.search.refine import EFFORTS, refine_partition
 from shoal.search.refine_means import MeansSearch, squared_error
+from shoal.search.run import Run
 from shoal.search.scan import Scanner
 from shoal.table.encode import encode
 from shoal.table.partition import Partition

@@ -10,7 +10,7 @@ from tests.helpers.brute import _small_table
 from tests.oracle.test_bound_brute import best_score
 
 import shoal
-from shoal.scores import create_measure
+from shoal.measure.scores import create_measure
 from shoal.search.bound import bound_table
 from shoal.table.encode import encode
 

@@ -8,11 +8,11 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.cleaning import person_would_say
 from shoal.privacy import AlphaK, LDiversity, TCloseness, judge
 from shoal.privacy.arrays import PrivateArrays
 from shoal.publish.cells import read_cells
 from shoal.publish.cleaning import MISSING, clean
+from shoal.table.cleaning import person_would_say
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds
 from shoal.table.schema import build_schema
@@ -139,7 +139,7 @@ def test_cleaning_costs_by_distinct_values_and_only_if_somebody_asks(monkeypatch
         asked.append(text)
         return person_would_say(text)
 
-    monkeypatch.setattr("shoal.cleaning.person_would_say", count)
+    monkeypatch.setattr("shoal.table.cleaning.person_would_say", count)
     (column,) = encoded(pl.Series("s", ["a", "b", "A", None] * 1000)).sensitive
     assert asked == []
     assert column.cleaned.size == 3

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.helpers.random_tables import MISSING, Everything, cases
 
 from shoal.measure.base import Grouped
-from shoal.scores import create_measure
+from shoal.measure.scores import create_measure
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, close, domain_size
 from shoal.table.partition import Partition
 

@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from tests.helpers.random_tables import EPOCH, INTERVALS, MISSING, ORDER, Everything, cases
 
 from shoal.measure.base import Grouped
+from shoal.measure.scores import create_measure, score_table
 from shoal.registry import load, measures
-from shoal.scores import create_measure, score_table
 from shoal.table.partition import Partition
 from shoal.table.schema import Kind
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from shoal.api import verify as verify_table
 from shoal.hierarchy import Taxonomy, canonical_label
 from shoal.privacy import AlphaK, LDiversity, TCloseness
-from shoal.recode import Style, recode
+from shoal.publish.recode import Style, recode
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds
 from shoal.table.partition import Partition

@@ -8,12 +8,13 @@ from tests.helpers.effort import share
 from tests.helpers.random_tables import cases
 
 from shoal.algorithm.auto import Auto
-from shoal.algorithm.base import Run, no_progress
 from shoal.measure.base import CostModel
+from shoal.measure.scores import create_measure
 from shoal.privacy import LDiversity
-from shoal.scores import create_measure
+from shoal.runtime.progress import no_progress
 from shoal.search.enforce import GroupState, enforce, violations
 from shoal.search.refine import EFFORTS, Search, refine_partition
+from shoal.search.run import Run
 from shoal.search.scan import Scanner
 from shoal.table.partition import Partition
 

@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.algorithm.base import no_progress
 from shoal.errors import PromiseError
 from shoal.measure.base import CostModel
 from shoal.measure.ncp import NCP
 from shoal.privacy import LDiversity, TCloseness
+from shoal.runtime.progress import no_progress
 from shoal.search.enforce import enforce, violations
 from shoal.search.scan import Scanner
 from shoal.table.encode import encode

@@ -6,14 +6,14 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.algorithm.base import Run
 from shoal.engine import parts
 from shoal.engine.parts import cut_table
 from shoal.measure.base import CostModel
+from shoal.measure.scores import create_measure
 from shoal.privacy import AlphaK, LDiversity, TCloseness
 from shoal.registry import load
-from shoal.scores import create_measure
 from shoal.search.enforce import violations
+from shoal.search.run import Run
 from shoal.search.scan import Scanner
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds

@@ -8,7 +8,7 @@ import pytest
 
 import shoal
 from shoal.measure.base import CostModel, pick_target
-from shoal.scores import create_measure
+from shoal.measure.scores import create_measure
 from shoal.search.scan import Scanner
 from shoal.search.suppress import everything_cost, find_outliers
 from shoal.table.closure import close

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from shoal.progress import COMPILING
-from shoal.search import warm_up as ahead
-from shoal.search.warm_up import DEFAULT, EVERYTHING, MOVES, compile_missing, deal, warm_up
+from shoal.algorithm import warm_up as ahead
+from shoal.algorithm.warm_up import DEFAULT, EVERYTHING, MOVES, compile_missing, deal, warm_up
+from shoal.runtime.progress import COMPILING
 
 AFTER_IT_RUNS_COMPILE_NOTHING = """
 import pkgutil, sys
@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import shoal
 from shoal.kernels import __path__ as PATH
-from shoal.search.warm_up import DEFAULT, EVERYTHING, compile_here
+from shoal.algorithm.warm_up import DEFAULT, EVERYTHING, compile_here
 
 def variants():
     modules = [sys.modules.get("shoal.kernels." + m.name) for m in pkgutil.iter_modules(PATH)]
@@ -119,7 +119,7 @@ COMPILES = """
 import sys
 import polars as pl
 import shoal
-from shoal.stopwatch import compiled_seconds
+from shoal.runtime.stopwatch import compiled_seconds
 
 compiled_seconds()
 told = []

@@ -9,7 +9,7 @@ import pytest
 
 import shoal
 from shoal.opened.classes import open_classes, values_of
-from shoal.recode import Style
+from shoal.publish.recode import Style
 from shoal.study.audit.findings import interval_of
 
 QI = ["age", "town"]

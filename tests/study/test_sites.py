@@ -9,7 +9,7 @@ import pytest
 import shoal
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.measure.base import CostModel
-from shoal.scores import create_measure
+from shoal.measure.scores import create_measure
 from shoal.study import sites
 from shoal.study.sites import anonymize_sites
 from shoal.study.sites_process import Site, cost_book, together

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import shoal
 from shoal.cli.app import app
 from shoal.opened.classes import open_classes, values_of
-from shoal.recode import Style
+from shoal.publish.recode import Style
 from shoal.study.use.counts import _tables
 from shoal.study.use.views import view_of
 

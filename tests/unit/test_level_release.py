@@ -12,9 +12,9 @@ import pytest
 import shoal
 from shoal.errors import OptionError
 from shoal.measure.base import CostMeasure, CostModel, Grouped
+from shoal.measure.scores import create_measure, score_table
 from shoal.publish.labels import LabelPromise
 from shoal.report.published import score_published
-from shoal.scores import create_measure, score_table
 from shoal.search.enforce import GroupState
 from shoal.search.scan import Scanner
 from shoal.table.encode import encode

@@ -3,8 +3,8 @@
 import io
 import re
 
-from shoal import progress
-from shoal.progress import COMPILING, Pace, PlainLines, close_display, showing_progress
+from shoal.runtime import progress
+from shoal.runtime.progress import COMPILING, Pace, PlainLines, close_display, showing_progress
 
 
 def test_the_pace_is_rows_per_second_and_the_time_left():
@@ -101,7 +101,7 @@ def test_the_notice_about_compiling_is_shown_once(monkeypatch):
 
 def test_compiling_has_a_share_and_no_pace(capsys, monkeypatch):
     now = iter(range(100))
-    monkeypatch.setattr("shoal.progress.time.monotonic", lambda: next(now) * 3.0)
+    monkeypatch.setattr("shoal.runtime.progress.time.monotonic", lambda: next(now) * 3.0)
     report = PlainLines()
     for done in range(4):
         report(done, 4, COMPILING)
@@ -113,7 +113,7 @@ def test_compiling_has_a_share_and_no_pace(capsys, monkeypatch):
 
 def test_what_was_compiled_meanwhile_does_not_pass_for_slow_work(monkeypatch):
     compiled = [0.0]
-    monkeypatch.setattr("shoal.progress.compiled_seconds", lambda: compiled[0])
+    monkeypatch.setattr("shoal.runtime.progress.compiled_seconds", lambda: compiled[0])
     pace = Pace()
     pace.text(0, 500, "clustering", 0.0)
     compiled[0] = 30.0

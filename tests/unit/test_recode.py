@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from shoal.errors import OptionError, RoleError
-from shoal.recode import Style, published_names, recode
+from shoal.publish.recode import Style, published_names, recode
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds
 from shoal.table.partition import Partition

@@ -13,8 +13,8 @@ import shoal
 from shoal import stage
 from shoal.errors import PromiseError
 from shoal.io import write_table
+from shoal.io.limits import LIMITS
 from shoal.io.written import read_written
-from shoal.limits import LIMITS
 
 FILES = ["csv", "tsv", "csv.gz", "csv.zst", "jsonl", "jsonl.gz", "parquet", "arrow", "xlsx"]
 TARGETS = [*FILES, "db"]

@@ -4,7 +4,7 @@ import time
 
 import numba
 
-from shoal.stopwatch import Stopwatch
+from shoal.runtime.stopwatch import Stopwatch
 
 
 def test_time_spent_compiling_is_left_out():

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm, Run
-from shoal.algorithm.blocked import form_blocks, similar_blocks, unite_blocks
+from shoal.algorithm.base import Algorithm
 from shoal.kernels.agglomerative import FAR, Pairs, Unions, unify_closest
+from shoal.search.blocked import form_blocks, similar_blocks, unite_blocks
 from shoal.search.enforce import GroupState
 from shoal.search.scan import take_groups
 from shoal.table.partition import Partition
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from shoal.kernels.group_blocks import GroupBlocks
     from shoal.kernels.space import ClosedGroups, Columns
+    from shoal.search.run import Run
     from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
@@ -52,7 +53,7 @@ class Agglomerative(Algorithm):
     citation = "Gionis & Tassa 2009; Nergiz & Clifton 2007; Goldberger & Tassa 2010, 6.2.1"
 
     def compiles(self, run: Run) -> tuple[str, ...]:
-        """Return the tasks of `shoal.search.warm_up` that compile what it calls."""
+        """Return the tasks of `shoal.algorithm.warm_up` that compile what it calls."""
         del run
         return (self.name, "enforce")  # a last small cluster joins another as in there
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from shoal.algorithm.agglomerative import Agglomerative
-from shoal.algorithm.base import BLOCK_ROWS, Algorithm, Run, no_warning
+from shoal.algorithm.base import BLOCK_ROWS, Algorithm
 from shoal.algorithm.checks import check_choice
 from shoal.algorithm.k_member import KMember
 from shoal.algorithm.kaca import KACA
@@ -19,6 +19,7 @@ from shoal.search.enforce import GroupState, enforce
 from shoal.search.grow import can_grow, grow_partition
 from shoal.search.lattice import cell_partition
 from shoal.search.refine import EFFORTS, refine_partition
+from shoal.search.run import Run, no_warning
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class Auto(Algorithm):
         return replace(self, effort="balanced") if self.effort == "best" else self
 
     def compiles(self, run: Run) -> tuple[str, ...]:
-        """Return the tasks of `shoal.search.warm_up` that compile what it calls."""
+        """Return the tasks of `shoal.algorithm.warm_up` that compile what it calls."""
         moves = ("relocate", "slices", "dissolve")
         if run.privacy:
             return (*moves, "rebuild", "kaca", "mondrian", "enforce", "grow")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shoal.errors import OptionError, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shoal.algorithm.base import Algorithm
 
 __all__ = ["check_choice", "check_flag", "check_number", "check_whole"]

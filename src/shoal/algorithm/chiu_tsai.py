@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm, Run
+from shoal.algorithm.base import Algorithm
 from shoal.algorithm.checks import check_whole
 from shoal.kernels.chiu_tsai import closest_centres
 from shoal.kernels.space import COST
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from shoal.measure.base import CostModel
     from shoal.measure.forms import Form
+    from shoal.search.run import Run
     from shoal.table.encode import Attribute
 
 __all__ = ["ChiuTsai"]

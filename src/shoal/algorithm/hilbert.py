@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm, Run
+from shoal.algorithm.base import Algorithm
 from shoal.algorithm.checks import check_choice, check_flag
 from shoal.kernels.hilbert import curve_keys, cut_runs
 from shoal.table.partition import Partition
@@ -16,6 +16,7 @@ from shoal.table.partition import Partition
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shoal.search.run import Run
     from shoal.table.encode import Attribute, EncodedTable
 
 __all__ = ["Hilbert"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm, Run
+from shoal.algorithm.base import Algorithm
 from shoal.errors import AlgorithmError
 from shoal.kernels.incognito import roll_up
 from shoal.privacy.histograms import judge
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from shoal.search.run import Run
     from shoal.table.encode import Attribute, EncodedTable
 
     Node = tuple[int, ...]

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm, Run
-from shoal.algorithm.blocked import BlockedRows
+from shoal.algorithm.base import Algorithm
 from shoal.algorithm.checks import check_choice, check_number
 from shoal.errors import OptionError
 from shoal.kernels.k_member import Cluster, Vote, grow_clusters, join_leftovers, start_from
+from shoal.search.blocked import BlockedRows
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
 
 __all__ = ["KMember"]

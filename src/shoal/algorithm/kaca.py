@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm, Run
-from shoal.algorithm.blocked import form_blocks, similar_blocks, unite_blocks
+from shoal.algorithm.base import Algorithm
 from shoal.algorithm.checks import check_number
 from shoal.kernels.kaca import (
     Chains,
@@ -20,6 +19,7 @@ from shoal.kernels.kaca import (
     generalise_small_classes,
 )
 from shoal.kernels.space import COST
+from shoal.search.blocked import form_blocks, similar_blocks, unite_blocks
 from shoal.search.enforce import GroupState
 from shoal.search.scan import take_groups
 from shoal.search.suppress import everything_cost
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from shoal.kernels.group_blocks import GroupBlocks
     from shoal.kernels.space import ClosedGroups
+    from shoal.search.run import Run
     from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 

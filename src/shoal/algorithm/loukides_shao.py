@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm, Run
-from shoal.algorithm.blocked import BlockedRows
+from shoal.algorithm.base import Algorithm
 from shoal.algorithm.checks import check_number
 from shoal.errors import PromiseError
 from shoal.kernels.loukides_shao import (
@@ -19,6 +18,7 @@ from shoal.kernels.loukides_shao import (
     grow_to_threshold,
     join_cheapest,
 )
+from shoal.search.blocked import BlockedRows
 from shoal.search.scan import take_groups
 from shoal.search.suppress import everything_cost
 from shoal.table.partition import Partition
@@ -26,6 +26,7 @@ from shoal.table.partition import Partition
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
 
 __all__ = ["LoukidesShao"]

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm, Run
+from shoal.algorithm.base import Algorithm
 from shoal.kernels.mdav import Left, Points, mdav_clusters
 from shoal.search.points import points_of
 from shoal.table.partition import SUPPRESSED, Partition
 
 if TYPE_CHECKING:
+    from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
 
 __all__ = ["MDAV", "all_left"]

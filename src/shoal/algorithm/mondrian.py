@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm, Run
+from shoal.algorithm.base import Algorithm
 from shoal.algorithm.checks import check_choice, check_flag
 from shoal.errors import OptionError
 from shoal.kernels.mondrian import cut_medians
@@ -20,6 +20,7 @@ from shoal.table.schema import Kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shoal.search.run import Run
     from shoal.table.encode import Attribute, EncodedTable
 
 __all__ = ["Mondrian"]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm, Run
-from shoal.algorithm.blocked import similar_groups
+from shoal.algorithm.base import Algorithm
 from shoal.algorithm.checks import check_choice, check_whole
 from shoal.kernels.loukides_shao import join_cheapest
 from shoal.kernels.oka import (
@@ -21,6 +20,7 @@ from shoal.kernels.oka import (
     start_clusters,
 )
 from shoal.kernels.space import COST
+from shoal.search.blocked import similar_groups
 from shoal.search.enforce import GroupState
 from shoal.search.suppress import everything_cost
 from shoal.table.partition import SUPPRESSED, Partition
@@ -28,6 +28,7 @@ from shoal.table.partition import SUPPRESSED, Partition
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shoal.search.run import Run
     from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 

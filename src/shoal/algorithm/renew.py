@@ -15,7 +15,7 @@ from shoal.search.lattice import cell_partition
 from shoal.search.refine import Effort, refine_partition
 
 if TYPE_CHECKING:
-    from shoal.algorithm.base import Run
+    from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
     from shoal.table.partition import Partition
 

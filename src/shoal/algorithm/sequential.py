@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from shoal.algorithm.agglomerative import unify_small_clusters
-from shoal.algorithm.base import Algorithm, Run
+from shoal.algorithm.base import Algorithm
 from shoal.algorithm.checks import check_choice
 from shoal.errors import OptionError
 from shoal.kernels.sequential import Looks, Recent, list_recent, sequential_pass
@@ -20,8 +19,11 @@ from shoal.search.enforce import GroupState, enforce, open_groups, violations
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
+    from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
 
 __all__ = ["Sequential"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm, Run
+from shoal.algorithm.base import Algorithm
 from shoal.algorithm.checks import check_number
 from shoal.algorithm.mdav import all_left
 from shoal.errors import OptionError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.kernels.mdav import Points
+    from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
 
 __all__ = ["VMDAV"]

@@ -7,17 +7,18 @@ nothing about the input.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
     from shoal.table.schema import Schema
 
 __all__ = ["SAME", "Beside", "Cell", "GroupView", "LeftOut"]
@@ -108,7 +109,7 @@ class Beside:
 
         from shoal.measure.base import Grouped
         from shoal.measure.ncp import NCP
-        from shoal.recode import published_cells
+        from shoal.publish.recode import published_cells
         from shoal.table.encode import encode
         from shoal.table.partition import Partition
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +15,11 @@ from shoal.errors import ShoalError
 from shoal.settings.job_file import format_job
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     import polars as pl
 
-    from shoal.progress import Report
+    from shoal.runtime.progress import Report
     from shoal.settings.job import Job
 
 __all__ = [

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from shoal.app.tasks import Task, Tasks
     from shoal.app.workspace import Workspace
-    from shoal.progress import Report
+    from shoal.runtime.progress import Report
     from shoal.settings.job import Job
 
 __all__ = ["Curves", "curves_of"]

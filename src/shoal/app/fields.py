@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
@@ -13,6 +12,8 @@ from shoal.settings.job import JOB_OPTIONS
 from shoal.settings.options import REQUIRED, choices_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from shoal.settings.job import Job
     from shoal.settings.options import Option
 

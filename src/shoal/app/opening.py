@@ -11,7 +11,6 @@ import itertools
 import json
 import secrets
 import shutil
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +21,8 @@ from shoal.settings.files import INPUT_OPTIONS, Input
 from shoal.settings.job_file import format_job, read_job
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from shoal.app.table import OpenedTable
     from shoal.settings.job import Job
 

@@ -6,7 +6,6 @@ here every promise is asked on its own, so that each can be said beside its own 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,8 @@ from shoal.errors import ShoalError
 from shoal.settings.job import Job
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import polars as pl
 
     from shoal.table.encode import EncodedTable
@@ -39,7 +40,7 @@ class Encoded:
 def encode_job(frame: pl.DataFrame, job: Job) -> Encoded:
     """Encode what promises look at; a few passes over the rows of the columns in use."""
     from shoal.app.runs import settled_schema
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
     from shoal.table.encode import encode
 
     columns = Job(columns=job.columns, k=2, default_grid=job.default_grid)
@@ -80,7 +81,7 @@ def _try(found: dict[str, str], place: str, check: Any, *given: Any) -> None:
 
 def _check_option(name: str, value: Any) -> None:
     from shoal.algorithm.base import create_algorithm
-    from shoal.scores import create_measure
+    from shoal.measure.scores import create_measure
     from shoal.settings.job import JOB_OPTIONS
 
     row = JOB_OPTIONS[name]

@@ -7,11 +7,13 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from shoal.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["claim_folder", "place_for_copy", "remove_folder", "user_folder"]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shoal.app.tasks import Task, Tasks
     from shoal.app.workspace import Workspace
     from shoal.profile.guess import Guess
-    from shoal.progress import Report
+    from shoal.runtime.progress import Report
     from shoal.settings.job import Job
 
 __all__ = ["column_of", "hierarchy_file", "start_reading"]

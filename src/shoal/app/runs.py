@@ -7,10 +7,8 @@ the state of work are settings and counts; the files last as long as the server.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.app.dictionary import dictionary_of
@@ -18,10 +16,13 @@ from shoal.app.hand_over import RunFiles
 from shoal.settings.job_file import format_job, read_job
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     import polars as pl
 
     from shoal.app.beside import Beside
-    from shoal.progress import Report
+    from shoal.runtime.progress import Report
     from shoal.settings.job import Job
 
 __all__ = ["MOST_RUNS", "Tried", "look_beside", "run_in", "settled_schema"]

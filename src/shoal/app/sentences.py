@@ -7,12 +7,13 @@ says its own sentence.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ShoalError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from shoal.app.words import Words
 
 __all__ = ["of_k", "of_model", "of_suppression"]

@@ -7,7 +7,6 @@ import contextvars
 import os
 import socket
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,6 +25,8 @@ from shoal.io.location import is_database
 from shoal.settings.job_file import read_job
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.applications import Starlette
 
 __all__ = ["Wishes", "open_named", "serve", "server_config"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.inputs import HowRead, watching_inputs
+from shoal.io.overwrite_guard import HowRead, watching_inputs
 from shoal.profile.suggest import Suggestion, look_at
 from shoal.profile.together import spread_cells
 from shoal.settings.inputs import missing_texts, renamed
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.progress import Report
+    from shoal.runtime.progress import Report
     from shoal.settings.files import Input
 
 __all__ = ["OpenedTable", "Picture", "Unique", "open_table"]

@@ -11,13 +11,15 @@ import itertools
 import secrets
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ShoalError
-from shoal.progress import Pace, Report
-from shoal.spoken import hide_credentials, safe_text
+from shoal.runtime.progress import Pace, Report
+from shoal.runtime.sanitize import hide_credentials, safe_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["Stop", "Task", "Tasks", "sentence_of"]
 

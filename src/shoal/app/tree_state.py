@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.app.advice import changed_column
@@ -22,6 +21,8 @@ from shoal.settings.job import JobColumn
 from shoal.table.schema import Kind, Role
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import polars as pl
 
     from shoal.app.workspace import Workspace

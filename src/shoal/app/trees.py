@@ -7,7 +7,6 @@ empty while it is edited; it is left out when the tree is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import HierarchyError, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
     from shoal.hierarchy import Taxonomy
 
 __all__ = ["EDITS", "Draft", "Edit", "EditTree"]

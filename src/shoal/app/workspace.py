@@ -20,7 +20,6 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -43,6 +42,8 @@ from shoal.settings.job import Job, JobColumn
 from shoal.settings.job_file import format_job
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from shoal.app.table import OpenedTable
 
 __all__ = ["Opened", "Workspace", "leave_all"]

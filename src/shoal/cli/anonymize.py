@@ -44,7 +44,7 @@ def anonymize(
     """
     del debug
     from shoal.cli.settings import job_of, noting_written
-    from shoal.progress import showing_progress
+    from shoal.runtime.progress import showing_progress
 
     wanted = job_of(job, asked, promises=promises, source=source, reading=reading, writing=writing)
     if wanted.shuffle is False:

@@ -59,7 +59,7 @@ def apply(
     from shoal.life.apply import apply as run_apply
     from shoal.life.file import load_release, refuse_missing
     from shoal.life.write import check_places, write_applied
-    from shoal.progress import showing_progress
+    from shoal.runtime.progress import showing_progress
     from shoal.settings.inputs import read_input
     from shoal.settings.outputs import Outputs
 

@@ -82,7 +82,7 @@ def print_audit(found: Audit, title: str, *, stderr: bool = False) -> None:
     from rich.text import Text
 
     from shoal.cli.screen import open_console
-    from shoal.spoken import safe_text
+    from shoal.runtime.sanitize import safe_text
 
     console = open_console(stderr=stderr)
     console.print(title, style="bold", markup=False, soft_wrap=True)

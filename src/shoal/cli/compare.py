@@ -71,7 +71,7 @@ def compare(
     del debug
     from shoal.cli.run import note_kept, note_written
     from shoal.cli.settings import job_of
-    from shoal.progress import showing_progress
+    from shoal.runtime.progress import showing_progress
     from shoal.settings.inputs import numeric_columns, read_input
     from shoal.settings.outputs import check_files, name_of
 

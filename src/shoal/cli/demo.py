@@ -39,7 +39,7 @@ def demo(
         adult_hierarchies,
         load_adult,
     )
-    from shoal.progress import showing_progress
+    from shoal.runtime.progress import showing_progress
     from shoal.settings.outputs import Outputs
 
     outputs = Outputs(

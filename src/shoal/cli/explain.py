@@ -8,7 +8,7 @@ import typer
 
 from shoal.cli import options as opt
 from shoal.cli.flags import Asked, Reading, takes_flags
-from shoal.spoken import safe_text
+from shoal.runtime.sanitize import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,7 @@ def explain(
     """
     del debug
     from shoal.cli.settings import job_of
-    from shoal.progress import showing_progress
+    from shoal.runtime.progress import showing_progress
     from shoal.settings.inputs import numeric_columns, read_input
     from shoal.settings.outputs import check_files, name_of
 

@@ -11,7 +11,7 @@ from shoal.cli.flags import Reading, Said, takes_flags
 from shoal.cli.options import Debug, parse_names
 from shoal.cli.screen import say
 from shoal.errors import HierarchyError, OptionError, did_you_mean
-from shoal.spoken import safe_text
+from shoal.runtime.sanitize import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

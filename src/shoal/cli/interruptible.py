@@ -11,7 +11,10 @@ takes one, too) may leave the locks that it is made of as they are, and become a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["InterruptibleCall"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -11,6 +10,8 @@ import typer
 from shoal.errors import OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from shoal.publish.verify import Verification
     from shoal.settings.run_job import JobResult
 

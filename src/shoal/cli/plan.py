@@ -28,7 +28,7 @@ def print_plan(job: Job) -> None:
     """
     import narwhals as nw
 
-    from shoal.progress import no_progress
+    from shoal.runtime.progress import no_progress
     from shoal.settings.files import Output
     from shoal.settings.inputs import load_table, need_of
     from shoal.settings.outputs import STREAM, Outputs
@@ -88,7 +88,7 @@ def _check_promises(request: Request, table: EncodedTable) -> list[tuple[str, st
 
 def _check_search(request: Request) -> list[tuple[str, str]]:
     from shoal.algorithm.base import create_algorithm
-    from shoal.scores import create_measure
+    from shoal.measure.scores import create_measure
 
     if not create_measure(request.measure, request.measure_options).can_minimise:
         raise OptionError(f"Measure {request.measure!r} is a score and cannot be minimised.")
@@ -107,7 +107,7 @@ def _show(
 
     from shoal.cli.screen import open_console
     from shoal.io import shown_name
-    from shoal.spoken import safe_text
+    from shoal.runtime.sanitize import safe_text
 
     console = open_console()
     columns = Table(

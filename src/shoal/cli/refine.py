@@ -59,8 +59,8 @@ def refine(
     """
     del debug
     from shoal.cli.settings import job_of
-    from shoal.inputs import current_watch, note_input
     from shoal.io import is_database
+    from shoal.io.overwrite_guard import current_watch, note_input
     from shoal.settings.inputs import numeric_columns, read_as, read_input
     from shoal.settings.outputs import STREAM, Outputs, name_of
     from shoal.settings.request import OPTIONS, Request
@@ -110,7 +110,7 @@ def _refine(
     import shoal
     from shoal.cli.run import note_written
     from shoal.cli.screen import told_in_summary
-    from shoal.progress import showing_progress
+    from shoal.runtime.progress import showing_progress
 
     with showing_progress(quiet=quiet) as progress:
         with told_in_summary():

@@ -35,7 +35,7 @@ def register(
     from rich.text import Text
 
     from shoal.cli.screen import open_console
-    from shoal.spoken import safe_text
+    from shoal.runtime.sanitize import safe_text
 
     table = Table(box=None, pad_edge=False)
     table.add_column("file", overflow="fold")

@@ -17,15 +17,17 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from shoal.cli.interruptible import InterruptibleCall
 from shoal.cli.streams import discard, open_streams, quiet_libraries
 from shoal.errors import OptionError, ShoalError
-from shoal.inputs import Watch, watching_inputs
-from shoal.spoken import hide_credentials, hide_names, hide_words, safe_lines
+from shoal.io.overwrite_guard import Watch, watching_inputs
+from shoal.runtime.sanitize import hide_credentials, hide_names, hide_words, safe_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from types import FrameType
 
 __all__ = ["BUG", "Stopped", "note_kept", "note_written", "run", "run_program", "show_traces"]
 
@@ -147,7 +149,7 @@ def _end_the_rest() -> None:
     # imported it has not used.
     ends = {
         "shoal.io.atomic": "abandon_outputs",
-        "shoal.progress": "close_display",
+        "shoal.runtime.progress": "close_display",
         "shoal.app.workspace": "leave_all",
     }
     for module, name in ends.items():

@@ -46,7 +46,7 @@ def score(
 
     import narwhals as nw
 
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
     from shoal.report.published import score_published
     from shoal.table.infer import schema_of_used
 

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from shoal.errors import ShoalWarning
-from shoal.inputs import current_watch
-from shoal.spoken import safe_lines, safe_text
+from shoal.io.overwrite_guard import current_watch
+from shoal.runtime.sanitize import safe_lines, safe_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import Console
 
 __all__ = ["column_on_screen", "open_console", "say", "told_in_summary"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,8 @@ from shoal.settings.request import OPTIONS
 from shoal.table.schema import Role
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from shoal.settings.job import Job, JobColumn
 
 __all__ = ["input_of", "job_of", "merge_privacy", "noting_written", "release_of"]

@@ -9,7 +9,7 @@ import typer
 from shoal.cli.options import Debug
 from shoal.cli.screen import say
 from shoal.errors import OptionError
-from shoal.spoken import safe_text
+from shoal.runtime.sanitize import safe_text
 
 if TYPE_CHECKING:
     from shoal.report.signature import CertificateFile

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from shoal.facts import ColumnFacts
+    from shoal.measure.scores import Scores
     from shoal.publish.judgement import Judgement
     from shoal.publish.verify import Verification
     from shoal.release import Release
-    from shoal.scores import Scores
 
 __all__ = ["print_private_half", "print_release", "print_scores", "print_verification"]
 
@@ -176,7 +176,7 @@ def _add_risk(facts: Table, verification: Verification, whose: str = "assumed") 
 
 
 def _stretched(column: ColumnFacts, who: str) -> str:
-    from shoal.spoken import safe_text
+    from shoal.runtime.sanitize import safe_text
 
     return (
         f"Note: a few values far away stretch the range of {safe_text(column.name)!r}. Its "
@@ -201,7 +201,7 @@ def _print_losses(
     table.add_column(justify="right", no_wrap=True)
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(style="dim", no_wrap=True)
-    from shoal.spoken import safe_text
+    from shoal.runtime.sanitize import safe_text
 
     block = "█" if console.encoding.startswith("utf") else "#"
     for name, loss in columns.items():
@@ -216,7 +216,7 @@ def _print_checks(console: Console, verification: Verification) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from shoal.spoken import safe_text
+    from shoal.runtime.sanitize import safe_text
 
     table = Table("promise", "promised", "measured", "", box=None, pad_edge=False)
     for check in verification.checks:

@@ -66,7 +66,7 @@ def _print(found: Utility, title: str) -> None:
     from rich.text import Text
 
     from shoal.cli.screen import open_console
-    from shoal.spoken import safe_text
+    from shoal.runtime.sanitize import safe_text
 
     console = open_console()
     console.print(title, style="bold", markup=False, soft_wrap=True)

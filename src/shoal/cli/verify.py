@@ -11,7 +11,7 @@ from shoal.cli import options as opt
 from shoal.cli.flags import Asked, PrivacyFlags, Reading, Said, takes_flags
 from shoal.cli.json_summary import print_verification_json
 from shoal.errors import DataError, OptionError
-from shoal.inputs import current_watch
+from shoal.io.overwrite_guard import current_watch
 
 if TYPE_CHECKING:
     from shoal.publish.verification import Verification
@@ -99,8 +99,8 @@ def verify(
     from shoal.privacy import parse_privacy
     from shoal.promises import promises_of, read_grids, read_trees
     from shoal.publish.named import columns_needed, note_on_names
+    from shoal.publish.recode import Style
     from shoal.publish.verify import verify_table
-    from shoal.recode import Style
     from shoal.settings.population import open_populations
 
     quasi, sensitive = columns["quasi_identifiers"], columns["sensitive"]

@@ -33,9 +33,9 @@ def warm_up(
     del debug
     import time
 
+    from shoal.algorithm.warm_up import DEFAULT, EVERYTHING
+    from shoal.algorithm.warm_up import warm_up as compile_in_processes
     from shoal.kernels.cache import TEMPORARY, remove_stale
-    from shoal.search.warm_up import DEFAULT, EVERYTHING
-    from shoal.search.warm_up import warm_up as compile_in_processes
 
     if TEMPORARY:
         raise DataError(

@@ -7,7 +7,6 @@ cumulated rows, so there is no Python object per cell.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
 
 __all__ = ["Network", "adult_network"]

@@ -7,12 +7,13 @@ full-domain algorithms need it. Labels of inner nodes differ from the values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from shoal.errors import OptionError, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from shoal.hierarchy import Taxonomy
 
 __all__ = ["adult_hierarchies"]

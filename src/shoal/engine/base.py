@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shoal.facts import Facts
+    from shoal.measure.scores import Scores
     from shoal.publish.judgement import Doubt
     from shoal.publish.verify import Verification
-    from shoal.scores import Scores
     from shoal.search.refine import Effort
     from shoal.settings.request import Request
     from shoal.table.schema import Schema

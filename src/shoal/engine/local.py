@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from shoal.algorithm.base import Algorithm, Run, create_algorithm
+from shoal.algorithm.base import Algorithm, create_algorithm
+from shoal.algorithm.warm_up import MOVES, compile_missing
 from shoal.engine.base import Measured
 from shoal.engine.norms import follow_measure
 from shoal.engine.parts import Blocks, cluster_blocks, cut_table, enforce_blocks, run_algorithm
@@ -24,20 +25,20 @@ from shoal.engine.thin import thin_for_kept
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.facts import gather_facts
 from shoal.measure.base import CostMeasure, CostModel, Grouped, pick_target
+from shoal.measure.scores import Scores, create_measure, default_measures, score_table
 from shoal.measure.sse import is_number
 from shoal.opened.population import promises_about_all
 from shoal.promises import grids_of, promises_of, trees_of
 from shoal.publish.danger import find_dangers
+from shoal.publish.recode import recode_rows, unite_equal
 from shoal.publish.verify import Verification, verify_table
 from shoal.publish.whose import PSEUDONYMS, PublishedTable, draw_pseudonyms, number_people
-from shoal.recode import recode_rows, unite_equal
-from shoal.scores import Scores, create_measure, default_measures, score_table
 from shoal.search.bound import bound_table, check_measure
 from shoal.search.enforce import enforce, violations
 from shoal.search.refine import EFFORTS, Effort
+from shoal.search.run import Run
 from shoal.search.scan import Scanner
 from shoal.search.suppress import find_outliers
-from shoal.search.warm_up import MOVES, compile_missing
 from shoal.table.encode import encode
 from shoal.table.frames import DisposableTable, to_polars
 from shoal.table.grid import settle_grids
@@ -81,7 +82,7 @@ class LocalWork:
         rows: rows that take part, in an order of the run's own.
         table: these rows, encoded.
         run: k, costs, chance, promises, threads, progress.
-        coded: whether published text stays codes (see `shoal.coded`).
+        coded: whether published text stays codes (see `shoal.io.text_codes`).
     """
 
     frame: pl.DataFrame

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithm.blocked import similar_blocks
 from shoal.engine.layers import cut_layers, place_rest
 from shoal.engine.workers import in_threads
 from shoal.errors import OptionError
 from shoal.privacy.histograms import judge
+from shoal.search.blocked import similar_blocks
 from shoal.search.enforce import enforce, violations
 from shoal.table.partition import SUPPRESSED, Partition
 
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shoal.algorithm.base import Algorithm, Run
+    from shoal.algorithm.base import Algorithm
     from shoal.engine.layers import Layers
+    from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
 
 __all__ = [

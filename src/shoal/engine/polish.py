@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithm.blocked import similar_blocks
 from shoal.algorithm.renew import can_renew, renewed
 from shoal.engine.parts import put_together
 from shoal.engine.workers import in_threads
+from shoal.search.blocked import similar_blocks
 from shoal.search.enforce import GroupState
 from shoal.search.interrupt import SearchInterrupt
 from shoal.search.refine import (
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shoal.algorithm.base import Algorithm, Run
+    from shoal.algorithm.base import Algorithm
+    from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
 
 __all__ = ["REGION_ROWS", "polish", "polish_uncut"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from shoal.runtime.threads import Pieces
 from shoal.table.partition import Partition
-from shoal.threads import Pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from shoal.algorithm.base import Run
+    from shoal.search.run import Run
 
     Tick = Callable[[int, int, str], None]
 

@@ -13,7 +13,6 @@ Suppressed rows are in no bar, and shares are rounded to whole per cents.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +23,12 @@ from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures
 from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
     from shoal.table.cells import Cells
     from shoal.table.closure import Closures
     from shoal.table.encode import Attribute

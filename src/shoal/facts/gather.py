@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.recode import Style
-    from shoal.scores import Scores
+    from shoal.measure.scores import Scores
+    from shoal.publish.recode import Style
     from shoal.table.closure import Closures
     from shoal.table.encode import Attribute, EncodedTable
     from shoal.table.partition import Partition

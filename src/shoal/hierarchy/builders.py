@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import datetime as dt
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.errors import HierarchyError, OptionError, did_you_mean
 from shoal.hierarchy.labels import canonical_label
 from shoal.hierarchy.taxonomy import Taxonomy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = [
     "date_hierarchy",

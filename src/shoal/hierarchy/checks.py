@@ -5,7 +5,6 @@ What makes a hierarchy unusable is named while it is read, in `shoal.hierarchy.d
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +13,8 @@ from shoal.errors import HierarchyError
 from shoal.hierarchy.load import load_hierarchy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from shoal.hierarchy.taxonomy import Taxonomy
 
 __all__ = ["check_hierarchy", "missing_values", "require_cover"]

@@ -5,16 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable, Sequence
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from shoal.encodings import to_utf8
 from shoal.errors import HierarchyError, OptionError
-from shoal.inputs import refuse_input
-from shoal.limits import read_side_file
+from shoal.io.encodings import to_utf8
+from shoal.io.limits import read_side_file
+from shoal.io.overwrite_guard import refuse_input
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["read_rows", "write_rows"]
 

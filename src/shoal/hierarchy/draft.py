@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from shoal.errors import HierarchyError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["Draft", "raise_problems"]
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shoal.errors import HierarchyError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["canonical_label"]
 

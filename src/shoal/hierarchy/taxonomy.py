@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
@@ -17,6 +15,8 @@ from shoal.hierarchy.labels import canonical_label
 from shoal.hierarchy.nested import nested_paths
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from os import PathLike
     from typing import Self
 
 __all__ = ["IntArray", "Taxonomy"]

@@ -18,12 +18,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
-from typing import IO, ClassVar, Protocol, Self
+from typing import IO, TYPE_CHECKING, ClassVar, Protocol, Self
 
 from shoal.errors import DataError, OptionError
-from shoal.inputs import check_name, refuse_input
 from shoal.io.location import hide_credentials
+from shoal.io.overwrite_guard import check_name, refuse_input
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 __all__ = [
     "AtomicGroup",

@@ -10,7 +10,6 @@ import base64
 import binascii
 import json
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,8 @@ import numpy as np
 from shoal.io.claims import FlatTable, first_message, messages_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import polars as pl
 
 __all__ = ["beside_arrow", "beside_parquet", "in_a_row"]

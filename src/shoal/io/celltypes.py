@@ -8,10 +8,11 @@ stay text. Everything runs on whole columns; no value becomes a Python object.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import polars as pl
 
 __all__ = [

@@ -12,13 +12,14 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from shoal.errors import DataError
-from shoal.limits import LIMITS, check_memory_for, check_size, limit
+from shoal.io.limits import LIMITS, check_memory_for, check_size, limit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import polars as pl
 
 __all__ = [

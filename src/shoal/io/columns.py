@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from shoal.coded import new_code_type, repeats_itself
 from shoal.io.celltypes import as_integer, mark_missing, trim, type_column
+from shoal.io.text_codes import new_code_type, repeats_itself
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import polars as pl
 
 __all__ = ["ColumnBuilder"]

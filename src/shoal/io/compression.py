@@ -7,8 +7,8 @@ import io
 from typing import IO, Any, cast
 
 from shoal.errors import DataError
-from shoal.limits import LIMITS, limit
-from shoal.machine import human_bytes
+from shoal.io.limits import LIMITS, limit
+from shoal.runtime.memory import human_bytes
 
 __all__ = ["NAMES", "Unpacked", "compressing", "compression_of"]
 

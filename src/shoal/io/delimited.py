@@ -5,21 +5,22 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple
 
-from shoal.encodings import Utf8Stream
 from shoal.errors import DataError, did_you_mean
-from shoal.inputs import HowRead, note_read
 from shoal.io.celltypes import BLANKS, may_have_blanks
 from shoal.io.columns import ColumnBuilder
+from shoal.io.encodings import Utf8Stream
 from shoal.io.header import different_names, judge_header
+from shoal.io.limits import check_columns, check_memory_for, check_size
 from shoal.io.mend import mend
+from shoal.io.overwrite_guard import HowRead, note_read
 from shoal.io.records import Pieces, Readable, check_utf8, scan_records
 from shoal.io.several import check_same_columns
-from shoal.limits import check_columns, check_memory_for, check_size
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     import polars as pl
 
 __all__ = ["Columns", "Dialect", "Part", "parse_delimited", "pick_columns", "sniff_delimiter"]
@@ -83,7 +84,7 @@ def parse_delimited(
         missing_values: texts that stand for a missing value.
         columns: the columns to keep, or a function that picks them from those of the header.
         numeric: columns in which 1.5 and 1.50 are the same number.
-        coded: whether text columns stay codes (see `shoal.coded`).
+        coded: whether text columns stay codes (see `shoal.io.text_codes`).
         typed: whether columns get types and lose blanks around their cells; otherwise cells
             differ as their texts do, and nothing says more about a column than that.
         more: further files with the same columns, whose rows follow.

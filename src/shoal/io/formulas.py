@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.coded import is_coded
+from shoal.io.text_codes import is_coded
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,13 +6,14 @@ import contextlib
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from shoal.inputs import HowRead, current_watch
+from shoal.io.overwrite_guard import HowRead, current_watch
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     import polars as pl
 
 __all__ = ["different_names", "judge_header", "judge_header_of_frame"]
@@ -119,6 +120,6 @@ def _are_names(names: Sequence[str]) -> bool:
         return False
     if all(_PLAIN.fullmatch(name) for name in names):
         return True
-    from shoal.profile.names import topics_of
+    from shoal.io.column_names import topics_of
 
     return any(topics_of(name) for name in names)

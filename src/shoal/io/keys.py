@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, OptionError
-from shoal.inputs import check_name
-from shoal.limits import read_side_file
+from shoal.io.limits import read_side_file
+from shoal.io.overwrite_guard import check_name
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from shoal.errors import OptionError, did_you_mean
-from shoal.spoken import hide_credentials
+from shoal.runtime.sanitize import hide_credentials
 
 __all__ = [
     "IF_EXISTS",

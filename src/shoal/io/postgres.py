@@ -8,15 +8,16 @@ text that PostgreSQL gives them.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, did_you_mean
-from shoal.inputs import current_watch, note_table, refuse_table
+from shoal.io.overwrite_guard import current_watch, note_table, refuse_table
 from shoal.io.postgres_plan import PARENTS, tables_in_plan, why_not_connected
 from shoal.io.sql import BATCH, choose_columns, collect_batches
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+
     import polars as pl
     import psycopg
     from psycopg.sql import Composable

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.coded import code_text, new_code_type, repeats_itself
-from shoal.encodings import to_utf8
 from shoal.errors import DataError
-from shoal.forked import check_process
-from shoal.inputs import HowRead, note_input, note_read
 from shoal.io.celltypes import mark_missing, trim, type_columns
 from shoal.io.claims import check_arrow, check_excel, check_json_lines, check_rows
 from shoal.io.delimited import Columns, Dialect, Part, parse_delimited, pick_columns
+from shoal.io.encodings import to_utf8
 from shoal.io.formats import Format, check_decimal, check_delimiter, detect_format
 from shoal.io.header import different_names, judge_header_of_frame
+from shoal.io.limits import check_columns
 from shoal.io.location import is_database, refuse_almost_url
+from shoal.io.overwrite_guard import HowRead, note_input, note_read
 from shoal.io.records import check_utf8
 from shoal.io.several import Sources, check_same_columns, input_files
 from shoal.io.source import Source, open_source
-from shoal.limits import check_columns
+from shoal.io.text_codes import code_text, new_code_type, repeats_itself
+from shoal.runtime.fork_guard import check_process
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
     import polars as pl
 
 __all__ = ["read_table"]
@@ -62,7 +63,7 @@ def read_table(  # noqa: PLR0913 - one argument per option
             row is read; all unless given. No others leave a database.
         numeric: columns of a CSV in which 1.5 and 1.50 are the same number; in other columns
             texts that differ stay different.
-        coded: whether text columns stay codes, which take less memory (see `shoal.coded`).
+        coded: whether text columns stay codes, which take less memory (see `shoal.io.text_codes`).
         encoding: of a text file; found when not given: UTF-8, UTF-16 and what Western European
             programs write.
         header: whether the first line of a CSV or a sheet holds the names of its columns;

@@ -6,13 +6,14 @@ deserves better. So one pass over the bytes checks every record before polars pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from shoal.errors import DataError
-from shoal.limits import check_size
+from shoal.io.limits import check_size
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
     import numpy.typing as npt
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shoal.inputs import note_input
 from shoal.io.formats import detect_format
+from shoal.io.overwrite_guard import note_input
 
 __all__ = ["guess_rows"]
 

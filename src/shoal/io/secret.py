@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, OptionError
-from shoal.inputs import note_input
 from shoal.io.keys import refuse_shared
+from shoal.io.overwrite_guard import note_input
 
 if TYPE_CHECKING:
     import polars as pl

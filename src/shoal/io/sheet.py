@@ -10,7 +10,6 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree as ET
@@ -19,6 +18,8 @@ from shoal.errors import DataError
 from shoal.io.beside import in_a_row
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import polars as pl
 
 __all__ = ["UNSEEN", "Sheet", "look_at_sheet"]

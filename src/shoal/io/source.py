@@ -6,15 +6,17 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from shoal.errors import DataError
-from shoal.inputs import note_input
 from shoal.io.compression import NAMES, Unpacked, compression_of
-from shoal.limits import check_size
+from shoal.io.limits import check_size
+from shoal.io.overwrite_guard import note_input
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["Source", "open_source"]
 

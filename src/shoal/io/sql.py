@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from shoal.errors import DataError, OptionError, did_you_mean
@@ -18,6 +17,8 @@ from shoal.io.atomic import Transaction
 from shoal.io.location import Location, check_if_exists, parse_location
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+
     import polars as pl
 
     from shoal.io.atomic import AtomicGroup

@@ -11,17 +11,18 @@ from __future__ import annotations
 import contextlib
 import re
 import sqlite3
-from collections.abc import Hashable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from shoal.errors import DataError, did_you_mean
-from shoal.inputs import note_database, note_table, refuse_input, refuse_table
 from shoal.io.celltypes import type_columns
+from shoal.io.overwrite_guard import note_database, note_table, refuse_input, refuse_table
 from shoal.io.sql import BATCH, choose_columns, collect_batches
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+    from pathlib import Path
+
     import polars as pl
 
     from shoal.io.location import Location

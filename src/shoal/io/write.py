@@ -7,13 +7,13 @@ import os
 from os import PathLike
 from typing import IO, TYPE_CHECKING
 
-from shoal.coded import decode_text, is_coded
 from shoal.errors import DataError
 from shoal.io import formulas
 from shoal.io.atomic import AtomicGroup
 from shoal.io.compression import compressing
 from shoal.io.formats import Format, check_delimiter, detect_format
 from shoal.io.location import is_database
+from shoal.io.text_codes import decode_text, is_coded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,7 +96,7 @@ def stage_table(
         if found.name == "parquet":
             _write_parquet(frame, file)
         elif found.name == "arrow":
-            from shoal.publish.fresh import fresh_frame
+            from shoal.io.rebuild_columns import fresh_frame
 
             # Whatever the columns of the frame were cut out of, only what they show is written.
             # Texts as lists of letters, not as views: pyarrow casts no categories of those.

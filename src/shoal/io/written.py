@@ -20,22 +20,22 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.coded import new_code_type
-from shoal.encodings import to_utf8
 from shoal.errors import DataError
-from shoal.forked import check_process
-from shoal.inputs import HowRead, current_watch, note_read
 from shoal.io.beside import beside_arrow, beside_parquet
 from shoal.io.claims import UNREADABLE, check_excel, check_json_lines
 from shoal.io.delimited import Dialect, parse_delimited
+from shoal.io.encodings import to_utf8
 from shoal.io.formats import Format, check_delimiter, detect_format
 from shoal.io.header import different_names, judge_header_of_frame
+from shoal.io.limits import check_columns, own_file
 from shoal.io.location import is_database, refuse_almost_url
+from shoal.io.overwrite_guard import HowRead, current_watch, note_read
 from shoal.io.read import read_table
 from shoal.io.records import Readable, check_utf8
 from shoal.io.sheet import UNSEEN, look_at_sheet
 from shoal.io.source import Source, open_source
-from shoal.limits import check_columns, own_file
+from shoal.io.text_codes import new_code_type
+from shoal.runtime.fork_guard import check_process
 
 if TYPE_CHECKING:
     import polars as pl

@@ -23,15 +23,17 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
 import numba
 from numba.core.caching import UserProvidedCacheLocator
 from numba.core.codegen import get_host_cpu_features
 from numba.core.registry import cpu_target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "FOLDER",

@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal.errors import DataError, PromiseError
 from shoal.facts import Facts
-from shoal.forked import check_process
+from shoal.io.rebuild_columns import fresh_column
 from shoal.life.cover import Coverage
 from shoal.life.kept import KeptRelease, keep, number_classes, with_further
 from shoal.life.together import (
@@ -25,15 +25,15 @@ from shoal.life.together import (
     stacked,
     whose_are,
 )
+from shoal.measure.scores import Scores
 from shoal.promises import grids_of, promises_of
-from shoal.publish.fresh import fresh_column
 from shoal.publish.order import RowHash
+from shoal.publish.recode import published_names
 from shoal.publish.verify import Verification, verify_table
-from shoal.recode import published_names
 from shoal.release import FrameT, Release
-from shoal.scores import Scores
+from shoal.runtime.fork_guard import check_process
+from shoal.runtime.stopwatch import Stopwatch
 from shoal.search.enforce import violations
-from shoal.stopwatch import Stopwatch
 from shoal.table.encode import encode
 from shoal.table.frames import back_from_polars, to_polars
 from shoal.table.partition import Partition
@@ -137,7 +137,7 @@ def apply(
         PromiseError: none of the rows can be published yet.
         ShoalError: with one sentence on what is wrong and what to do.
     """
-    from shoal.progress import watching
+    from shoal.runtime.progress import watching
 
     check_process()
     watch = Stopwatch()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.opened.columns import OpenColumn
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
     from shoal.table.schema import Column, Schema
 
 __all__ = ["Coverage"]

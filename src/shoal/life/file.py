@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from shoal.errors import DataError, OptionError, ShoalError
+from shoal.io.limits import limit, read_side_file
 from shoal.life.codec import (
     Damaged,
     column_from_json,
@@ -22,7 +23,6 @@ from shoal.life.codec import (
     take,
 )
 from shoal.life.kept import OPTIONS, KeptRelease, ValueCounts
-from shoal.limits import limit, read_side_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -273,7 +273,7 @@ def _from_json(said: object) -> KeptRelease:
 
     from shoal.privacy import parse_privacy
     from shoal.publish.named import columns_needed
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
 
     schema = _schema_from_json(said)
     k = take(said, "k", int)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.cleaning import person_would_say
 from shoal.errors import OptionError
 from shoal.hierarchy import canonical_label
 from shoal.life.people import number_people
 from shoal.privacy import LDiversity
+from shoal.table.cleaning import person_would_say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,25 +7,26 @@ them.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.coded import decode_text
 from shoal.errors import DataError
+from shoal.io.text_codes import decode_text
 from shoal.publish.named import columns_needed
 from shoal.table.frames import to_polars
 from shoal.table.schema import Schema
 
 if TYPE_CHECKING:
+    import os
+
     import polars as pl
     from numpy.typing import NDArray
 
     from shoal.life.people import Digests, KeptPeople
     from shoal.privacy import PrivacyModel
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
     from shoal.release import Release
     from shoal.table.schema import Column
 
@@ -199,7 +200,7 @@ def keep_cells(
     sensitive: dict[str, ValueCounts],
 ) -> KeptRelease:
     """Return what is kept of a release, from its published cells and their counts."""
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
 
     return KeptRelease(
         k=release.k,

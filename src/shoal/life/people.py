@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.cleaning import person_would_say
 from shoal.hierarchy import canonical_label
 from shoal.life.codec import Damaged, numbers_from_json, numbers_to_json, take
+from shoal.table.cleaning import person_would_say
 
 if TYPE_CHECKING:
     import polars as pl

@@ -160,7 +160,7 @@ def stacked(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     """
     import polars as pl
 
-    from shoal.coded import decode_text
+    from shoal.io.text_codes import decode_text
 
     tables = []
     for each in (first, second):

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError, RoleError
 from shoal.opened.columns import KINDS, open_column
-from shoal.recode import Style
+from shoal.publish.recode import Style
 from shoal.table.frames import back_from_polars, is_frame, to_polars
 
 if TYPE_CHECKING:

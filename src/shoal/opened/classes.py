@@ -6,7 +6,6 @@ those. A class fits a person if each of its cells covers the person's value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,11 +18,13 @@ from shoal.opened.columns import open_column, source_names
 from shoal.opened.ends import as_date, as_datetime, as_number
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     import polars as pl
     from numpy.typing import NDArray
 
     from shoal.opened.columns import OpenColumn
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
     from shoal.table.schema import Schema
 
 __all__ = ["Classes", "People", "open_cells", "open_classes", "values_of"]

@@ -12,7 +12,7 @@ import numpy as np
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.hierarchy import canonical_label
 from shoal.opened.ends import EndReader, Interval, as_date, as_datetime, as_number
-from shoal.recode import Style
+from shoal.publish.recode import Style
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,11 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from shoal.recode import Style
+    from collections.abc import Callable
+
+    from shoal.publish.recode import Style
 
 __all__ = ["EndReader", "Interval", "as_date", "as_datetime", "as_number"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from shoal.io.column_names import Topic, hints_of
 from shoal.profile import values
-from shoal.profile.names import Topic, hints_of
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.profile.names import topics_of
+from shoal.io.column_names import topics_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     import polars as pl
 
 __all__ = ["TWO_VALUES", "can_be_promised", "other_values", "promise_for"]

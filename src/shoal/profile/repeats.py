@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from shoal.profile.names import says_only, topics_of
+from shoal.io.column_names import says_only, topics_of
 from shoal.profile.waves import find_waves
 from shoal.publish.judgement import Doubt, OpenPoint
 from shoal.table.schema import Role

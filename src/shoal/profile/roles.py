@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shoal.io.column_names import Topic, says_only, topics_of, words_of
 from shoal.profile import values
-from shoal.profile.names import Topic, says_only, topics_of, words_of
 from shoal.profile.people import names_people
 from shoal.table.schema import Role
 

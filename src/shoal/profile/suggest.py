@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError
-from shoal.inputs import HowRead, current_watch, watching_inputs
+from shoal.io.overwrite_guard import HowRead, current_watch, watching_inputs
 from shoal.profile.guess import Guess, guess_column
 from shoal.profile.proposed import TWO_VALUES, can_be_promised, other_values, promise_for
 from shoal.profile.repeats import propose_person
 from shoal.profile.together import compare_columns, count_singled_out, shorten
-from shoal.progress import Report, no_progress
+from shoal.runtime.progress import Report, no_progress
 from shoal.settings.files import Input
 from shoal.settings.job import Job, JobColumn
 from shoal.settings.job_file import format_job

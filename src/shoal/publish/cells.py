@@ -7,7 +7,6 @@ cleaned (see `shoal.publish.cleaning`), because a promise about them must hold f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,8 @@ from shoal.errors import DataError
 from shoal.publish.cleaning import clean, number_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import polars as pl
     from numpy.typing import NDArray
 

@@ -10,7 +10,7 @@ must not be kept by a blank, so every text has a key, and texts with one key cou
   exponent needs a point or a sign, because 12E4 may be a code;
 - what stands for a missing value (`MISSING`, and what the user adds) is one value, with null.
 
-`shoal.cleaning` says the same for the search, in code of its own; a test holds them equal.
+`shoal.table.cleaning` says the same for the search, in code of its own; a test holds them equal.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.measure.ncp import NCP
+from shoal.measure.scores import Scores
 from shoal.measure.suppression import Suppression
-from shoal.scores import Scores
 from shoal.table.closure import IntervalClosures, SetClosures
 from shoal.table.schema import Kind
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
     from shoal.table.closure import Closures
     from shoal.table.encode import Attribute, EncodedTable
     from shoal.table.partition import Partition

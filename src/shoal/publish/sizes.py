@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,8 @@ from shoal.errors import OptionError
 from shoal.publish.uniques import estimate_uniques
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     import polars as pl
     from numpy.typing import NDArray
 

@@ -28,12 +28,13 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 __all__ = ["ESTIMATORS", "estimate_uniques", "pitman", "snb", "zayatz"]

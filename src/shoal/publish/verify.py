@@ -10,7 +10,6 @@ check says so.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, RoleError, did_you_mean
@@ -27,6 +26,8 @@ from shoal.publish.verification import (
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray

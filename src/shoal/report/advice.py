@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from shoal.errors import DataError
-from shoal.limits import read_side_file
+from shoal.io.limits import read_side_file
 from shoal.report.svg import per_cent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from os import PathLike
+
     import polars as pl
 
 __all__ = ["Explained", "advice", "read_explanation"]

@@ -8,7 +8,6 @@ where all parts are known values: a value may hold the separator itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +17,11 @@ from shoal.hierarchy import canonical_label
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, wide_cells
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
     from shoal.table.closure import Closures
     from shoal.table.encode import Attribute
 

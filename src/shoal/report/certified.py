@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -14,11 +13,13 @@ from shoal.promises import promises_of, read_trees
 from shoal.publish.labels import LabelPromise
 from shoal.publish.lines import GridPromise
 from shoal.publish.named import note_on_names
+from shoal.publish.recode import Style
 from shoal.publish.verify import Verification, columns_needed, verify_table
-from shoal.recode import Style
 from shoal.settings.population import open_populations
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from shoal.io.written import Written
     from shoal.report.signature import CertificateFile, Terms
     from shoal.settings.given import HierarchyLike

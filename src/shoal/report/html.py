@@ -7,10 +7,8 @@ labels of the quasi-identifiers (see `shoal.facts.bars`) and sensitive values of
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from shoal.report import sections
@@ -25,6 +23,9 @@ from shoal.report.words import in_plain_words, verdict
 from shoal.table.schema import Role
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
     from shoal.release import Release
     from shoal.report.advice import Explained
     from shoal.study.audit.findings import Audit

@@ -7,10 +7,8 @@ can be handed on. The styles are bound to one class: they change nothing else on
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
-from os import PathLike
 from typing import TYPE_CHECKING
 
 from shoal.report.certificate import told_in_words
@@ -18,6 +16,9 @@ from shoal.report.svg import bars, histogram, per_cent
 from shoal.report.words import who_is_covered
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
     from shoal.release import Release
 
 __all__ = ["Plot", "Summary"]

@@ -12,7 +12,6 @@ happen to publish the same cells: nobody can tell such groups apart in the file,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,15 +21,17 @@ import numpy as np
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.hierarchy import canonical_label
 from shoal.measure.base import Grouped, pick_target
-from shoal.recode import Style
+from shoal.measure.scores import Scores, create_measure, default_measures
+from shoal.publish.recode import Style
 from shoal.registry import load
 from shoal.report.cells import CellReader
-from shoal.scores import Scores, create_measure, default_measures
 from shoal.table.encode import encode
 from shoal.table.partition import Partition
 from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     import polars as pl
     from numpy.typing import NDArray
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import PathLike
@@ -22,6 +21,8 @@ from shoal.errors import DataError, OptionError, PromiseError
 from shoal.report.certificate import SCHEMA_VERSION, format_certificate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 __all__ = ["CertificateFile", "Terms", "read_certificate", "sign", "sign_certificate"]
@@ -119,7 +120,7 @@ def read_certificate(path: str | PathLike[str]) -> CertificateFile:
     Raises:
         DataError: the file cannot be read or is no certificate.
     """
-    from shoal.limits import read_side_file
+    from shoal.io.limits import read_side_file
 
     shown = os.fspath(path)
     try:
@@ -197,9 +198,9 @@ def sign_certificate(
         OptionError: it is signed already, or belongs to no file.
         PromiseError: it says itself that a promise does not hold.
     """
-    from shoal.inputs import watching_inputs
     from shoal.io import atomic_write_bytes
     from shoal.io.keys import public_half
+    from shoal.io.overwrite_guard import watching_inputs
 
     shown = os.fspath(path)
     with watching_inputs():  # it is read to be written again

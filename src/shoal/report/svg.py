@@ -6,8 +6,11 @@ and a sheet of paper without its letters shrinking.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["bars", "heat_map", "histogram", "pairs", "stacked"]
 

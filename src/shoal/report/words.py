@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,8 @@ from shoal.publish.judgement import AMBER, GREEN, RED
 from shoal.report.svg import per_cent, whole_per_cent
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shoal.release import Release
     from shoal.report.risk import Risk
     from shoal.report.sensitive import SensitiveFacts

@@ -47,17 +47,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.algorithm.blocked import BlockedRows
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.kernels.bound_raise import PriceScratch, raise_prices
 from shoal.kernels.space import COST
 from shoal.measure.base import CostMeasure, CostModel
 from shoal.measure.forms import CountForm, IndicatorForm, LinearForm, LogForm, TreeForm
-from shoal.scores import create_measure
+from shoal.measure.scores import create_measure
+from shoal.runtime.threads import Pieces
+from shoal.search.blocked import BlockedRows
 from shoal.search.scan import Scanner
 from shoal.search.suppress import everything_cost
 from shoal.table.partition import Partition
-from shoal.threads import Pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

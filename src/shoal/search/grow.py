@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithm.blocked import BlockedRows
 from shoal.kernels.grow import Growth, grow_groups, place_rows
 from shoal.privacy import AlphaK, LDiversity, TCloseness
 from shoal.privacy.arrays import PrivateArrays
+from shoal.search.blocked import BlockedRows
 from shoal.search.enforce import enforce, open_groups
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.algorithm.base import Run
+    from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
 
 __all__ = ["can_grow", "grow_labels", "grow_partition"]

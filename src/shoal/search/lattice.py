@@ -20,9 +20,9 @@ from shoal.table.partition import Partition
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.algorithm.base import Run
     from shoal.measure.base import CostModel
     from shoal.measure.forms import Form
+    from shoal.search.run import Run
     from shoal.table.encode import Attribute, EncodedTable
 
 __all__ = ["MOST_VECTORS", "Lattice", "cell_labels", "cell_partition"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from shoal.settings.options import Flag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = [
     "AFTERWARDS",

@@ -69,7 +69,7 @@ def _new_names(name: str, value: Any) -> dict[str, str] | None:
 
 
 def _encoding(name: str, value: Any) -> str | None:
-    from shoal.encodings import check_encoding
+    from shoal.io.encodings import check_encoding
 
     text = _text(name, value)
     return None if text is None else check_encoding(text)

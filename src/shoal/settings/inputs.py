@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     import polars as pl
 
-    from shoal.progress import Report
+    from shoal.runtime.progress import Report
     from shoal.settings.files import Input
     from shoal.settings.job import Job
     from shoal.settings.memory import Need
@@ -35,7 +36,7 @@ __all__ = [
 
 def note_hierarchies(job: Job) -> None:
     """Remember the hierarchy files of a job, so that no output replaces one."""
-    from shoal.inputs import note_input
+    from shoal.io.overwrite_guard import note_input
 
     for column in job.columns.values():
         if isinstance(column.hierarchy, Path):
@@ -58,7 +59,7 @@ def renamed(names: Sequence[str], rename: Mapping[str, str] | None) -> list[str]
     Raises:
         OptionError: there is no such column, or a new name is that of another one.
     """
-    from shoal.limits import check_columns
+    from shoal.io.limits import check_columns
 
     found = [(rename or {}).get(name, name) for name in names]
     for old, new in (rename or {}).items():
@@ -130,7 +131,7 @@ def read_as() -> dict[str, Any]:
 
     It becomes part of a release's parameters: a run that is repeated reads the same.
     """
-    from shoal.inputs import current_watch
+    from shoal.io.overwrite_guard import current_watch
 
     watch = current_watch()
     said: dict[str, Any] = {}

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, JobError, OptionError, RoleError, did_you_mean
 from shoal.hierarchy.rules import HierarchyRule
-from shoal.inputs import refuse_input
-from shoal.limits import read_side_file
+from shoal.io.limits import read_side_file
+from shoal.io.overwrite_guard import refuse_input
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
 from shoal.settings.job import JOB_OPTIONS, MODELS, TABLE, Job, JobColumn, is_open
 from shoal.settings.toml import toml_key, toml_of
@@ -22,6 +20,9 @@ from shoal.table.scale import check_scale
 from shoal.table.schema import Role, parse_kind, parse_role
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from os import PathLike
+
     from shoal.settings.options import Option
 
 __all__ = ["format_job", "read_job", "write_job"]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, ShoalError
-from shoal.inputs import current_watch
-from shoal.spoken import hide_credentials, hide_names, safe_text
+from shoal.io.overwrite_guard import current_watch
+from shoal.runtime.sanitize import hide_credentials, hide_names, safe_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 __all__ = ["RunLog", "logging_to"]
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from shoal.engine.local import LocalEngine
 from shoal.errors import OptionError, ShoalWarning
-from shoal.forked import check_process
 from shoal.life.again import AgainEngine
 from shoal.life.open import key_of, marks_of, open_previous
 from shoal.life.people import new_key, new_mark
@@ -19,6 +18,7 @@ from shoal.profile.repeats import find_repeats, says_whose
 from shoal.profile.slips import find_slips
 from shoal.promises import grids_of
 from shoal.release import Release
+from shoal.runtime.fork_guard import check_process
 from shoal.settings.population import open_populations
 from shoal.table.encode import DisposableTable, to_polars
 from shoal.table.frames import back_from_polars
@@ -44,7 +44,7 @@ def make_release(
     groups: LabelsLike = _MADE_HERE,
 ) -> Release[FrameT]:
     """Run the pipeline and wrap what it makes; warnings point at who called the caller."""
-    from shoal.progress import watching
+    from shoal.runtime.progress import watching
 
     check_process()  # before anything is asked of the table: a forked child would wait for ever
     table = frame if isinstance(frame, DisposableTable) else to_polars(frame)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shoal.machine import available_bytes, human_bytes, human_seconds
+from shoal.runtime.memory import available_bytes, human_bytes, human_seconds
 
 __all__ = ["Need", "available_bytes", "estimate_need", "human_bytes", "human_seconds"]
 

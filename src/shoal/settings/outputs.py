@@ -181,8 +181,8 @@ class Outputs(Output):
         Raises:
             PromiseError: the written table does not keep its promises; nothing appears.
         """
-        from shoal.coded import decode_text
         from shoal.io import AtomicGroup
+        from shoal.io.text_codes import decode_text
         from shoal.life.file import stage_kept
         from shoal.life.kept import keep
         from shoal.report.certificate import build_certificate, format_certificate
@@ -238,7 +238,7 @@ class Outputs(Output):
             )
 
     def _check_secret(self) -> None:
-        from shoal.inputs import note_input
+        from shoal.io.overwrite_guard import note_input
         from shoal.io.secret import read_secret
 
         if self.secret is None:
@@ -278,8 +278,8 @@ class Outputs(Output):
 
     def _stage(self, group: AtomicGroup, release: Release) -> tuple[Release, str | None]:
         """Add the verified table to the group; return its hash too if a document needs one."""
-        from shoal.coded import decode_text
         from shoal.io import detect_format, is_database, rows_sha256, sha256_of
+        from shoal.io.text_codes import decode_text
 
         is_csv = not is_database(self.table) and (
             detect_format(self.table, self.format).name == "csv"
@@ -307,9 +307,9 @@ def check_files(source: Sources | None, outputs: Mapping[str, str | None]) -> No
         OptionError: two of them, or one and the input, are the same file.
         DataError: a folder does not exist.
     """
-    from shoal.inputs import note_input, refuse_input
     from shoal.io import is_database
     from shoal.io.location import refuse_almost_url
+    from shoal.io.overwrite_guard import note_input, refuse_input
     from shoal.io.several import input_files, refuse_among
 
     files = [] if source is None else input_files(source)

@@ -9,7 +9,7 @@ from shoal.settings.options import mapping
 
 if TYPE_CHECKING:
     from shoal.privacy import PrivacyModel
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
 
 __all__ = [
     "read_models",
@@ -58,7 +58,7 @@ def read_models(name: str, value: Any) -> tuple[PrivacyModel, ...]:
 
 def read_style(name: str, value: Any) -> Style:
     """Read a style, or its options."""
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
 
     if isinstance(value, Style):
         return value

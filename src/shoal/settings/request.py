@@ -7,12 +7,11 @@ them together); checks, job files, flags, ``--help`` and the certificate are mad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, did_you_mean
-from shoal.progress import no_progress
+from shoal.runtime.progress import no_progress
 from shoal.settings.beside import Beside
 from shoal.settings.commands import (
     AFTERWARDS,
@@ -46,8 +45,10 @@ from shoal.table.growing import UNKNOWN
 from shoal.table.schema import Kind, Role
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
     from shoal.privacy import PrivacyModel
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
     from shoal.settings.given import HierarchyLike
     from shoal.table.schema import Schema
 

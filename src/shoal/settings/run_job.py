@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError
@@ -14,6 +12,9 @@ from shoal.settings.job_file import read_job
 from shoal.settings.request import Request
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from os import PathLike
+
     from shoal.release import Release
     from shoal.settings.files import Input
     from shoal.settings.outputs import Outputs
@@ -80,9 +81,9 @@ def run_job(
         ShoalError: with one sentence on what is wrong and what to do; files that exist are as
             they were. `PromiseError` if no release can keep the promise.
     """
-    from shoal.inputs import current_watch, watching_inputs
+    from shoal.io.overwrite_guard import current_watch, watching_inputs
     from shoal.life.open import open_previous
-    from shoal.progress import watching
+    from shoal.runtime.progress import watching
     from shoal.settings.inputs import note_hierarchies
     from shoal.settings.log import logging_to
     from shoal.settings.outputs import STREAM, Outputs, name_of
@@ -135,7 +136,7 @@ def _anonymize(
     report: Callable[[int, int, str], None],
 ) -> tuple[Release, Audit | None]:
     from shoal.api import anonymize
-    from shoal.coded import decode_text
+    from shoal.io.text_codes import decode_text
     from shoal.settings.inputs import load_table, read_as
 
     request = Request(**arguments)

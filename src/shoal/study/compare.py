@@ -12,7 +12,6 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import product
 from os import PathLike
@@ -20,16 +19,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from shoal.errors import DataError, OptionError, ShoalError, did_you_mean
-from shoal.inputs import refuse_input
-from shoal.limits import limit
+from shoal.io.limits import limit
+from shoal.io.overwrite_guard import refuse_input
 from shoal.settings.request import Request, request_of
 from shoal.study.side_by_side import run_side_by_side
 from shoal.table.schema import Role
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
     import polars as pl
 
-    from shoal.progress import Report
+    from shoal.runtime.progress import Report
     from shoal.table.schema import Schema
 
 __all__ = ["COUNT_ERROR", "Comparison", "Outcome", "compare", "distances", "find_knee"]
@@ -174,7 +175,7 @@ def compare(
     Raises:
         OptionError: an option is wrong; found out before the first run.
     """
-    from shoal.progress import watching
+    from shoal.runtime.progress import watching
     from shoal.table.encode import to_polars
 
     sizes = tuple(dict.fromkeys([k] if isinstance(k, int) else k))
@@ -272,7 +273,7 @@ def _request(asked: Request, algorithm: str, k: int, measure: str) -> Request:
     """Return what one run is asked, after a check that its names and options exist."""
     from shoal import registry
     from shoal.algorithm.base import create_algorithm
-    from shoal.scores import create_measure
+    from shoal.measure.scores import create_measure
 
     cls = registry.load("algorithms", algorithm)
     own = {each.name for each in fields(cls)}

@@ -6,16 +6,17 @@ and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack, cast
 
 import narwhals as nw
 
 from shoal.errors import OptionError, did_you_mean
-from shoal.recode import Style
+from shoal.publish.recode import Style
 from shoal.table.infer import schema_of_used
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     import polars as pl
 
     from shoal.settings.given import HierarchyLike

@@ -7,16 +7,15 @@ saves is the difference to the run without it, in the terms of the original tabl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from shoal.errors import OptionError, ShoalError
-from shoal.progress import no_progress
+from shoal.runtime.progress import no_progress
+from shoal.runtime.stopwatch import Stopwatch
 from shoal.settings.request import Request, request_of
-from shoal.stopwatch import Stopwatch
 from shoal.study.findings import (
     Advice,
     Finding,
@@ -33,7 +32,7 @@ from shoal.study.trials import Measured, Trial, build_trials, group_cells
 from shoal.table.encode import to_polars
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
 
@@ -218,7 +217,7 @@ def _explain(
     workers: int | None,
     progress: bool | Callable[[int, int, str], None],
 ) -> Explanation:
-    from shoal.progress import watching
+    from shoal.runtime.progress import watching
 
     watch = Stopwatch()
     seed = 0 if asked.request.seed is None else asked.request.seed

@@ -7,18 +7,19 @@ into one list of advice that does not contradict itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from shoal.measure.scores import score_table
 from shoal.publish.loss import is_stretched
-from shoal.scores import score_table
 from shoal.table.partition import Partition
 from shoal.table.relations import FEWEST_ROWS, follows, go_together, renumbered
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from shoal.study.trials import Measured, Trial

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from shoal.threads import Pieces
+from shoal.runtime.threads import Pieces
 
 if TYPE_CHECKING:
-    from shoal.progress import Report
+    from collections.abc import Callable, Iterator, Sequence
+
+    from shoal.runtime.progress import Report
 
 __all__ = ["run_side_by_side"]
 

@@ -23,7 +23,6 @@ authors' later work uses and this does not.
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -33,9 +32,9 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.measure.base import CostMeasure, CostModel, Grouped
+from shoal.measure.scores import create_measure
+from shoal.publish.recode import Style, recode
 from shoal.publish.verify import verify_table
-from shoal.recode import Style, recode
-from shoal.scores import create_measure
 from shoal.study.sites_process import Bounds, CostBook, Site, cost_book, together
 from shoal.table.encode import encode
 from shoal.table.frames import to_polars
@@ -44,6 +43,8 @@ from shoal.table.partition import Partition
 from shoal.table.schema import build_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import polars as pl
     from numpy.typing import NDArray
 

@@ -16,8 +16,8 @@ import numpy as np
 from shoal.engine.local import LocalEngine
 from shoal.measure.base import Grouped
 from shoal.measure.ncp import NCP
+from shoal.measure.scores import score_table
 from shoal.pipeline import run_pipeline
-from shoal.scores import score_table
 from shoal.table.closure import IntervalClosures, close
 from shoal.table.encode import EncodedTable, encode
 from shoal.table.grid import Grid
@@ -372,7 +372,7 @@ def group_cells(
     import narwhals as nw
     import polars as pl
 
-    from shoal.recode import recode
+    from shoal.publish.recode import recode
     from shoal.table.infer import infer_kinds
 
     schema = infer_kinds(schema, nw.from_native(frame))

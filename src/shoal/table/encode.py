@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from shoal.cleaning import Merging, TextMerging
-from shoal.coded import code_text
 from shoal.errors import DataError, HierarchyError
 from shoal.hierarchy import Taxonomy, canonical_label, require_cover
+from shoal.io.text_codes import code_text
+from shoal.table.cleaning import Merging, TextMerging
 from shoal.table.frames import DisposableTable, to_polars
 from shoal.table.gridded import narrow, on_grid, positions_of
 from shoal.table.schema import Kind

@@ -22,7 +22,7 @@ class DisposableTable:
     """A table that nobody but the run needs, as one that was just read from a file.
 
     Its quasi-identifiers are forgotten once they are encoded, its text may be codes (see
-    `shoal.coded`), and so may the published text.
+    `shoal.io.text_codes`), and so may the published text.
 
     Attributes:
         frame: the columns that are needed.

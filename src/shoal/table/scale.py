@@ -9,7 +9,6 @@ and what measures say about it, is as on the plain range.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,8 @@ from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.table.schema import Kind, Schema
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.cleaning import Merging
+from shoal.table.cleaning import Merging
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,7 +72,7 @@ class Sensitive:
 
     @cached_property
     def cleaned(self) -> Sensitive:
-        """The column after cleaning (see `shoal.cleaning`); itself if that changes nothing."""
+        """The column after cleaning (see `table.cleaning`); itself if that changes nothing."""
         merged = None if self.merging is None else self.merging.merged
         if merged is None:
             return self

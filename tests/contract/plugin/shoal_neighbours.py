@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm, Run
+from shoal.algorithm.base import Algorithm
 from shoal.errors import OptionError
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
+    from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
 
 

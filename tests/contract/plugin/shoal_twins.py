@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm, Run
+from shoal.algorithm.base import Algorithm
 from shoal.measure.base import CostMeasure
 from shoal.measure.forms import CountForm, LinearForm, TreeForm
 from shoal.privacy.base import PrivacyModel
 
 if TYPE_CHECKING:
+    from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
     from shoal.table.partition import Partition
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shoal.app.runs import Tried
     from shoal.app.tasks import Task
     from shoal.app.workspace import Workspace
-    from shoal.progress import Report
+    from shoal.runtime.progress import Report
 
 __all__ = ["attacks_on", "routes"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +36,8 @@ from shoal.app.views import answer, flash, page, part, problem, to, words_of, wo
 from shoal.errors import HierarchyError, OptionError, ShoalError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.requests import Request
 
     from shoal.app.words import Words
@@ -380,7 +381,7 @@ async def take_file(request: Request) -> Response:
 
 
 def _take(request: Request, data: bytes, unknown: str) -> Response:
-    from shoal.encodings import to_utf8
+    from shoal.io.encodings import to_utf8
 
     work, number, name, values = _column(request)
     back, words = f"{_PATH}/{number}", words_of(request)

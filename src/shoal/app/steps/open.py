@@ -20,9 +20,9 @@ from shoal.app.private import place_for_copy
 from shoal.app.reading import start_reading
 from shoal.app.views import answer, flash, page, part, tasks_of, to, words_of, work_of
 from shoal.errors import DataError, OptionError
-from shoal.inputs import HowRead
+from shoal.io.limits import read_side_file
 from shoal.io.location import is_database
-from shoal.limits import read_side_file
+from shoal.io.overwrite_guard import HowRead
 from shoal.settings.job_file import read_job
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
@@ -27,6 +26,8 @@ from shoal.errors import OptionError, ShoalError
 from shoal.table.schema import Role
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.requests import Request
     from starlette.responses import Response
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from shoal.app.beside import Beside
     from shoal.app.tasks import Task
     from shoal.app.workspace import Workspace
-    from shoal.progress import Report
+    from shoal.runtime.progress import Report
 
 __all__ = ["chosen_run", "routes"]
 

@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.algorithm.base import Run, create_algorithm
+from shoal.algorithm.base import create_algorithm
+from shoal.algorithm.warm_up import MOVES, compile_missing
 from shoal.engine.local import SEAM, LocalEngine, LocalWork
 from shoal.engine.polish import polish
 from shoal.engine.spark.plan import clean_person
 from shoal.engine.spark.tally import tally
 from shoal.errors import PromiseError
 from shoal.measure.base import CostMeasure, CostModel
+from shoal.measure.scores import create_measure
 from shoal.pipeline import form_groups
+from shoal.publish.recode import published_cells, published_names, unite_equal
 from shoal.publish.whose import keyed_pseudonyms
-from shoal.recode import published_cells, published_names, unite_equal
-from shoal.scores import create_measure
 from shoal.search.enforce import enforce
 from shoal.search.refine import EFFORTS
+from shoal.search.run import Run
 from shoal.search.scan import Scanner
-from shoal.search.warm_up import MOVES, compile_missing
 from shoal.table.partition import SUPPRESSED, Partition
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from shoal.opened.classes import People
     from shoal.opened.columns import OpenColumn
     from shoal.privacy import PrivacyModel
+    from shoal.publish.recode import Style
     from shoal.publish.verify import WholePromise
-    from shoal.recode import Style
     from shoal.table.schema import Schema
 
 __all__ = ["AboutAll", "check_all"]

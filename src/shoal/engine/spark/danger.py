@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.engine.spark.session import load_functions
 from shoal.publish.danger import NEARLY_ALL, says_nearly_unique
-from shoal.recode import published_names
+from shoal.publish.recode import published_names
 from shoal.table.relations import FEWEST_ROWS
 
 if TYPE_CHECKING:

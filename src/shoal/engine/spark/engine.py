@@ -56,9 +56,9 @@ from shoal.engine.spark.told import told_by_levels
 from shoal.engine.spark.whole import keep_whole
 from shoal.engine.spark.work import SparkGroups, SparkPublished, SparkWork
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.progress import no_progress
 from shoal.promises import grids_of, promises_of, trees_of
 from shoal.publish.whose import PSEUDONYMS
+from shoal.runtime.progress import no_progress
 from shoal.table.encode import EncodedTable
 from shoal.table.scale import rescaled
 

@@ -14,7 +14,7 @@ from shoal.engine.spark.rows import unused
 from shoal.engine.spark.shared import united_regions
 from shoal.errors import PromiseError
 from shoal.promises import promises_of, trees_of
-from shoal.recode import published_names
+from shoal.publish.recode import published_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

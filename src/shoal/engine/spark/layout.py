@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.engine.spark.session import column, load_functions
-from shoal.recode import published_cells, published_names
+from shoal.publish.recode import published_cells, published_names
 from shoal.table.encode import narrow
 from shoal.table.partition import Partition
 

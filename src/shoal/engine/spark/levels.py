@@ -22,7 +22,7 @@ from shoal.engine.spark.limits import needs_target
 from shoal.engine.spark.rows import whole_table
 from shoal.engine.spark.session import load_functions
 from shoal.errors import DataError
-from shoal.recode import published_cells, published_names
+from shoal.publish.recode import published_cells, published_names
 from shoal.table.encode import narrow
 from shoal.table.partition import Partition
 

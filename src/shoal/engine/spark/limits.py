@@ -9,9 +9,9 @@ from shoal.algorithm.incognito import Incognito
 from shoal.engine.spark.carried import packed_models
 from shoal.errors import DataError, OptionError
 from shoal.measure.base import CostMeasure
+from shoal.measure.scores import create_measure
 from shoal.measure.sse import SquaredError
 from shoal.privacy import DeltaPresence, KMap, PopulationRisk
-from shoal.scores import create_measure
 from shoal.settings.request import OPTIONS
 from shoal.table.encode import EncodedTable
 from shoal.table.schema import Kind

@@ -20,8 +20,8 @@ from shoal.kernels.population import presence_of, worst_presence
 from shoal.privacy import DeltaPresence, KMap
 from shoal.privacy.base import TOLERANCE
 from shoal.privacy.whole import people_in_groups
-from shoal.progress import no_progress
-from shoal.recode import unite_equal
+from shoal.publish.recode import unite_equal
+from shoal.runtime.progress import no_progress
 from shoal.search.enforce import merge_round, violations
 from shoal.table.partition import SUPPRESSED, Partition
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.cleaning import person_would_say
 from shoal.engine.spark.carried import packed_models, unpacked_models
 from shoal.errors import DataError
+from shoal.table.cleaning import person_would_say
 from shoal.table.encode import EncodedTable, narrow
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shoal.engine.spark.rule import Tree
     from shoal.engine.spark.target import Target
     from shoal.measure.sse import Deviation
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
     from shoal.settings.request import Request
     from shoal.table.encode import Attribute
     from shoal.table.schema import Schema

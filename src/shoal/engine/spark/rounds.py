@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 
 from shoal.measure.base import CostMeasure
-from shoal.scores import create_measure
+from shoal.measure.scores import create_measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable

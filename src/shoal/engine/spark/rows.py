@@ -11,7 +11,7 @@ from shoal.engine.spark.block import assign_blocks, encode_batches
 from shoal.engine.spark.errors import guarded_batches
 from shoal.engine.spark.plan import Columns, whole_column
 from shoal.engine.spark.session import column, load_functions
-from shoal.recode import is_wide
+from shoal.publish.recode import is_wide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.engine.spark.plan import Plan, Rule
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
     from shoal.table.encode import Attribute, EncodedTable
     from shoal.table.schema import Schema
 

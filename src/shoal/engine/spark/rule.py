@@ -1,7 +1,7 @@
 """Which block a row belongs to: a small tree of cuts, made on the driver and sent to every worker.
 
 A tree is cut median after median over the codes of a sample of tuples, columns of few values first,
-as `shoal.algorithm.blocked.similar_blocks` cuts a table in memory. It says where a row belongs by
+as `shoal.search.blocked.similar_blocks` cuts a table in memory. It says where a row belongs by
 the codes of that row alone, so it does not matter who asks, when, and how often.
 """
 

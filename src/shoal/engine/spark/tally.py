@@ -18,9 +18,9 @@ from shoal.engine.spark.session import load_functions
 from shoal.facts import Facts
 from shoal.facts.gather import column_facts, heat_of, publishes_centres
 from shoal.measure.base import CostMeasure, Grouped, pick_target
+from shoal.measure.scores import Scores, create_measure
 from shoal.measure.sse import error_of
 from shoal.publish.loss import published_loss, scores_of_columns
-from shoal.scores import Scores, create_measure
 from shoal.table.centres import group_centres
 from shoal.table.closure import (
     IntervalClosures,

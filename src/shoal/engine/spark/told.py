@@ -19,7 +19,7 @@ from shoal.engine.spark.target import count_joint
 from shoal.errors import DataError
 from shoal.measure.base import picked_columns
 from shoal.publish.loss import published_loss
-from shoal.recode import published_names
+from shoal.publish.recode import published_names
 from shoal.table.closure import TreeClosures
 from shoal.table.encode import EncodedTable, narrow
 

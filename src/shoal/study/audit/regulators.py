@@ -12,7 +12,6 @@ taken out of the release: that is what would be learnt about them had they staye
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,6 +20,8 @@ from shoal.opened.analysts import draw_cells
 from shoal.study.audit.findings import Finding, interval_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import polars as pl
     from numpy.typing import NDArray
 

@@ -20,7 +20,7 @@ from shoal.table.frames import to_polars
 from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
     from shoal.table.schema import Schema
 
 __all__ = ["audit", "audit_of_release"]

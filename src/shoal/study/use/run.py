@@ -18,7 +18,7 @@ from shoal.table.frames import to_polars
 if TYPE_CHECKING:
     import polars as pl
 
-    from shoal.recode import Style
+    from shoal.publish.recode import Style
     from shoal.study.use.views import View
     from shoal.table.schema import Schema
 

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shoal.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
 
 __all__ = [
     "HowRead",

@@ -13,29 +13,31 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithm.base import Run, create_algorithm
+from shoal.algorithm.base import create_algorithm
 from shoal.measure.base import CostMeasure, CostModel
+from shoal.measure.scores import create_measure
 from shoal.privacy import LDiversity
-from shoal.progress import COMPILING, COMPILING_ANEW, no_progress
-from shoal.scores import create_measure
+from shoal.runtime.progress import COMPILING, COMPILING_ANEW, no_progress
 from shoal.search.enforce import enforce
 from shoal.search.grow import grow_partition
 from shoal.search.lattice import cell_partition
 from shoal.search.refine import EFFORTS, Search
 from shoal.search.refine_means import MeansSearch
+from shoal.search.run import Run
 from shoal.search.scan import Scanner
 from shoal.search.suppress import find_outliers
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
-    from shoal.progress import Report
+    from collections.abc import Sequence
+
+    from shoal.runtime.progress import Report
     from shoal.table.encode import EncodedTable
 
 __all__ = [

@@ -8,8 +8,11 @@ thousand letters, or a password.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 __all__ = ["hide_credentials", "hide_names", "hide_words", "safe_lines", "safe_text"]
 

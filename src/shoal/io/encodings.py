@@ -12,7 +12,7 @@ import re
 from typing import Protocol
 
 from shoal.errors import DataError, OptionError
-from shoal.inputs import HowRead, note_read
+from shoal.io.overwrite_guard import HowRead, note_read
 
 __all__ = ["Utf8Stream", "check_encoding", "guess_encoding", "to_utf8"]
 

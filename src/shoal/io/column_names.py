@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from shoal.profile.vocabulary import HINTS, SMALL_WORDS, VOCABULARY
+from shoal.io.vocabulary import HINTS, SMALL_WORDS, VOCABULARY
 
 __all__ = ["Topic", "hints_of", "says_only", "topics_of", "words_of"]
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from shoal.errors import OptionError
-from shoal.spoken import safe_text
-from shoal.stopwatch import compiled_seconds
+from shoal.runtime.sanitize import safe_text
+from shoal.runtime.stopwatch import compiled_seconds
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -7,10 +7,12 @@ never begin, and those under way are told through `Pieces.stopping`, which they 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from types import TracebackType
 
 __all__ = ["Pieces"]
 

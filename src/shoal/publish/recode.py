@@ -12,16 +12,15 @@ keeps every monotone privacy model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from shoal.coded import code_text
 from shoal.errors import OptionError, RoleError, did_you_mean
 from shoal.hierarchy import canonical_label
-from shoal.publish.fresh import fresh_column
+from shoal.io.rebuild_columns import fresh_column
+from shoal.io.text_codes import code_text
 from shoal.publish.order import RowHash
 from shoal.table.centres import group_centres
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, close, union_sets
@@ -29,6 +28,8 @@ from shoal.table.partition import Partition
 from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import polars as pl
     from numpy.typing import NDArray
 
@@ -147,7 +148,7 @@ def recode(
     Columns keep their order. Quasi-identifiers are generalised to what all rows of a group have
     in common (missing if all of them are missing); sensitive and insensitive columns keep their
     values and type; identifiers, dropped columns and suppressed rows are left out. There is no
-    index and no row number. Every column is made anew (`shoal.publish.fresh`), so that nothing of
+    index and no row number. Every column is made anew (`io.rebuild_columns`), so that nothing of
     the input is in its memory but what it shows.
 
     Args:
@@ -158,7 +159,7 @@ def recode(
         style: how generalised cells are written.
         shuffle: whether the order of the rows is one of the published rows alone (see
             `shoal.publish.order`); otherwise they keep the order of the input.
-        coded: whether generalised text stays codes (see `shoal.coded`).
+        coded: whether generalised text stays codes (see `shoal.io.text_codes`).
 
     Raises:
         RoleError: a column of bounds would have the name of another published column.

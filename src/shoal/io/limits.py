@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, OptionError
-from shoal.inputs import note_input
-from shoal.machine import available_bytes, human_bytes
+from shoal.io.overwrite_guard import note_input
+from shoal.runtime.memory import available_bytes, human_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 __all__ = [
     "LIMITS",
