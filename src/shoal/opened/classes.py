@@ -220,7 +220,7 @@ def open_cells(name: str, sources: Sequence[pl.Series], schema: Schema, style: S
         kind=None if said.kind is None or said.hierarchy else said.kind.value,
         order=said.order,
         taxonomy=said.hierarchy,
-        half_open=bool(said.grid),
+        grid=said.grid,
     )
 
 
