@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from shoal.table.schema import Schema
 
 __all__ = [
-]
     "ABSENT",
     "CHANGED",
     "Stories",
