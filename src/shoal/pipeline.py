@@ -67,6 +67,7 @@ def run_pipeline(
 
     request.progress(0, 0, "encoding")
     work = engine.describe(table, schema, request, notes.append)
+    _check_notes(notes, request)
     if start is None:
         groups = engine.thin_out(work, form_groups(engine, work), lambda w: form_groups(engine, w))
     else:

@@ -15,6 +15,7 @@ from shoal.engine.spark.session import check_frame
 from shoal.errors import DataError, OptionError, ShoalWarning
 from shoal.pipeline import run_pipeline
 from shoal.promises import grids_of
+from shoal.publish.judgement import Doubt
 from shoal.release import Release
 from shoal.runtime.progress import watching
 from shoal.settings.population import open_populations
@@ -114,10 +115,11 @@ def anonymize(
 ) -> SparkRelease:
     """Return a k-anonymous release of a Spark table, made by the cluster that holds it.
 
-    The rows stay where they are: counts of values, a sample of combinations and a rule of a few
-    kilobytes are all that the driver sees (of ``incognito``, the counts of all combinations). The
-    same seed gives the same release up to order, however the table is partitioned and whichever
-    worker fails on the way.
+    The rows are grouped and published where they are. The driver sees counts of values, a sample of
+    combinations and a rule of a few kilobytes (of ``incognito``, the counts of all combinations);
+    and the first 100,000 rows, in which it looks for what no promise covers. The same seed gives
+    the same release up to order, however the table is partitioned and whichever worker fails on
+    the way.
 
     Args:
         frame: a DataFrame of Spark (4.0 or newer). It must give the same rows whenever it is read.
@@ -171,6 +173,8 @@ def release_of(
         engine.forget()
         raise
     found = result.measured
+    doubts = [each for each in result.warnings if isinstance(each, Doubt)]
+    doubts = [each for each in doubts if each.point.what == "several rows"]
     weights = {c.name: c.weight for c in found.schema.columns if c.weight != 1.0}
     return SparkRelease(
         frame=result.published.frame,
@@ -188,7 +192,7 @@ def release_of(
         engine=engine,
         privacy=request.privacy,
         grids=grids_of(found.schema, request.style),
-        whose="declared" if request.rows_are_people else "assumed",
+        whose="doubtful" if doubts else "declared" if request.rows_are_people else "assumed",
         style=request.style,
         asked=schema,
     )

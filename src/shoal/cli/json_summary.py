@@ -55,6 +55,7 @@ def print_verification_json(
         {
             "table": name,
             "holds": verification.holds,
+            "judgement": verification.to_dict()["judgement"],
             "rows": verification.n_rows,
             "promises": [
                 {

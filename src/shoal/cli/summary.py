@@ -103,8 +103,12 @@ def print_verification(
     """
     from rich.markup import escape
 
+    from shoal.publish.judgement import Doubt
+
     console = _console()
     _print_title(console, title)
+    assert verification.judgement is not None
+    _print_judgement(console, verification.judgement, verification.notes)
     facts = _grid()
     facts.add_row("Rows", f"{verification.n_rows:,}")
     facts.add_row("Groups", f"{verification.n_groups:,}")
@@ -119,7 +123,8 @@ def print_verification(
     _print_checks(console, verification)
     console.print(f"\n{_meaning(verification, n_columns, whose)}")
     for note in verification.notes:
-        console.print(f"[yellow]Warning:[/] {escape(note)}", soft_wrap=True)
+        if not isinstance(note, Doubt):  # those stand below the headline
+            console.print(f"[yellow]Warning:[/] {escape(note)}", soft_wrap=True)
 
 
 def print_scores(scores: Scores, *, title: str) -> None:

@@ -188,8 +188,9 @@ def number_values(values: pl.Series, known: dict[tuple[str, ...], int]) -> NDArr
     rows = values.to_frame("value")
     distinct = rows.unique().with_row_index("code")
     joined = rows.join(distinct, on="value", how="left", nulls_equal=True, maintain_order="left")
-    numbers = _said(distinct.get_column("value"), known)
-    return numbers[joined.get_column("code").to_numpy()]
+    of_code = _said(distinct.get_column("value"), known)
+    numbers: NDArray[np.int64] = of_code[joined.get_column("code").to_numpy()]
+    return numbers
 
 
 def _said(values: pl.Series, known: dict[tuple[str, ...], int]) -> NDArray[np.int64]:

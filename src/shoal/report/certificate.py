@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, PromiseError
+from shoal.publish.judgement import OpenPoint, point_of
 from shoal.publish.labels import LabelPromise
 from shoal.report.about import About
 
@@ -242,6 +243,8 @@ class Terms:
         holds: whether the promises held when the certificate was made.
         people: whether the promises count people and not rows.
         person: the column that says whose row it is, if it is published (as pseudonyms).
+        open: what was found open when the certificate was made.
+        broken: promises that it says are broken.
     """
 
     k: int
@@ -255,6 +258,8 @@ class Terms:
     holds: bool
     people: bool = False
     person: str | None = None
+    open: tuple[OpenPoint, ...] = ()
+    broken: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -445,20 +450,24 @@ def _terms_of(content: Mapping[str, Any]) -> Terms:
         raise ValueError
     if not isinstance(holds, bool) or not all(isinstance(each, dict) for each in asked["privacy"]):
         raise TypeError
+    names = [_text(each["name"]) for each in content["promises"]]
+    kept = [each["holds"] is True for each in content["promises"]]
     return Terms(
         k=_whole(asked["k"]),
         quasi_identifiers=tuple(name for name, role in columns if role == "quasi-identifier"),
         sensitive=tuple(name for name, role in columns if role == "sensitive"),
         privacy=tuple(asked["privacy"]),
         grids=tuple(_grid_terms(each) for each in content.get("grids", ())),
-        names=tuple(_text(each["name"]) for each in content["promises"]),
+        names=tuple(names),
         roles=tuple(columns),
         sha256=sha256,
-        holds=holds and all(each["holds"] is True for each in content["promises"]),
+        holds=holds and all(kept),
         people=str(content.get("counted", "")).startswith("People"),
         person=next(
             (name for name, role in columns if role == "person" and asked.get("pseudonyms")), None
         ),
+        open=tuple(map(point_of, content.get("judgement", {}).get("open", ()))),
+        broken=tuple(name for name, each in zip(names, kept, strict=True) if not each),
     )
 
 

@@ -15,6 +15,7 @@ from shoal.publish.lines import GridPromise
 from shoal.publish.named import note_on_names
 from shoal.publish.recode import Style
 from shoal.publish.verify import Verification, columns_needed, verify_table
+from shoal.report.judged import judged
 from shoal.settings.population import open_populations
 
 if TYPE_CHECKING:
@@ -97,8 +98,20 @@ def verify_certificate(
     if os.fspath(published) == "-":
         raise OptionError("A stream has no hash of its own; give the release as a file.")
     written = _read(published, terms, format, delimiter, encoding)
-    promises = _verify(written, terms, missing_values, hierarchies or {}, population)
     same_file = terms.sha256 is not None and _hash_of(published) == terms.sha256
+    texts = tuple(missing_values)
+    promises = judged(
+        _verify(written, terms, texts, hierarchies or {}, population),
+        written.frame,
+        quasi_identifiers=terms.quasi_identifiers,
+        sensitive=[name for name in terms.sensitive if name in written.columns],
+        person=terms.person,
+        missing_values=texts,
+        spelled=written.spelled,
+        unseen=terms.people and terms.person is None,
+        told=terms.open if same_file else (),
+        broken=() if terms.holds else terms.broken or ("by the word of the certificate",),
+    )
     key = stated.signed_by()
     by_trusted = None if trusted is None else key == trusted
     return Certified(
@@ -137,12 +150,13 @@ def _read(
     sensitive = terms.sensitive if terms.privacy else ()
     if terms.person is not None:
         sensitive = (*sensitive, terms.person)
+
+    def pick(names: list[str]) -> list[str]:
+        columns_needed(names, quasi, sensitive)  # what is not there is said before rows are read
+        return names
+
     return read_written(
-        published,
-        format=file_format,
-        delimiter=delimiter,
-        encoding=encoding,
-        pick=lambda names: list(dict.fromkeys(columns_needed(names, quasi, sensitive))),
+        published, format=file_format, delimiter=delimiter, encoding=encoding, pick=pick
     )
 
 
