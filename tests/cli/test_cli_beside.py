@@ -1,5 +1,6 @@
 """``shoal verify`` compares what a reader sees, and names what a file holds beside its table."""
 
+import contextlib
 import io
 import json
 import zipfile
@@ -296,5 +297,7 @@ def test_a_damaged_description_of_columns_is_named_or_passed_over(tmp_path):
     start = whole.index(schema)
     for at in range(start, start + len(schema), 3):
         path.write_bytes(whole[:at] + (b"B" if whole[at] != ord("B") else b"z") + whole[at + 1 :])
-        named += any("ARROW:schema" in each for each in beside_parquet(str(path)))
+        with contextlib.suppress(shoal.ShoalError):
+            shoal.read_table(path)  # before anybody looks at what lies beside the table
+            named += any("ARROW:schema" in each for each in beside_parquet(str(path)))
     assert named
