@@ -48,15 +48,16 @@ SPARK := tests/engine/spark
 SELECT := -m "not long"
 PYTEST = $(PY) -m pytest --durations 10 $(SELECT)
 PARALLEL := -n $(WORKERS) --dist worksteal
+# Where tests start programs and wait for them, one more keeps the cores busy.
+PARALLEL_WAITING := -n $(shell expr $(WORKERS) + 1) --dist worksteal
 ifndef SHOAL_MAKE_BEGAN # a make that make calls began with it
 export SHOAL_MAKE_BEGAN := $(shell date +%s)
 endif
 
 test: prepare lint ## Linters, house rules, types and all tests that are not long
-	NUMBA_BOUNDSCHECK=1 $(PY) -m shoal warm-up --all
 	NUMBA_BOUNDSCHECK=1 $(PYTEST) $(PARALLEL) $(CHECKED:%=tests/%) --ignore $(SPARK)
 	$(PYTEST) $(SPARK)
-	$(PYTEST) $(PARALLEL) $(AS_SHIPPED:%=tests/%)
+	$(PYTEST) $(PARALLEL_WAITING) $(AS_SHIPPED:%=tests/%)
 
 test-all: ## Every test: long ones, the whole product, more examples, kernels with and without checks
 	$(MAKE) test SELECT= SHOAL_HYPOTHESIS_PROFILE=thorough
@@ -79,6 +80,7 @@ prepare: $(USER_READY)
 
 compiled: $(USER_READY)
 	$(PY) -m shoal warm-up --all
+	NUMBA_BOUNDSCHECK=1 $(PY) -m shoal warm-up --all
 
 services: ## Install what tests need beside Python, where it is missing
 	@sh tools/setup_chromium.sh

@@ -145,10 +145,10 @@ def _wrong_cell(dtype: str, cells: tuple[Any, Any], value: Any, grid: Any) -> st
         return "does not cover it"
     if grid in (None, "none"):
         return ""
-    # a cell ends before its upper line, which is rounded in a narrow type; those of powers below 0
-    # are those above 0 in a mirror, and 0 is a cell of its own
-    mirrored = str(grid).startswith("powers") and high <= 0
-    if value == high > low and not mirrored and dtype not in NARROW:
+    # a cell ends before its upper line, which is rounded in a narrow type; of powers 0 is a cell
+    # of its own
+    own = str(grid).startswith("powers") and high == 0
+    if value == high > low and not own and dtype not in NARROW:
         return "ends before it"
     return "" if all(_near_line(each, grid, narrow) for each in (low, high)) else "beside the lines"
 

@@ -33,7 +33,7 @@ from benchmarks.common import (
 )
 from benchmarks.draw.tables import table
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS
-from shoal.report.published import score_published
+from shoal.report.scoring import score_published
 from shoal.table.infer import infer_kinds
 from shoal.table.schema import build_schema
 

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
         interval_hierarchy,
         prefix_hierarchy,
     )
-    from shoal.io import keyed_sha256, read_table, write_table
     from shoal.io.keys import make_key
+    from shoal.io.read import read_table
+    from shoal.io.secret import keyed_sha256
+    from shoal.io.write import write_table
     from shoal.life.apply import Applied, apply
     from shoal.life.file import load_release
     from shoal.life.kept import KeptRelease
@@ -52,8 +54,8 @@ if TYPE_CHECKING:
     from shoal.registry import algorithms, measures, privacy_models
     from shoal.release import Release
     from shoal.release_reader.analysts import read_release
-    from shoal.report.certified import Certified, verify_certificate
-    from shoal.report.signature import sign
+    from shoal.report.certificate import sign
+    from shoal.report.verify_certificate import Certified, verify_certificate
     from shoal.search.bound import lower_bound
     from shoal.settings.files import Input, Output
     from shoal.settings.job import Job, JobColumn
@@ -72,7 +74,7 @@ _HOMES = {
     "AlgorithmError": "errors",
     "AlphaK": "privacy",
     "Applied": "life.apply",
-    "Certified": "report.certified",
+    "Certified": "report.verify_certificate",
     "Audit": "study.audit.findings",
     "BetaLikeness": "privacy",
     "Comparison": "study.compare",
@@ -115,7 +117,7 @@ _HOMES = {
     "explain": "study.explain",
     "frequency_hierarchy": "hierarchy",
     "interval_hierarchy": "hierarchy",
-    "keyed_sha256": "io",
+    "keyed_sha256": "io.secret",
     "load_release": "life.file",
     "lower_bound": "search.bound",
     "make_key": "io.keys",
@@ -124,17 +126,17 @@ _HOMES = {
     "privacy_models": "registry",
     "read_job": "settings.job_file",
     "read_release": "release_reader.analysts",
-    "read_table": "io",
+    "read_table": "io.read",
     "refine": "api",
     "run_job": "settings.run_job",
     "score": "api",
-    "sign": "report.signature",
+    "sign": "report.certificate",
     "suggest_job": "profile.suggest",
     "utility": "study.use.run",
     "verify": "api",
-    "verify_certificate": "report.certified",
+    "verify_certificate": "report.verify_certificate",
     "write_job": "settings.job_file",
-    "write_table": "io",
+    "write_table": "io.write",
 }
 
 __all__ = [

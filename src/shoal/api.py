@@ -11,6 +11,7 @@ import numpy as np
 from shoal.errors import ShoalWarning
 from shoal.measure.scores import default_measures, score_table
 from shoal.privacy import parse_privacy
+from shoal.publish.named import listed
 from shoal.publish.recode import Style
 from shoal.publish.verify import Verification, verify_table
 from shoal.release_reader.population import promises_about_all, schema_of_population
@@ -352,25 +353,34 @@ def verify(
             different person.
 
     Returns:
-        What was measured, never a cell; true if everything holds.
+        What was measured, never a cell; true if every promise holds. Its ``judgement`` is the
+        headline, counted in this table as that of a release is: columns that are neither
+        quasi-identifiers nor sensitive count as published as they are.
     """
+    from shoal.report.judged import judged
+
     models = open_populations(parse_privacy(privacy))
     private = [sensitive] if isinstance(sensitive, str) else list(sensitive)
     trees = {name: tree for name, tree in (hierarchies or {}).items() if name in private}
     schema = schema_of_population(
         models, quasi_identifiers, hierarchies=hierarchies, kinds=kinds, orders=orders, grid=grid
     )
-    return verify_table(
-        frame,
+    table = to_polars(frame)
+    said: dict[str, Any] = {
+        "quasi_identifiers": listed(quasi_identifiers, "quasi_identifiers"),
+        "sensitive": private,
+        "missing_values": listed(missing_values, "missing_values"),
+    }
+    found = verify_table(
+        table,
         k=k,
-        quasi_identifiers=quasi_identifiers,
-        sensitive=private,
         promises=promises_of(models, read_trees(trees)),
         about_all=promises_about_all(models, schema, Style()),
-        missing_values=missing_values,
         grids=read_grids(grid, Style(), hierarchies, orders),
         people=person,
+        **said,
     )
+    return judged(found, table, person=person, **said)
 
 
 def score(
@@ -426,7 +436,7 @@ def score(
     )
     names = [measures] if isinstance(measures, str) else measures
     if is_frame(groups):
-        from shoal.report.published import score_published
+        from shoal.report.scoring import score_published
 
         return score_published(
             table,

@@ -70,6 +70,7 @@ def run_pipeline(
 
     progress(0, 0, "encoding")
     work = engine.describe(table, schema, request, notes.append, progress)
+    _check_notes(notes, request)
     if start is None:
         groups = engine.thin_out(work, form_groups(engine, work), lambda w: form_groups(engine, w))
     else:

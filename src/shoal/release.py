@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from shoal.engine.base import Engine
     from shoal.facts import Facts
+    from shoal.facts.reader_view import ReaderView
     from shoal.measure.scores import Scores
     from shoal.pipeline import Result
     from shoal.privacy import PrivacyModel
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from shoal.publish.verify import Verification
     from shoal.report.advice import Explained
     from shoal.report.notebook import Plot, Summary
-    from shoal.report.sensitive import Seen
     from shoal.settings.request import Request
     from shoal.study.audit.findings import Audit
     from shoal.table.schema import Schema
@@ -162,9 +162,9 @@ class Release(Generic[FrameT]):
         return self.verification.fewest_people is not None
 
     @cached_property
-    def seen(self) -> Seen:
+    def seen(self) -> ReaderView:
         """What a reader of the published table sees, counted once."""
-        found: Seen = self.engine.seen(self)
+        found: ReaderView = self.engine.seen(self)
         return found
 
     @property
@@ -402,7 +402,7 @@ class Release(Generic[FrameT]):
             OptionError: the fraction is not above 0 and at most 1, or a text cannot be printed.
         """
         from shoal.report.about import About
-        from shoal.report.html import write_report
+        from shoal.report.page import write_report
 
         write_report(
             self,

@@ -13,6 +13,7 @@ from shoal.engine.spark.engine import SparkEngine
 from shoal.engine.spark.errors import saying_why
 from shoal.engine.spark.session import check_frame
 from shoal.errors import DataError, OptionError, ShoalWarning
+from shoal.publish.judgement import Doubt
 from shoal.release import Release
 from shoal.run import run
 from shoal.settings.build_request import build_request
@@ -113,10 +114,11 @@ def anonymize(
 ) -> SparkRelease:
     """Return a k-anonymous release of a Spark table, made by the cluster that holds it.
 
-    The rows stay where they are: counts of values, a sample of combinations and a rule of a few
-    kilobytes are all that the driver sees (of ``incognito``, the counts of all combinations). The
-    same seed gives the same release up to order, however the table is partitioned and whichever
-    worker fails on the way.
+    The rows are grouped and published where they are. The driver sees counts of values, a sample of
+    combinations and a rule of a few kilobytes (of ``incognito``, the counts of all combinations);
+    and the first 100,000 rows, in which it looks for what no promise covers. The same seed gives
+    the same release up to order, however the table is partitioned and whichever worker fails on
+    the way.
 
     Args:
         frame: a DataFrame of Spark (4.0 or newer). It must give the same rows whenever it is read.
@@ -184,11 +186,13 @@ class SparkTable:
         self.schema = request.schema(frame.columns)
 
     def notes(self) -> list[str]:
-        """Return nothing: signs of several rows per person are not looked for on Spark."""
+        """Return nothing: the engine looks at the first rows for signs when it describes them."""
         return []
 
     def release(self, result: Result, parameters: Mapping[str, Any]) -> SparkRelease:
         """Return what a run of it has made, as a release."""
+        doubts = [each.point.what for each in result.warnings if isinstance(each, Doubt)]
+        declared = "declared" if self._request.rows_are_people else "assumed"
         return SparkRelease.of(
             result,
             self._request,
@@ -196,6 +200,6 @@ class SparkTable:
             groups=result.measured.groups,
             engine=self.engine,
             asked=self.schema,
-            whose="declared" if self._request.rows_are_people else "assumed",
+            whose="doubtful" if "several rows" in doubts else declared,
             parameters=parameters,
         )

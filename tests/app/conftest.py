@@ -1,8 +1,11 @@
 """Pages that are really served, on a free port of this machine, and a client that is let in."""
 
+import datetime as dt
+import ipaddress
 import re
 import shutil
 import socket
+import ssl
 import threading
 import time
 from functools import partial
@@ -21,14 +24,19 @@ from shoal.app.workspace import Workspace
 class Pages:
     """A running server, the state of work behind it, and a client that has its cookie."""
 
-    def __init__(self, work: Workspace, **guarded) -> None:
-        """Serve; `guarded` is told to the guard."""
+    def __init__(self, work: Workspace, tls=None, **guarded) -> None:
+        """Serve; `guarded` is told to the guard, `tls` is a folder with a certificate."""
         self.work = work
+        self._trusted = True
+        files = () if tls is None else (tls / "page.pem", tls / "page.key")
+        if tls is not None:
+            self._trusted = ssl.create_default_context(cafile=files[0])
+            guarded["tls"] = True
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
         self.guard = Guard(port=self._socket.getsockname()[1], **guarded)
         self.app = create_app(work, self.guard)
-        self._server = uvicorn.Server(server_config(self.app))
+        self._server = uvicorn.Server(server_config(self.app, *map(str, files)))
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True
         )
@@ -50,7 +58,9 @@ class Pages:
         return self.client.base_url.path.rstrip("/")
 
     def new_client(self):
-        client = httpx.Client(base_url=self.guard.address, trust_env=False, timeout=60)
+        client = httpx.Client(
+            base_url=self.guard.address, trust_env=False, timeout=60, verify=self._trusted
+        )
         client.event_hooks = {"response": [partial(inside, client)]}
         self._clients.append(client)
         return client
@@ -122,6 +132,41 @@ def go(page, place):
 def address_of(page):
     """Return where the session of a browser begins, with a slash at the end."""
     return re.match(r"https?://[^/]+/[\w-]{43}/", page.url)[0]
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory):
+    """A password, a certificate and its key."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    folder = tmp_path_factory.mktemp("tls")
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "shoal")])
+    now = dt.datetime.now(dt.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - dt.timedelta(days=1))
+        .not_valid_after(now + dt.timedelta(days=1))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False
+        )
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    (folder / "page.pem").write_bytes(certificate.public_bytes(pem))
+    plain = serialization.NoEncryption()
+    (folder / "page.key").write_bytes(
+        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
+    )
+    (folder / "password").write_text("correct horse battery\n", encoding="utf-8")
+    (folder / "short").write_text("secret\n", encoding="utf-8")
+    return folder
 
 
 @pytest.fixture

@@ -1,16 +1,19 @@
 """How a browser gets in, and who does not: other users, other servers, and whoever only waits."""
 
+import asyncio
 import contextlib
 import os
 import re
 import shlex
 import signal
 import socket
+import ssl
 import stat
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -22,6 +25,7 @@ from shoal.app.door import Door
 from shoal.app.guard import Guard
 from shoal.app.serve import server_config
 from shoal.app.server import create_app
+from shoal.errors import OptionError
 
 # Somebody else on this machine. Without the right to be somebody else, modes are looked at alone.
 IS_ROOT = os.geteuid() == 0
@@ -186,9 +190,10 @@ def test_chromium_sends_another_server_nothing_that_lets_in(chromium, pages, nei
 
 
 def half_open(pages):
-    """Begins a request and does not end it."""
+    """Begins a request, or with TLS a handshake, and does not end it."""
     found = socket.create_connection(("127.0.0.1", pages.guard.port), timeout=60)
-    found.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+    begun = b"\x16\x03\x01\x02\x00\x01" if pages.guard.tls else b"GET / HTTP/1.1\r\nHost: 1\r\n"
+    found.sendall(begun)
     return found
 
 
@@ -198,12 +203,14 @@ def wait_for_its_end(connection):
         assert connection.recv(1) == b""
 
 
-def test_strangers_are_few_and_browsers_of_ours_get_in_beside_them(work):
-    pages = Pages(work, door=Door(most=5, patience=3600))
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "handshakes"])
+def test_strangers_are_few_and_browsers_of_ours_get_in_beside_them(work, files, tls):
+    pages = Pages(work, tls=files if tls else None, door=Door(most=5, patience=3600))
     waiting = [half_open(pages) for _ in range(40)]
     try:
         for each in waiting[:35]:
             wait_for_its_end(each)
+        assert pages.guard.door.strangers == 5
         browser = pages.new_client()
         let_in(browser, pages.guard.invite())
         assert browser.get("/open").status_code == 200
@@ -214,8 +221,11 @@ def test_strangers_are_few_and_browsers_of_ours_get_in_beside_them(work):
         pages.end()
 
 
-def test_a_stranger_is_sent_away_and_a_browser_of_ours_may_take_its_time(work, patients):
-    pages = Pages(work, door=Door(patience=3600))
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "handshakes"])
+def test_a_stranger_is_sent_away_and_a_browser_of_ours_may_take_its_time(
+    work, patients, files, tls
+):
+    pages = Pages(work, tls=files if tls else None, door=Door(patience=3600))
     try:
         pages.get("/open")
         cookie = f"{pages.guard.cookie}={pages.client.cookies[pages.guard.cookie]}"
@@ -224,7 +234,12 @@ def test_a_stranger_is_sent_away_and_a_browser_of_ours_may_take_its_time(work, p
             f"Host: 127.0.0.1:{pages.guard.port}\r\nOrigin: {pages.origin}\r\n"
             f"Cookie: {cookie}\r\nContent-Length: {len(patients)}\r\n\r\n"
         )
-        with socket.create_connection(("127.0.0.1", pages.guard.port), timeout=60) as slow:
+        with contextlib.ExitStack() as stack:
+            slow = socket.create_connection(("127.0.0.1", pages.guard.port), timeout=60)
+            slow = stack.enter_context(slow)
+            if tls:
+                trusted = ssl.create_default_context(cafile=files / "page.pem")
+                slow = stack.enter_context(trusted.wrap_socket(slow, server_hostname="127.0.0.1"))
             slow.sendall(head.encode() + patients[:100])
             while not list(work.folder.glob("data/*/t.csv")):
                 time.sleep(0.01)
@@ -238,9 +253,80 @@ def test_a_stranger_is_sent_away_and_a_browser_of_ours_may_take_its_time(work, p
         pages.end()
 
 
-def test_the_door_that_is_served_has_limits(work):
+def test_who_hangs_up_in_a_handshake_or_speaks_no_tls_is_forgotten(work, files):
+    pages = Pages(work, tls=files, door=Door(patience=3600))
+    try:
+        for begun in (b"", b"\x16\x03\x01\x02\x00", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"):
+            with socket.create_connection(("127.0.0.1", pages.guard.port), timeout=60) as stranger:
+                stranger.sendall(begun)
+                stranger.shutdown(socket.SHUT_WR)
+                with contextlib.suppress(ConnectionResetError):
+                    while stranger.recv(1000):
+                        pass
+        assert pages.get("/open").status_code == 200
+        for _ in range(6000):
+            if not pages.guard.door.strangers:
+                break
+            time.sleep(0.01)
+        assert pages.guard.door.strangers == 0
+    finally:
+        pages.end()
+
+
+def test_who_comes_again_from_the_same_port_is_not_forgotten_with_the_one_before():
+    class Line:
+        aborted = False
+
+        def abort(self):
+            self.aborted = True
+
+    async def both():
+        door, before, after = Door(most=5, patience=3600), Line(), Line()
+        door.came("here", before)
+        door.came("here", after)  # a new connection, before the end of the old one is heard of
+        door.left("here", before)
+        assert door.strangers == 1
+        door.left("here", after)
+        assert door.strangers == 0
+
+    with ThreadPoolExecutor() as own:
+        own.submit(asyncio.run, both()).result()
+
+
+def test_a_request_that_comes_with_the_end_of_its_handshake_is_answered(work, files):
+    pages = Pages(work, tls=files)
+    trusted = ssl.create_default_context(cafile=files / "page.pem")
+    come, go = ssl.MemoryBIO(), ssl.MemoryBIO()
+    secure = trusted.wrap_bio(come, go, server_hostname="127.0.0.1")
+    try:
+        with socket.create_connection(("127.0.0.1", pages.guard.port), timeout=60) as line:
+            while True:
+                try:
+                    secure.do_handshake()
+                    break
+                except ssl.SSLWantReadError:
+                    line.sendall(go.read())
+                    come.write(line.recv(100_000))
+            secure.write(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{pages.guard.port}\r\n\r\n".encode())
+            line.sendall(go.read())  # the last of the handshake and the request, in one go
+            heard = b""
+            while b"\r\n\r\n" not in heard:
+                come.write(line.recv(100_000))
+                with contextlib.suppress(ssl.SSLWantReadError):
+                    heard += secure.read(100_000)
+            assert heard.startswith(b"HTTP/1.1 403")
+    finally:
+        pages.end()
+
+
+def test_the_door_that_is_served_has_limits(work, files):
     guard = Guard()
-    served = server_config(create_app(work, guard)).http
+    app = create_app(work, guard)
+    served = server_config(app).http
     assert issubclass(served, guard.door.protocol().__base__)
+    secure = server_config(app, str(files / "page.pem"), str(files / "page.key"))
+    assert not secure.is_ssl  # the door itself agrees on TLS, and counts from the beginning
+    with pytest.raises(OptionError, match="do not belong together"):
+        server_config(app, str(files / "page.pem"), str(files / "password"))
     assert guard.door.most <= 100
     assert guard.door.patience <= 30

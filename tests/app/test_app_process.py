@@ -1,7 +1,5 @@
 """``shoal app`` as a process: what it prints, how it ends, and what it refuses."""
 
-import datetime as dt
-import ipaddress
 import os
 import re
 import signal
@@ -105,41 +103,6 @@ def test_a_table_or_a_job_of_the_command_line_is_opened(tmp_path, patients):
                 time.sleep(0.1)
             assert "200 rows, 5 columns" in text
         assert process.end(signal.SIGINT)[0] == 0
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    """A password, a certificate and its key."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    folder = tmp_path_factory.mktemp("tls")
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "shoal")])
-    now = dt.datetime.now(dt.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False
-        )
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    (folder / "page.pem").write_bytes(certificate.public_bytes(pem))
-    plain = serialization.NoEncryption()
-    (folder / "page.key").write_bytes(
-        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
-    )
-    (folder / "password").write_text("correct horse battery\n", encoding="utf-8")
-    (folder / "short").write_text("secret\n", encoding="utf-8")
-    return folder
 
 
 @pytest.mark.parametrize(

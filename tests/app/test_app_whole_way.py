@@ -16,7 +16,7 @@ from tests.helpers.app_held import hold_runs
 from shoal import registry
 from shoal.app.history import history_of
 from shoal.datasets import load_adult
-from shoal.report.signature import read_certificate
+from shoal.report.certificate import read_certificate
 
 COLUMNS = ["age", "workclass", "marital_status", "occupation", "sex", "hours_per_week", "salary"]
 

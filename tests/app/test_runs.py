@@ -18,7 +18,7 @@ from shoal.app.hand_over import as_commands, portable_job, private_zip, public_z
 from shoal.app.possible import encode_job, impossible
 from shoal.app.runs import Tried, look_beside, run_in
 from shoal.errors import OptionError
-from shoal.report.signature import read_certificate
+from shoal.report.certificate import read_certificate
 from shoal.settings.inputs import read_input
 from shoal.settings.job import JobColumn
 from shoal.settings.job_file import format_job, read_job

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from tests.helpers.cli_samples import ROLES
 
-from shoal.io import read_table
+from shoal.io.read import read_table
 
 
 @pytest.fixture

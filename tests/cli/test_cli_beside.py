@@ -1,5 +1,6 @@
 """``shoal verify`` compares what a reader sees, and names what a file holds beside its table."""
 
+import contextlib
 import io
 import json
 import zipfile
@@ -18,6 +19,7 @@ import pytest
 from tests.helpers.cli_samples import ROLES
 
 import shoal
+from shoal.io.beside import beside_parquet
 
 PROMISE = ["--k", "2", "--qi", "age", "--sensitive", "ill"]
 DIVERSE = [*PROMISE, "--l-diversity", "2", "--l-kind", "distinct"]
@@ -275,10 +277,27 @@ def test_with_a_certificate_too_a_second_sheet_is_named_and_strict_refuses(
     book.create_sheet("names").append(["Ada"])
     book.save(safe)
     content = json.loads(certificate.read_text())
-    content["output"]["sha256"] = shoal.io.sha256_of(safe)  # somebody vouches for that file
+    content["output"]["sha256"] = shoal.io.atomic.sha256_of(safe)  # somebody vouches for that file
     certificate.write_text(json.dumps(content))
     usual = ["verify", safe, "--certificate", certificate, "--json"]
     assert holds(shoal_runs(*usual)) == (0, True)
     strict = shoal_runs(*usual, "--strict")
     assert holds(strict) == (1, False)
     assert any("not checked" in each for each in json.loads(strict.out)["warnings"])
+
+
+def test_a_damaged_description_of_columns_is_named_or_passed_over(tmp_path):
+    # As the hunt found: the Arrow schema of a Parquet file ended in a traceback.
+    path = tmp_path / "safe.parquet"
+    pa.parquet.write_table(pa.table({"age": ["[20 to 30]"] * 4}), path)
+    whole = path.read_bytes()
+    schema = pa.parquet.read_metadata(path).metadata[b"ARROW:schema"]
+    assert beside_parquet(str(path)) == []
+    named = 0
+    start = whole.index(schema)
+    for at in range(start, start + len(schema), 3):
+        path.write_bytes(whole[:at] + (b"B" if whole[at] != ord("B") else b"z") + whole[at + 1 :])
+        with contextlib.suppress(shoal.ShoalError):
+            shoal.read_table(path)  # before anybody looks at what lies beside the table
+            named += any("ARROW:schema" in each for each in beside_parquet(str(path)))
+    assert named

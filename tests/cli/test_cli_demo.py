@@ -2,7 +2,7 @@
 
 import json
 
-from shoal.io import read_table
+from shoal.io.read import read_table
 
 
 def test_the_demo_ends_with_table_report_certificate_and_summary(shoal_process, tmp_path):

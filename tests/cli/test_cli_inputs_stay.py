@@ -12,7 +12,7 @@ from tests.helpers.cli_samples import ROLES, patients
 from tests.helpers.effort import further
 
 from shoal.errors import OptionError
-from shoal.io import AtomicGroup, write_together
+from shoal.io.atomic import AtomicGroup, write_together
 from shoal.io.overwrite_guard import note_input, refuse_input, watching_inputs
 
 EXPLANATION = {"advice": ["Drop age."], "changes": [], "outliers": []}

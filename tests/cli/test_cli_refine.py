@@ -11,7 +11,7 @@ from tests.helpers.cli_samples import ROLES
 
 import shoal
 from shoal.datasets import make_census
-from shoal.io import read_table
+from shoal.io.read import read_table
 
 
 @pytest.fixture
@@ -38,6 +38,30 @@ def test_groups_of_a_file_are_improved_and_published(shoal_runs, table, groups, 
     assert content["scores"]["ncp"] < given["ncp"]
     assert "lower_bound" not in content  # it is about the original: for the holder of the data
     assert shoal.verify(read_table(safe), 5, quasi_identifiers=["age", "zip", "sex"])
+
+
+@pytest.mark.parametrize("said", ["flags", "job"])
+def test_the_original_of_groups_is_read_under_other_names(
+    shoal_runs, table, groups, tmp_path, said
+):
+    old, names = tmp_path / "old.csv", {"Alter": "age", "Plz": "zip", "Name": "name"}
+    frame = read_table(table)
+    frame.rename({new: each for each, new in names.items()}).write_csv(old)
+    job = tmp_path / "job.toml"
+    lines = "".join(f"{each} = {new!r}\n" for each, new in names.items())
+    job.write_text(f"[input.rename]\n{lines}")
+    flags = [word for pair in names.items() for word in ("--rename", "=".join(pair))]
+    how = flags if said == "flags" else ["--job", job]
+    asked = ["--groups", groups, "--k", 5, *ROLES, "--seed", 1, "--effort", "fast"]
+    expected, safe, certificate = (tmp_path / each for each in ("e.csv", "s.csv", "c.json"))
+    assert shoal_runs("refine", table, *asked, "-o", expected).status == 0
+    done = shoal_runs("refine", old, *how, *asked, "-o", safe, "--certificate", certificate)
+    assert done.status == 0, done.err
+    assert safe.read_bytes() == expected.read_bytes()
+    assert not [each for each in names if f'"{each}"' in certificate.read_text()]
+    assert shoal_runs("verify", safe, "--certificate", certificate).status == 0
+    refused = shoal_runs("refine", old, *asked, "-o", tmp_path / "x.csv")
+    assert (refused.status, "no column 'age'" in refused.err) == (2, True)
 
 
 def test_groups_of_another_length_are_refused_without_a_cell(shoal_runs, table, tmp_path):

@@ -9,8 +9,9 @@ import pytest
 import shoal
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, adult_hierarchies, load_adult
 from shoal.errors import DataError
-from shoal.io import read_table, write_table
-from shoal.report.published import score_published
+from shoal.io.read import read_table
+from shoal.io.write import write_table
+from shoal.report.scoring import score_published
 
 CATEGORICAL = ("workclass", "marital_status", "occupation", "race", "sex", "native_country")
 EVERY_CELL = ("ncp", "il", "lm", "tree", "whd", "suppression", "mi", "pmi", "am", "kl")

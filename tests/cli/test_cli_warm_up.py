@@ -8,7 +8,7 @@ from shoal.kernels.cache import FOLDER
 
 
 def test_warm_up_says_where_the_compiled_code_is(shoal_runs, monkeypatch):
-    monkeypatch.setattr("shoal.algorithm.warm_up.DEFAULT", (("enforce", "ncp"), ("enforce", "mi")))
+    monkeypatch.setattr("shoal.algorithm.warm_up.DEFAULT", ("enforce", "suppress"))
     outcome = shoal_runs("warm-up", "--processes", 2)
     assert outcome.status == 0
     assert re.fullmatch(

@@ -9,7 +9,7 @@ from tests.helpers.db_secrets import no_secret_in
 
 import shoal
 from shoal import verified_write
-from shoal.io import rows_sha256
+from shoal.io.sql import rows_sha256
 
 ROLES = ("--qi", "age,zip", "--sensitive", "diagnosis", "--identifier", "name")
 
@@ -200,3 +200,87 @@ def test_a_table_behind_what_is_read_is_not_replaced(server, database, shoal_say
     assert "the same" in said
     with server.connect(database) as base:
         assert base.execute("SELECT count(*) FROM people").fetchone() == (40,)
+
+
+# -- other names for columns ---------------------------------------------------------------------
+
+OLD = {"Alter": "age", "Plz": "zip", "Leiden": "diagnosis", "Name der Person": "name"}
+RENAME = tuple(word for old, new in OLD.items() for word in ("--rename", f"{old}={new}"))
+ASKED = ("--k", "4", *ROLES, "--algorithm", "mondrian", "--seed", "1", "--quiet")
+
+
+def renamed_twins(place):
+    """The same patients in two tables: under the new names, and under the old ones."""
+    frame = pl.DataFrame(
+        {
+            "name": [f"Person{i}" for i in range(40)],
+            "age": [20 + i % 7 for i in range(40)],
+            "zip": [f"0{i % 4}999" for i in range(40)],
+            "diagnosis": ["flu" if i % 3 else "cold" for i in range(40)],
+        }
+    )
+    shoal.write_table(frame, place("new"))
+    shoal.write_table(frame.rename({new: old for old, new in OLD.items()}), place("old"))
+    return place("new"), place("old")
+
+
+@pytest.mark.parametrize("said", ["flags", "job"])
+def test_a_table_of_a_database_is_read_under_other_names(place, said, tmp_path, shoal_says):
+    new, old = renamed_twins(place)
+    expected, safe = place("expected"), place("safe")
+    status, words = shoal_says("anonymize", new, *ASKED, "-o", expected)
+    assert status == 0, words
+    job = tmp_path / "job.toml"
+    job.write_text(
+        "[input]\n[input.rename]\n" + "".join(f"{o!r} = {n!r}\n" for o, n in OLD.items())
+    )
+    how = RENAME if said == "flags" else ("--job", job)
+    certificate = tmp_path / "c.json"
+    status, words = shoal_says(
+        "anonymize", old, *how, *ASKED, "-o", safe, "--certificate", certificate
+    )
+    assert status == 0, words
+    assert rows_sha256(shoal.read_table(safe)) == rows_sha256(shoal.read_table(expected))
+    assert not [each for each in OLD if each in certificate.read_text()]
+    status, words = shoal_says("verify", safe, "--certificate", certificate)
+    assert status == 0, words
+    scores = [
+        shoal_says("score", table, safe, *ROLES[:4], *names)[1].partition("\n")[2]
+        for table, names in ((new, ()), (old, how))
+    ]
+    assert scores[0] == scores[1] != ""
+
+
+def test_a_query_is_read_under_other_names_and_a_wrong_one_is_one_sentence(
+    place, tmp_path, shoal_says
+):
+    _, old = renamed_twins(place)
+    query = 'SELECT "Alter", "Plz", "Leiden" FROM old'
+    asked = old.partition("?")[0] + "?query=" + query.replace(" ", "%20")
+    few = tuple(word for each in list(OLD)[:3] for word in ("--rename", f"{each}={OLD[each]}"))
+    status, said = shoal_says(
+        "anonymize", asked, *few, "-o", tmp_path / "safe.csv", "--k", "4", *ROLES[:4], "--quiet"
+    )
+    assert status == 0, said
+    assert set(pl.read_csv(tmp_path / "safe.csv").columns) == {"age", "zip", "diagnosis"}
+    for wrong, words in (("Alt=age", "no column 'Alt'"), ("Plz=Leiden", "another column is")):
+        status, said = shoal_says(
+            "anonymize", old, "--rename", wrong, "-o", tmp_path / "x.csv", "--k", "4", "--qi", "Plz"
+        )
+        assert status == 2
+        assert words in said
+        assert not (tmp_path / "x.csv").exists()
+
+
+def test_renamed_identifiers_stay_in_the_database(server, database, source, tmp_path, shoal_says):
+    del source
+    with server.connect(database) as connection:
+        connection.execute(
+            "CREATE VIEW v AS SELECT age, zip, diagnosis, (1 / (age - age))::text AS patient "
+            "FROM patients"
+        )
+    view = server.url("v", database=database)
+    status, said = shoal_says(
+        "anonymize", view, "--rename", "patient=name", "-o", tmp_path / "safe.csv", *ASKED
+    )
+    assert status == 0, said

@@ -9,8 +9,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import shoal
-from shoal.io import AtomicGroup, rows_sha256
-from shoal.io.sql import BATCH, column_names, stage_sql
+from shoal.io.atomic import AtomicGroup
+from shoal.io.sql import BATCH, column_names, rows_sha256, stage_sql
 
 
 def patients(n_rows=3):

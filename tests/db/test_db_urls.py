@@ -8,8 +8,8 @@ import pytest
 
 import shoal
 from shoal.errors import DataError, OptionError, ShoalError
-from shoal.io import atomic_write_text, hide_credentials, is_database, shown_name
-from shoal.io.location import parse_location, typed_name
+from shoal.io.atomic import atomic_write_text
+from shoal.io.location import hide_credentials, is_database, parse_location, shown_name, typed_name
 
 SECRETS = ("alice", "geheim", "hunter2")
 

@@ -13,17 +13,16 @@ import polars as pl
 import pytest
 
 from shoal.errors import DataError, OptionError
-from shoal.io import (
+from shoal.io import atomic as atomic_module
+from shoal.io.atomic import (
     AtomicGroup,
     atomic_write_bytes,
     atomic_write_text,
-    read_table,
     sha256_of,
-    stage_table,
-    write_table,
     write_together,
 )
-from shoal.io import atomic as atomic_module
+from shoal.io.read import read_table
+from shoal.io.write import stage_table, write_table
 
 FRAME = pl.DataFrame({"a": [1, 2], "b": ["x", "y"]})
 needs_dev_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
@@ -131,7 +130,7 @@ def test_a_killed_writer_leaves_the_previous_file(tmp_path):
     path.write_text("previous")
     code = (
         "import sys, time\n"
-        "from shoal.io import write_together\n"
+        "from shoal.io.atomic import write_together\n"
         "def slow(file):\n"
         "    file.write(b'half'); file.flush()\n"
         "    print('writing', flush=True); time.sleep(60)\n"
@@ -230,7 +229,8 @@ def test_a_pipe_receives_the_bytes(tmp_path):
 
 def test_a_closed_pipe_on_standard_output_is_an_error():
     code = (
-        "import sys\nfrom shoal.errors import DataError\nfrom shoal.io import atomic_write_text\n"
+        "import sys\nfrom shoal.errors import DataError\n"
+        "from shoal.io.atomic import atomic_write_text\n"
         "try:\n    atomic_write_text('-', 'x' * 1_000_000)\n"
         "except DataError as error:\n    print(error, file=sys.stderr)\n"
     )

@@ -6,10 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import DataError
-from shoal.io import delimited, read_table, write_table
+from shoal.io import delimited
 from shoal.io.delimited import Dialect, parse_delimited
+from shoal.io.read import read_table
 from shoal.io.rows import guess_rows
 from shoal.io.text_codes import decode_text, is_coded
+from shoal.io.write import write_table
 
 
 def parse(text, **options):

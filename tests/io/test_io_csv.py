@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import DataError, OptionError
-from shoal.io import delimited, read_table, write_table
+from shoal.io import delimited
 from shoal.io.delimited import Dialect, parse_delimited, sniff_delimiter
+from shoal.io.read import read_table
+from shoal.io.write import write_table
 
 
 def parse(data, *, delimiter=None, missing_values=("",), **options):

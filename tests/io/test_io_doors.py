@@ -7,8 +7,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.io import read_table, write_table
 from shoal.io.formulas import escape_formulas
+from shoal.io.read import read_table
+from shoal.io.write import write_table
 
 # The mark before a text (U+FEFF), names
 

@@ -13,7 +13,10 @@ import pytest
 import zstandard
 
 from shoal.errors import DataError, OptionError
-from shoal.io import detect_format, read_table, sha256_of, write_table
+from shoal.io.atomic import sha256_of
+from shoal.io.formats import detect_format
+from shoal.io.read import read_table
+from shoal.io.write import write_table
 from shoal.io.written import read_written
 
 FRAME = pl.DataFrame(

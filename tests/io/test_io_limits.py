@@ -18,10 +18,11 @@ from tests.helpers.effort import further
 
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.hierarchy import load_hierarchy
-from shoal.io import read_table, write_table
 from shoal.io.column_names import topics_of
 from shoal.io.limits import LIMITS, limit
+from shoal.io.read import read_table
 from shoal.io.rows import guess_rows
+from shoal.io.write import write_table
 from shoal.report.advice import read_explanation
 from shoal.runtime.sanitize import hide_credentials, safe_lines
 from shoal.settings.job_file import read_job

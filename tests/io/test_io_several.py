@@ -7,7 +7,7 @@ import pytest
 
 import shoal
 from shoal.errors import DataError, OptionError
-from shoal.io import read_table
+from shoal.io.read import read_table
 from shoal.io.several import input_files
 from shoal.io.text_codes import decode_text
 

@@ -16,7 +16,6 @@ from shoal.algorithm.agglomerative import Agglomerative
 from shoal.algorithm.kaca import KACA
 from shoal.algorithm.oka import OKA
 from shoal.hierarchy import Taxonomy
-from shoal.search import scan
 from shoal.table.encode import encode
 from shoal.table.schema import Column, Kind, Role, Schema
 
@@ -27,14 +26,6 @@ ALGORITHMS = {
     "kaca": (KACA(), kaca, "BLOCK_CLASSES"),
     "agglomerative": (Agglomerative(), agglomerative, "BLOCK_CLUSTERS"),
 }
-
-
-@pytest.fixture(params=["narrow", "wide"])
-def width(request, monkeypatch):
-    """Costs of two bytes where they fit, or of four bytes in any case."""
-    if request.param == "wide":
-        monkeypatch.setattr(scan, "NARROW_LIMIT", 0)
-    return request.param
 
 
 def large_table(seed, n_rows=1500):
@@ -74,26 +65,20 @@ def labels_with_blocks_of(size, name, table, measure, k, monkeypatch):
 
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_blocks_of_any_size_give_the_groups_of_one_block(name, measure, width, monkeypatch):
-    widths = set()
+def test_blocks_of_any_size_give_the_groups_of_one_block(name, measure, monkeypatch):
     for number, table in enumerate(small_tables(71, count=15)):
         k = 2 + number % 4
-        widths.add(make_run(table, measure, k, 7).scanner.dtype.name)
         whole = labels_with_blocks_of(10**6, name, table, measure, k, monkeypatch)
         for size in (1, 3, 8):
             found = labels_with_blocks_of(size, name, table, measure, k, monkeypatch)
             assert found == whole, (number, size)
-    assert width == "narrow" or widths == {"int32"}
 
 
 @pytest.mark.parametrize("measure", ["ncp", "whd-height", "suppression"])
 @pytest.mark.parametrize("name", ["oka", "kaca", "agglomerative"])
-def test_blocks_of_a_large_table_give_the_groups_of_one_block(name, measure, width, monkeypatch):
+def test_blocks_of_a_large_table_give_the_groups_of_one_block(name, measure, monkeypatch):
     table = large_table(5)
     for k in (3, 10):
         whole = labels_with_blocks_of(10**6, name, table, measure, k, monkeypatch)
         for size in (4, 32):
             assert labels_with_blocks_of(size, name, table, measure, k, monkeypatch) == whole
-    assert make_run(table, measure, 3, 7).scanner.dtype == (
-        np.int32 if width == "wide" else np.uint16
-    )

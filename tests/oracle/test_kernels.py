@@ -15,6 +15,7 @@ from shoal.kernels.blocks import bound_scan
 from shoal.kernels.codes import join_codes, store_query
 from shoal.kernels.private import Rules, group_holds
 from shoal.kernels.scan import absorb, join_one, join_scan, load_query, own_cost
+from shoal.kernels.space import COST
 from shoal.kernels.suppress import EndsScratch, marginal_costs
 from shoal.privacy import (
     AlphaK,
@@ -25,7 +26,6 @@ from shoal.privacy import (
     TCloseness,
 )
 from shoal.privacy.arrays import _numbers
-from shoal.search import scan
 from shoal.search.blocked import BlockedRows, similar_blocks
 from shoal.search.enforce import GroupState
 from shoal.table.encode import Sensitive
@@ -73,29 +73,16 @@ def judge(hist, rules):
     return group_holds(hist, rules)
 
 
-@pytest.fixture(params=["narrow", "wide"])
-def width(request, monkeypatch):
-    """Costs of two bytes where they fit, or of four bytes in any case."""
-    if request.param == "wide":
-        monkeypatch.setattr(scan, "NARROW_LIMIT", 0)
-    return request.param
-
-
-def runs(seed, measure, width, count=12):
-    """Yield tables with a run, and see to it that both widths are what they say."""
-    widths = set()
+def runs(seed, measure, count=12):
+    """Yield tables with a run."""
     for table in small_tables(seed, count=count, max_rows=24):
-        run = make_run(table, measure, 2, 0)
-        widths.add(run.scanner.dtype.name)
-        yield table, run
-    assert width == "narrow" or widths == {"int32"}
-    assert width == "wide" or measure in ("mi", "pmi", "wmi") or "uint16" in widths
+        yield table, make_run(table, measure, 2, 0)
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-def test_scans_charge_the_closure_of_cluster_and_row(measure, width):
+def test_scans_charge_the_closure_of_cluster_and_row(measure):
     rng = np.random.default_rng(1)
-    for table, run in runs(31, measure, width):
+    for table, run in runs(31, measure):
         scanner, n = run.scanner, table.n_rows
         cluster = rng.choice(n, int(rng.integers(1, 6)), replace=False)
         query = scanner.query()
@@ -105,7 +92,7 @@ def test_scans_charge_the_closure_of_cluster_and_row(measure, width):
             closure_cost(table, scanner, run.model, [*cluster, i]) for i in range(start, stop)
         ]
         for y in range(scanner.n_classes):
-            scanned, one = np.empty(stop - start, scanner.dtype), np.empty(stop - start, np.int64)
+            scanned, one = np.empty(stop - start, COST), np.empty(stop - start, np.int64)
             own = join_each(scanner.space, scanner.rows, query, y, start, stop, scanned, one)
             expected = [cost[y] for cost in joined]
             # a class that is not in the closure is never charged, and may cost anything
@@ -122,10 +109,10 @@ def test_scans_charge_the_closure_of_cluster_and_row(measure, width):
 
 
 @pytest.mark.parametrize("measure", ["ncp", "mi"])  # linear intervals, log intervals
-def test_joining_a_row_tells_whether_the_closure_grew(measure, width):
+def test_joining_a_row_tells_whether_the_closure_grew(measure):
     rng = np.random.default_rng(4)
     seen = set()
-    for table, run in runs(35, measure, width):
+    for table, run in runs(35, measure):
         scanner, query = run.scanner, run.scanner.query()
         order = rng.permutation(table.n_rows)
         close_rows(scanner.space, scanner.rows, order[:1], query)
@@ -148,9 +135,9 @@ def hist_of(scanner, rows):
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-def test_groups_join_like_the_rows_they_hold(measure, width):
+def test_groups_join_like_the_rows_they_hold(measure):
     rng = np.random.default_rng(2)
-    for table, run in runs(32, measure, width):
+    for table, run in runs(32, measure):
         scanner = run.scanner
         partition = Partition.from_labels(rng.integers(0, 5, table.n_rows))
         rows = [partition.rows_of(g).tolist() for g in range(partition.n_groups)]
@@ -174,9 +161,9 @@ def test_groups_join_like_the_rows_they_hold(measure, width):
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-def test_the_marginal_cost_of_a_row_is_what_its_group_saves_without_it(measure, width):
+def test_the_marginal_cost_of_a_row_is_what_its_group_saves_without_it(measure):
     rng = np.random.default_rng(3)
-    for table, run in runs(33, measure, width):
+    for table, run in runs(33, measure):
         scanner = run.scanner
         partition = Partition.from_labels(rng.integers(-1, 6, table.n_rows))
         state = GroupState(scanner, partition)
@@ -197,17 +184,17 @@ def test_the_marginal_cost_of_a_row_is_what_its_group_saves_without_it(measure, 
 
 @pytest.mark.parametrize("measure", ["ncp", "lm", "suppression", "mi"])
 @pytest.mark.parametrize("max_rows", further([1, 3, 8], lambda rows: rows == 3))
-def test_bounds_of_a_block_hold_for_each_of_its_rows(measure, width, max_rows):
+def test_bounds_of_a_block_hold_for_each_of_its_rows(measure, max_rows):
     rng = np.random.default_rng(4)
     tight = 0
-    for table, run in runs(34, measure, width):
+    for table, run in runs(34, measure):
         scanner = run.scanner
         blocks = BlockedRows.cut(table, scanner, max_rows).blocks
         n_blocks = len(blocks.alive)
         cluster = rng.choice(table.n_rows, int(rng.integers(1, 5)), replace=False)
         query = scanner.query()
         close_rows(scanner.space, scanner.rows, cluster, query)
-        low, high = np.empty(n_blocks, np.int64), np.empty(n_blocks, scanner.dtype)
+        low, high = np.empty(n_blocks, np.int64), np.empty(n_blocks, COST)
         bounds(scanner.space, blocks.closures, query, low, high)
         for b in range(n_blocks):
             rows = blocks.ids[blocks.starts[b] : blocks.starts[b + 1]].tolist()
@@ -219,7 +206,7 @@ def test_bounds_of_a_block_hold_for_each_of_its_rows(measure, width, max_rows):
 
 
 def test_a_stored_closure_is_loaded_back():
-    for table, run in runs(35, "ncp", "narrow"):
+    for table, run in runs(35, "ncp"):
         scanner = run.scanner
         query, again = scanner.query(), scanner.query()
         close_rows(scanner.space, scanner.rows, np.arange(table.n_rows), query)
@@ -354,7 +341,7 @@ def test_the_kernel_judges_every_model_on_its_own_column():
 
 
 def test_rows_pay_by_their_own_sensitive_value():
-    for table, run in runs(37, "pmi", "narrow", count=5):
+    for table, run in runs(37, "pmi", count=5):
         rows = list(range(table.n_rows))
         cost = closure_cost(table, run.scanner, run.model, rows)
         hist = hist_of(run.scanner, rows)

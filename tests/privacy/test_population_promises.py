@@ -1,6 +1,8 @@
 """k-map, delta-presence and limits of risk, against brute force on small random tables."""
 
 import math
+import re
+from fractions import Fraction
 
 import numpy as np
 import polars as pl
@@ -124,6 +126,104 @@ def test_nobody_is_in_the_table_with_a_chance_outside_the_bounds(
     assert max(presence) <= most + 1e-9
     assert min(presence) >= model.delta_min - 1e-9
     assert release.verification.checks[1].measured == pytest.approx(max(presence))
+
+
+GRIDS = st.sampled_from([None, 0.5, 1, 2, 5, "powers of 10", "powers of 2"])
+ENDS = re.compile(r"\[(-?[^-]+?(?:e-\d+)?)(?: to |-)(-?[^-]+(?:e-\d+)?)\]")
+
+
+def lies_in(cell, value, grid, *, whole):
+    """Whether a cell covers a number, as the page on grids says it."""
+    if cell == "*" or cell is None or value is None:
+        return cell == "*" or (cell is None and value is None)
+    found = ENDS.fullmatch(cell)
+    low, high = (Fraction(each) for each in (found.groups() if found else (cell, cell)))
+    number = Fraction(value)
+    if whole or grid is None or low == high:
+        return low <= number <= high
+    of_its_own = isinstance(grid, str) and high == 0  # powers have a cell of 0 and nothing else
+    return low <= number < high or (of_its_own and number == 0)
+
+
+@settings(max_examples=share(150), deadline=None)
+@given(
+    st.lists(st.none() | st.integers(-24, 24), min_size=3, max_size=14),
+    st.lists(st.none() | st.integers(-24, 24), max_size=20),
+    GRIDS,
+    st.booleans(),
+    st.data(),
+)
+@example([1, 2, 3, 4], [0, 20, 20, 20], 5, False, None)
+@example([-20, -20, -2, -2], [-4, -4, -4, -40], "powers of 10", False, None)
+@example([-6, -6, 0, 0], [0, 0], "powers of 10", False, None)
+@example([2, 3, 6, 7], [8, 8, 4, 4], 1, False, None)
+def test_numbers_at_the_ends_of_cells_are_counted_as_their_grid_says(
+    table, others, grid, whole, data
+):
+    # quarters, so that many of them are lines; the same as whole numbers
+    grid = 1 if whole and grid == 0.5 else grid
+    part, dtype = (1, pl.Int64) if whole else (4.0, pl.Float64)
+    frames = [
+        pl.DataFrame({"x": [None if n is None else n / part for n in each]}).cast({"x": dtype})
+        for each in ([*table, 5], [*table, 5, *others])
+    ]
+    asked = {"quasi_identifiers": "x", "grid": "none" if grid is None else {"x": grid}}
+    release = shoal.anonymize(
+        frames[0], k=2, **asked, privacy=KMap(2, population=frames[1]), algorithm="mondrian",
+        seed=1, rows_are_people=True, shuffle=False,
+    )  # fmt: skip
+    published, people = release.frame["x"].to_list(), frames[1]["x"].to_list()
+
+    def covered(cell):
+        return sum(lies_in(cell, each, grid, whole=whole) for each in people)
+
+    for cell, value in zip(published, frames[0]["x"].to_list(), strict=True):
+        assert lies_in(cell, value, grid, whole=whole)
+    least = min(covered(cell) for cell in published)
+    assert release.verification.checks[1].measured == least
+    asked["grid"] = None if grid is None else asked["grid"]
+    number = 2 if data is None else data.draw(st.integers(2, 6))
+    model = KMap(number, population=frames[1])
+    check = shoal.verify(release.frame, 2, **asked, privacy=model).checks[1]
+    assert (check.measured, check.holds) == (least, least >= number)
+    model = DeltaPresence(0.5, population=frames[1])
+    check = shoal.verify(release.frame, 2, **asked, privacy=model).checks[1]
+    rows = {cell: published.count(cell) for cell in published}
+    chances = [
+        sum(n / covered(cell) for cell, n in rows.items() if lies_in(cell, each, grid, whole=whole))
+        for each in people
+    ]
+    assert check.measured == pytest.approx(max(chances))
+
+
+def test_what_ends_on_a_line_ends_before_it_whatever_the_population_is_counted_in():
+    # cells of whole numbers end one below a line, so that the cell alone tells which it is
+    for published, ages, covered in (
+        (["[20-25]"] * 2, [20, 24, 25], 2),
+        (["[20-24]"] * 2, [20.0, 24.0, 25.0], 2),
+        (["[20-24]", "[20-24]"], [20, 24, 25], 2),
+        (["[20-25]", "[20-25]"], [20.0, 24.0, 25.0], 2),
+    ):
+        frame, everybody = pl.DataFrame({"age": published}), pl.DataFrame({"age": ages})
+        model = KMap(2, population=everybody)
+        [_, check, _] = shoal.verify(
+            frame, 2, quasi_identifiers="age", grid={"age": 5}, privacy=model
+        ).checks
+        assert check.measured == covered
+
+
+def test_a_certificate_without_a_grid_is_not_read_as_one_with_it(tmp_path):
+    rng = np.random.default_rng(3)
+    table = pl.DataFrame({"lon": rng.normal(8, 20, 60)})
+    table.write_csv(tmp_path / "people.csv")
+    files = [str(tmp_path / name) for name in ("people.csv", "safe.csv", "c.json")]
+    words = ["anonymize", files[0], "-o", files[1], "--k", "3", "--qi", "lon", "--no-grid"]
+    asked = ["--k-map", "3", "--rows-are-people", "--certificate", files[2], "-q"]
+    done = CliRunner().invoke(app, [*words, *asked, "--population", files[0]])
+    assert done.exit_code == 0, done.output
+    check = ["verify", files[1], "--certificate", files[2], "--population", files[0]]
+    found = CliRunner().invoke(app, check)
+    assert found.exit_code == 0, found.output
 
 
 CELLS = st.tuples(

@@ -8,7 +8,7 @@ import pytest
 import shoal
 from shoal.cli.run import run
 from shoal.profile.slips import find_slips
-from shoal.report.html import render_report
+from shoal.report.page import render_report
 
 NAMES = ["Anna Becker", "Peter Smith", "Maria Rossi", "John Brown", "Laura Costa", "Paul Klein"]
 

@@ -8,9 +8,9 @@ from tests.helpers.panels import yearly
 
 import shoal
 from shoal.datasets import load_adult
-from shoal.io import read_table
+from shoal.io.read import read_table
 from shoal.profile.waves import find_waves
-from shoal.report.html import render_report
+from shoal.report.page import render_report
 
 
 def dealt(table, seed):

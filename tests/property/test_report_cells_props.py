@@ -12,7 +12,7 @@ from tests.helpers.effort import share
 
 import shoal
 from shoal.errors import PromiseError
-from shoal.report.html import render_report
+from shoal.report.page import render_report
 
 # Every cell holds a mark that nothing else on a page looks like.
 MARK = re.compile(r"MARK\d+|71\d{5}|17\d\d-\d\d-\d\d")

@@ -15,7 +15,7 @@ from tests.helpers.panels import ROLES, panel
 import shoal
 from shoal.publish.judgement import Doubt, Judgement
 from shoal.publish.verify import verify_table
-from shoal.report.html import render_report
+from shoal.report.page import render_report
 
 QUASI, SENSITIVE, INSENSITIVE = ["age", "sex"], ["ill", "drug"], ["ward"]
 
@@ -191,3 +191,158 @@ def test_judgements_and_doubts_survive_a_copy():
     assert (again, again.sentence, again.open) == (judged, judged.sentence, judged.open)
     [doubt] = [each for each in release.warnings if isinstance(each, Doubt)]
     assert copy.deepcopy(doubt).point == doubt.point
+
+
+# -- a table that was made elsewhere -------------------------------------------------------------
+
+
+def verified(rows, **more):
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return shoal.verify(frame, 3, quasi_identifiers=QUASI, sensitive=SENSITIVE, **more)
+
+
+def test_verify_judges_a_table_by_sets_and_counting():
+    rng, seen = random.Random(7), set()
+    for _ in range(share(400)):
+        rows = random_rows(rng)
+        found = verified(rows)
+        state, n_open = expected(rows, 3, QUASI, SENSITIVE, INSENSITIVE)
+        assert (found.judgement, len(found.judgement.open)) == (state, n_open)
+        assert (state != "red") == bool(found)
+        for point in found.judgement.open:
+            if point.what == "known value":
+                assert point.rows == known_rows(rows, QUASI, point.column)
+            else:
+                assert point.rows == alone_rows(rows, [*SENSITIVE, *INSENSITIVE])
+            assert f"{point.rows:,} of {len(rows):,} people" in point.sentence
+        assert found.to_dict()["judgement"] == found.judgement.to_dict()
+        seen.add(state)
+    assert seen == {"green", "amber", "red"}
+
+
+def test_where_pseudonyms_are_published_people_are_told_apart_by_them():
+    rng, seen = random.Random(8), set()
+    for _ in range(share(200)):
+        rows = random_rows(rng)
+        ids = [*range(len(rows))] * 2
+        rows = [{**row, "who": f"p{n:04}"} for row, n in zip(rows * 2, ids, strict=True)]
+        found = verified(rows, person="who").judgement
+        wanted = expected(rows, 3, QUASI, SENSITIVE, INSENSITIVE, ids=ids, doubts=1)
+        assert (found, len(found.open)) == wanted
+        assert any(point.what == "pseudonyms" for point in found.open)
+        seen.add(str(found))
+    assert seen == {"amber", "red"}
+
+
+def test_verify_of_a_file_says_what_verify_of_its_table_says(tmp_path, capfd):
+    from shoal.cli.run import run
+
+    rng, seen = random.Random(9), set()
+    for number in range(share(30)):
+        rows = random_rows(rng)
+        path = tmp_path / f"{number}.{rng.choice(['csv', 'parquet', 'jsonl'])}"
+        getattr(pl.DataFrame(rows, infer_schema_length=None), WRITERS[path.suffix])(path)
+        words = ["verify", str(path), "--k", "3", "--qi", "age,sex", "--sensitive", "ill,drug"]
+        status = run([*words, "--json"])
+        told = json.loads(capfd.readouterr().out)
+        state, n_open = expected(rows, 3, QUASI, SENSITIVE, INSENSITIVE)
+        assert (told["judgement"]["state"], len(told["judgement"]["open"])) == (state, n_open)
+        assert status == (1 if state == "red" else 0)
+        assert run(words) == status
+        said = capfd.readouterr().out
+        assert f"{state.upper()}: {told['judgement']['sentence']}" in said
+        seen.add(state)
+    assert seen == {"green", "amber", "red"}
+
+
+WRITERS = {".csv": "write_csv", ".parquet": "write_parquet", ".jsonl": "write_ndjson"}
+
+
+def test_a_name_or_a_value_of_ones_own_in_a_file_is_amber_and_refused_with_strict(tmp_path, capfd):
+    from shoal.cli.run import run
+
+    first = ["Anna", "Berta", "Carla", "Doris", "Emma", "Frieda", "Greta", "Hanna"]
+    last = ["Maier", "Huber", "Gruber", "Wagner", "Bauer", "Pichler", "Moser"]
+    names = [f"{a} {b}" for a in first for b in last]
+    doctors = [names[n % 8] for n in range(200)]
+    numbers = [1000 + 37 * n for n in range(200)]
+    for column, cells, words in (
+        ("doctor", doctors, "'doctor' seems to name people"),
+        ("points", numbers, "a value of its own in column 'points'"),
+    ):
+        rows = [{"age": "[1-9]", "ill": "xy"[n % 2], column: cells[n]} for n in range(200)]
+        pl.DataFrame(rows).write_csv(tmp_path / "safe.csv")
+        asked = ["verify", str(tmp_path / "safe.csv"), "--k", "3", "--qi", "age"]
+        assert run([*asked, "--sensitive", "ill"]) == 0
+        said = capfd.readouterr().out
+        assert "AMBER: " in said
+        assert words in said
+        assert run([*asked, "--sensitive", "ill", "--strict"]) == 1
+        assert "REFUSED" in capfd.readouterr().out
+        assert not any(name in said for name in names)
+
+
+def test_with_its_certificate_a_file_is_judged_as_its_release_was(tmp_path, capfd):
+    from shoal.cli.run import run
+
+    def made(frame, *words):
+        frame.write_csv(tmp_path / "in.csv")
+        files = [str(tmp_path / each) for each in ("in.csv", "safe.csv", "c.json")]
+        asked = ["anonymize", files[0], "-o", files[1], "--certificate", files[2], "--replace"]
+        assert run([*asked, "--k", "5", "--algorithm", "mondrian", "--seed", "1", *words]) == 0
+        capfd.readouterr()
+        status = run(["verify", files[1], "--certificate", files[2], "--json"])
+        return json.loads(Path(files[2]).read_text()), json.loads(capfd.readouterr().out), status
+
+    plain = ["--qi", "age", "--sensitive", "ill"]
+    promise = ["--l-diversity", "2", "--l-kind", "distinct"]
+    told, found, status = made(illnesses(), *plain)
+    assert (told["judgement"], status) == (found["judgement"], 0)
+    assert found["judgement"]["state"] == "amber"
+    told, found, _ = made(illnesses(), *plain, *promise)
+    assert told["judgement"] == found["judgement"]
+    assert found["judgement"]["state"] == "green"
+    # what only the original tells is said by the certificate, and by nobody about another file
+    visits = ["--qi", "age,sex,home", "--sensitive", "sick"]
+    told, found, _ = made(panel(), *visits, "--identifier", "patient")
+    assert found["judgement"]["open"][0]["what"] == "several rows"
+    assert told["judgement"] == found["judgement"]
+    safe = tmp_path / "safe.csv"
+    safe.write_text(safe.read_text() + "\n")
+    status = run(["verify", str(safe), "--certificate", str(tmp_path / "c.json"), "--json"])
+    other = json.loads(capfd.readouterr().out)
+    assert (status, other["same_file"]) == (1, False)
+    assert "several rows" not in {point["what"] for point in other["judgement"]["open"]}
+    assert run(["verify", str(safe), "--certificate", str(tmp_path / "c.json")]) == 1
+    assert "NOT as its certificate says" in capfd.readouterr().out
+    # promises that count people whom nobody can see are not called kept
+    told, found, status = made(panel(), *visits, "--person", "patient")
+    assert (found["judgement"]["open"][0]["what"], status) == ("not checked", 0)
+
+
+def test_a_certificate_that_says_that_a_promise_is_broken_is_red(tmp_path):
+    release = release_of(illnesses(), privacy=[shoal.LDiversity(2, kind="distinct")])
+    release.write(tmp_path / "safe.csv")
+    told = release.certificate()
+    told["promises"][0]["holds"] = told["holds"] = False
+    (tmp_path / "c.json").write_text(json.dumps(told))
+    found = shoal.verify_certificate(tmp_path / "safe.csv", tmp_path / "c.json")
+    assert found.promises.judgement == "red"
+    assert "k-anonymity" in found.promises.judgement.sentence
+    point = {"what": "known value", "sentence": "x", "column": None, "rows": None}
+    wrong = ([1], [{"what": "joke"}], [point | {"what": "x"}], [point | {"sentence": "a\x1b[2J"}],
+             [point | {"rows": "many"}], [point | {"more": 1}])  # fmt: skip
+    for points in wrong:
+        told["judgement"]["open"] = points
+        (tmp_path / "c.json").write_text(json.dumps(told))
+        with pytest.raises(shoal.DataError, match="is no certificate"):
+            shoal.verify_certificate(tmp_path / "safe.csv", tmp_path / "c.json")
+
+
+def test_columns_of_any_type_are_judged():
+    rows = [
+        {"age": "[1-9]", "ill": [n % 2], "raw": b"xy"[n % 2 :], "at": {"a": n}} for n in range(60)
+    ]
+    found = shoal.verify(pl.DataFrame(rows), 3, quasi_identifiers="age", sensitive=["ill", "raw"])
+    assert [point.what for point in found.judgement.open] == ["exact columns", "unique column"]
+    assert found.judgement.open[0].rows == 60

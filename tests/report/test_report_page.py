@@ -9,7 +9,7 @@ import pytest
 
 import shoal
 from shoal.errors import OptionError
-from shoal.report.html import render_report
+from shoal.report.page import render_report
 
 VOID = {"meta", "br", "hr", "img", "input", "link", "rect", "line"}
 HOSTILE = "</title><script>alert('x')</script>\"'&<svg onload=alert(1)>"

@@ -8,7 +8,7 @@ from tests.helpers.panels import ROLES, panel
 import shoal
 from shoal.app.sentences import of_k, of_model
 from shoal.app.words import Words
-from shoal.report.html import render_report
+from shoal.report.page import render_report
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.report.html import render_report
-from shoal.report.sensitive import (
+from shoal.facts.reader_view import (
     Groups,
     merged_facts,
     part_of_facts,
@@ -16,6 +15,7 @@ from shoal.report.sensitive import (
     read_published_groups,
     sensitive_facts,
 )
+from shoal.report.page import render_report
 
 
 def test_ties_and_roundings_come_out_the_same_every_time():

@@ -13,8 +13,8 @@ from tests.helpers.effort import THOROUGH
 import shoal
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.io.keys import make_key_pair, read_private_key
-from shoal.report.certified import verify_certificate
-from shoal.report.signature import read_certificate, sign_certificate, signed_bytes
+from shoal.report.certificate import read_certificate, sign_certificate, signed_bytes
+from shoal.report.verify_certificate import verify_certificate
 
 
 @pytest.fixture(scope="module")

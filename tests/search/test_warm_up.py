@@ -9,7 +9,6 @@ import pytest
 from shoal.algorithm import warm_up as ahead
 from shoal.algorithm.warm_up import DEFAULT, EVERYTHING, MOVES, compile_missing, deal, warm_up
 from shoal.runtime.progress import COMPILING
-from shoal.search.scan import Scanner
 
 AFTER_IT_RUNS_COMPILE_NOTHING = """
 import pkgutil, sys
@@ -77,7 +76,7 @@ named = set()
 
 def compile_named(names, scanner, report):
     before = variants()
-    compile_here([(name, "ncp") for name in names])
+    compile_here(names)
     named.update(variants() - before)
 
 local.compile_missing = compile_named
@@ -109,13 +108,11 @@ def test_every_task_is_given_to_one_process(tasks, processes):
     shares = deal(tasks, processes)
     assert sorted(task for share in shares for task in share) == sorted(tasks)
     assert len(shares) == min(processes, len(tasks))
-    if processes > 1:  # variants of one width have their helpers in common
-        assert all(len({width for _, width in share}) == 1 for share in shares)
 
 
 def test_a_process_that_fails_is_told():
     with pytest.raises(RuntimeError, match="no-such-algorithm"):
-        warm_up([("no-such-algorithm", "ncp")], 1)
+        warm_up(["no-such-algorithm"], 1)
 
 
 COMPILES = """
@@ -157,14 +154,12 @@ def test_a_first_release_compiles_ahead_tells_how_far_it_is_and_the_next_has_not
         assert done.stdout.split() == [str(compiles), "False"]
 
 
-def test_a_width_is_that_of_the_costs_and_what_is_unknown_is_passed_over(monkeypatch):
+def test_what_is_unknown_is_not_compiled_ahead(monkeypatch):
     asked, told = [], []
     monkeypatch.setattr(ahead, "_missing", list)
     monkeypatch.setattr(ahead, "warm_up", lambda tasks, report: asked.append(list(tasks)))
     table = ahead._few_rows()
-    for measure in ("ncp", "mi"):
-        scanner = ahead._run(table, measure).scanner
-        assert isinstance(scanner, Scanner)
-        compile_missing(("a plug-in", *MOVES), scanner, lambda *what: told.append(what))
-    assert asked == [[(name, width) for name in MOVES] for width in ("ncp", "mi")]
-    assert told == [(0, 0, COMPILING)] * 2
+    scanner = ahead._run(table, "ncp").scanner
+    compile_missing(("a plug-in", *MOVES), scanner, lambda *what: told.append(what))
+    assert asked == [list(MOVES)]
+    assert told == [(0, 0, COMPILING)]

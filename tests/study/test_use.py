@@ -191,3 +191,31 @@ def test_the_command_prints_errors_and_no_cell(tmp_path):
     found = json.loads(done.output)
     assert len(found["queries"]) == 16
     assert "zzz" not in done.output
+
+
+@pytest.mark.parametrize("said", ["flags", "job"])
+def test_the_original_is_read_under_other_names_and_so_are_rows_that_were_held_out(tmp_path, said):
+    names = {"Alter": "age", "Gewicht": "weight", "Leiden": "ill"}
+    back = {new: old for old, new in names.items()}
+    for name, table in (("table", make_table(1)), ("rest", make_table(2, 80))):
+        table.write_csv(tmp_path / f"{name}.csv")
+        table.rename(back).write_csv(tmp_path / f"{name}-old.csv")
+    make_release(make_table(1)).write(tmp_path / "safe.csv")
+    (tmp_path / "town.csv").write_text(
+        "".join(f"{leaf};{node};*\n" for node, leaves in TREE.items() for leaf in leaves)
+    )
+    lines = "".join(f"{old} = {new!r}\n" for old, new in names.items())
+    (tmp_path / "job.toml").write_text(f"[input.rename]\n{lines}")
+    flags = [word for pair in names.items() for word in ("--rename", "=".join(pair))]
+    how = flags if said == "flags" else ["--job", str(tmp_path / "job.toml")]
+    found = []
+    for ending, more in (("", []), ("-old", how)):
+        words = ["utility", str(tmp_path / f"table{ending}.csv"), str(tmp_path / "safe.csv")]
+        words += ["--held-out", str(tmp_path / f"rest{ending}.csv"), "--target", "ill", "--json"]
+        words += ["--qi", ",".join(QI), "--sensitive", "ill"]
+        words += ["--hierarchy", f"town={tmp_path / 'town.csv'}", *more]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+        found.append(json.loads(done.output))
+    assert found[0] == found[1]
+    assert found[0]["models"]

@@ -111,6 +111,8 @@ def test_cells_of_whole_numbers_hold_both_their_ends(values, grid, expected):
             [("0.01", "0.1"), ("0.1", "1"), ("1", "10"), ("10", "100")],
         ),
         ([-5.0, 0.0], "powers of 10", [("-10", "-1"), ("0", "0")]),
+        ([-10.0, -1.0], "powers of 10", [("-10", "-1"), ("-1", "-0.1")]),
+        ([-4.0, -0.5, 4.0], "powers of 2", [("-4", "-2"), ("-0.5", "-0.25"), ("4", "8")]),
         ([0.3], 0.25, [("0.25", "0.5")]),
     ],
 )
@@ -131,6 +133,12 @@ def test_decimals_are_cut_exactly_however_long_they_are():
         ("-0.1", "0"),
         ("12345678901234567890123456.7", "12345678901234567890123456.8"),
     ]
+
+
+def test_decimals_below_0_end_where_the_next_begins():
+    values = [Decimal("-10.00"), Decimal("-9.99"), Decimal("-1.00"), Decimal("10.00")]
+    lines = [("-10", "-1"), ("-1", "-0.1"), ("10", "100")]
+    assert texts(values, "powers of 10", pl.Decimal(10, 2)) == lines
 
 
 def test_a_step_finer_than_the_decimals_is_refused():
@@ -230,9 +238,7 @@ def test_every_float_lies_in_its_cell_and_cells_do_not_overlap(values, step):
     domain, lines = cells(values, step, pl.Float64)
     low, high = lines.lower.to_list(), lines.upper.to_list()
     for value, cell in zip(domain.to_list(), lines.of_value.tolist(), strict=True):
-        if value < 0 and step.startswith("powers"):
-            assert low[cell] < value <= high[cell]
-        elif low[cell] == high[cell]:
+        if low[cell] == high[cell]:
             assert value == low[cell]
         else:
             assert low[cell] <= value < high[cell]

@@ -1,4 +1,4 @@
-"""Every algorithm with the code that users get, in both widths of cost.
+"""Every algorithm with the code that users get, by a measure of each form of cost.
 
 Where kernels do the work, tests run with every index checked, which is other code than what is
 shipped; `make test` runs this folder with the latter.
@@ -15,7 +15,7 @@ from shoal import registry
 K = 4
 
 
-@pytest.mark.parametrize("measure", ["ncp", "mi"], ids=["two bytes", "four bytes"])
+@pytest.mark.parametrize("measure", ["ncp", "mi"], ids=["shares", "logarithms"])
 @pytest.mark.parametrize("algorithm", registry.algorithms())
 def test_an_algorithm_makes_a_valid_release_as_it_is_shipped(algorithm, measure):
     names = TREES if algorithm in TREES_ONLY else EVERY_COLUMN

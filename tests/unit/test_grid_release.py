@@ -13,7 +13,7 @@ from tests.helpers.effort import share
 import shoal
 from shoal.measure.base import CostMeasure, CostModel, Grouped
 from shoal.measure.scores import create_measure
-from shoal.report.published import score_published
+from shoal.report.scoring import score_published
 from shoal.search.enforce import GroupState
 from shoal.search.scan import Scanner
 from shoal.table.encode import encode

@@ -5,7 +5,18 @@ import sys
 
 import pytest
 
-HEAVY = ("numba", "polars", "pandas", "pyarrow", "scipy", "llvmlite", "pyspark")
+HEAVY = (
+    "numba",
+    "polars",
+    "pandas",
+    "pyarrow",
+    "scipy",
+    "llvmlite",
+    "pyspark",
+    "jinja2",
+    "fastexcel",
+    "xlsxwriter",
+)
 REPORT = f"import sys; print([name for name in {HEAVY} if name in sys.modules])"
 SHOW_HELP = """
 import runpy, sys

@@ -14,7 +14,7 @@ from shoal.errors import OptionError
 from shoal.measure.base import CostMeasure, CostModel, Grouped
 from shoal.measure.scores import create_measure, score_table
 from shoal.publish.labels import LabelPromise
-from shoal.report.published import score_published
+from shoal.report.scoring import score_published
 from shoal.search.enforce import GroupState
 from shoal.search.scan import Scanner
 from shoal.table.encode import encode
@@ -286,7 +286,7 @@ def test_a_certificate_tells_the_labels_that_are_published_and_no_other(release)
 
 def test_a_certificate_is_checked_with_the_file_alone(frame, tmp_path):
     made = released(frame).write(tmp_path / "safe.csv")
-    from shoal.io import sha256_of
+    from shoal.io.atomic import sha256_of
     from shoal.report.certificate import format_certificate
 
     told = made.certificate(output_sha256=sha256_of(tmp_path / "safe.csv"))

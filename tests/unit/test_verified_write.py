@@ -12,8 +12,8 @@ import xlsxwriter
 import shoal
 from shoal import verified_write
 from shoal.errors import PromiseError
-from shoal.io import write_table
 from shoal.io.limits import LIMITS
+from shoal.io.write import write_table
 from shoal.io.written import read_written
 
 FILES = ["csv", "tsv", "csv.gz", "csv.zst", "jsonl", "jsonl.gz", "parquet", "arrow", "xlsx"]

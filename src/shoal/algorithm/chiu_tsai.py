@@ -10,6 +10,7 @@ import numpy as np
 from shoal.algorithm.base import Algorithm
 from shoal.algorithm.checks import check_whole
 from shoal.kernels.chiu_tsai import closest_centres
+from shoal.kernels.space import COST
 from shoal.measure.base import Grouped
 from shoal.measure.forms import LinearForm, LogForm
 from shoal.search.enforce import enforce
@@ -121,7 +122,7 @@ def assign_records(
             run.scanner.classes[distinct],
             place,
             scanner.query(),
-            np.empty(n_centres, scanner.dtype),
+            np.empty(n_centres, COST),
             found,
         )
     return found[kind]

@@ -106,7 +106,7 @@ def greedy_k_member_clustering(
         counts=np.zeros(int(labels.max(initial=0)) + 1, np.int64),
         seen=np.zeros(k + 1, np.int64),
     )
-    scratch = rows.scratch(scanner)
+    scratch = rows.scratch()
     per_slice = max(1, SLICE_ROWS // max(n, 1))
     for first in range(0, n_clusters, per_slice):
         run.progress(first * k, n, "clustering")

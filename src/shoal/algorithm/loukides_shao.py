@@ -124,7 +124,7 @@ class _Growth:
             np.empty(scanner.n_classes, np.int64),
             np.empty(n, np.int64),
         )
-        scratch = rows.scratch(scanner)
+        scratch = rows.scratch()
         for first in range(0, n, SLICE_SEEDS):
             self.run.progress(n - int(blocks.alive.sum()), n, "clustering")
             self.n_clusters = grow_to_threshold(

@@ -19,6 +19,7 @@ from shoal.kernels.oka import (
     centroid_distances,
     start_clusters,
 )
+from shoal.kernels.space import COST
 from shoal.search.blocked import similar_groups
 from shoal.search.enforce import GroupState
 from shoal.search.suppress import everything_cost
@@ -178,7 +179,7 @@ class _Clusters:
         scratch = OkaScratch(
             scanner.query(),
             self.joined,
-            np.empty(longest, scanner.dtype),
+            np.empty(longest, COST),
             np.empty(longest, np.int64),
         )
         per_slice = max(1, SLICE_COMPARISONS // len(self.numbers))

@@ -2,9 +2,7 @@
 
 Numba compiles in one thread, so the work is split over processes: each runs some of the search on a
 table of a few rows. Everything lands in one cache, where a run finds it (`shoal.kernels.cache`).
-Most kernels come in two variants, for costs of two bytes and of four: which one a run needs is
-known only when it has seen its table. Then the engine has what is still missing compiled
-(`compile_missing`).
+When a run has seen its table, the engine has what is still missing compiled (`compile_missing`).
 """
 
 from __future__ import annotations
@@ -46,17 +44,12 @@ __all__ = [
     "DEFAULT",
     "EVERYTHING",
     "MOVES",
-    "Task",
     "compile_here",
     "compile_missing",
     "deal",
     "warm_up",
 ]
 
-Task = tuple[str, str]
-"""What to run, and the measure to run it with: its costs take two bytes or four."""
-
-NARROW, WIDE = "ncp", "mi"
 _SECONDS = {
     "relocate": 6,
     "grow": 5,
@@ -72,7 +65,7 @@ _SECONDS = {
 
 MOVES = ("relocate", "slices", "dissolve", "rebuild")
 """What refinement does."""
-_USUAL = (
+DEFAULT = (
     *MOVES,
     "cells",
     "kaca",
@@ -84,7 +77,10 @@ _USUAL = (
     "grow",
     "suppress",
 )
-_OTHERS = (
+"""What runs and comparisons need that name no algorithm, whatever measure and privacy models."""
+
+EVERYTHING = (
+    *DEFAULT,
     "oka",
     "loukides-shao",
     "chiu-tsai",
@@ -92,15 +88,7 @@ _OTHERS = (
     "incognito",
     "mdav",
     "v-mdav",
-)
-
-DEFAULT: tuple[Task, ...] = tuple((name, width) for name in _USUAL for width in (NARROW, WIDE))
-"""What runs and comparisons need that name no algorithm, whatever measure and privacy models."""
-
-EVERYTHING: tuple[Task, ...] = (
-    *DEFAULT,
-    *((name, width) for name in _OTHERS for width in (NARROW, WIDE)),
-    ("means", NARROW),
+    "means",
 )
 """What every algorithm needs."""
 
@@ -117,9 +105,7 @@ def compile_missing(names: Sequence[str], scanner: Scanner, report: Report) -> N
     """
     from shoal.kernels.cache import TEMPORARY
 
-    width = NARROW if scanner.dtype.itemsize == 2 else WIDE
-    known = {name for name, _ in EVERYTHING}
-    tasks = [(name, width) for name in dict.fromkeys(names) if name in known]
+    tasks = [name for name in dict.fromkeys(names) if name in EVERYTHING]
     if scanner.points is not None or not _missing(tasks):
         return  # a measure of means has one small kernel of its own
     report(0, 0, COMPILING_ANEW if TEMPORARY else COMPILING)
@@ -129,7 +115,7 @@ def compile_missing(names: Sequence[str], scanner: Scanner, report: Report) -> N
 
 
 def warm_up(
-    tasks: Sequence[Task], processes: int | None = None, report: Report = no_progress
+    tasks: Sequence[str], processes: int | None = None, report: Report = no_progress
 ) -> Path:
     """Compile kernels in several processes; return the folder where they are kept.
 
@@ -145,7 +131,7 @@ def warm_up(
         missing = _missing(tasks)
         started = [
             subprocess.Popen(  # noqa: S603 - ourselves
-                [sys.executable, "-m", __name__, *(":".join(task) for task in share)],
+                [sys.executable, "-m", __name__, *share],
                 env={**os.environ, **same, "PYTHONPATH": path},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -170,46 +156,40 @@ def warm_up(
     return FOLDER
 
 
-def _note(task: Task) -> Path:
+def _note(task: str) -> Path:
     """Return the file that says that all kernels of a task are in the cache."""
     from shoal.kernels.cache import FOLDER
 
-    return (FOLDER or Path()) / "ahead" / f"{task[0]}.{task[1]}"
+    return (FOLDER or Path()) / "ahead" / task
 
 
-def _missing(tasks: Sequence[Task]) -> list[Task]:
+def _missing(tasks: Sequence[str]) -> list[str]:
     return [task for task in tasks if not _note(task).exists()]
 
 
-def deal(tasks: Sequence[Task], processes: int) -> list[list[Task]]:
-    """Return what each process compiles: the dearest task goes to whoever has least to do.
-
-    Tasks of one width have helpers in common, so a process is given those of one width only,
-    unless there are fewer processes than widths.
-    """
-    widths = sorted({width for _, width in tasks})
-    shares: list[list[Task]] = [[] for _ in range(processes)]
+def deal(tasks: Sequence[str], processes: int) -> list[list[str]]:
+    """Return what each process compiles: the dearest task goes to whoever has least to do."""
+    shares: list[list[str]] = [[] for _ in range(processes)]
     load = [0] * processes
-    for name, width in sorted(tasks, key=lambda task: -_SECONDS.get(task[0], 3)):
-        mine = range(widths.index(width) % processes, processes, len(widths))
-        least = min(mine, key=load.__getitem__)
-        shares[least].append((name, width))
+    for name in sorted(tasks, key=lambda task: -_SECONDS.get(task, 3)):
+        least = min(range(processes), key=load.__getitem__)
+        shares[least].append(name)
         load[least] += _SECONDS.get(name, 3)
     return [share for share in shares if share]
 
 
-def compile_here(tasks: Sequence[Task]) -> None:
+def compile_here(tasks: Sequence[str]) -> None:
     """Compile in this process, by running each task on a few rows."""
     table = _few_rows()
-    for name, measure in tasks:
-        _run_task(table, name, measure)
-        done = _note((name, measure))
+    for name in tasks:
+        _run_task(table, name)
+        done = _note(name)
         done.parent.mkdir(exist_ok=True)
         done.touch()
 
 
-def _run_task(table: EncodedTable, name: str, measure: str) -> None:
-    run = _run(table, measure)
+def _run_task(table: EncodedTable, name: str) -> None:
+    run = _run(table, "ncp")
     if name in MOVES:
         sixes = Partition.from_labels(np.arange(table.n_rows) // 6)
         search = Search(
@@ -256,7 +236,7 @@ def _few_rows() -> EncodedTable:
     from shoal.table.infer import infer_kinds
     from shoal.table.schema import build_schema
 
-    n = 48
+    n = 50  # not a multiple of k: some kernels are for the rows left over
     frame = pl.DataFrame(
         {
             "size": [str(i * i % 17) for i in range(n)],
@@ -286,4 +266,4 @@ def _run(table: EncodedTable, measure: str) -> Run:
 
 if __name__ == "__main__":
     gc.disable()  # measured: a tenth of the time, and the process ends soon
-    compile_here([(name, width) for name, _, width in (s.partition(":") for s in sys.argv[1:])])
+    compile_here(sys.argv[1:])

@@ -215,7 +215,7 @@ def sign_run(
         ShoalError: the key cannot be read or made, or the certificate cannot be signed.
     """
     from shoal.io.keys import make_key_pair
-    from shoal.report.signature import sign
+    from shoal.report.certificate import sign
 
     if not files.certificate.is_file():
         raise OptionError("There is no certificate to sign yet; run the job first.")

@@ -91,7 +91,7 @@ class State:
 
     def write_to(self, folder: Path, **more: Any) -> None:
         """Write it to a folder."""
-        from shoal.io import AtomicGroup
+        from shoal.io.atomic import AtomicGroup
 
         plain = {
             "version": _VERSION,

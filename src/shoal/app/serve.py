@@ -6,11 +6,12 @@ import contextlib
 import contextvars
 import os
 import socket
+import ssl
 import tempfile
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import uvicorn
 
@@ -159,13 +160,25 @@ class _Server(uvicorn.Server):
 def server_config(
     app: Starlette, tls_certificate: str | None = None, tls_key: str | None = None
 ) -> uvicorn.Config:
-    """Return how the pages are served: without a log, a name or anything of a proxy."""
-    said: dict[str, Any] = {}
+    """Return how the pages are served: without a log, a name or anything of a proxy.
+
+    Raises:
+        OptionError: certificate and key are not what they should be.
+    """
+    tls = None
     if tls_certificate is not None:
-        said = {"ssl_certfile": tls_certificate, "ssl_keyfile": tls_key}
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.set_alpn_protocols(["http/1.1"])
+        try:
+            tls.load_cert_chain(tls_certificate, tls_key)
+        except (OSError, ValueError):  # what is wrong with a file is an OSError of its own kind
+            raise OptionError(
+                f"The TLS certificate {tls_certificate!r} and the key {tls_key!r} cannot be used: "
+                "they are no PEM files, or do not belong together."
+            ) from None
     return uvicorn.Config(
         app,
-        http=app.state.guard.door.protocol(),
+        http=app.state.guard.door.protocol(tls),
         log_config=None,  # no line of a log can hold a cell or the key
         access_log=False,
         log_level="critical",
@@ -174,7 +187,6 @@ def server_config(
         ws="none",
         lifespan="off",
         timeout_graceful_shutdown=3,
-        **said,
     )
 
 

@@ -206,7 +206,7 @@ def list_values(work: Workspace, name: str, method: str) -> Path:
 
 
 def _write(work: Workspace, name: str, built: Built) -> Path:
-    from shoal.io import atomic_write_text
+    from shoal.io.atomic import atomic_write_text
 
     assert work.table is not None
     # By the column's number: its name may be no name of a file. By its content: earlier runs keep

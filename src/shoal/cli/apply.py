@@ -93,7 +93,7 @@ def apply(
 
 
 def _print_json(made: Applied, files: dict[str, str], waiting: str | None) -> None:
-    from shoal.io import shown_name
+    from shoal.io.location import shown_name
 
     found = made.certificate()
     for key in ("input", "output"):

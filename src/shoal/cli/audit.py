@@ -71,7 +71,7 @@ def audit(
     if as_json:
         print_json(found.to_dict())
         return
-    from shoal.io import shown_name
+    from shoal.io.location import shown_name
 
     print_audit(found, f"{shown_name(published)}, attacked with {shown_name(original)}")
 

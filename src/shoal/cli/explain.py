@@ -58,7 +58,7 @@ def explain(
         import json
 
         from shoal.cli.run import note_written
-        from shoal.io import atomic_write_text
+        from shoal.io.atomic import atomic_write_text
 
         text = json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         atomic_write_text(out, text + "\n")

@@ -96,7 +96,7 @@ def build(
     text = io.StringIO()
     tree.to_csv(text)
     from shoal.cli.run import note_written
-    from shoal.io import atomic_write_text
+    from shoal.io.atomic import atomic_write_text
 
     atomic_write_text(output, text.getvalue())
     note_written()

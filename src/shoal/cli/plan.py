@@ -106,7 +106,7 @@ def _show(
     from rich.text import Text
 
     from shoal.cli.screen import open_console
-    from shoal.io import shown_name
+    from shoal.io.location import shown_name
     from shoal.runtime.sanitize import safe_text
 
     console = open_console()

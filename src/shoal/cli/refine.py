@@ -55,7 +55,7 @@ def refine(
     """
     del debug
     from shoal.cli.job import job_of, noting_written
-    from shoal.io import is_database
+    from shoal.io.location import is_database
     from shoal.io.overwrite_guard import current_watch, note_input
     from shoal.run import FrameSource, run
     from shoal.runtime.progress import showing_progress
@@ -125,7 +125,8 @@ def read_groups(path: str, column: str | None, n_rows: int) -> NDArray[np.int64]
     import polars as pl
 
     from shoal.errors import did_you_mean
-    from shoal.io import read_table, shown_name
+    from shoal.io.location import shown_name
+    from shoal.io.read import read_table
 
     table = read_table(path)
     if column is None:

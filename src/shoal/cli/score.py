@@ -47,7 +47,7 @@ def score(
     import narwhals as nw
 
     from shoal.publish.recode import Style
-    from shoal.report.published import score_published
+    from shoal.report.scoring import score_published
     from shoal.table.infer import schema_of_used
 
     # Columns that were removed or kept as they are play no part in the scores.
@@ -70,6 +70,6 @@ def score(
         style=Style.from_dict(wanted.style),
     )
     from shoal.cli.summary import print_scores
-    from shoal.io import shown_name
+    from shoal.io.location import shown_name
 
     print_scores(scores, title=f"{shown_name(published)}, made from {shown_name(original)}")

@@ -12,7 +12,7 @@ from shoal.errors import OptionError
 from shoal.runtime.sanitize import safe_text
 
 if TYPE_CHECKING:
-    from shoal.report.signature import CertificateFile
+    from shoal.report.certificate import CertificateFile
 
 __all__ = ["sign"]
 
@@ -60,7 +60,7 @@ def sign(
     """
     del debug
     from shoal.io.keys import make_key_pair, read_private_key
-    from shoal.report.signature import sign_certificate
+    from shoal.report.certificate import sign_certificate
 
     if key is not None and new_key is not None:
         raise OptionError("Give --key to sign with a key you have, or --new-key to make one.")

@@ -29,7 +29,7 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     from rich.markup import escape
 
     from shoal.publish.judgement import Doubt
-    from shoal.report.words import who_is_covered
+    from shoal.report.certificate import who_is_counted
 
     console = _console(stderr=stderr)
     verification = release.verification
@@ -50,7 +50,7 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     _print_title(console, title)
     _print_judgement(console, release.judgement, release.warnings)
     console.print(facts)
-    who = who_is_covered(release)
+    who = who_is_counted(release)
     covered = {each.name: each.covered for each in release.facts.columns}
     _print_losses(console, release.scores.by_column.get("ncp", {}), covered, who)
     for each in release.facts.columns:
@@ -105,8 +105,12 @@ def print_verification(
     """
     from rich.markup import escape
 
+    from shoal.publish.judgement import Doubt
+
     console = _console()
     _print_title(console, title)
+    assert verification.judgement is not None
+    _print_judgement(console, verification.judgement, verification.notes)
     facts = _grid()
     facts.add_row("Rows", f"{verification.n_rows:,}")
     facts.add_row("Groups", f"{verification.n_groups:,}")
@@ -121,7 +125,8 @@ def print_verification(
     _print_checks(console, verification)
     console.print(f"\n{_meaning(verification, n_columns, whose)}")
     for note in verification.notes:
-        console.print(f"[yellow]Warning:[/] {escape(note)}", soft_wrap=True)
+        if not isinstance(note, Doubt):  # those stand below the headline
+            console.print(f"[yellow]Warning:[/] {escape(note)}", soft_wrap=True)
 
 
 def print_scores(scores: Scores, *, title: str) -> None:
@@ -293,7 +298,7 @@ def check_json(wanted: bool, table: str | None) -> None:
 
 def print_release_json(made: JobResult) -> None:
     """Print what the certificate tells, where everything is, and how far attackers get."""
-    from shoal.io import shown_name
+    from shoal.io.location import shown_name
     from shoal.report.certificate import build_certificate
 
     release = made.release
@@ -318,6 +323,7 @@ def print_verification_json(
         {
             "table": name,
             "holds": verification.holds,
+            "judgement": verification.to_dict()["judgement"],
             "rows": verification.n_rows,
             "promises": [
                 {

@@ -56,7 +56,7 @@ def utility(
     if as_json:
         print_json(found.to_dict())
         return
-    from shoal.io import shown_name
+    from shoal.io.location import shown_name
 
     _print(found, f"{shown_name(published)}, beside {shown_name(original)}")
 

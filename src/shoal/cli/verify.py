@@ -15,7 +15,7 @@ from shoal.io.overwrite_guard import current_watch
 
 if TYPE_CHECKING:
     from shoal.publish.verification import Verification
-    from shoal.report.certified import Certified
+    from shoal.report.verify_certificate import Certified
 
 __all__ = ["verify"]
 
@@ -48,8 +48,8 @@ def verify(
         bool,
         typer.Option(
             "--strict",
-            help="Refuse a release with a warning: something in the file beside its table, or "
-            "values that differ only in how they are written.",
+            help="Refuse a release with a warning: something in the file beside its table, "
+            "values that differ only in how they are written, or a column that gives people away.",
         ),
     ] = False,
     asked: Asked,
@@ -61,7 +61,8 @@ def verify(
 ) -> None:
     """Check a published table against its promises, from the file alone.
 
-    What is in the file beside its table is named in a warning.
+    The headline is green, amber or red, as that of a release: amber names what is open although
+    every promise holds. What is in the file beside its table is named in a warning.
 
     Exit status: 0 every promise holds, 1 one does not (or, with --strict, there is a warning), 2
     it could not be checked.
@@ -100,11 +101,12 @@ def verify(
     from shoal.publish.recode import Style
     from shoal.publish.verify import verify_table
     from shoal.release_reader.population import promises_about_all, schema_of_population
+    from shoal.report.judged import judged
     from shoal.settings.build_request import open_populations
     from shoal.verification_terms import promises_of, read_grids, read_trees
 
     quasi, sensitive = columns["quasi_identifiers"], columns["sensitive"]
-    person = next(iter(columns["person"]), None)
+    person = counted = next(iter(columns["person"]), None)
     source = release_of(wanted, published, reading, alone=True)
     trees = {name: tree for name, tree in columns["hierarchies"].items() if name in sensitive}
     models = open_populations(parse_privacy(wanted.privacy), wanted.input)
@@ -114,16 +116,18 @@ def verify(
         **{each: columns[each] for each in ("hierarchies", "kinds", "orders", "grid")},
     )
     style = Style.from_dict(wanted.style)
+
+    def pick(names: list[str]) -> list[str]:
+        columns_needed(names, quasi, sensitive)  # what is not there is said before rows are read
+        return names
+
     written = read_written(
         published,
         format=source.format,
         delimiter=source.delimiter,
         encoding=source.encoding,
         header=source.header,
-        pick=lambda names: [
-            *(list(dict.fromkeys(columns_needed(names, quasi, sensitive))) or names),
-            *([person] if person in names else []),
-        ],
+        pick=pick,
     )
     _refuse_twins([*quasi, *sensitive])
     if person is not None and person not in written.columns:
@@ -145,7 +149,16 @@ def verify(
     )
     in_promises = [*sensitive, *([] if person is None else [person])]
     beside = (*written.beside, *note_on_names(written.columns, quasi, in_promises))
-    checked = replace(checked, notes=(*checked.notes, *beside))
+    checked = judged(
+        replace(checked, notes=(*checked.notes, *beside)),
+        written.frame,
+        quasi_identifiers=quasi,
+        sensitive=sensitive,
+        person=person,
+        missing_values=missing_texts(source),
+        spelled=written.spelled,
+        unseen=counted is not None and person is None,
+    )
     _show(checked, name_of(published), len(quasi), strict=strict, as_json=as_json, quiet=quiet)
 
 
@@ -164,12 +177,12 @@ def _show(
         raise typer.Exit(1)
 
 
-def _title(name: str, checked: Verification, *, strict: bool) -> str:
-    if not checked.holds:
-        return f"{name}: DOES NOT HOLD"
-    if strict and checked.notes:
-        return f"{name}: every promise holds, and it is REFUSED for the warnings below (--strict)"
-    return f"{name}: every promise holds"
+def _title(name: str, checked: Verification, *, strict: bool, as_certified: bool = True) -> str:
+    if checked.holds and not as_certified:
+        return f"{name}: NOT as its certificate says, see below"
+    if checked.holds and strict and checked.notes:
+        return f"{name}: REFUSED for the warnings below (--strict)"
+    return name
 
 
 def _refuse_twins(names: list[str]) -> None:
@@ -196,7 +209,7 @@ def _with_certificate(
     trees: dict[str, str],
     population: str | None,
 ) -> Certified:
-    from shoal.report.certified import verify_certificate
+    from shoal.report.verify_certificate import verify_certificate
 
     found = verify_certificate(
         published,
@@ -232,7 +245,7 @@ def _show_with_certificate(
 
         print_verification(
             found.promises,
-            title=_title(name, found.promises, strict=strict),
+            title=_title(name, found.promises, strict=strict, as_certified=found.holds),
             n_columns=found.n_columns,
             whose="hidden" if found.people else "assumed",
         )

@@ -140,7 +140,7 @@ class Engine(Protocol):
         """Return what was lost and what the report needs."""
 
     def seen(self, release: Any) -> Any:
-        """Return a `shoal.report.sensitive.Seen`: what a reader of the published table sees."""
+        """Return what a reader of the published table sees (`facts.reader_view.ReaderView`)."""
 
     def write(
         self,
@@ -158,7 +158,7 @@ class Engine(Protocol):
         It appears together with the other files of the group, when all of them are complete.
 
         Args:
-            group: the `shoal.io.AtomicGroup` it appears with.
+            group: the `shoal.io.atomic.AtomicGroup` it appears with.
             release: the `shoal.Release`.
             target: where it will appear.
             format: as in `Release.write`.

@@ -54,11 +54,11 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.io import AtomicGroup
+    from shoal.facts.reader_view import ReaderView
+    from shoal.io.atomic import AtomicGroup
     from shoal.privacy import PrivacyModel
     from shoal.publish.judgement import Doubt
     from shoal.release import Release
-    from shoal.report.sensitive import Seen
     from shoal.settings.request import Request
     from shoal.table.encode import EncodedTable
     from shoal.table.schema import Schema
@@ -351,11 +351,11 @@ class LocalEngine:
             bound=bound,
         )
 
-    def seen(self, release: Release) -> Seen:
+    def seen(self, release: Release) -> ReaderView:
         """Return what a reader of the published table sees."""
-        from shoal.report.sensitive import seen_in_table
+        from shoal.facts.reader_view import view_in_table
 
-        return seen_in_table(to_polars(release.frame), release.schema, release.people)
+        return view_in_table(to_polars(release.frame), release.schema, release.people)
 
     def write(
         self,

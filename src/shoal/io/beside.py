@@ -48,10 +48,13 @@ def beside_parquet(path: str) -> list[str]:
         return []  # whoever reads the table says what is wrong
     index = _pandas_index(keys.get("pandas"))
     named = [key for key in keys if key != _ARROW and key not in _SPARK]
-    schema = _schema_in(keys.get(_ARROW))
-    if schema is not None:
-        index = index or _pandas_index(_pairs(schema, _SCHEMA_METADATA).get("pandas"))
-        named += [key for key in _metadata_of_schema(schema) if key not in named]
+    try:
+        schema = _schema_in(keys.get(_ARROW))
+        if schema is not None:
+            index = index or _pandas_index(_pairs(schema, _SCHEMA_METADATA).get("pandas"))
+            named += [key for key in _metadata_of_schema(schema) if key not in named]
+    except (struct.error, IndexError, ValueError, RecursionError):
+        named.append(_ARROW)  # it describes no table: whatever it is, it lies beside this one
     return [*_about(named, index), *_about_nan(floats)]
 
 
@@ -74,7 +77,7 @@ def beside_arrow(data: bytes) -> list[str]:
             for name, number in _dictionaries(schema)
             if number is not None and number in entries
         }
-    except (struct.error, IndexError, ValueError):
+    except (struct.error, IndexError, ValueError, RecursionError):
         return []
     read = pl.read_ipc if bytes(view[:6]) == b"ARROW1" else pl.read_ipc_stream
     try:

@@ -310,15 +310,9 @@ def _damaged(name: str, format_name: str) -> DataError:
 
 
 def _read_excel(data: bytes, name: str, markers: tuple[str, ...], *, header: bool) -> pl.DataFrame:
+    import fastexcel
     import polars as pl
 
-    try:
-        import fastexcel
-    except ImportError:
-        message = (
-            "Reading Excel files needs the package fastexcel: pip install 'shoal-anonymity[excel]'."
-        )
-        raise DataError(message) from None
     try:
         sheet = fastexcel.read_excel(data)
         first = sheet.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars()

@@ -86,7 +86,7 @@ def keyed_sha256(source: str | PathLike[str] | pl.DataFrame, secret: str | PathL
 
     Args:
         source: a file, whose bytes count; or the rows that were read from a database, which have
-            no bytes of their own and count as in `shoal.io.rows_sha256`.
+            no bytes of their own and count as in `shoal.io.sql.rows_sha256`.
         secret: the file of the key.
 
     Raises:

@@ -157,14 +157,8 @@ def _check_fits(frame: pl.DataFrame, found: Format) -> None:
 
 def _write_excel(frame: pl.DataFrame, file: IO[bytes]) -> None:
     import polars as pl
+    import xlsxwriter
 
-    try:
-        import xlsxwriter
-    except ImportError:
-        raise DataError(
-            "Writing Excel files needs the package xlsxwriter: "
-            "pip install 'shoal-anonymity[excel]'."
-        ) from None
     # Excel rounds numbers to 15 digits: longer ones are written as text, digit for digit.
     long = [
         column.name

@@ -377,15 +377,9 @@ def _parse(data: bytes) -> Any:
 def _read_excel(
     data: bytes, name: str, choose: Pick, beside: list[str] | None, *, header: bool
 ) -> pl.DataFrame:
+    import fastexcel
     import polars as pl
 
-    try:
-        import fastexcel
-    except ImportError:
-        message = (
-            "Reading Excel files needs the package fastexcel: pip install 'shoal-anonymity[excel]'."
-        )
-        raise DataError(message) from None
     if not data:
         message = f"{name} is empty."
         raise DataError(message)

@@ -58,10 +58,10 @@ class RowBlocks(NamedTuple):
 class RowScratch(NamedTuple):
     """Where one cluster is compared with the rows of a block, and with whole blocks."""
 
-    spare: Array  # cost type [longest block]
+    spare: Array  # COST [longest block]
     total: Array  # int64 [longest block]
     bound: Array  # int64 [blocks]
-    farthest: Array  # cost type [blocks]
+    farthest: Array  # COST [blocks]
     floor: Array  # int64 [blocks]: least cost per member at the last visit; −1: not yet
 
 

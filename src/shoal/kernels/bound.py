@@ -33,7 +33,7 @@ Array = np.ndarray[Any, Any]
 class BoundScratch(NamedTuple):
     """Room for one search, of at most `room` candidates and t trees."""
 
-    spare: Array  # cost type [longest block]
+    spare: Array  # COST [longest block]
     blocks: Array  # int64 [blocks]
     rows: Array  # int64 [room]: candidates
     joins: Array  # int64 [room]: cost of the join with the row

@@ -26,7 +26,7 @@ class PriceScratch(NamedTuple):
     """Room for one row's look at all others."""
 
     query: Any  # Query
-    spare: Array  # cost type [rows]
+    spare: Array  # COST [rows]
     near: Array  # int64 [rows]: least cost of a group with the row
     head: Array  # int64 [buckets]: first row of each bucket of costs
     after: Array  # int64 [rows]

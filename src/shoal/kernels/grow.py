@@ -43,7 +43,7 @@ class Growth(NamedTuple):
 
     rows: Any  # RowBlocks of one block
     used: Array  # bool [rows]: whether a place is taken by the group that is grown
-    cost: Array  # cost type [rows]
+    cost: Array  # COST [rows]
     joined: Array  # int64 [rows]: places of the group's rows
     hist: Array  # int64 [sensitive values]
     after: Array  # float64 [sensitive values]: what a column lacks after one more such row

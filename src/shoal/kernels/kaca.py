@@ -74,7 +74,7 @@ class KacaScratch(NamedTuple):
     """Where one class is compared with all others, and where a class is split."""
 
     query: Any  # Query
-    spare: Array  # cost type [classes]
+    spare: Array  # COST [classes]
     out: Array  # int64 [classes]: what the class at hand pays more for each union
     others: Array  # int64 [classes]: what the other one does
     rows: Array  # int64 [longest class]

@@ -52,7 +52,7 @@ class OkaScratch(NamedTuple):
 
     query: Any  # Query
     joined: Any  # Query without linear columns: the cluster that the record joins
-    spare: Array  # cost type [longest block]
+    spare: Array  # COST [longest block]
     out: Array  # int64 [longest block]
 
 

@@ -29,11 +29,11 @@ __all__ = ["PIECE", "RebuildScratch", "rebuild_groups"]
 class RebuildScratch(NamedTuple):
     """Where a new group is grown around a row."""
 
-    distance: Array  # cost type [rows]: cost of joining the seed alone
+    distance: Array  # COST [rows]: cost of joining the seed alone
     worth: Array  # int64 [rows]: what a row pays now, 0 if its group cannot spare it
-    price: Array  # cost type [rows]: the same, as far as it fits
-    most: Array  # cost type [1]: the largest cost there is
-    least: Array  # cost type [pieces of rows]: the smallest distance in each
+    price: Array  # COST [rows]: the same, as far as it fits
+    most: Array  # COST [1]: the largest cost there is
+    least: Array  # COST [pieces of rows]: the smallest distance in each
     chosen: Array  # int64 [most]: the rows nearest to the seed
     near: Any  # Columns [most]: these rows side by side
     used: Array  # bool [most]

@@ -22,6 +22,7 @@ import numpy as np
 from shoal.kernels.bundle import bundle
 
 __all__ = [
+    "COST",
     "MIXED8",
     "MIXED16",
     "MIXED32",
@@ -36,6 +37,9 @@ __all__ = [
 
 Array = np.ndarray[Any, Any]
 
+COST = np.int32
+"""The type of costs: whole numbers, see `shoal.search.scan`."""
+
 MIXED8 = np.uint8(0xFF)
 MIXED16 = np.uint16(0xFFFF)
 MIXED32 = np.uint32(0xFFFFFFFF)
@@ -48,7 +52,7 @@ class Columns(NamedTuple):
     lev8: Array  # uint8 [levels, n]
     lev16: Array  # uint16 [levels, n]
     lev32: Array  # uint32 [levels, n]
-    low: Array  # cost type [linear intervals, n]
+    low: Array  # COST [linear intervals, n]
     high: Array
     clow: Array  # int32 [log intervals, n]
     chigh: Array
@@ -65,7 +69,7 @@ class Space(NamedTuple):
     cost_start: Array  # int64 [levels]: where a level's costs start
     level_cost: Array  # int64 [classes, codes of all levels]
     root_cost: Array  # int64 [classes, trees]
-    full: Array  # cost type [linear intervals]
+    full: Array  # COST [linear intervals]
     prefix_start: Array  # int64 [log intervals + 1]
     prefix: Array  # int64 [1 + classes, …] cumulated rows per code
     log_row: Array  # int32 [log intervals]: row in the tables of logarithms
@@ -95,12 +99,12 @@ class Query(NamedTuple):
     """One closure, prepared for scanning: its codes and what leaving each level costs."""
 
     code8: Array
-    step8: Array  # cost type [classes, levels]
+    step8: Array  # COST [classes, levels]
     code16: Array
     step16: Array
     code32: Array
     step32: Array
-    base: Array  # cost type [classes]: cost of its own tree nodes
+    base: Array  # COST [classes]: cost of its own tree nodes
     low: Array
     high: Array
     clow: Array
@@ -132,7 +136,7 @@ class Scratch(NamedTuple):
     """Where one row or group is compared with all groups."""
 
     query: Any  # Query
-    spare: Array  # cost type [groups]
+    spare: Array  # COST [groups]
     out: Array  # int64 [groups]
     hist: Array  # int64 [sensitive values]
     heat: Any  # Heat

@@ -87,7 +87,7 @@ class Applied(Generic[FrameT]):
         Args:
             said: as in `shoal.Release.certificate`.
         """
-        from shoal.report.certificate import plain_values, told
+        from shoal.report.certificate import disclosed_number, plain_values
 
         found = self.release.certificate(**said)
         found["together"] = {
@@ -98,7 +98,7 @@ class Applied(Generic[FrameT]):
                 {
                     "name": check.name,
                     "promised": check.promised,
-                    "measured": plain_values(told(self.release, check)),
+                    "measured": plain_values(disclosed_number(self.release, check)),
                     "holds": check.holds,
                 }
                 for check in self.together.checks
@@ -219,6 +219,7 @@ class _Work:
 
         from shoal.profile.repeats import find_repeats, says_whose
         from shoal.profile.slips import find_slips
+        from shoal.table.grid import settle_grids
         from shoal.table.growing import notes_on_unknown
         from shoal.table.infer import infer_kinds
 
@@ -228,7 +229,8 @@ class _Work:
         doubts = [] if says_whose(request) else find_repeats(table, asked, request.k)
         self.whose = "doubtful" if doubts else "declared" if request.rows_are_people else "assumed"
         progress(0, 0, "encoding")
-        self.schema: Schema = infer_kinds(asked, nw.from_native(table), request.unknown_values)
+        known = infer_kinds(asked, nw.from_native(table), request.unknown_values)
+        self.schema: Schema = settle_grids(known, table, by_default=False)
         slips = find_slips(table, asked.exact)
         self.notes = [*doubts, *slips, *notes_on_unknown(asked, self.schema)]
         self.whole = encode(table, self.schema)

@@ -199,7 +199,7 @@ def _column(column: Column, cells: pl.DataFrame, style: Style, frame: pl.DataFra
         style=style,
         kind=column.kind.value,
         order=column.order,
-        half_open=bool(column.grid),
+        grid=column.grid,
     )
     if opened.line == "label":
         return _by_label(opened, frame.get_column(name))

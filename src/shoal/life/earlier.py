@@ -3,16 +3,20 @@
 A promise that is out must hold over all releases. Whoever has all of them may know which rows
 belong to the people with one story: in the same groups of the same releases, and missing from the
 same others. So promises about values are judged for such people as for a group, in every table.
+l-diversity also counts what is left of their values when all tables are put side by side: those of
+people whose value never changed.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shoal.life.guarantee import stories_with
+from shoal.life.history import number_values
 from shoal.life.people import digests_of, number_people
 from shoal.privacy import LDiversity
 from shoal.publish.verification import BESIDE, Check
@@ -119,15 +123,16 @@ def _as_much(now: PrivacyModel, before: PrivacyModel) -> bool:
 
 
 class _Table:
-    """A published table: the story of each row's person, and its values by column."""
+    """A published table: each row's person and that person's story, and its values by column."""
 
     def __init__(
         self,
+        person: NDArray[np.int64],
         story: NDArray[np.int64],
         values: dict[str, pl.Series],
         orders: dict[str, tuple[str, ...]],
     ) -> None:
-        self.story, self.values, self.orders = story, values, orders
+        self.person, self.story, self.values, self.orders = person, story, values, orders
 
 
 def _tables(
@@ -142,7 +147,7 @@ def _tables(
     story = stories_with(previous, published, schema, ())[0].atoms()[number]
     start = 0
     for kept, each in zip(previous, people, strict=True):
-        of_row = story[start : start + len(each.digests)]
+        of_row = slice(start, start + len(each.digests))
         start += len(each.digests)
         orders = {name: counts.order for name, counts in kept.sensitive.items() if counts.order}
         for number_of_table in range(each.n_tables):
@@ -151,9 +156,10 @@ def _tables(
                 name: counts.values.gather(pl.Series(each.values[name][rows], dtype=pl.UInt32))
                 for name, counts in kept.sensitive.items()
             }
-            yield _Table(of_row[rows], values, orders)
+            yield _Table(number[of_row][rows], story[of_row][rows], values, orders)
     names = [name for name in schema.sensitive if name in published.frame.columns]
-    yield _Table(story[start:], {name: published.frame.get_column(name) for name in names}, {})
+    values = {name: published.frame.get_column(name) for name in names}
+    yield _Table(number[start:], story[start:], values, {})
 
 
 def _judge(model: PrivacyModel, tables: Sequence[_Table]) -> Check:
@@ -175,6 +181,9 @@ def _judge(model: PrivacyModel, tables: Sequence[_Table]) -> Check:
     ]
     worst = (min if model.at_least else max)(check.measured for check in found)
     holds = all(check.holds for check in found)
+    if isinstance(model, LDiversity):
+        left = _fewest_lasting_values(name, tables)
+        worst, holds = min(worst, left), holds and left >= math.ceil(model.l - 1e-9)
     where = f"over {len(tables):,} releases"
     words = model.describe(name)
     return Check(
@@ -191,6 +200,29 @@ def _judge(model: PrivacyModel, tables: Sequence[_Table]) -> Check:
         ),
         judged_by=BESIDE,
     )
+
+
+def _fewest_lasting_values(name: str, tables: Sequence[_Table]) -> int:
+    """Return how many values people of one story have who had one value in all their tables."""
+    import polars as pl
+
+    known: dict[tuple[str, ...], int] = {}
+    rows = pl.concat(
+        pl.DataFrame(
+            {
+                "person": table.person,
+                "story": table.story,
+                "value": number_values(table.values[name], known),
+            }
+        )
+        for table in tables
+        if name in table.values
+    )
+    people = rows.group_by("person").agg(
+        pl.col("story").first(), pl.col("value").first(), changed=pl.col("value").n_unique() > 1
+    )
+    lasting = pl.col("value").filter(~pl.col("changed")).n_unique()
+    return int(people.group_by("story").agg(lasting).get_column("value").to_numpy().min())
 
 
 def _about(model: PrivacyModel, column: str) -> PrivacyModel:

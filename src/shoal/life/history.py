@@ -28,7 +28,15 @@ if TYPE_CHECKING:
     from shoal.privacy import PrivacyModel
     from shoal.table.schema import Schema
 
-__all__ = ["ABSENT", "CHANGED", "Stories", "check_chain", "needed_values", "tell_stories"]
+__all__ = [
+    "ABSENT",
+    "CHANGED",
+    "Stories",
+    "check_chain",
+    "needed_values",
+    "number_values",
+    "tell_stories",
+]
 
 ABSENT = -1
 CHANGED = -2
@@ -166,15 +174,23 @@ def tell_stories(
                 )
             codes = _said(kept.sensitive[name].values, known)[each.values[name]]
             told[name][number[starts[place] : starts[place + 1]], place] = codes
-        distinct = values[name].to_frame("value").unique().with_row_index("code")
-        joined = (
-            values[name]
-            .to_frame("value")
-            .join(distinct, on="value", how="left", nulls_equal=True, maintain_order="left")
-        )
-        codes = _said(distinct.get_column("value"), known)
-        now[name] = codes[joined.get_column("code").to_numpy()]
+        now[name] = number_values(values[name], known)
     return Stories(groups, told, row), now
+
+
+def number_values(values: pl.Series, known: dict[tuple[str, ...], int]) -> NDArray[np.int64]:
+    """Return a number for each row, equal where a person would call the values equal.
+
+    Args:
+        values: values of a sensitive column, one for each row.
+        known: the numbers given so far; values that are new get the next ones.
+    """
+    rows = values.to_frame("value")
+    distinct = rows.unique().with_row_index("code")
+    joined = rows.join(distinct, on="value", how="left", nulls_equal=True, maintain_order="left")
+    of_code = _said(distinct.get_column("value"), known)
+    numbers: NDArray[np.int64] = of_code[joined.get_column("code").to_numpy()]
+    return numbers
 
 
 def _said(values: pl.Series, known: dict[tuple[str, ...], int]) -> NDArray[np.int64]:

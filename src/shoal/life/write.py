@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shoal.errors import OptionError
-from shoal.io import AtomicGroup, detect_format, sha256_of
+from shoal.io.atomic import AtomicGroup, sha256_of
+from shoal.io.formats import detect_format
 from shoal.life.file import stage_kept
 from shoal.report.certificate import format_certificate
 from shoal.settings.outputs import check_files, format_of_output, refuse_existing

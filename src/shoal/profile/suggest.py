@@ -148,7 +148,7 @@ class Suggestion:
             OptionError: a file exists.
             DataError: a file cannot be written.
         """
-        from shoal.io import AtomicGroup
+        from shoal.io.atomic import AtomicGroup
 
         target = Path(path)
         files = self._hierarchy_files(target)
@@ -406,7 +406,8 @@ def _read(asked: Input, progress: Report) -> tuple[pl.DataFrame, HowRead]:
 
 def _found_out(asked: Input, how: HowRead) -> Input:
     """Return what a job has to say so that the file is read in the same way without looking."""
-    from shoal.io import detect_format, is_database
+    from shoal.io.formats import detect_format
+    from shoal.io.location import is_database
 
     if asked.path is None or is_database(asked.path):
         return Input(rename=asked.rename)

@@ -19,6 +19,8 @@ from shoal.table.closure import close
 from shoal.table.relations import FEWEST_ROWS, follows, go_together, renumbered
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     import polars as pl
     from numpy.typing import NDArray
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from shoal.table.relations import Codes
     from shoal.table.schema import Schema
 
-__all__ = ["NEARLY_ALL", "find_dangers", "says_nearly_unique"]
+__all__ = ["NEARLY_ALL", "find_dangers", "find_related", "find_unique", "says_nearly_unique"]
 
 MOST_ROWS = 50_000
 """Larger tables are judged by as many of their rows, spread evenly."""
@@ -48,20 +50,34 @@ def find_dangers(
     rows = np.flatnonzero(partition.labels >= 0)
     if len(rows) < FEWEST_ROWS:
         return []
-    looked = rows
-    if len(rows) > MOST_ROWS:
-        looked = rows[np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.int64)]
     coarser = [a for a in table.attributes if not close(a, partition).single()[:-1].all()]
-    found: list[Doubt] = []
-    for name in schema.exact:
+    unique = find_unique(frame, schema.exact, rows)
+    named = {doubt.point.column for doubt in unique}
+    others = [name for name in schema.exact if name not in named]
+    return [*unique, *find_related(frame, others, coarser, rows)]
+
+
+def find_related(
+    frame: pl.DataFrame,
+    names: Iterable[str],
+    attributes: Sequence[Attribute],
+    rows: NDArray[np.int64],
+) -> list[Doubt]:
+    """Return a sentence for each of these columns that goes together with a quasi-identifier.
+
+    Args:
+        frame: the original table.
+        names: columns that are published as they are.
+        attributes: quasi-identifiers that are published coarser than they are.
+        rows: those that are published.
+    """
+    looked, found = _looked_at(rows), []
+    for name in names:
         column = frame.get_column(name)
         codes, present = _codes(column, looked)
-        if _nearly_unique(column, codes[present], rows, looked):
-            found.append(says_nearly_unique(name))
-            continue
         related = [
             attribute.name
-            for attribute in coarser
+            for attribute in attributes
             if _related(codes[present], attribute, looked[present], column)
         ]
         if related:
@@ -74,6 +90,26 @@ def find_dangers(
             point = OpenPoint("related column", short, name)
             found.append(Doubt(f"{short} Make it a quasi-identifier, or drop it.", point))
     return found
+
+
+def find_unique(
+    frame: pl.DataFrame, names: Iterable[str], rows: NDArray[np.int64] | None = None
+) -> list[Doubt]:
+    """Return a sentence for each of these columns in which nearly every row has its own value."""
+    rows = np.arange(frame.height) if rows is None else rows
+    looked, found = _looked_at(rows), []
+    for name in names:
+        column = frame.get_column(name)
+        codes, present = _codes(column, looked)
+        if _nearly_unique(column, codes[present], rows, looked):
+            found.append(says_nearly_unique(name))
+    return found
+
+
+def _looked_at(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    if len(rows) <= MOST_ROWS:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.int64)]
 
 
 def says_nearly_unique(name: str) -> Doubt:

@@ -28,6 +28,7 @@ __all__ = [
     "Judgement",
     "OpenPoint",
     "judge",
+    "point_of",
 ]
 
 GREEN, AMBER, RED = "green", "amber", "red"
@@ -47,6 +48,7 @@ are said to be unknown to others must not find more people than such a guess wou
 _FIRST = (
     "earlier releases",
     "several rows",
+    "not checked",
     "names people",
     "known value",
     "few left",
@@ -149,16 +151,24 @@ class Judgement(str):
         }
 
 
-def judge(broken: Sequence[str], counted: Counted, warnings: Iterable[str] = ()) -> Judgement:
+def judge(
+    broken: Sequence[str],
+    counted: Counted,
+    warnings: Iterable[str] = (),
+    told: Iterable[OpenPoint] = (),
+) -> Judgement:
     """Return what is to be thought of a release.
 
     Args:
         broken: names of the promises that do not hold.
         counted: what the published table shows.
         warnings: what was said about the run; those that are a `Doubt` are open.
+        told: what else is said to be open; what was found here is not told twice.
     """
     points = [*_known(counted), *_alone(counted)]
     points += [each.point for each in warnings if isinstance(each, Doubt)]
+    found = {(each.what, each.column) for each in points}
+    points += [each for each in told if (each.what, each.column) not in found]
     points.sort(key=lambda each: (_FIRST.index(each.what), -(each.rows or 0)))
     if broken:
         names = ", ".join(broken[:_MOST_NAMES])
@@ -170,6 +180,19 @@ def judge(broken: Sequence[str], counted: Counted, warnings: Iterable[str] = ())
         more = f" {count_of(rest, 'more point')} {'is' if rest == 1 else 'are'} open."
         return Judgement(AMBER, points[0].sentence + (more if rest else ""), points)
     return Judgement(GREEN, "Every promise holds, and nothing else was found open.")
+
+
+def point_of(said: Mapping[str, Any]) -> OpenPoint:
+    """Return a point as `Judgement.to_dict` writes it; errors of Python where it is none."""
+    found = OpenPoint(**said)
+    texts = (found.what, found.sentence, found.column or "")
+    if found.what not in _FIRST or not all(isinstance(each, str) for each in texts):
+        raise ValueError
+    if not found.sentence.isprintable():
+        raise ValueError
+    if found.rows is not None and type(found.rows) is not int:
+        raise TypeError
+    return found
 
 
 def _known(counted: Counted) -> list[OpenPoint]:

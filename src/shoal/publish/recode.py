@@ -148,7 +148,7 @@ def recode(
     Columns keep their order. Quasi-identifiers are generalised to what all rows of a group have
     in common (missing if all of them are missing); sensitive and insensitive columns keep their
     values and type; identifiers, dropped columns and suppressed rows are left out. There is no
-    index and no row number. Every column is made anew (`shoal.io.rebuild_columns`), so that nothing of
+    index and no row number. Every column is made anew (`io.rebuild_columns`), so that nothing of
     the input is in its memory but what it shows.
 
     Args:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from shoal.publish.judgement import Judgement
+
 __all__ = [
     "BESIDE",
     "OWN_RULE",
@@ -130,6 +132,9 @@ class Verification:
             and what a file holds beside its table.
         read_from: what was checked: ``"the table in memory"`` or ``"what was written"``.
         fewest_people: different people in the group that has fewest; None if rows were counted.
+        judgement: the headline of a table that was given to `shoal.verify`: ``"green"``,
+            ``"amber"`` or ``"red"``, with ``.sentence`` and ``.open``, as of a release. None where
+            a release has it (`Release.judgement`).
     """
 
     holds: bool
@@ -144,6 +149,7 @@ class Verification:
     notes: tuple[str, ...] = ()
     read_from: str = "the table in memory"
     fewest_people: int | None = None
+    judgement: Judgement | None = None
 
     def __bool__(self) -> bool:
         return self.holds
@@ -153,6 +159,7 @@ class Verification:
         return asdict(self) | {
             "checks": [asdict(check) for check in self.checks],
             "notes": list(self.notes),
+            "judgement": None if self.judgement is None else self.judgement.to_dict(),
         }
 
     def how(self) -> str:

@@ -145,7 +145,7 @@ def _load(source: Any, reading: dict[str, Any]) -> tuple[Any, pl.DataFrame]:
                 f"{next(iter(reading))!r} says how a file is read, and a frame is given."
             )
         return source, to_polars(source)
-    from shoal.io import read_table
+    from shoal.io.read import read_table
 
     try:
         return None, read_table(source, **reading)

@@ -6,6 +6,7 @@ those. A class fits a person if each of its cells covers the person's value.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,8 +19,6 @@ from shoal.release_reader.columns import open_column, source_names
 from shoal.release_reader.ends import as_date, as_datetime, as_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     import polars as pl
     from numpy.typing import NDArray
 
@@ -220,7 +219,7 @@ def open_cells(name: str, sources: Sequence[pl.Series], schema: Schema, style: S
         kind=None if said.kind is None or said.hierarchy else said.kind.value,
         order=said.order,
         taxonomy=said.hierarchy,
-        half_open=bool(said.grid),
+        grid=said.grid,
     )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.hierarchy import Taxonomy
+    from shoal.table.grid import Grid
 
 __all__ = ["KINDS", "OpenColumn", "open_column", "source_names"]
 
@@ -35,6 +36,10 @@ _PLACES: dict[str, Callable[[object], float | None]] = {
     "date": as_date,
     "datetime": as_datetime,
 }
+
+
+_EXACT = 2.0**53
+"""Below it every whole number is a float."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +110,7 @@ def open_column(
     kind: str | None = None,
     order: Sequence[object] | None = None,
     taxonomy: Taxonomy | None = None,
-    half_open: bool = False,
+    grid: Grid | None = None,
 ) -> OpenColumn:
     """Say what the cells of a published column stand for.
 
@@ -116,8 +121,8 @@ def open_column(
         kind: how it was generalised; found from its cells unless given.
         order: values of an ordinal column from low to high.
         taxonomy: the hierarchy of a categorical column.
-        half_open: whether intervals end just before their upper end, as on a grid of numbers
-            that are not whole.
+        grid: the lines that its intervals end on; those of numbers that are not whole and of
+            moments end just before their upper one.
 
     Raises:
         DataError: a cell stands for nothing that could be said; cells are counted, never shown.
@@ -154,8 +159,8 @@ def open_column(
     whole = line in ("date", "ordinal") or bool((finite == np.round(finite)).all())
     if line == "datetime":
         whole = False
-    if half_open and not whole:
-        open_high = open_high | (low < high)
+    if grid and line in ("number", "datetime"):
+        open_high = open_high | ((low < high) & _end_before(grid, high))
     return OpenColumn(
         name,
         line,
@@ -171,6 +176,25 @@ def open_column(
         whole=whole,
         zone=zone,
     )
+
+
+def _end_before(grid: Grid, high: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which intervals end just before their upper end.
+
+    Cells of whole numbers end one below a line, all others on it; so the end itself tells which
+    they are. Only where both may be lines the type of the column has to.
+    """
+    if grid.base:  # 0 is a cell of its own
+        return np.asarray((high != 0) & (not grid.whole), np.bool_)
+    if grid.step is None or grid.step != int(grid.step):
+        return np.ones(len(high), np.bool_)
+    step = int(grid.step)
+
+    def on_line(end: float) -> bool:
+        told = step > 1 and abs(end) < _EXACT
+        return end.is_integer() and int(end) % step == 0 if told else not grid.whole
+
+    return np.array([on_line(end) for end in high.tolist()], np.bool_)
 
 
 Found = tuple[Line, list[Interval | None], "NDArray[np.bool_]"]

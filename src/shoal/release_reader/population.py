@@ -67,11 +67,17 @@ def promises_about_all(
 
 
 def schema_of_population(
-    models: Sequence[PrivacyModel], quasi_identifiers: Any, **details: Any
+    models: Sequence[PrivacyModel],
+    quasi_identifiers: Any,
+    *,
+    default_grid: bool = True,
+    **details: Any,
 ) -> Schema | None:
     """Return what the columns are, from the population that a model has; None if none has one.
 
-    ``details`` are hierarchies, kinds, orders and grids, as for `shoal.anonymize`.
+    ``details`` are hierarchies, kinds, orders and grids, as for `shoal.anonymize`. Columns of
+    which no grid is said are read as those that have one by default, unless it is known that they
+    have none (``default_grid``): of two readings the one that covers fewer people.
     """
     for model in models:
         if isinstance(model, KMap | DeltaPresence):
@@ -82,7 +88,9 @@ def schema_of_population(
                 for option, given in details.items()
                 if isinstance(given, Mapping)
             }
-            return schema_of_used(frame, quasi_identifiers=list(names), **known)
+            return schema_of_used(
+                frame, quasi_identifiers=list(names), default_grid=default_grid, **known
+            )
     return None
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from shoal.errors import OptionError
 
-__all__ = ["About", "check_said"]
-
 _LONGEST = 500
 
 

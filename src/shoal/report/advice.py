@@ -1,24 +1,20 @@
-"""The section of measured advice, from what `shoal.explain` found."""
+"""Reads the measured advice of `shoal explain`, and picks what the report may show of it."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from shoal.errors import DataError
 from shoal.io.limits import read_side_file
-from shoal.report.svg import per_cent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
     from os import PathLike
 
     import polars as pl
-
-__all__ = ["Explained", "advice", "read_explanation"]
 
 _MOST_CHANGES = 12
 
@@ -59,28 +55,20 @@ def read_explanation(path: str | PathLike[str]) -> Explained:
 
 
 def _is_explanation(findings: Any) -> bool:
-    def holds(each: Any, **checks: Callable[[Any], bool]) -> bool:
-        return isinstance(each, dict) and all(is_(each.get(n)) for n, is_ in checks.items())
-
-    return holds(findings, advice=_is_list, changes=_is_list, outliers=_is_list) and all(
-        (
-            *(isinstance(sentence, str) for sentence in findings["advice"]),
-            _is_list(findings.get("promises", [])),
-            *(holds(each, sentence=_is_text, loss=_is_number) for each in findings["changes"]),
-            *(
-                holds(each, cells=_is_plain, n_rows=_is_count, loss=_is_number)
-                for each in findings["outliers"]
-            ),
-        )
+    if not isinstance(findings, dict) or not isinstance(findings.get("promises", []), list):
+        return False
+    sentences, changes, outliers = (findings.get(n) for n in ("advice", "changes", "outliers"))
+    if not (isinstance(sentences, list) and isinstance(changes, list)):
+        return False
+    return (
+        isinstance(outliers, list)
+        and all(isinstance(text, str) for text in sentences)
+        and all(isinstance(each, dict) for each in (*changes, *outliers))
+        and all(_is_number(each.get("loss")) for each in (*changes, *outliers))
+        and all(isinstance(each.get("sentence"), str) for each in changes)
+        and all(_is_count(each.get("n_rows")) for each in outliers)
+        and all(_is_plain(each.get("cells")) for each in outliers)
     )
-
-
-def _is_list(each: Any) -> bool:
-    return isinstance(each, list)
-
-
-def _is_text(each: Any) -> bool:
-    return isinstance(each, str)
 
 
 def _is_count(each: Any) -> bool:
@@ -100,67 +88,24 @@ def _is_plain(cells: Any) -> bool:
     )
 
 
-def advice(explanation: Explained, published: pl.DataFrame) -> str:
-    """Return what costs most and what to do about it, as HTML.
+def shown_advice(explanation: Explained, published: pl.DataFrame) -> dict[str, Any]:
+    """Return what the section of advice shows.
 
     Groups that cost most are shown only if each of their cells is a cell of the release: an
     explanation may have been made from other groups.
     """
     found = explanation.to_dict()
-    said = "".join(f"<li>{escape(str(text))}</li>" for text in found.get("advice", ()))
-    parts = [f'<div class="card"><ul class="plain">{said}</ul></div>' if said else ""]
-    further = "".join(f"<li>{escape(str(text))}</li>" for text in found.get("promises", ()))
-    if further:
-        parts.append(
-            '<div class="card"><h3>What further promises would cost</h3>'
-            f'<ul class="plain">{further}</ul></div>'
-        )
-    parts.append(_changes(found.get("changes", ())))
-    parts.append(_outliers(found.get("outliers", ()), published))
     tried, rows = found.get("n_tried"), found.get("n_rows")
-    where = ""
-    if isinstance(tried, int) and isinstance(rows, int) and tried < rows:
-        where = f", on a random sample of {tried:,} of {rows:,} rows"
-    note = (
-        f'<p class="note">Every number is measured by a run of its own{where}, with one thing '
-        "changed. This section is for the people who make the release.</p>"
-    )
-    return "".join(parts) + note
-
-
-def _changes(changes: Sequence[Mapping[str, Any]]) -> str:
-    if not changes:
-        return ""
-    body = "".join(
-        f"<tr><td>{escape(str(change['sentence']))}</td>{_share(change['loss'])}</tr>"
-        for change in changes[:_MOST_CHANGES]
-    )
-    return (
-        '<div class="card scroll"><h3>What was tried</h3><table><thead><tr>'
-        '<th scope="col">change, largest saving first</th><th scope="col" class="number">loss then'
-        f"</th></tr></thead><tbody>{body}</tbody></table></div>"
-    )
-
-
-def _outliers(outliers: Sequence[Mapping[str, Any]], published: pl.DataFrame) -> str:
-    shown = [each for each in outliers if _is_published(each["cells"], published)]
-    if not shown:
-        return ""
-    body = "".join(
-        "<tr><td>"
-        + ", ".join(
-            f"{escape(name)} <b>{escape(str(cell)) or 'missing'}</b>"
-            for name, cell in each["cells"].items()
-        )
-        + f'</td><td class="number">{each["n_rows"]:,}</td>{_share(each["loss"])}</tr>'
-        for each in shown
-    )
-    return (
-        '<div class="card scroll"><h3>The records that cost most, as they are published</h3>'
-        '<table><thead><tr><th scope="col">published cells</th><th scope="col" class="number">rows'
-        f'</th><th scope="col" class="number">loss</th></tr></thead><tbody>{body}</tbody></table>'
-        "</div>"
-    )
+    sampled = isinstance(tried, int) and isinstance(rows, int) and tried < rows
+    return {
+        "sentences": found.get("advice", ()),
+        "promises": found.get("promises", ()),
+        "changes": found.get("changes", ())[:_MOST_CHANGES],
+        "outliers": [
+            each for each in found.get("outliers", ()) if _is_published(each["cells"], published)
+        ],
+        "sample": (tried, rows) if sampled else None,
+    }
 
 
 def _is_published(cells: Mapping[str, object], published: pl.DataFrame) -> bool:
@@ -169,7 +114,3 @@ def _is_published(cells: Mapping[str, object], published: pl.DataFrame) -> bool:
         and str(cell) in {"" if v is None else str(v) for v in published.get_column(name).unique()}
         for name, cell in cells.items()
     )
-
-
-def _share(value: float) -> str:
-    return f'<td class="number">{per_cent(value)}</td>'

@@ -1,41 +1,43 @@
-"""The certificate of a release: what was promised, what was measured, with which versions.
+"""Makes, reads and signs the certificate of a release: what was promised and what was measured.
 
-It can be shown to anybody who may see the release. Every number in it is a function of the
-published table, of the settings, or the number of rows that were read or left out; so it tells
+A certificate can be shown to anybody who may see the release. Every number in it is a function of
+the published table, of the settings, or the number of rows that were read or left out; so it tells
 about nobody what the release does not tell. Scores that compare with the original, the bound and
 the input's plain hash would (see `shoal.publish.loss`); they stay with the holder of the data.
+
+A signed certificate ends with an entry ``signature``: algorithm, time, public key and, last, the
+value. What is signed is the file as `format_certificate` writes it without that value: JSON with
+two spaces of indentation, entries in the order of the file, a line feed at the end, UTF-8. A file
+that is not byte for byte what its content would be written as is not the one that was signed.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import platform
-from collections.abc import Mapping
-from dataclasses import asdict
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.errors import DataError, OptionError, PromiseError
+from shoal.publish.judgement import OpenPoint, point_of
 from shoal.publish.labels import LabelPromise
 from shoal.report.about import About
 
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     from shoal.publish.lines import GridPromise
     from shoal.publish.verify import Check
     from shoal.release import Release
     from shoal.table.grid import Grid
-
-__all__ = [
-    "SCHEMA_VERSION",
-    "build_certificate",
-    "counted",
-    "format_certificate",
-    "package_versions",
-    "plain_values",
-    "told",
-    "told_in_words",
-]
 
 SCHEMA_VERSION = 2
 """Grows when a key changes its meaning or disappears; new keys may appear without."""
@@ -43,9 +45,9 @@ SCHEMA_VERSION = 2
 _PACKAGES = {"shoal": "shoal-anonymity", "numpy": "numpy", "numba": "numba", "polars": "polars"}
 # Values of a column would be cells of the table; with the seed and the input a run is repeated.
 _NEVER = frozenset({"seed", "orders", "hierarchies"})
-
-
 _LINES = ("numeric", "date", "datetime")
+_ALGORITHM = "Ed25519"
+_SIGNATURE_KEYS = ["algorithm", "signed", "public_key", "value"]
 
 
 def build_certificate(
@@ -58,12 +60,19 @@ def build_certificate(
 
     Args:
         release: a finished release.
-        input_hmac: keyed hash of the input file (`shoal.io.keyed_sha256`), if there is one. A
+        input_hmac: keyed hash of the input file (`io.secret.keyed_sha256`), if there is one. A
             plain hash would let anybody try guesses of the input until one fits.
         output_sha256: hash of the published file, if there is one.
         about: what its owner says about the release.
     """
     verification = release.verification
+    highest_risk: float | None = verification.highest_risk
+    if release.counts_people:
+        highest_risk = 1 / release.k
+    elif release.whose == "doubtful":  # it has not been established
+        highest_risk = None
+    scores = release.facts.scores.to_dict()  # what the published table tells by itself
+    scores["scores"]["average-class-size"] = release.n_published / max(verification.n_groups, 1)
     certificate = {
         "schema_version": SCHEMA_VERSION,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -97,7 +106,7 @@ def build_certificate(
             {
                 "name": check.name,
                 "promised": check.promised,
-                "measured": told(release, check),
+                "measured": disclosed_number(release, check),
                 "holds": check.holds,
                 "judged_by": check.judged_by,
             }
@@ -105,13 +114,13 @@ def build_certificate(
         ],
         "grids": [_promised(grid, release) for grid in release.grids],
         "verified": verification.read_from,
-        "counted": counted(release),
+        "counted": what_is_counted(release),
         "risk": {
             "groups": verification.n_groups,
             "smallest_group": verification.smallest_group,
-            "highest_reidentification_risk": _risk(release),
+            "highest_reidentification_risk": highest_risk,
         },
-        **_scores(release),
+        **scores,
         "warnings": list(release.warnings),
         "seconds": round(release.seconds),
     }
@@ -135,9 +144,9 @@ def _promised(grid: GridPromise, release: Release) -> dict[str, Any]:
     }
     if not isinstance(grid, LabelPromise):
         return said
-    told = grid.told_by(release.cells_of(grid.name))
-    lists = {"labels": told.labels, "starts": told.starts, "ends": told.ends}
-    return said | {name: sorted(each) for name, each in lists.items()} | {"sets": told.sets}
+    shown = grid.told_by(release.cells_of(grid.name))
+    lists = {"labels": shown.labels, "starts": shown.starts, "ends": shown.ends}
+    return said | {name: sorted(each) for name, each in lists.items()} | {"sets": shown.sets}
 
 
 def format_certificate(certificate: Mapping[str, Any]) -> str:
@@ -145,15 +154,8 @@ def format_certificate(certificate: Mapping[str, Any]) -> str:
     return json.dumps(certificate, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _risk(release: Release) -> float | None:
-    """Return the highest chance to find a person; None where that has not been established."""
-    if release.counts_people:
-        return 1 / release.k
-    return None if release.whose == "doubtful" else release.verification.highest_risk
-
-
-def told(release: Release, check: Check) -> float:
-    """Return what may be told of a measured number.
+def disclosed_number(release: Release, check: Check) -> float:
+    """Return what may be published of a measured number.
 
     Whose the rows are is not published, so that a number counted in people says more than the
     release does. That the promise is kept is all that is told of it.
@@ -161,14 +163,22 @@ def told(release: Release, check: Check) -> float:
     return check.measured if not release.counts_people or not check.holds else check.promised
 
 
-def told_in_words(release: Release, check: Check) -> str:
-    """Return what may be told of a measured number, as people read it."""
+def disclosed_text(release: Release, check: Check) -> str:
+    """Return what may be published of a measured number, as people read it."""
     if release.counts_people and check.holds:
         return "as promised"
     return check.shown(check.measured)
 
 
-def counted(release: Release) -> str:
+def who_is_counted(release: Release) -> str:
+    """Return whom the share that an interval covers counts, as far as the published table tells.
+
+    Whose the rows are is not published; a share of people would tell more than the release does.
+    """
+    return "rows" if release.counts_people else "people"
+
+
+def what_is_counted(release: Release) -> str:
     """Return what the promises count, and what a reader can check of that."""
     if not release.counts_people:
         rows = f"Rows. Every group holds at least {release.k:,} rows; that is as many people "
@@ -186,14 +196,6 @@ def counted(release: Release) -> str:
         "rows only. By how much a promise is kept is not told: what was measured is given as "
         "what was promised."
     )
-
-
-def _scores(release: Release) -> dict[str, Any]:
-    """Return the losses that the published table tells by itself."""
-    found = release.facts.scores.to_dict()
-    mean_size = release.n_published / max(release.verification.n_groups, 1)
-    found["scores"]["average-class-size"] = mean_size
-    return found
 
 
 def package_versions() -> dict[str, str | None]:
@@ -220,3 +222,294 @@ def plain_values(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return str(value)
+
+
+# -- certificates in files --------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a certificate promises, and about which file.
+
+    Attributes:
+        k: the promised size of the smallest group.
+        quasi_identifiers: the columns that could single a person out.
+        sensitive: the columns that further promises look at.
+        privacy: further promises, as tables of a job file.
+        grids: columns whose intervals end on lines: what verification takes, as tables.
+        names: all promises, as the certificate calls them.
+        roles: name and role of every column.
+        sha256: hash of the published file; None if the certificate belongs to no file.
+        holds: whether the promises held when the certificate was made.
+        people: whether the promises count people and not rows.
+        person: the column that says whose row it is, if it is published (as pseudonyms).
+        open: what was found open when the certificate was made.
+        broken: promises that it says are broken.
+    """
+
+    k: int
+    quasi_identifiers: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    privacy: tuple[Mapping[str, Any], ...]
+    grids: tuple[Mapping[str, Any], ...]
+    names: tuple[str, ...]
+    roles: tuple[tuple[str, str], ...]
+    sha256: str | None
+    holds: bool
+    people: bool = False
+    person: str | None = None
+    open: tuple[OpenPoint, ...] = ()
+    broken: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class CertificateFile:
+    """A certificate as it was read.
+
+    Attributes:
+        content: its entries.
+        terms: what it promises.
+        data: the bytes of the file.
+    """
+
+    content: Mapping[str, Any]
+    terms: Terms
+    data: bytes
+
+    @property
+    def signed(self) -> bool:
+        """Whether there is a signature; not whether it is valid."""
+        return "signature" in self.content
+
+    def signed_by(self) -> bytes | None:
+        """Return the public key whose owner signed exactly these bytes; None if nobody did.
+
+        The key is the one that the certificate names. That says nothing about whose it is:
+        anybody can make a key and sign. A key that everybody can sign for is nobody's.
+        """
+        from shoal.io.keys import check_library, is_weak
+
+        if not self.signed:
+            return None
+        check_library()
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+        said = self.content["signature"]
+        if (
+            not isinstance(said, dict)
+            or list(said) != _SIGNATURE_KEYS
+            or said["algorithm"] != _ALGORITHM
+        ):
+            return None
+        public, value = _bytes_of(said["public_key"], 32), _bytes_of(said["value"], 64)
+        if public is None or value is None or is_weak(public) or not self._is_as_written():
+            return None
+        try:
+            Ed25519PublicKey.from_public_bytes(public).verify(value, signed_bytes(self.content))
+        except (InvalidSignature, ValueError):
+            return None
+        return public
+
+    def _is_as_written(self) -> bool:
+        try:
+            return format_certificate(self.content).encode() == self.data
+        except UnicodeEncodeError:  # half a character, which no file of ours holds
+            return False
+
+
+def read_certificate(path: str | PathLike[str]) -> CertificateFile:
+    """Read a certificate.
+
+    Raises:
+        DataError: the file cannot be read or is no certificate.
+    """
+    from shoal.io.limits import read_side_file
+
+    shown = os.fspath(path)
+    try:
+        data = read_side_file(Path(path), "the certificate")
+    except FileNotFoundError:
+        raise DataError(f"There is no certificate {shown!r}.") from None
+    except OSError as error:
+        raise DataError(f"Could not read {shown!r}: {error.strerror}.") from None
+    try:
+        content = json.loads(data, object_pairs_hook=_once, parse_constant=_refuse)
+        version = content["schema_version"]
+        if isinstance(version, int) and version > SCHEMA_VERSION:
+            raise DataError(
+                f"The certificate {shown!r} is of a newer version of Shoal; check it with that one."
+            )
+        return CertificateFile(content, _terms_of(content), data)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise DataError(f"{shown!r} is no certificate of Shoal.") from None
+
+
+def sign(
+    certificate: str | PathLike[str],
+    key: str | PathLike[str],
+    *,
+    passphrase: str | PathLike[str] | None = None,
+    replace: bool = False,
+) -> str:
+    """Sign the certificate of a release, so that others can see who vouches for it.
+
+    The signature is put into the file. `shoal.make_key` makes a key, `shoal.verify_certificate`
+    checks a release against its signed certificate.
+
+    Args:
+        certificate: the file of the certificate.
+        key: the file of your private key (Ed25519, PEM).
+        passphrase: a file whose first line protects that key.
+        replace: whether a signature that is there already may be replaced.
+
+    Returns:
+        The public key, in hexadecimal digits, as the certificate names it.
+
+    Raises:
+        DataError: a file cannot be read or written, or is not what it should be.
+        OptionError: the certificate is signed already, or belongs to no file; or others can read
+            the key.
+        PromiseError: it says itself that a promise does not hold.
+    """
+    from shoal.io.keys import public_half, read_private_key
+
+    private = read_private_key(key, passphrase)
+    sign_certificate(certificate, private, replace=replace)
+    return public_half(private).hex()
+
+
+def sign_certificate(
+    path: str | PathLike[str],
+    key: Ed25519PrivateKey,
+    *,
+    replace: bool = False,
+    show: Callable[[CertificateFile], None] = lambda _: None,
+) -> CertificateFile:
+    """Sign a certificate: put the signature into its file, whole or not at all.
+
+    Args:
+        path: the certificate.
+        key: a private key.
+        replace: whether a signature that is there already may be replaced.
+        show: shows what is about to be signed.
+
+    Returns:
+        What the file now holds.
+
+    Raises:
+        DataError: the file cannot be read or written, or is no certificate.
+        OptionError: it is signed already, or belongs to no file.
+        PromiseError: it says itself that a promise does not hold.
+    """
+    from shoal.io.atomic import atomic_write_bytes
+    from shoal.io.keys import public_half
+    from shoal.io.overwrite_guard import watching_inputs
+
+    shown = os.fspath(path)
+    with watching_inputs():  # it is read to be written again
+        before = read_certificate(path)
+    if before.signed and not replace:
+        raise OptionError(
+            f"{shown!r} is signed already; with --replace your signature takes the place of that "
+            "one."
+        )
+    if before.terms.sha256 is None:
+        raise OptionError(
+            f"{shown!r} holds no hash of a published file, so a signature would vouch for none; "
+            "let 'shoal anonymize' write table and certificate together."
+        )
+    if not before.terms.holds:
+        raise PromiseError(f"{shown!r} says that a promise does not hold; it is not to be signed.")
+    show(before)
+    content = {name: value for name, value in before.content.items() if name != "signature"}
+    content["signature"] = {
+        "algorithm": _ALGORITHM,
+        "signed": datetime.now(UTC).isoformat(timespec="seconds"),
+        "public_key": public_half(key).hex(),
+    }
+    value = key.sign(signed_bytes(content)).hex()
+    content["signature"] = {**content["signature"], "value": value}
+    data = format_certificate(content).encode()
+    atomic_write_bytes(path, data)
+    return CertificateFile(content, before.terms, data)
+
+
+def signed_bytes(content: Mapping[str, Any]) -> bytes:
+    """Return what is signed: the certificate as it is written, without the signature's value."""
+    said = {name: each for name, each in content["signature"].items() if name != "value"}
+    return format_certificate({**content, "signature": said}).encode()
+
+
+def _terms_of(content: Mapping[str, Any]) -> Terms:
+    """Return what a certificate promises; errors of Python where it is none."""
+    columns = [(_text(each["name"]), _text(each["role"])) for each in content["columns"]]
+    asked, output, holds = content["parameters"], content["output"], content["holds"]
+    sha256 = output["sha256"]
+    if sha256 is not None and _bytes_of(sha256, 32) is None:
+        raise ValueError
+    if not isinstance(holds, bool) or not all(isinstance(each, dict) for each in asked["privacy"]):
+        raise TypeError
+    names = [_text(each["name"]) for each in content["promises"]]
+    kept = [each["holds"] is True for each in content["promises"]]
+    return Terms(
+        k=_whole(asked["k"]),
+        quasi_identifiers=tuple(name for name, role in columns if role == "quasi-identifier"),
+        sensitive=tuple(name for name, role in columns if role == "sensitive"),
+        privacy=tuple(asked["privacy"]),
+        grids=tuple(_grid_terms(each) for each in content.get("grids", ())),
+        names=tuple(names),
+        roles=tuple(columns),
+        sha256=sha256,
+        holds=holds and all(kept),
+        people=str(content.get("counted", "")).startswith("People"),
+        person=next(
+            (name for name, role in columns if role == "person" and asked.get("pseudonyms")), None
+        ),
+        open=tuple(map(point_of, content.get("judgement", {}).get("open", ()))),
+        broken=tuple(name for name, each in zip(names, kept, strict=True) if not each),
+    )
+
+
+def _grid_terms(table: Mapping[str, Any]) -> dict[str, Any]:
+    said = {
+        "name": _text(table["column"]),
+        "step": _text(table["step"]),
+        "formats": [_text(each) for each in table["formats"]],
+        "suppressed": _text(table["suppressed"]),
+    }
+    if "labels" not in table:
+        return said
+    lists = ("labels", "starts", "ends", "sets")
+    return said | {name: [_text(each) for each in table[name]] for name in lists}
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _bytes_of(value: object, length: int) -> bytes | None:
+    """Return bytes that are written as lower-case hexadecimal digits, so in one way only."""
+    if not isinstance(value, str) or not re.fullmatch(rf"[0-9a-f]{{{2 * length}}}", value):
+        return None
+    return bytes.fromhex(value)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an entry that is there twice: readers would not agree on which one counts."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)

@@ -1,39 +1,24 @@
-"""What a notebook shows of a release: a summary and two pictures, without any cell.
+"""Makes what a notebook shows of a release: a summary and two pictures, without any cell.
 
 Every number is one that the published table tells by itself, as in the certificate, so a notebook
-can be handed on. The styles are bound to one class: they change nothing else on the page.
+can be handed on.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING
 
-from shoal.report.certificate import told_in_words
-from shoal.report.svg import bars, histogram, per_cent
-from shoal.report.words import who_is_covered
+from shoal.report.certificate import disclosed_text, who_is_counted
+from shoal.report.charts import per_cent, size_bars
+from shoal.report.page import render
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
     from shoal.release import Release
-
-__all__ = ["Plot", "Summary"]
-
-_STYLE = """<style>
-.shoal-shown { font: 14px/1.5 system-ui, sans-serif; max-width: 46rem; color: #14212b;
-  background: #fff; padding: .6rem .8rem; }
-.shoal-shown table { border-collapse: collapse; margin: .4rem 0; }
-.shoal-shown th, .shoal-shown td { text-align: left; padding: .15rem 1rem .15rem 0;
-  background: #fff; color: #14212b; }
-.shoal-shown svg { display: block; overflow: visible; font-size: 12.5px; margin: .3rem 0 1rem; }
-.shoal-shown svg svg { overflow: hidden; } .shoal-shown svg text { fill: #14212b; }
-.shoal-shown svg .bar { fill: #0b6e7f; } .shoal-shown svg .track { fill: #e8eff1; }
-.shoal-shown svg .axis { stroke: #52626d; } .shoal-shown svg .soft { fill: #52626d; }
-</style>"""
 
 
 @dataclass(frozen=True)
@@ -81,7 +66,7 @@ class Summary:
                 (
                     check.name,
                     check.shown(check.promised),
-                    told_in_words(release, check),
+                    disclosed_text(release, check),
                     "holds" if check.holds else "BROKEN",
                 )
                 for check in found.checks
@@ -93,7 +78,7 @@ class Summary:
                 for each in release.facts.columns
                 if each.covered is not None
             },
-            who=who_is_covered(release),
+            who=who_is_counted(release),
         )
 
     def __str__(self) -> str:
@@ -115,20 +100,7 @@ class Summary:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        facts = "".join(
-            f'<tr><th scope="row">{escape(what)}</th><td>{escape(text)}</td></tr>'
-            for what, text in self.facts
-        )
-        promises = "".join(
-            f"<tr>{''.join(f'<td>{escape(each)}</td>' for each in promise)}</tr>"
-            for promise in self.promises
-        )
-        warnings = "".join(f"<p>Warning: {escape(text)}</p>" for text in self.warnings)
-        return (
-            f'{_STYLE}<div class="shoal-shown"><table><tbody>{facts}</tbody></table>'
-            "<table><thead><tr><th>promise</th><th>promised</th><th>measured</th><th></th></tr>"
-            f"</thead><tbody>{promises}</tbody></table>{warnings}</div>"
-        )
+        return render("notebook.html", summary=self)
 
 
 @dataclass(frozen=True)
@@ -146,18 +118,15 @@ class Plot:
     @classmethod
     def of(cls, release: Release) -> Plot:
         """Return the pictures of a release."""
-        from shoal.report.sections import size_bars
-
-        found = release.seen.groups
         ranked = sorted(release.facts.columns, key=lambda column: -column.loss)
         return cls(
             losses=tuple((column.name, column.loss) for column in ranked),
-            sizes=tuple(size_bars(found)),
+            sizes=tuple(size_bars(release.seen.groups)),
         )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the pictures as a page of HTML, whole or not at all."""
-        from shoal.io import atomic_write_text
+        from shoal.io.atomic import atomic_write_text
 
         head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>A release</title>'
         atomic_write_text(path, f"{head}<body>{self._repr_html_()}</body></html>\n")
@@ -169,9 +138,4 @@ class Plot:
         )
 
     def _repr_html_(self) -> str:
-        return (
-            f'{_STYLE}<div class="shoal-shown"><b>Detail lost per column</b>'
-            f"{bars(self.losses, title='Detail lost per column')}"
-            "<b>Groups (above the bars) by the rows they hold (below)</b>"
-            f"{histogram(self.sizes, title='Number of groups by size')}</div>"
-        )
+        return render("notebook.html", plot=self)

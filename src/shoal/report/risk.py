@@ -1,4 +1,4 @@
-"""How likely it is that a person is found: before and after, in the usual models of attackers.
+"""Computes how likely it is that a person is found, in the usual models of attackers.
 
 All numbers are aggregates over class sizes: how many rows agree in every quasi-identifier.
 """
@@ -16,16 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-__all__ = [
-    "ASSUMED_FRACTIONS",
-    "Risk",
-    "check_fraction",
-    "coarse_sizes",
-    "population_uniques",
-    "risk_of",
-    "rows_by_risk",
-]
 
 ASSUMED_FRACTIONS = (0.01, 0.1, 0.5, 1.0)
 """Shares of the population that are shown where nobody has said what the table is a sample of."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.kernels.blocks import RowBlocks, RowScratch, close_blocks, cut_rows
 from shoal.kernels.group_blocks import GroupBlocks
+from shoal.kernels.space import COST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -154,12 +155,12 @@ class BlockedRows:
         """How many blocks there are."""
         return len(self.blocks.alive)
 
-    def scratch(self, scanner: Scanner) -> RowScratch:
+    def scratch(self) -> RowScratch:
         """Return what is needed to compare a cluster with all rows."""
         return RowScratch(
-            np.empty(self.longest, scanner.dtype),
+            np.empty(self.longest, COST),
             np.empty(self.longest, np.int64),
             np.empty(self.n_blocks, np.int64),
-            np.empty(self.n_blocks, scanner.dtype),
+            np.empty(self.n_blocks, COST),
             np.empty(self.n_blocks, np.int64),
         )

@@ -49,6 +49,7 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.kernels.bound_raise import PriceScratch, raise_prices
+from shoal.kernels.space import COST
 from shoal.measure.base import CostMeasure, CostModel
 from shoal.measure.forms import CountForm, IndicatorForm, LinearForm, LogForm, TreeForm
 from shoal.measure.scores import create_measure
@@ -204,7 +205,7 @@ def _raise(
     n, prices = scanner.n_rows, floor.copy()
     scratch = PriceScratch(
         scanner.query(),
-        np.empty(n, scanner.dtype),
+        np.empty(n, COST),
         np.empty(n, np.int64),
         np.empty(N_BUCKETS, np.int64),
         np.empty(n, np.int64),
@@ -306,7 +307,7 @@ def _scratch(scanner: Scanner, rows: BlockedRows, n: int) -> Any:
     n_trees = len(first) - 1
     levels = int(np.diff(first).max()) if n_trees else 0
     return BoundScratch(
-        np.empty(max(rows.longest, BLOCK_ROWS), scanner.dtype),
+        np.empty(max(rows.longest, BLOCK_ROWS), COST),
         np.empty(rows.n_blocks, np.int64),
         np.empty(n, np.int64),
         np.empty(n, np.int64),

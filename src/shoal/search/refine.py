@@ -30,6 +30,7 @@ import numpy as np
 from shoal.kernels.refine import Undo, dissolve_groups, relocate_rows
 from shoal.kernels.refine_rebuild import PIECE, RebuildScratch, rebuild_groups
 from shoal.kernels.refine_slices import SliceScratch, move_slices
+from shoal.kernels.space import COST
 from shoal.privacy.arrays import PrivateArrays
 from shoal.search.enforce import open_groups
 from shoal.search.interrupt import SearchInterrupt
@@ -191,11 +192,11 @@ class Search:
         reach = effort.reach * k
         most = min(n, max(4 * reach, 64))
         self.rebuild_scratch = RebuildScratch(
-            np.empty(n, scanner.dtype),
+            np.empty(n, COST),
             np.zeros(n, np.int64),
-            np.zeros(n, scanner.dtype),
-            np.array([np.iinfo(scanner.dtype).max], scanner.dtype),
-            np.empty(-(-n // PIECE), scanner.dtype),
+            np.zeros(n, COST),
+            np.array([np.iinfo(COST).max], COST),
+            np.empty(-(-n // PIECE), COST),
             np.empty(most, np.int64),
             scanner.groups(most),
             np.empty(most, np.bool_),

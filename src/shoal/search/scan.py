@@ -2,8 +2,8 @@
 
 Costs become integers once, here. Where the costs of all attributes have a small common
 denominator (ranges, heights, counts usually have) the integers are exact; otherwise they are fixed
-point with a relative error below 1e-6 of a full cell. Two-byte costs are used when a whole row's
-cost fits, four-byte costs otherwise.
+point with a relative error below 1e-6 of a full cell. All costs have one type, so that every kernel
+is compiled once.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from shoal.errors import OptionError
 from shoal.kernels.space import (
+    COST,
     MIXED8,
     MIXED16,
     ClosedGroups,
@@ -49,8 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_SET_VALUES", "Scanner", "take_columns", "take_groups"]
 
-NARROW_LIMIT = 0xFFFF
-WIDE_LIMIT = 1 << 30
+LARGEST_COST = 1 << 30
 MAX_DENOMINATOR = 100_000
 MAX_SET_VALUES = 1024
 
@@ -83,19 +83,13 @@ class Scanner:
         return _Builder(table, model).build()
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of costs: two bytes where they fit, otherwise four."""
-        dtype: np.dtype[Any] = self.space.full.dtype
-        return dtype
-
-    @property
     def records(self) -> Records:
         """All rows as kernels take them."""
         return Records(self.space, self.rows, self.classes)
 
     def groups(self, n_groups: int) -> Columns:
         """Return uninitialised columns for the closures of n_groups groups."""
-        low = np.empty((self.rows.low.shape[0], n_groups), self.dtype)
+        low = np.empty((self.rows.low.shape[0], n_groups), COST)
         clow = np.empty((self.rows.clow.shape[0], n_groups), np.int32)
         return Columns(
             np.empty((self.rows.lev8.shape[0], n_groups), np.uint8),
@@ -124,7 +118,7 @@ class Scanner:
         """
         return Scratch(
             self.query(),
-            np.empty(n_groups, self.dtype),
+            np.empty(n_groups, COST),
             np.empty(n_groups, np.int64),
             np.zeros(n_values, np.int64),
             Heat(np.zeros(1), np.ones(1, np.uint64)),
@@ -136,14 +130,14 @@ class Scanner:
         a, b, d = (x.shape[0] for x in (self.rows.lev8, self.rows.lev16, self.rows.lev32))
         return Query(
             np.zeros(a, np.uint8),
-            np.zeros((c, a), self.dtype),
+            np.zeros((c, a), COST),
             np.zeros(b, np.uint16),
-            np.zeros((c, b), self.dtype),
+            np.zeros((c, b), COST),
             np.zeros(d, np.uint32),
-            np.zeros((c, d), self.dtype),
-            np.zeros(c, self.dtype),
-            np.zeros(self.rows.low.shape[0], self.dtype),
-            np.zeros(self.rows.low.shape[0], self.dtype),
+            np.zeros((c, d), COST),
+            np.zeros(c, COST),
+            np.zeros(self.rows.low.shape[0], COST),
+            np.zeros(self.rows.low.shape[0], COST),
             np.zeros(self.rows.clow.shape[0], np.int32),
             np.zeros(self.rows.clow.shape[0], np.int32),
             np.zeros(self.rows.bits.shape[0], np.uint64),
@@ -164,7 +158,7 @@ class Scanner:
 
     def costs(self) -> NDArray[Any]:
         """Return an array for one cost per row."""
-        return np.empty(self.n_rows, self.dtype)
+        return np.empty(self.n_rows, COST)
 
 
 def take_columns(columns: Columns, rows: NDArray[np.integer[Any]]) -> Columns:
@@ -223,10 +217,10 @@ class _Builder:
     def build(self) -> Scanner:
         pairs = list(zip(self.table.attributes, self.model.forms, strict=True))
         costs = [w * _entries(f) for w, (_, f) in zip(self.model.weights, pairs, strict=True)]
-        self.scale, dtype = _choose_scale(costs, self._reach(pairs), has_logs=self._has_logs())
+        self.scale = _choose_scale(costs, self._reach(pairs), has_logs=self._has_logs())
         for weight, (attribute, form) in zip(self.model.weights, pairs, strict=True):
             self._add(attribute, form, float(weight) * self.scale)
-        return self._finish(dtype)
+        return self._finish()
 
     def _has_logs(self) -> bool:
         forms = self.model.forms
@@ -323,13 +317,13 @@ class _Builder:
             self.beta = form.beta
             self.sets.append((attribute.size, form.mass.T, True, factor, full))
 
-    def _finish(self, dtype: type[np.generic]) -> Scanner:
+    def _finish(self) -> Scanner:
         n = self.table.n_rows
         classes = self.model.target
         n_mass = 1 if self.n_classes == 1 else self.n_classes + 1
-        low = high = _stack(self.linear, n, dtype)
+        low = high = _stack(self.linear, n, COST)
         if any(up is not place for up, place in zip(self.upper, self.linear, strict=True)):
-            high = _stack(self.upper, n, dtype)
+            high = _stack(self.upper, n, COST)
         clow = _stack(self.log_codes, n, np.int32)
         rows = Columns(
             _stack(self.levels[0], n, np.uint8),
@@ -350,7 +344,7 @@ class _Builder:
             np.array(self.cost_start, np.int64),
             _join(self.level_cost, self.n_classes),
             _join([r[:, None] for r in self.root_cost], self.n_classes),
-            np.array(self.full, dtype),
+            np.array(self.full, COST),
             np.array(self.prefix_start, np.int64),
             _join(self.prefix, n_mass),
             self._log_rows(self.log_weight),
@@ -413,17 +407,13 @@ def _entries(form: Form) -> NDArray[np.float64]:
     return np.array([0.0, math.log2(max(int(form.mass[:, 0].sum()), 2))])
 
 
-def _choose_scale(
-    costs: Sequence[NDArray[np.float64]], reach: float, *, has_logs: bool
-) -> tuple[float, type[np.generic]]:
-    """Return units per cost and the type that holds them, exact where that is possible."""
+def _choose_scale(costs: Sequence[NDArray[np.float64]], reach: float, *, has_logs: bool) -> float:
+    """Return units per cost, such that costs are whole numbers where that is possible."""
     total = float(sum(np.max(np.abs(c)) for c in costs)) or 1.0
-    common = None if has_logs else _common_denominator(costs, int(WIDE_LIMIT / total))
-    if common is not None and max(common * total, common * reach) <= NARROW_LIMIT:
-        return float(common), np.uint16
-    if common is not None and common * max(total, reach) <= WIDE_LIMIT:
-        return float(common), np.int32
-    return WIDE_LIMIT / max(total, reach), np.int32
+    common = None if has_logs else _common_denominator(costs, int(LARGEST_COST / total))
+    if common is not None and common * max(total, reach) <= LARGEST_COST:
+        return float(common)
+    return LARGEST_COST / max(total, reach)
 
 
 def _common_denominator(costs: Sequence[NDArray[np.float64]], limit: int) -> int | None:

@@ -96,7 +96,7 @@ def open_populations(
 
 
 def _read(path: str, source: Input | None) -> Any:
-    from shoal.io import read_table
+    from shoal.io.read import read_table
     from shoal.settings.inputs import read_input
 
     if source is None:

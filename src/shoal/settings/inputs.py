@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, did_you_mean
-from shoal.io import read_table
 from shoal.io.delimited import pick_columns
 from shoal.io.limits import check_columns
 from shoal.io.overwrite_guard import current_watch
+from shoal.io.read import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

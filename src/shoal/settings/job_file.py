@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import DataError, JobError, OptionError, RoleError, did_you_mean
 from shoal.hierarchy.labels import canonical_label
 from shoal.hierarchy.rules import HierarchyRule
-from shoal.io import atomic_write_text, is_database
+from shoal.io.atomic import atomic_write_text
 from shoal.io.limits import read_side_file
+from shoal.io.location import is_database
 from shoal.io.overwrite_guard import refuse_input
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
 from shoal.settings.job import JOB_OPTIONS, MODELS, TABLE, Job, JobColumn, is_open

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError
-from shoal.io import detect_format, is_database
+from shoal.io.formats import detect_format
+from shoal.io.location import is_database
 from shoal.io.rows import guess_rows
 from shoal.io.several import input_files
 from shoal.runtime.memory import available_bytes, human_bytes, human_seconds

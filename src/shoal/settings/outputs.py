@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
-from shoal.io import AtomicGroup, detect_format, is_database, rows_sha256, sha256_of, shown_name
-from shoal.io.location import refuse_almost_url
+from shoal.io.atomic import AtomicGroup, sha256_of
+from shoal.io.formats import detect_format
+from shoal.io.location import is_database, refuse_almost_url, shown_name
 from shoal.io.overwrite_guard import note_input, refuse_input
 from shoal.io.secret import keyed_sha256, read_secret
 from shoal.io.several import input_files, refuse_among
-from shoal.io.sql import check_target, reads_table
+from shoal.io.sql import check_target, reads_table, rows_sha256
 from shoal.io.text_codes import decode_text
 from shoal.life.file import people_path, stage_kept
 from shoal.life.kept import keep
@@ -216,7 +217,7 @@ class FileSink:
             PromiseError: the written table does not keep its promises; nothing appears.
         """
         from shoal.report.certificate import build_certificate, format_certificate
-        from shoal.report.html import render_report
+        from shoal.report.page import render_report
 
         output, rows = self.output, release.n_published
         if self._original is not None:

@@ -10,7 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, OptionError, ShoalError
-from shoal.io import is_database
+from shoal.io.location import is_database
 from shoal.io.overwrite_guard import current_watch, watching_inputs
 from shoal.profile.repeats import says_whose, worth_a_look
 from shoal.run import LocalTable, run

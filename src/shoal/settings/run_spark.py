@@ -9,7 +9,7 @@ from shoal.engine.spark.errors import saying_why
 from shoal.engine.spark.folder import Folder
 from shoal.engine.spark.session import column, load_functions, open_session
 from shoal.errors import DataError, OptionError
-from shoal.io import AtomicGroup
+from shoal.io.atomic import AtomicGroup
 from shoal.io.celltypes import type_column
 from shoal.life.file import stage_kept
 from shoal.run import run
@@ -70,7 +70,7 @@ class FolderSink(FileSink):
     def write(self, release: Release[Any], progress: Report = no_progress) -> Release[Any]:
         """Write the folder and the files; they appear together or not at all."""
         from shoal.report.certificate import build_certificate, format_certificate
-        from shoal.report.html import render_report
+        from shoal.report.page import render_report
 
         assert isinstance(release, SparkRelease)
         output = self.output

@@ -134,7 +134,7 @@ class Comparison:
 
     def report(self, path: str | PathLike[str]) -> None:
         """Write a self-contained HTML page with the frontier as a picture and a table."""
-        from shoal.io import atomic_write_text
+        from shoal.io.atomic import atomic_write_text
         from shoal.study.frontier import render_comparison
 
         atomic_write_text(path, render_comparison(self))

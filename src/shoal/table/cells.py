@@ -225,7 +225,10 @@ def _decimal(domain: pl.Series, step: Decimal, name: str) -> Lines:
 
 
 def _powers(domain: pl.Series, base: int, name: str) -> Lines:
-    """Cut at 0 and at all powers of a number, on both sides of 0; 0 is a cell of its own."""
+    """Cut at 0 and at all powers of a number, on both sides of 0; 0 is a cell of its own.
+
+    Cells that are not whole end just before their upper line on both sides: -10 begins a cell.
+    """
     import polars as pl
 
     whole = domain.dtype.is_integer()
@@ -238,14 +241,17 @@ def _powers(domain: pl.Series, base: int, name: str) -> Lines:
     with np.errstate(divide="ignore"):
         exponent[some] = np.floor(np.log(size[some]) / np.log(base)).astype(np.int64)
     exact = [abs(value) for value in domain.to_list()] if whole or decimal else size
+    further = (values < 0) & (not whole)
 
     def reaches(power: NDArray[np.int64]) -> NDArray[np.bool_]:
         found, place = np.unique(power, return_inverse=True)
         lines = [_power(base, each, whole=whole, decimal=decimal) for each in found.tolist()]
         if whole or decimal:
-            far = [value >= lines[p] for value, p in zip(exact, place.tolist(), strict=True)]
+            told = zip(exact, place.tolist(), further.tolist(), strict=True)
+            far = [value > lines[p] if beyond else value >= lines[p] for value, p, beyond in told]
             return np.array(far, dtype=bool)
-        return np.asarray(size >= np.array(lines)[place])
+        ends = np.array(lines)[place]
+        return np.asarray(np.where(further, size > ends, size >= ends), np.bool_)
 
     exponent = np.where(some & ~reaches(exponent), exponent - 1, exponent)
     exponent = np.where(some & reaches(exponent + 1), exponent + 1, exponent)
@@ -286,7 +292,7 @@ def _power_cell(key: int, base: int, least: int, *, whole: bool, decimal: bool) 
         _power(base, abs(key) - 1 + least + more, whole=whole, decimal=decimal) for more in (0, 1)
     )
     high = high - 1 if whole else high
-    return (low, high) if key > 0 else (-high, -low)
+    return (low, high) if key > 0 else (zero - high, zero - low)
 
 
 # -- the calendar --------------------------------------------------------------------------------

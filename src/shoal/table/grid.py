@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +55,7 @@ class Grid:
         base: the number whose powers are the lines, or 0.
         level: the lowest level of a hierarchy that is published, counted from its values; or 0.
         by_default: whether nobody asked for it.
+        whole: whether the column holds whole numbers, whose cells hold their upper ends.
     """
 
     step: Decimal | None = None
@@ -62,6 +63,7 @@ class Grid:
     base: int = 0
     level: int = 0
     by_default: bool = False
+    whole: bool = field(default=False, compare=False)
 
     def __bool__(self) -> bool:
         """Tell whether there are lines at all."""
@@ -192,12 +194,14 @@ def settle_grids(schema: Schema, frame: pl.DataFrame, *, by_default: bool = True
 
 
 def _settled(column: Column, frame: pl.DataFrame, *, by_default: bool) -> Grid:
+    values = frame.get_column(column.name)
+    whole = values.dtype.is_integer()
     if column.grid is None:
-        found = suggest_grid(column.kind, frame.get_column(column.name)) if by_default else NO_GRID
-        return replace(found, by_default=True)
+        found = suggest_grid(column.kind, values) if by_default else NO_GRID
+        return replace(found, by_default=True, whole=whole)
     if column.grid:
         check_fit(column, column.grid)
-    return column.grid
+    return replace(column.grid, whole=whole)
 
 
 def check_fit(column: Column, grid: Grid) -> None:

@@ -72,7 +72,7 @@ class Sensitive:
 
     @cached_property
     def cleaned(self) -> Sensitive:
-        """The column after cleaning (see `shoal.table.cleaning`); itself if that changes nothing."""
+        """The column after cleaning (see `table.cleaning`); itself if that changes nothing."""
         merged = None if self.merging is None else self.merging.merged
         if merged is None:
             return self

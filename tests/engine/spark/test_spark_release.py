@@ -16,10 +16,12 @@ from tests.helpers.contract_samples import (
     people,
 )
 from tests.helpers.judged import alone_rows
+from tests.helpers.panels import panel, yearly
 from tests.helpers.spark_samples import FEW, K, N, in_order, on_spark, rows_of, table_of
 
 import shoal
 import shoal.spark
+from shoal.engine.spark import danger
 from shoal.engine.spark.seen import singled_out
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.publish.whose import PSEUDONYMS
@@ -68,11 +70,11 @@ def test_facts_are_about_published_rows_only(every):
 
 @pytest.mark.long
 def test_the_report_says_what_the_report_of_one_machine_would_say_of_these_cells(every, tmp_path):
-    from shoal.report.sensitive import seen_in_table
+    from shoal.facts.reader_view import view_in_table
 
     _, release, _ = every
     seen = release.engine.seen(release)
-    expected = seen_in_table(pl.DataFrame(pl.from_arrow(release.frame.toArrow())), release.schema)
+    expected = view_in_table(pl.DataFrame(pl.from_arrow(release.frame.toArrow())), release.schema)
     assert (seen.groups, seen.alone) == (expected.groups, expected.alone)
     for own, other in zip(seen.sensitive, expected.sensitive, strict=True):
         assert own.distinct == other.distinct
@@ -374,3 +376,62 @@ def test_words_in_steps_and_a_level_of_a_hierarchy_are_held_in_every_block(spark
     assert set(told["country"]["labels"]) == set(found.frame["country"].drop_nulls())
     again = scored_again(frame, release, found, names, grid=asked["grid"])
     assert dict(release.scores) == pytest.approx(again)
+
+
+@pytest.mark.filterwarnings("ignore::shoal.ShoalWarning")
+@pytest.mark.parametrize("case", ["panel", "ids", "names and birth", "nothing"])
+def test_what_one_machine_finds_open_is_found_on_spark(spark, case, monkeypatch):
+    born = pl.int_range(300).alias("born") % 40 + 1950
+    once = pl.select(
+        born,
+        age=2020 - born,
+        sex=pl.Series(["f", "m"] * 150),
+        sick=pl.Series(["flu", "gout", "cold"] * 100),
+        doctor=pl.Series([f"{a} {b}" for a in FIRST for b in LAST] * 25),
+    )
+    asked = {"algorithm": "mondrian", "seed": SEED, "sensitive": ["sick"]}
+    table, asked = {
+        "panel": (
+            yearly(120, 5, order="by year"),
+            {**asked, "quasi_identifiers": ["sex", "schooling", "south"], "sensitive": ["union"],
+             "insensitive": ["year"], "drop": ["weeks", "wage", "experience"]},
+        ),
+        "ids": (
+            panel(),
+            {**asked, "quasi_identifiers": ["age", "sex", "home"], "identifiers": ["patient"]},
+        ),
+        "names and birth": (
+            once,
+            {**asked, "quasi_identifiers": ["age", "sex"], "insensitive": ["born", "doctor"]},
+        ),
+        "nothing": (
+            once.drop("born", "doctor"),
+            {**asked, "quasi_identifiers": ["age", "sex"],
+             "privacy": [shoal.LDiversity(2, kind="distinct")]},
+        ),
+    }[case]  # fmt: skip
+    spread = spark.createDataFrame(table.to_arrow()).repartition(3)
+    alone = shoal.anonymize(table, 5, **asked)
+    release = shoal.spark.anonymize(spread, 5, **asked)
+    looked_for = {"several rows", "names people", "related column", "unique column"}
+
+    def doubts(judged):
+        return {(each.what, each.column) for each in judged.open if each.what in looked_for}
+
+    assert doubts(release.judgement) == doubts(alone.judgement)
+    assert bool(doubts(release.judgement)) == (case != "nothing")
+    assert release.whose == alone.whose
+    if case in ("panel", "ids"):
+        told = release.certificate()
+        assert told["risk"]["highest_reidentification_risk"] is None
+        sure = shoal.spark.anonymize(spread, 5, **asked, rows_are_people=True)
+        assert not doubts(sure.judgement)
+        with pytest.raises(PromiseError, match="people seem to have several rows"):
+            shoal.spark.anonymize(spread, 5, **asked, strict=True)
+    if case == "ids":  # of a part of the rows nobody says that it is all
+        monkeypatch.setattr(danger, "MOST_LOOKED_AT", 100)
+        [sign, *_] = shoal.spark.anonymize(spread, 5, **asked).judgement.open
+        assert sign.sentence.startswith("In the first 100 rows: Column 'patient' has")
+
+
+FIRST, LAST = ["Anna", "Berta", "Carla", "Doris"], ["Maier", "Huber", "Gruber"]

@@ -12,7 +12,7 @@ from shoal.app.steps.run import chosen_run
 from shoal.app.tree_state import frame_of
 from shoal.app.views import page, tasks_of, to, work_of
 from shoal.errors import DataError
-from shoal.report.attacked import GROUPS
+from shoal.report.page import ATTACK_GROUPS
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -46,7 +46,7 @@ def show(request: Request) -> Response:
         task=tasks.running(_TASK),
         failed=failed,
         found=None if run is None else attacks_on(work, run),
-        groups=GROUPS,
+        groups=ATTACK_GROUPS,
     )
 
 
@@ -68,7 +68,7 @@ def start(request: Request) -> Response:
     frame = frame_of(work, job)
 
     def attack(report: Report) -> dict[str, Any]:
-        from shoal.io import read_table
+        from shoal.io.read import read_table
         from shoal.study.audit.run import audit_of_release
 
         report(0, 0, "attacking")

@@ -3,7 +3,7 @@
 Spark counts values and tuples; the driver makes a small rule of them that says which block a row
 belongs to; workers group the rows of each block with the kernels of one machine, as one machine
 would; groups then meet others in regions that are cut elsewhere, and are refined there and
-published. Rows never come to the driver.
+published. Only the first rows come to the driver, to look for what no promise covers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from shoal.engine.spark.block import cluster_block
 from shoal.engine.spark.check import verify_frame
 from shoal.engine.spark.covered import AboutAll
 from shoal.engine.spark.cut import BLOCK_ROWS, cut_rows, one_block
-from shoal.engine.spark.danger import find_dangers
+from shoal.engine.spark.danger import find_dangers, find_signs, first_rows, related_columns
 from shoal.engine.spark.domain import find_domains
 from shoal.engine.spark.errors import guarded, saying_why
 from shoal.engine.spark.everybody import bound_models, check_whole, counted_models
@@ -66,11 +66,12 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
+    from shoal.facts.reader_view import ReaderView
     from shoal.publish.judgement import Doubt
     from shoal.publish.verify import Verification
-    from shoal.report.sensitive import Seen
     from shoal.search.refine import Effort
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
@@ -91,6 +92,7 @@ class SparkEngine:
         self._people: Any = None
         self._about_all: AboutAll | None = None
         self._held: list[Any] = []
+        self._some: pl.DataFrame | None = None
 
     def forget(self) -> None:
         """Give the disks of the workers back; the release cannot be read from Spark any more."""
@@ -109,6 +111,9 @@ class SparkEngine:
         frame = check_frame(table)
         refuse(request, schema, frame)
         self.read = tuple(frame.inputFiles())  # none of them is written over
+        self._some = first_rows(frame, schema, request)
+        for sign in find_signs(self._some, schema, request):
+            warn(sign)
         domains = find_domains(frame, schema, request, warn)
         if full_domain(request):
             check_levels(domains.attributes)
@@ -355,7 +360,13 @@ class SparkEngine:
 
     def find_dangers(self, work: SparkWork, groups: SparkPublished) -> list[Doubt]:
         """Return a sentence for each published column that can undo the release."""
-        return find_dangers(work.plan, groups.rows)
+        found, some = find_dangers(work.plan, groups.rows), self._some
+        assert some is not None
+        losses = groups.tallies.scores().by_column["ncp"]
+        coarser = [name for name, loss in losses.items() if loss > 0]
+        said = [each.point.column or "" for each in found]
+        self._some = None
+        return [*found, *related_columns(some, work.plan.schema, coarser, said)]
 
     def verify(self, work: SparkWork, published: SparkPublished) -> Verification:
         """Check every promise again, from the published table alone."""
@@ -399,7 +410,7 @@ class SparkEngine:
             bound=None,
         )
 
-    def seen(self, release: Any) -> Seen:
+    def seen(self, release: Any) -> ReaderView:
         """Return what a reader of the published table sees."""
         from shoal.engine.spark.seen import seen_on_spark
 

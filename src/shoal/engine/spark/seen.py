@@ -15,16 +15,16 @@ from shoal.engine.spark.check import SHARE_GROUPS, count_values
 from shoal.engine.spark.errors import guarded
 from shoal.engine.spark.session import column, load_functions
 from shoal.errors import DataError
-from shoal.publish.cells import number_groups, pack_rows
-from shoal.publish.named import columns_needed
-from shoal.report.sensitive import (
+from shoal.facts.reader_view import (
     GroupSizes,
-    Seen,
+    ReaderView,
     SensitiveFacts,
     merged_facts,
     part_of_facts,
     read_by_people,
 )
+from shoal.publish.cells import number_groups, pack_rows
+from shoal.publish.named import columns_needed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,7 @@ DIGITS = 3
 """Entropies of groups come to the driver with so many digits: some thousand different ones."""
 
 
-def seen_on_spark(frame: Any, schema: Schema, people: Named | None) -> Seen:
+def seen_on_spark(frame: Any, schema: Schema, people: Named | None) -> ReaderView:
     """Return how large the groups are and what they tell about sensitive columns.
 
     Args:
@@ -57,7 +57,7 @@ def seen_on_spark(frame: Any, schema: Schema, people: Named | None) -> Seen:
     sizes = frame.groupBy(*keys).agg(number.alias("size")).groupBy("size").count().collect()
     found = GroupSizes(tuple(sorted((row["size"], row["count"]) for row in sizes)))
     facts = [_facts(frame, keys, name, found.number) for name in schema.sensitive]
-    return Seen(found, tuple(facts), singled_out(frame, schema.exact, people))
+    return ReaderView(found, tuple(facts), singled_out(frame, schema.exact, people))
 
 
 def singled_out(frame: Any, names: Sequence[str], people: Named | None) -> int:

@@ -1,4 +1,4 @@
-"""What the published table tells about its sensitive columns, group by group.
+"""Counts what a reader of the published table sees: its groups and their sensitive values.
 
 Sensitive values are published as they are, so everything here is counted in the published table
 alone; nothing of a suppressed row can appear.
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.hierarchy import canonical_label
+from shoal.publish.cleaning import MISSING, clean
 from shoal.publish.order import RowHash
 
 if TYPE_CHECKING:
@@ -22,19 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.table.schema import Schema
-
-__all__ = [
-    "GroupSizes",
-    "Groups",
-    "Seen",
-    "SensitiveFacts",
-    "merged_facts",
-    "part_of_facts",
-    "read_by_people",
-    "read_published_groups",
-    "seen_in_table",
-    "sensitive_facts",
-]
 
 MOST_VALUES = 10
 _MISSING, _SEVERAL = -1, -2
@@ -132,7 +120,7 @@ class SensitiveFacts:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ReaderView:
     """What a reader of a published table sees.
 
     Attributes:
@@ -147,9 +135,9 @@ class Seen:
     alone: int
 
 
-def seen_in_table(
+def view_in_table(
     frame: pl.DataFrame, schema: Schema, people: NDArray[np.int64] | None = None
-) -> Seen:
+) -> ReaderView:
     """Return what a reader of a table in memory sees.
 
     Args:
@@ -162,7 +150,7 @@ def seen_in_table(
     rows = RowHash(frame.height)
     for name in schema.exact:
         rows.add(frame.get_column(name))
-    return Seen(found.by_size, facts, rows.singled_out(people) if schema.exact else 0)
+    return ReaderView(found.by_size, facts, rows.singled_out(people) if schema.exact else 0)
 
 
 def read_published_groups(frame: pl.DataFrame, quasi_identifiers: tuple[str, ...]) -> Groups:
@@ -186,8 +174,16 @@ def read_published_groups(frame: pl.DataFrame, quasi_identifiers: tuple[str, ...
     return Groups(of_row, sizes)
 
 
-def sensitive_facts(series: pl.Series, groups: Groups) -> SensitiveFacts:
-    """Count one sensitive column over the groups; one sort of the rows."""
+def sensitive_facts(
+    series: pl.Series, groups: Groups, missing: frozenset[str] = MISSING
+) -> SensitiveFacts:
+    """Count one sensitive column over the groups; one sort of the rows.
+
+    Args:
+        series: the column.
+        groups: the groups.
+        missing: cleaned texts that stand for a missing value.
+    """
     cells = series.fill_nan(None) if series.dtype.is_float() else series
     seen = cells.to_frame("value").group_by("value", maintain_order=True).len("count")
     counts = seen.sort("count", descending=True, maintain_order=True)
@@ -204,7 +200,8 @@ def sensitive_facts(series: pl.Series, groups: Groups) -> SensitiveFacts:
     pairs, rows = np.unique(groups.of_row * n_values + codes, return_counts=True)
     group, code = np.divmod(pairs, n_values)
     in_whole = counts.get_column("count").to_numpy() / len(series)
-    part = part_of_facts(group, code, rows, groups.sizes, in_whole, read_by_people(values))
+    read = read_by_people(values, missing)
+    part = part_of_facts(group, code, rows, groups.sizes, in_whole, read)
     return merged_facts(series.name, values, in_whole, [part])
 
 
@@ -301,17 +298,15 @@ def _added(parts: Iterable[Sequence[Sequence[float]]]) -> list[tuple[float, int]
     return sorted(total.items())
 
 
-def read_by_people(values: pl.Series) -> NDArray[np.int64]:
+def read_by_people(values: pl.Series, missing: frozenset[str] = MISSING) -> NDArray[np.int64]:
     """Return a number for each distinct value: the same for spellings of one, `_MISSING`."""
     import polars as pl
-
-    from shoal.publish.cleaning import clean
 
     numbers = np.arange(len(values))
     if values.dtype == pl.String or isinstance(values.dtype, pl.Categorical | pl.Enum):
         seen: dict[str, int] = {}
         for place, text in enumerate(values.cast(pl.String).to_list()):
-            key = None if text is None else clean(text)
+            key = None if text is None else clean(text, missing)
             numbers[place] = _MISSING if key is None else seen.setdefault(key, place)
     numbers[values.is_null().to_numpy()] = _MISSING
     return numbers

@@ -1,4 +1,4 @@
-"""A published table and its certificate: promises, hash and signature, checked in one go."""
+"""Checks a published table against its certificate: promises, hash and signature in one go."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from shoal.publish.named import note_on_names
 from shoal.publish.recode import Style
 from shoal.publish.verify import Verification, columns_needed, verify_table
 from shoal.release_reader.population import promises_about_all, schema_of_population
+from shoal.report.judged import judged
 from shoal.settings.build_request import open_populations
 from shoal.verification_terms import promises_of, read_trees
 
@@ -21,10 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from shoal.io.written import Written
-    from shoal.report.signature import CertificateFile, Terms
+    from shoal.report.certificate import CertificateFile, Terms
     from shoal.settings.types import HierarchyLike
-
-__all__ = ["Certified", "verify_certificate"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +90,7 @@ def verify_certificate(
         ShoalError: the table lacks a column of the certificate, or the like.
     """
     from shoal.io.keys import read_public_key
-    from shoal.report.signature import read_certificate
+    from shoal.report.certificate import read_certificate
 
     trusted = None if public_key is None else read_public_key(public_key)
     stated = read_certificate(certificate)
@@ -99,8 +98,20 @@ def verify_certificate(
     if os.fspath(published) == "-":
         raise OptionError("A stream has no hash of its own; give the release as a file.")
     written = _read(published, terms, format, delimiter, encoding)
-    promises = _verify(written, terms, missing_values, hierarchies or {}, population)
     same_file = terms.sha256 is not None and _hash_of(published) == terms.sha256
+    texts = tuple(missing_values)
+    promises = judged(
+        _verify(written, terms, texts, hierarchies or {}, population),
+        written.frame,
+        quasi_identifiers=terms.quasi_identifiers,
+        sensitive=[name for name in terms.sensitive if name in written.columns],
+        person=terms.person,
+        missing_values=texts,
+        spelled=written.spelled,
+        unseen=terms.people and terms.person is None,
+        told=terms.open if same_file else (),
+        broken=() if terms.holds else terms.broken or ("by the word of the certificate",),
+    )
     key = stated.signed_by()
     by_trusted = None if trusted is None else key == trusted
     return Certified(
@@ -139,12 +150,13 @@ def _read(
     sensitive = terms.sensitive if terms.privacy else ()
     if terms.person is not None:
         sensitive = (*sensitive, terms.person)
+
+    def pick(names: list[str]) -> list[str]:
+        columns_needed(names, quasi, sensitive)  # what is not there is said before rows are read
+        return names
+
     return read_written(
-        published,
-        format=file_format,
-        delimiter=delimiter,
-        encoding=encoding,
-        pick=lambda names: list(dict.fromkeys(columns_needed(names, quasi, sensitive))),
+        published, format=file_format, delimiter=delimiter, encoding=encoding, pick=pick
     )
 
 
@@ -195,7 +207,10 @@ def _verify(
 
 
 def _hash_of(published: str | PathLike[str]) -> str:
-    from shoal.io import is_database, read_table, rows_sha256, sha256_of
+    from shoal.io.atomic import sha256_of
+    from shoal.io.location import is_database
+    from shoal.io.read import read_table
+    from shoal.io.sql import rows_sha256
 
     if is_database(published):
         return rows_sha256(read_table(published))

@@ -1,0 +1,229 @@
+"""Makes the report: one self-contained HTML page that a data officer can read, sign and file.
+
+It names columns, counts and scores, and values only where they are part of a published cell:
+labels of the quasi-identifiers (see `shoal.facts.bars`) and sensitive values of the release. Its
+words are in `templates/`, a file for each section; what they show is counted here. Templates
+escape whatever they are given.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import shlex
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.ext import Extension
+from jinja2.lexer import Token
+
+from shoal.report import charts
+from shoal.report.about import About
+from shoal.report.advice import shown_advice
+from shoal.report.certificate import (
+    disclosed_text,
+    package_versions,
+    what_is_counted,
+    who_is_counted,
+)
+from shoal.report.risk import (
+    ASSUMED_FRACTIONS,
+    check_fraction,
+    coarse_sizes,
+    population_uniques,
+    risk_of,
+    rows_by_risk,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from os import PathLike
+
+    from jinja2.lexer import TokenStream
+
+    from shoal.release import Release
+    from shoal.report.advice import Explained
+    from shoal.study.audit.findings import Audit
+
+ATTACK_GROUPS = {
+    "linkage": "Who finds a person's row?",
+    "regulators": "Singling out, linkability, inference",
+    "secrets": "What becomes known about sensitive values?",
+    "tight": "What follows from how tight cells are?",
+    "two releases": "What do two releases tell together?",
+}
+"""The groups of attacks, and the question that each asks."""
+
+_MOST_DRAWN = 4
+_DEFAULT_FILES = {"table": "safe.csv", "certificate": "certificate.json"}
+
+
+def write_report(
+    release: Release,
+    path: str | PathLike[str],
+    *,
+    explanation: Explained | None = None,
+    audit: Audit | None = None,
+    sampling_fraction: float | None = None,
+    about: About | None = None,
+) -> None:
+    """Write the report of a release to a file, whole or not at all."""
+    from shoal.io.atomic import atomic_write_text
+
+    page = render_report(
+        release,
+        explanation=explanation,
+        audit=audit,
+        sampling_fraction=sampling_fraction,
+        about=about,
+    )
+    atomic_write_text(path, page)
+
+
+def render_report(
+    release: Release,
+    *,
+    explanation: Explained | None = None,
+    audit: Audit | None = None,
+    sampling_fraction: float | None = None,
+    input_hmac: str | None = None,
+    output_sha256: str | None = None,
+    about: About | None = None,
+    files: Mapping[str, str] | None = None,
+) -> str:
+    """Return the report of a release as HTML.
+
+    Args:
+        release: a finished release.
+        explanation: measured advice, which becomes a section of its own.
+        audit: attacks on the release, which become a section, too.
+        sampling_fraction: share of the population that is in the table, if known; the risks of
+            journalist and marketer and the estimate of population uniques depend on it.
+        input_hmac: keyed hash of the input file, if there is one.
+        output_sha256: hash of the published file, if there is one.
+        about: what its owner says about the release.
+        files: names of the ``table`` and the ``certificate``, for the commands in it.
+
+    Raises:
+        OptionError: the fraction is not above 0 and at most 1.
+    """
+    from shoal import registry
+    from shoal.table.frames import to_polars
+
+    fraction = check_fraction(sampling_fraction)
+    groups, sensitive = release.seen.groups, release.seen.sensitive
+    before, after = coarse_sizes(release.facts.tuple_sizes, release.k), groups.size_counts
+    if release.counts_people:
+        # how many people each group has is not published: that they are k is all that is told
+        after = ((release.k, groups.number),)
+    drawn = list(sensitive)
+    if len(drawn) > _MOST_DRAWN:
+        drawn.sort(key=lambda each: (-each.certain_rows, -each.most_certain, -each.farthest))
+    losses = [(column.name, column.loss) for column in release.facts.columns]
+    page = render(
+        "report.html",
+        release=release,
+        about=about or About(),
+        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        judgement=release.judgement,
+        doubtful=not release.counts_people and release.whose == "doubtful",
+        counted=what_is_counted(release),
+        who=who_is_counted(release),
+        advice=None if explanation is None else shown_advice(explanation, to_polars(release.frame)),
+        was=risk_of(before, fraction),
+        now=risk_of(after, fraction),
+        fraction=fraction,
+        bands={"before": rows_by_risk(before), "after": rows_by_risk(after)},
+        uniques=[
+            (share, [population_uniques(sizes, share) for sizes in (before, after)])
+            for share in (ASSUMED_FRACTIONS if fraction is None else (fraction,))
+        ],
+        audit=audit,
+        attack_groups=ATTACK_GROUPS,
+        groups=groups,
+        losses=sorted(losses, key=lambda each: -each[1]),
+        sensitive=sensitive,
+        drawn=drawn[:_MOST_DRAWN],
+        measures=[
+            (name, registry.load("measures", name).title, value)
+            for name, value in release.public_scores.items()
+        ],
+        settings=_settings(release.parameters),
+        versions={"python": platform.python_version()} | package_versions(),
+        input_hmac=input_hmac,
+        output_sha256=output_sha256,
+        files={name: shlex.quote(n) for name, n in (_DEFAULT_FILES | dict(files or {})).items()},
+    )
+    return f"{page}\n"
+
+
+def render(template: str, **values: Any) -> str:
+    """Return a page made from a template of this room, which escapes every text it is given."""
+    page = _templates().get_template(template).render(values)
+    # spelled as `html.escape` does
+    return page.replace("&#34;", "&quot;").replace("&#39;", "&#x27;")
+
+
+class _Lines(Extension):
+    """Makes of a line end in a template nothing between two tags, and a blank elsewhere."""
+
+    def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
+        for token in stream:
+            if token.type == "data":
+                text = re.sub(r"(?<=>)\s*\n\s*(?=<)", "", token.value)
+                yield Token(token.lineno, token.type, re.sub(r"\s*\n\s*", " ", text))
+            else:
+                yield token
+
+
+@cache
+def _templates() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("shoal.report"),
+        autoescape=True,
+        extensions=[_Lines],
+        lstrip_blocks=True,
+        trim_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.globals.update(charts=charts, count=_count, disclosed_text=disclosed_text, zip=zip)
+    environment.filters.update(
+        brief_per_cent=charts.brief_per_cent,
+        number=lambda value: f"{value:,}",
+        one_in=_one_in,
+        per_cent=charts.per_cent,
+        whole_per_cent=charts.whole_per_cent,
+    )
+    return environment
+
+
+def _count(number: int, noun: str) -> str:
+    """Return a number with its noun: 1 row, 2 rows."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _one_in(chance: float) -> str:
+    """Return a chance as people say it: 1 in 20."""
+    if chance >= 1:
+        return "1 in 1 (certain)"
+    return "none" if chance <= 0 else f"1 in {1 / chance:,.0f}"
+
+
+def _settings(parameters: Mapping[str, Any]) -> str:
+    """Return what was asked for, without what is empty; never the seed or labels of values."""
+    shown = []
+    for name, value in parameters.items():
+        if name in {"seed", "orders", "hierarchies", "k"} or value in (None, (), [], {}):
+            continue
+        text = value
+        if isinstance(value, dict):
+            text = ", ".join(f"{key} = {each}" for key, each in value.items())
+        elif name == "privacy":
+            text = ", ".join(
+                " ".join(f"{key} {each}" for key, each in model.items() if each is not None)
+                for model in value
+            )
+        shown.append(f"{name.replace('_', ' ')}: {text}")
+    return "; ".join(shown)
