@@ -95,6 +95,16 @@ def test_the_log_grows_by_a_line_per_event_without_a_cell(shoal_runs, table, tmp
     assert all(LINE.fullmatch(line) for line in text.splitlines())
 
 
+@pytest.mark.parametrize("name", ["people.csv", "old.CSV.gz", "kept.parquet", "base.xlsx"])
+def test_a_log_named_like_a_table_is_refused_and_the_table_stays(shoal_runs, tmp_path, name):
+    # As the hunt found: without a table in front, --log took the name of one and added to it.
+    log = tmp_path / name
+    log.write_bytes(b"age\n1\n")
+    outcome = shoal_runs("anonymize", "--log", log, "-o", tmp_path / "safe.csv", *FAST, *ROLES)
+    assert outcome.status == 2
+    assert log.read_bytes() == b"age\n1\n"
+
+
 @pytest.mark.parametrize("which", ["input", "table", "folder"])
 def test_a_log_that_cannot_be_is_refused_before_the_work(shoal_runs, table, tmp_path, which):
     safe = tmp_path / "safe.csv"

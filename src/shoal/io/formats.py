@@ -48,6 +48,12 @@ class Format:
         return self.name in _TEXT
 
 
+def named_like_a_table(path: str) -> bool:
+    """Return whether a name ends as those of tables do; ``.txt`` may be any text."""
+    suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
+    return any(each in _SUFFIXES and each != ".txt" for each in suffixes[-2:])
+
+
 def detect_format(path: str, format: str | None = None) -> Format:  # noqa: A002 - the option's name
     """Return the format of a file: the one given, else the one its suffix says.
 

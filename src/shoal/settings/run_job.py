@@ -10,6 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, OptionError, ShoalError
+from shoal.io.formats import named_like_a_table
 from shoal.io.location import is_database
 from shoal.io.overwrite_guard import current_watch, watching_inputs
 from shoal.profile.repeats import says_whose, worth_a_look
@@ -230,11 +231,17 @@ def logging_to(path: str | None) -> Iterator[RunLog]:
     """Open the log of a job; an error, or that somebody stopped the job, is its last line.
 
     Raises:
+        OptionError: the file is named like a table.
         DataError: the file cannot be written to.
     """
     if path is None:
         yield RunLog(None)
         return
+    if named_like_a_table(path):
+        raise OptionError(
+            f"The log {path!r} is named like a table; lines would be added to it. Give it a name "
+            "such as runs.log."
+        )
     try:
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     except OSError as error:
