@@ -177,7 +177,11 @@ def _verify(
     if not unseen:
         grid = {each["name"]: each["step"] for each in terms.grids if "labels" not in each}
         schema = schema_of_population(
-            models, terms.quasi_identifiers, hierarchies=hierarchies, grid=grid
+            models,
+            terms.quasi_identifiers,
+            default_grid=False,
+            hierarchies=hierarchies,
+            grid=grid,
         )
     found = verify_table(
         written.frame,
