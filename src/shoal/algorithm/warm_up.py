@@ -24,6 +24,7 @@ from shoal.measure.base import CostMeasure, CostModel
 from shoal.measure.scores import create_measure
 from shoal.privacy import LDiversity
 from shoal.runtime.progress import COMPILING, COMPILING_ANEW, no_progress
+from shoal.search.bound import bound_table
 from shoal.search.enforce import enforce
 from shoal.search.grow import grow_partition
 from shoal.search.lattice import cell_partition
@@ -89,8 +90,9 @@ EVERYTHING = (
     "mdav",
     "v-mdav",
     "means",
+    "bound",
 )
-"""What every algorithm needs."""
+"""What every algorithm needs, and the lower bound."""
 
 
 def compile_missing(names: Sequence[str], scanner: Scanner, report: Report) -> None:
@@ -198,6 +200,8 @@ def _run_task(table: EncodedTable, name: str) -> None:
         search.move(name, 0)
     elif name == "means":
         _refine_means()
+    elif name == "bound":
+        bound_table(table, run.k, "ncp")
     elif name == "cells":
         cell_partition(table, run)
     elif name == "enforce":
