@@ -201,7 +201,7 @@ def _run_task(table: EncodedTable, name: str) -> None:
     elif name == "means":
         _refine_means()
     elif name == "bound":
-        bound_table(table, run.k, "ncp")
+        bound_table(table, run.k, run.model.measure)
     elif name == "cells":
         cell_partition(table, run)
     elif name == "enforce":
