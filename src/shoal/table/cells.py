@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -278,10 +279,12 @@ def _powers(domain: pl.Series, base: int, name: str) -> Lines:
 def _power(base: int, exponent: int, *, whole: bool, decimal: bool) -> Any:
     if whole:
         return base**exponent if exponent >= 0 else 0
-    exact = Decimal(base) ** exponent
     if decimal:
-        return exact
-    return float(exact)
+        return Decimal(base) ** exponent
+    try:
+        return float(Fraction(base) ** exponent)  # rounded once, and to even
+    except OverflowError:
+        return float("inf")
 
 
 def _power_cell(key: int, base: int, least: int, *, whole: bool, decimal: bool) -> tuple[Any, Any]:
