@@ -40,8 +40,8 @@ demo: $(USER_READY) ## Anonymize the embedded census table; results in build/dem
 # checked (that code has a cache of its own), and the others with the code that users get.
 HOUSE := house
 CHECKED := algorithm contract engine kernels measure oracle privacy property search
-AS_SHIPPED := app benchmarks browser cli datasets db docs facts fuzz hierarchy io leaks life \
-    packaging profile publish release_reader report settings study table unit
+AS_SHIPPED := app benchmarks browser cli datasets db docs fuzz hierarchy io leaks life \
+    packaging profile publish report settings study table unit
 # A cluster of Spark takes both cores: its tests run by themselves, with the code that users get.
 SPARK := tests/engine/spark
 

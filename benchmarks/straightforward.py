@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import njit
 
-from shoal.measure.forms import LinearForm, TreeForm
+from shoal.measure.base import LinearForm, TreeForm
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:

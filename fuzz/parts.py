@@ -94,7 +94,7 @@ def run_command(arguments: list[str], folder: Path) -> Ran:
     The streams are caught twice: as Python's, and as the descriptors below, which libraries
     write to.
     """
-    from shoal.cli.run import run
+    from shoal.cli.program import run
 
     here = Path.cwd()
     streams, stdin = [_Stream(), _Stream()], sys.stdin

@@ -145,9 +145,8 @@ def _serve(folder: Path, password: str | None) -> Site:
     """Start a server with an open table."""
     import uvicorn
 
-    from shoal.app.guard import Guard
-    from shoal.app.serve import server_config
-    from shoal.app.server import create_app
+    from shoal.app.access import Guard
+    from shoal.app.serve import create_app, server_config
     from shoal.app.workspace import Workspace
 
     root, outside = folder / "files", folder / "outside"

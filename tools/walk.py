@@ -58,8 +58,9 @@ class Walk:
 
     @property
     def before_pipeline(self) -> int:
-        """How many files are touched before `pipeline.py` is."""
-        return self.files.index("pipeline.py") if "pipeline.py" in self.files else len(self.files)
+        """How many files are touched before `engine/pipeline.py` is."""
+        first = "engine/pipeline.py"
+        return self.files.index(first) if first in self.files else len(self.files)
 
     @property
     def rooms(self) -> tuple[Room, ...]:
@@ -157,7 +158,7 @@ def draw(walk: Walk) -> str:
         f'<text x="{GAP}" y="32" font-size="16" font-weight="bold" fill="#1f2933">',
         f"One table through shoal anonymize: {counts}</text>",
         f'<text x="{GAP}" y="54" fill="#52606d">Rooms of src/shoal in the order in which they are',
-        f"entered; {walk.before_pipeline} files before pipeline.py</text>",
+        f"entered; {walk.before_pipeline} files before engine/pipeline.py</text>",
     ]
     for number, room in enumerate(rooms):
         lines += _box(number, room, last=number == len(rooms) - 1)
@@ -202,7 +203,7 @@ def main() -> None:
         print(f"  {file}: {function}")
     print(
         f"{len(walk.files)} files, {len(walk.calls)} functions; "
-        f"{walk.before_pipeline} files before pipeline.py"
+        f"{walk.before_pipeline} files before engine/pipeline.py"
     )
     if options.draw:
         PICTURE.write_text(draw(walk), encoding="utf-8")

@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from shoal.engine import polish
+from shoal.engine import refine_across_blocks as polish
 from shoal.engine.local import LocalEngine
 from shoal.search.enforce import GroupState
 from shoal.search.refine import Search

@@ -21,9 +21,9 @@ import shoal
 from benchmarks.common import eight, load_adult, peak_mebibytes
 from benchmarks.papers.features import encoded
 from shoal.engine.local import LocalEngine
+from shoal.engine.pipeline import run_pipeline
 from shoal.errors import ShoalError, ShoalWarning
 from shoal.measure.scores import score_table
-from shoal.pipeline import run_pipeline
 from shoal.registry import load, measures
 from shoal.settings.request import Request
 

@@ -145,7 +145,7 @@ def show(result: dict[str, Any]) -> None:
 def _run_command(arguments: list[str], log: Path) -> None:
     """Run the command line in this process and note when each stage begins."""
     import shoal.runtime.progress
-    from shoal.cli.run import run
+    from shoal.cli.program import run
 
     marks: list[tuple[float, str]] = [(time.time(), "reading")]
 

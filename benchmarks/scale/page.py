@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.draw.figures import lines as figure
 from benchmarks.draw.tables import table
 from benchmarks.scale.growth import exponent
-from shoal.engine.polish import WHOLE_ROWS as ALSO_WHOLE
+from shoal.engine.refine_across_blocks import WHOLE_ROWS as ALSO_WHOLE
 
 if TYPE_CHECKING:
     from pathlib import Path

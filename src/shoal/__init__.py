@@ -29,13 +29,12 @@ if TYPE_CHECKING:
         interval_hierarchy,
         prefix_hierarchy,
     )
-    from shoal.io.keys import make_key
+    from shoal.io.keys import keyed_sha256, make_key
     from shoal.io.read import read_table
-    from shoal.io.secret import keyed_sha256
     from shoal.io.write import write_table
     from shoal.life.apply import Applied, apply
-    from shoal.life.file import load_release
     from shoal.life.kept import KeptRelease
+    from shoal.life.release_file import load_release
     from shoal.measure.scores import Scores
     from shoal.privacy import (
         AlphaK,
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
     from shoal.publish.verify import Verification
     from shoal.registry import algorithms, measures, privacy_models
     from shoal.release import Release
-    from shoal.release_reader.analysts import read_release
     from shoal.report.certificate import sign
     from shoal.report.verify_certificate import Certified, verify_certificate
     from shoal.search.bound import lower_bound
@@ -61,11 +59,12 @@ if TYPE_CHECKING:
     from shoal.settings.job import Job, JobColumn
     from shoal.settings.job_file import read_job, write_job
     from shoal.settings.run_job import JobResult, run_job
-    from shoal.study.audit.findings import Audit, Finding
+    from shoal.study.audit.attack_context import Audit, Finding
     from shoal.study.audit.run import audit
     from shoal.study.compare import Comparison, compare
     from shoal.study.explain import Explanation, explain
-    from shoal.study.use.run import Utility, utility
+    from shoal.study.read_release import read_release
+    from shoal.study.utility import Utility, utility
 
 __version__ = "0.1.0"
 
@@ -75,14 +74,14 @@ _HOMES = {
     "AlphaK": "privacy",
     "Applied": "life.apply",
     "Certified": "report.verify_certificate",
-    "Audit": "study.audit.findings",
+    "Audit": "study.audit.attack_context",
     "BetaLikeness": "privacy",
     "Comparison": "study.compare",
     "DataError": "errors",
     "DeltaDisclosure": "privacy",
     "DeltaPresence": "privacy",
     "Explanation": "study.explain",
-    "Finding": "study.audit.findings",
+    "Finding": "study.audit.attack_context",
     "HierarchyError": "errors",
     "Input": "settings.files",
     "Job": "settings.job",
@@ -106,7 +105,7 @@ _HOMES = {
     "Suggestion": "profile.suggest",
     "TCloseness": "privacy",
     "Taxonomy": "hierarchy",
-    "Utility": "study.use.run",
+    "Utility": "study.utility",
     "Verification": "publish.verify",
     "algorithms": "registry",
     "anonymize": "api",
@@ -117,22 +116,22 @@ _HOMES = {
     "explain": "study.explain",
     "frequency_hierarchy": "hierarchy",
     "interval_hierarchy": "hierarchy",
-    "keyed_sha256": "io.secret",
-    "load_release": "life.file",
+    "keyed_sha256": "io.keys",
+    "load_release": "life.release_file",
     "lower_bound": "search.bound",
     "make_key": "io.keys",
     "measures": "registry",
     "prefix_hierarchy": "hierarchy",
     "privacy_models": "registry",
     "read_job": "settings.job_file",
-    "read_release": "release_reader.analysts",
+    "read_release": "study.read_release",
     "read_table": "io.read",
     "refine": "api",
     "run_job": "settings.run_job",
     "score": "api",
     "sign": "report.certificate",
     "suggest_job": "profile.suggest",
-    "utility": "study.use.run",
+    "utility": "study.utility",
     "verify": "api",
     "verify_certificate": "report.verify_certificate",
     "write_job": "settings.job_file",

@@ -11,18 +11,18 @@ import numpy as np
 from shoal.errors import ShoalWarning
 from shoal.measure.scores import default_measures, score_table
 from shoal.privacy import parse_privacy
-from shoal.publish.named import listed
+from shoal.publish.cells import listed
 from shoal.publish.recode import Style
+from shoal.publish.verification_terms import promises_of, read_grids, read_trees
 from shoal.publish.verify import Verification, verify_table
 from shoal.release_reader.population import promises_about_all, schema_of_population
 from shoal.run import FrameSource, labels_of, run
 from shoal.settings.build_request import build_request, open_populations
 from shoal.settings.options import read_style
-from shoal.table.encode import encode, to_polars
-from shoal.table.frames import is_frame
+from shoal.table.encode import encode
+from shoal.table.frames import is_frame, to_polars
 from shoal.table.infer import schema_of_used
 from shoal.table.partition import Partition
-from shoal.verification_terms import promises_of, read_grids, read_trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,10 +31,8 @@ if TYPE_CHECKING:
 
     from shoal.measure.scores import Scores
     from shoal.release import FrameT, Release
-    from shoal.settings.types import HierarchyLike, LabelsLike, PreviousLike, PrivacyLike
+    from shoal.settings.options import HierarchyLike, LabelsLike, PreviousLike, PrivacyLike
     from shoal.table.schema import Kind
-
-__all__ = ["anonymize", "refine", "score", "verify"]
 
 
 def anonymize(
@@ -357,7 +355,7 @@ def verify(
         headline, counted in this table as that of a release is: columns that are neither
         quasi-identifiers nor sensitive count as published as they are.
     """
-    from shoal.report.judged import judged
+    from shoal.report.headline import judged
 
     models = open_populations(parse_privacy(privacy))
     private = [sensitive] if isinstance(sensitive, str) else list(sensitive)

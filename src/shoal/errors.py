@@ -13,19 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = [
-    "AlgorithmError",
-    "DataError",
-    "HierarchyError",
-    "JobError",
-    "OptionError",
-    "PromiseError",
-    "RoleError",
-    "ShoalError",
-    "ShoalWarning",
-    "did_you_mean",
-]
-
 
 _LONGEST, _MOST = 100, 5_000  # letters and names worth comparing
 

@@ -13,8 +13,6 @@ from typing import Any, Literal
 
 from shoal.errors import OptionError, did_you_mean
 
-__all__ = ["Family", "algorithms", "load", "measures", "names", "privacy_models"]
-
 Family = Literal["algorithms", "measures", "privacy"]
 
 _BUILT_IN: dict[Family, dict[str, str]] = {
@@ -34,27 +32,27 @@ _BUILT_IN: dict[Family, dict[str, str]] = {
         "v-mdav": "shoal.algorithm.v_mdav:VMDAV",
     },
     "measures": {
-        "ncp": "shoal.measure.ncp:NCP",
-        "il": "shoal.measure.il:TotalIL",
-        "lm": "shoal.measure.lm:LM",
-        "tree": "shoal.measure.tree:Tree",
+        "ncp": "shoal.measure.loss:NCP",
+        "il": "shoal.measure.loss:TotalIL",
+        "lm": "shoal.measure.loss:LM",
+        "tree": "shoal.measure.loss:Tree",
         "whd": "shoal.measure.whd:WHD",
         "whd-height": "shoal.measure.whd:WHDHeight",
-        "suppression": "shoal.measure.suppression:Suppression",
+        "suppression": "shoal.measure.loss:Suppression",
         "sse": "shoal.measure.sse:SquaredError",
         "mi": "shoal.measure.mi:MI",
         "pmi": "shoal.measure.mi:PMI",
-        "pmi-l2": "shoal.measure.pmi_norms:PMIL2",
-        "pmi-max": "shoal.measure.pmi_norms:PMIMax",
+        "pmi-l2": "shoal.measure.mi:PMIL2",
+        "pmi-max": "shoal.measure.mi:PMIMax",
         "wmi": "shoal.measure.mi:WeightedMI",
-        "am": "shoal.measure.am:Ambiguity",
-        "dm": "shoal.measure.dm:Discernibility",
-        "cm": "shoal.measure.cm:Classification",
+        "am": "shoal.measure.group_sizes:Ambiguity",
+        "dm": "shoal.measure.group_sizes:Discernibility",
+        "cm": "shoal.measure.sensitive_values:Classification",
         "kl": "shoal.measure.kl:KullbackLeibler",
-        "modification-rate": "shoal.measure.modification_rate:ModificationRate",
-        "distortion-ratio": "shoal.measure.distortion_ratio:DistortionRatio",
-        "entropy-diversity": "shoal.measure.entropy_diversity:EntropyDiversity",
-        "average-class-size": "shoal.measure.average_class_size:AverageClassSize",
+        "modification-rate": "shoal.measure.loss:ModificationRate",
+        "distortion-ratio": "shoal.measure.whd:DistortionRatio",
+        "entropy-diversity": "shoal.measure.sensitive_values:EntropyDiversity",
+        "average-class-size": "shoal.measure.group_sizes:AverageClassSize",
     },
     "privacy": {
         "l-diversity": "shoal.privacy.l_diversity:LDiversity",

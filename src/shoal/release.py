@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Self
 
-from shoal.verification_terms import grids_of
+from shoal.publish.verification_terms import grids_of
 
 if TYPE_CHECKING:
     import os
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     from shoal.engine.base import Engine
-    from shoal.facts import Facts
-    from shoal.facts.reader_view import ReaderView
+    from shoal.engine.pipeline import Result
     from shoal.measure.scores import Scores
-    from shoal.pipeline import Result
     from shoal.privacy import PrivacyModel
+    from shoal.publish.aggregates import Facts
+    from shoal.publish.grid_check import GridPromise
     from shoal.publish.judgement import Judgement
-    from shoal.publish.lines import GridPromise
+    from shoal.publish.reader_view import ReaderView
     from shoal.publish.recode import Style
     from shoal.publish.verify import Verification
     from shoal.report.advice import Explained
     from shoal.report.notebook import Plot, Summary
     from shoal.settings.request import Request
-    from shoal.study.audit.findings import Audit
+    from shoal.study.audit.attack_context import Audit
     from shoal.table.schema import Schema
 
     FrameT = TypeVar("FrameT", default=Any)
@@ -38,8 +38,6 @@ else:  # type checkers know a variable with a default before Python 3.13 does
     from typing import TypeVar
 
     FrameT = TypeVar("FrameT")
-
-__all__ = ["FrameT", "Release"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,14 +290,14 @@ class Release(Generic[FrameT]):
         Raises:
             DataError: it cannot be written, or a column is of a type that it does not hold.
         """
-        from shoal.life.file import write_kept
         from shoal.life.kept import keep
+        from shoal.life.release_file import write_kept
 
         write_kept(keep(self), path)
 
     def cells_of(self, name: str) -> pl.DataFrame:
         """Return the published cells of a quasi-identifier: of its column, or of both bounds."""
-        from shoal.publish.named import columns_needed
+        from shoal.publish.cells import columns_needed
         from shoal.table.frames import to_polars
 
         table = to_polars(self.frame)
@@ -326,8 +324,8 @@ class Release(Generic[FrameT]):
             owner: who answers for it.
             purpose: what it is published for.
         """
-        from shoal.report.about import About
         from shoal.report.certificate import build_certificate
+        from shoal.settings.files import About
 
         about = About(title=title, owner=owner, purpose=purpose)
         return build_certificate(self, input_hmac, output_sha256, about)
@@ -401,8 +399,8 @@ class Release(Generic[FrameT]):
         Raises:
             OptionError: the fraction is not above 0 and at most 1, or a text cannot be printed.
         """
-        from shoal.report.about import About
         from shoal.report.page import write_report
+        from shoal.settings.files import About
 
         write_report(
             self,

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from shoal.engine.local import LocalEngine
+from shoal.engine.pipeline import run_pipeline
 from shoal.errors import OptionError
-from shoal.life.open import key_of, marks_of
-from shoal.life.people import new_key, new_mark
-from shoal.pipeline import run_pipeline
-from shoal.profile.repeats import find_repeats, says_whose
-from shoal.profile.slips import find_slips
+from shoal.life.membership import new_key, new_mark
+from shoal.life.release_file import key_of, marks_of
+from shoal.profile.repeated_people import find_repeats, says_whose
+from shoal.profile.roles import find_slips
 from shoal.release import Release
-from shoal.runtime.fork_guard import check_process
 from shoal.runtime.progress import Report, watching
+from shoal.runtime.threads import check_process
 from shoal.table.frames import DisposableTable, back_from_polars, to_polars
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.pipeline import Result
+    from shoal.engine.pipeline import Result
+    from shoal.settings.options import LabelsLike
     from shoal.settings.request import Request
-    from shoal.settings.types import LabelsLike
     from shoal.table.schema import Schema
 
 
@@ -159,7 +159,7 @@ class LocalTable:
         self.table, self.schema = table, schema
         self.engine = LocalEngine()
         if request.previous or request.reserve > 1:
-            from shoal.life.again import AgainEngine  # what only releases beside others need
+            from shoal.life.rerelease import AgainEngine  # what only releases beside others need
 
             self.engine = AgainEngine(request.previous)
         self._request, self._parameters = request, parameters

@@ -26,8 +26,8 @@ from shoal.measure.scores import create_measure
 from shoal.search.assign import FittedGroups
 from shoal.settings.options import one_of, whole
 from shoal.table.closure import IntervalClosures, close
-from shoal.table.encode import encode, to_polars
-from shoal.table.frames import is_frame
+from shoal.table.encode import encode
+from shoal.table.frames import is_frame, to_polars
 from shoal.table.partition import Partition
 from shoal.table.schema import Kind
 
@@ -38,10 +38,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.measure.base import CostMeasure
-    from shoal.settings.types import HierarchyLike, PrivacyLike, TableLike
+    from shoal.settings.options import HierarchyLike, PrivacyLike, TableLike
     from shoal.table.encode import Attribute
 
-__all__ = ["Anonymizer", "UnfitError", "UnknownValueError"]
 
 _OUTPUTS = ("midpoint", "mean", "median", "bounds")
 _REMAINDERS = ("drop", "passthrough")

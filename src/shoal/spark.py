@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from shoal.engine.spark.engine import SparkEngine
-from shoal.engine.spark.errors import saying_why
-from shoal.engine.spark.session import check_frame
+from shoal.engine.spark.session import check_frame, saying_why
 from shoal.errors import DataError, OptionError, ShoalWarning
 from shoal.publish.judgement import Doubt
 from shoal.release import Release
@@ -24,12 +23,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from shoal.engine.pipeline import Result
     from shoal.life.kept import KeptRelease
-    from shoal.pipeline import Result
     from shoal.runtime.progress import Report
     from shoal.settings.request import Request
-
-__all__ = ["SparkRelease", "anonymize"]
 
 
 class SparkRelease(Release[Any]):
@@ -45,7 +42,7 @@ class SparkRelease(Release[Any]):
         import polars as pl
 
         from shoal.engine.spark.session import column
-        from shoal.publish.named import columns_needed
+        from shoal.publish.cells import columns_needed
 
         names = columns_needed(self.frame.columns, [name])
         with saying_why():
@@ -58,9 +55,9 @@ class SparkRelease(Release[Any]):
         Raises:
             DataError: there are too many of them, or people are counted.
         """
-        from shoal.engine.spark.seen import classes_of
+        from shoal.engine.spark.reader_view import classes_of
         from shoal.life.kept import ValueCounts, check_style, keep_cells, number_classes
-        from shoal.publish.named import columns_needed
+        from shoal.publish.cells import columns_needed
 
         if self.counts_people:
             raise DataError(
@@ -91,7 +88,7 @@ class SparkRelease(Release[Any]):
         Raises:
             DataError: there are too many groups, or people are counted.
         """
-        from shoal.life.file import write_kept
+        from shoal.life.release_file import write_kept
 
         write_kept(self.kept(), path)
 

@@ -13,21 +13,20 @@ from typing import TYPE_CHECKING
 
 from shoal.errors import PromiseError
 from shoal.io.atomic import AtomicGroup
+from shoal.io.columns import decode_text
+from shoal.io.database import stage_sql
 from shoal.io.formats import check_delimiter, detect_format
 from shoal.io.location import is_database
 from shoal.io.overwrite_guard import watching_inputs
-from shoal.io.sql import stage_sql
-from shoal.io.text_codes import decode_text
+from shoal.io.raw_reader import Written, read_written
 from shoal.io.write import stage_table
-from shoal.io.written import Written, read_written
-from shoal.publish.named import columns_needed
+from shoal.publish.cells import columns_needed
+from shoal.publish.people import stands_as_made
 from shoal.publish.recode import Style
-from shoal.publish.verification import BESIDE
-from shoal.publish.verify import verify_table
-from shoal.publish.whose import stands_as_made
+from shoal.publish.verification_terms import promises_of, trees_of
+from shoal.publish.verify import BESIDE, verify_table
 from shoal.release_reader.population import promises_about_all
 from shoal.table.frames import to_polars
-from shoal.verification_terms import promises_of, trees_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 
     from shoal.publish.verify import Verification
     from shoal.release import Release
-
-__all__ = ["Staged", "stage_release", "stage_waiting", "write_release"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,8 @@ import pytest
 import uvicorn
 from playwright.sync_api import expect, sync_playwright
 
-from shoal.app.guard import Guard, leads_to
-from shoal.app.serve import server_config
-from shoal.app.server import create_app
+from shoal.app.access import Guard, leads_to
+from shoal.app.serve import create_app, server_config
 from shoal.app.workspace import Workspace
 
 

@@ -10,8 +10,8 @@ from tests.helpers.app_people import people
 
 import shoal
 from shoal.app.advice import changed_column
-from shoal.app.history import differences, history_of
 from shoal.app.retold import retell
+from shoal.app.runs import differences, history_of
 from shoal.app.words import Words
 from shoal.settings.job import JobColumn
 from shoal.study import findings

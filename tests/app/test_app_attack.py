@@ -3,7 +3,7 @@
 import pytest
 from tests.helpers.app_people import people
 
-from shoal.app.history import history_of
+from shoal.app.runs import history_of
 from shoal.settings.run_job import run_job
 
 

@@ -5,9 +5,9 @@ import re
 import pytest
 from tests.helpers.app_people import people
 
-from shoal.app.history import history_of
+from shoal.app.feasibility import open_questions
 from shoal.app.opening import with_input
-from shoal.app.questions import open_questions
+from shoal.app.runs import history_of
 from shoal.settings.job_file import format_job, read_job
 from shoal.table.schema import Role
 

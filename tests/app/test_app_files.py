@@ -8,8 +8,8 @@ import pytest
 from tests.helpers.app_people import people
 
 from shoal import registry
-from shoal.app.history import history_of
-from shoal.app.questions import open_questions
+from shoal.app.feasibility import open_questions
+from shoal.app.runs import history_of
 from shoal.app.serve import open_named
 from shoal.settings.files import Input, Output
 from shoal.settings.job import JOB_OPTIONS, TABLE, Job, JobColumn

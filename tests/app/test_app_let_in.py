@@ -21,10 +21,8 @@ import pytest
 from tests.app.conftest import Pages, let_in
 from tests.app.test_app_process import Process
 
-from shoal.app.door import Door
-from shoal.app.guard import Guard
-from shoal.app.serve import server_config
-from shoal.app.server import create_app
+from shoal.app.access import Door, Guard
+from shoal.app.serve import create_app, server_config
 from shoal.errors import OptionError
 
 # Somebody else on this machine. Without the right to be somebody else, modes are looked at alone.

@@ -5,8 +5,8 @@ import random
 import polars as pl
 import pytest
 
-from shoal.app.history import history_of
-from shoal.app.questions import open_questions
+from shoal.app.feasibility import open_questions
+from shoal.app.runs import history_of
 from shoal.table.schema import Role
 
 

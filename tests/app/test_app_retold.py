@@ -9,13 +9,14 @@ from tests.helpers.panels import ROLES, panel
 from shoal import registry
 from shoal.app.retold import SENTENCES, UNITS, lead_in, quote, retell, say
 from shoal.app.words import Words
-from shoal.life.again import _says_few_left, _says_given_up
+from shoal.life.rerelease import _says_few_left, _says_given_up
 from shoal.privacy import PrivacyModel
-from shoal.profile.repeats import find_repeats
+from shoal.profile.repeated_people import find_repeats
 from shoal.publish.danger import says_nearly_unique
 from shoal.publish.judgement import Counted, judge
+from shoal.publish.people import PSEUDONYMS
+from shoal.publish.verification_terms import promises_of
 from shoal.publish.verify import people_check, promise_check, size_check
-from shoal.publish.whose import PSEUDONYMS
 from shoal.runtime.progress import Pace
 from shoal.study import findings
 from shoal.study.explain import Change, _advise, _sentence
@@ -29,7 +30,6 @@ from shoal.study.findings import (
 )
 from shoal.study.trials import Measured, Trial
 from shoal.table.schema import Column, Role, Schema, build_schema
-from shoal.verification_terms import promises_of
 
 GERMAN, ENGLISH = Words("de"), Words("en")
 MODELS = {

@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route
 from tests.app.conftest import Pages, go_on, let_in
 
 import shoal.app
-from shoal.app.guard import CONTENT_POLICY, Guard, Session, is_loopback
+from shoal.app.access import CONTENT_POLICY, Guard, Session, is_loopback
 
 PACKAGE = Path(shoal.app.__file__).parent
 PASSWORD = "correct horse battery"  # noqa: S105 - of a test

@@ -14,7 +14,7 @@ from tests.app.conftest import go
 from tests.helpers.app_held import hold_runs
 
 from shoal import registry
-from shoal.app.history import history_of
+from shoal.app.runs import history_of
 from shoal.datasets import load_adult
 from shoal.report.certificate import read_certificate
 

@@ -10,8 +10,8 @@ from tests.helpers.app_held import hold_runs
 from tests.helpers.app_people import people
 
 from shoal.app.curve import SAMPLE
-from shoal.app.history import differences, history_of
-from shoal.app.tree_state import tree_of, values_of
+from shoal.app.hierarchy_preview import tree_of, values_of
+from shoal.app.runs import differences, history_of
 from shoal.hierarchy.rules import HierarchyRule
 from shoal.settings.job_file import read_job
 from shoal.settings.run_job import run_job

@@ -12,10 +12,10 @@ from tests.helpers.app_people import job_of_people, people
 
 import shoal
 from shoal.app.advice import apply_settings, changed_column
-from shoal.app.beside import HIDDEN, SAME, WIDER
+from shoal.app.before_after import HIDDEN, SAME, WIDER
 from shoal.app.curve import Curve, curve_key, draw, draw_curve, sizes_around
+from shoal.app.feasibility import encode_job, impossible
 from shoal.app.hand_over import as_commands, portable_job, private_zip, public_zip, sign_run
-from shoal.app.possible import encode_job, impossible
 from shoal.app.runs import Tried, look_beside, run_in
 from shoal.errors import OptionError
 from shoal.report.certificate import read_certificate
@@ -244,7 +244,7 @@ def test_each_change_that_was_tried_and_has_an_option_becomes_a_job_that_runs(
 ):
     def listed(column, how):
         assert (column, how) == ("job", "frequency")
-        from shoal.app.grown import Values, build
+        from shoal.app.hierarchy_preview import Values, build
 
         path = tmp_path / f"{column}.csv"
         build(Values.of(table.get_column(column)), how, {}).tree.to_csv(path)

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.helpers.effort import share
 
-from shoal.app.grown import (
+from shoal.app.hierarchy_editor import Draft, Edit, EditTree
+from shoal.app.hierarchy_preview import (
     Values,
     build,
     export_csv,
@@ -18,7 +19,6 @@ from shoal.app.grown import (
     preview,
     preview_grid,
 )
-from shoal.app.trees import Draft, Edit, EditTree
 from shoal.errors import HierarchyError, OptionError
 from shoal.hierarchy import Taxonomy
 from shoal.table.schema import Kind

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.helpers.cli_samples import PREVIOUS, but_progress, patients
 
-from shoal.cli.run import run
+from shoal.cli.program import run
 
 SOURCE = Path(__file__).parents[2] / "src"
 

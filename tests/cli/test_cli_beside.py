@@ -19,7 +19,7 @@ import pytest
 from tests.helpers.cli_samples import ROLES
 
 import shoal
-from shoal.io.beside import beside_parquet
+from shoal.io.hidden_contents import beside_parquet
 
 PROMISE = ["--k", "2", "--qi", "age", "--sensitive", "ill"]
 DIVERSE = [*PROMISE, "--l-diversity", "2", "--l-kind", "distinct"]

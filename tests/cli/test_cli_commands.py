@@ -5,7 +5,7 @@ import re
 import pytest
 from tests.helpers.cli_samples import ROLES, patients
 
-from shoal.cli import run as runner
+from shoal.cli import program as runner
 from shoal.io.read import read_table
 from shoal.settings.job_file import read_job
 

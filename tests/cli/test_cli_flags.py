@@ -6,8 +6,8 @@ import typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from shoal.cli import flags as opt
-from shoal.cli.flags import Asked, PrivacyFlags, Reading, takes_flags
+from shoal.cli import arguments as opt
+from shoal.cli.arguments import Asked, PrivacyFlags, Reading, takes_flags
 from shoal.settings.files import INPUT_OPTIONS
 from shoal.settings.request import OPTIONS
 

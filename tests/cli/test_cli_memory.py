@@ -4,12 +4,12 @@ import polars as pl
 import pytest
 from tests.helpers.cli_samples import ROLES
 
-import shoal.settings.memory
+import shoal.settings.inputs
 
 
 @pytest.fixture
 def little_memory(monkeypatch):
-    monkeypatch.setattr(shoal.settings.memory, "available_bytes", lambda: 50_000_000)
+    monkeypatch.setattr(shoal.settings.inputs, "available_bytes", lambda: 50_000_000)
 
 
 def test_a_run_that_would_not_fit_is_refused_before_it_starts(

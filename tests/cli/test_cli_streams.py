@@ -12,8 +12,8 @@ import pytest
 from tests.helpers.cli_samples import ROLES, but_progress, patients
 from tests.helpers.effort import further
 
-from shoal.cli import run as process
-from shoal.cli.run import Stopped, run
+from shoal.cli import program as process
+from shoal.cli.program import Stopped, run
 from shoal.errors import DataError
 
 needs_dev_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")

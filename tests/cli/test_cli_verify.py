@@ -6,7 +6,7 @@ import pytest
 from tests.helpers.cli_samples import PREVIOUS, ROLES
 
 from shoal import verified_write
-from shoal.io.written import read_written
+from shoal.io.raw_reader import read_written
 
 # Rows that a reader can tell apart: nobody is hidden among others.
 APART = {

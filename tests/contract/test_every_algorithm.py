@@ -23,7 +23,7 @@ from tests.helpers.effort import further
 import shoal
 from shoal import registry
 from shoal.errors import AlgorithmError, DataError, PromiseError
-from shoal.publish.order import RowHash
+from shoal.publish.recode import RowHash
 
 K = 4
 

@@ -14,8 +14,8 @@ from tests.helpers.effort import further
 import shoal
 from shoal.engine.base import Engine
 from shoal.engine.local import LocalEngine
+from shoal.engine.pipeline import run_pipeline
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.pipeline import run_pipeline
 from shoal.settings.request import Request
 
 K = 4
@@ -169,9 +169,9 @@ def test_pipeline_names_no_engine():
     import ast
     from pathlib import Path
 
-    import shoal.pipeline
+    import shoal.engine.pipeline
 
-    tree = ast.parse(Path(shoal.pipeline.__file__).read_text(encoding="utf-8"))
+    tree = ast.parse(Path(shoal.engine.pipeline.__file__).read_text(encoding="utf-8"))
     imported = [
         f"{node.module}.{alias.name}"
         for node in ast.walk(tree)

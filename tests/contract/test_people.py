@@ -22,8 +22,8 @@ from tests.helpers.panels import (
 import shoal
 from shoal import AlphaK, LDiversity, TCloseness
 from shoal.engine.local import LocalEngine
+from shoal.engine.pipeline import run_pipeline
 from shoal.errors import OptionError, PromiseError, RoleError
-from shoal.pipeline import run_pipeline
 from shoal.settings.request import Request
 
 QUASI = ROLES["quasi_identifiers"]

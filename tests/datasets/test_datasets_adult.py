@@ -102,7 +102,7 @@ def test_an_unknown_option_is_named_with_the_closest_one(
 
 
 def test_a_backend_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from shoal.datasets import backends
+    from shoal.datasets import adult as backends
 
     def without_pandas(name: str) -> object:
         return None if name == "pandas" else object()

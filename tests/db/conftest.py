@@ -14,7 +14,7 @@ import pytest
 from psycopg import sql
 from tests.helpers.db_secrets import PASSWORD, USER
 
-from shoal.cli.run import run
+from shoal.cli.program import run
 
 
 @dataclass

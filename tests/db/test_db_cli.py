@@ -9,7 +9,7 @@ from tests.helpers.db_secrets import no_secret_in
 
 import shoal
 from shoal import verified_write
-from shoal.io.sql import rows_sha256
+from shoal.io.database import rows_sha256
 
 ROLES = ("--qi", "age,zip", "--sensitive", "diagnosis", "--identifier", "name")
 

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 import shoal
 from shoal.io.atomic import AtomicGroup
-from shoal.io.sql import BATCH, column_names, rows_sha256, stage_sql
+from shoal.io.database import BATCH, column_names, rows_sha256, stage_sql
 
 
 def patients(n_rows=3):

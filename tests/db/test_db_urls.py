@@ -9,7 +9,8 @@ import pytest
 import shoal
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.io.atomic import atomic_write_text
-from shoal.io.location import hide_credentials, is_database, parse_location, shown_name, typed_name
+from shoal.io.location import is_database, parse_location, shown_name, typed_name
+from shoal.runtime.sanitize import hide_credentials
 
 SECRETS = ("alice", "geheim", "hunter2")
 

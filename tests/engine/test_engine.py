@@ -16,7 +16,7 @@ import shoal
 from shoal.algorithm import base
 from shoal.algorithm.base import Algorithm
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
-from shoal.engine import parts
+from shoal.engine import blocks as parts
 from shoal.errors import OptionError
 
 STOPPABLE = ["auto", "k-member", "sequential", "agglomerative", "kaca", "oka", "mondrian"]

@@ -9,7 +9,7 @@ import pytest
 import shoal
 import shoal.engine.local  # which must not find a polish that a test has replaced
 from shoal.algorithm.auto import Auto
-from shoal.engine import polish
+from shoal.engine import refine_across_blocks as polish
 from shoal.search.refine import EFFORTS, Effort, hot_sweeps
 from shoal.table.partition import Partition
 

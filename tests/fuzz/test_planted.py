@@ -236,7 +236,7 @@ def own_sites():
 
 @pytest.mark.usefixtures("own_sites")
 def test_pages_without_a_guard_are_found(monkeypatch):
-    from shoal.app.guard import Guarded
+    from shoal.app.access import Guarded
 
     monkeypatch.setattr(Guarded, "_refusal", lambda *_: None)
     assert LEAKED in verdicts(visitors.run, "visitors", 12)
@@ -299,7 +299,7 @@ def test_an_answer_about_a_file_made_by_hand_is_judged(status, sort, strict, sai
 
 
 def test_a_release_file_that_ends_in_a_traceback_is_found(monkeypatch):
-    import shoal.life.file as module
+    import shoal.life.release_file as module
 
     def falling_over(*_):
         raise KeyError("cells")

@@ -14,8 +14,15 @@ import numpy as np
 import polars as pl
 
 from shoal.hierarchy import Taxonomy
-from shoal.measure.base import CostModel, pick_target
-from shoal.measure.forms import CountForm, IndicatorForm, LinearForm, LogForm, TreeForm
+from shoal.measure.base import (
+    CostModel,
+    CountForm,
+    IndicatorForm,
+    LinearForm,
+    LogForm,
+    TreeForm,
+    pick_target,
+)
 from shoal.measure.scores import create_measure
 from shoal.search.run import Run
 from shoal.search.scan import Scanner

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 
 from shoal.errors import DataError
 from shoal.io import delimited
+from shoal.io.columns import decode_text, is_coded
 from shoal.io.delimited import Dialect, parse_delimited
-from shoal.io.read import read_table
-from shoal.io.rows import guess_rows
-from shoal.io.text_codes import decode_text, is_coded
+from shoal.io.read import guess_rows, read_table
 from shoal.io.write import write_table
 
 

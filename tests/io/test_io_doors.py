@@ -7,9 +7,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.io.formulas import escape_formulas
 from shoal.io.read import read_table
-from shoal.io.write import write_table
+from shoal.io.write import escape_formulas, write_table
 
 # The mark before a text (U+FEFF), names
 
@@ -163,7 +162,7 @@ def test_a_replaced_table_leaves_no_rows_in_free_pages(tmp_path, mode):
 
 def test_a_table_that_was_rolled_back_leaves_no_rows(tmp_path):
     from shoal.io.atomic import AtomicGroup
-    from shoal.io.sql import stage_sql
+    from shoal.io.database import stage_sql
 
     url = f"sqlite:///{tmp_path}/a.db?table=t"
     write_table(pl.DataFrame({"a": ["x"] * 20}), url)

@@ -15,9 +15,9 @@ import zstandard
 from shoal.errors import DataError, OptionError
 from shoal.io.atomic import sha256_of
 from shoal.io.formats import detect_format
+from shoal.io.raw_reader import read_written
 from shoal.io.read import read_table
 from shoal.io.write import write_table
-from shoal.io.written import read_written
 
 FRAME = pl.DataFrame(
     {

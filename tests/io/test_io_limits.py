@@ -18,10 +18,9 @@ from tests.helpers.effort import further
 
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.hierarchy import load_hierarchy
-from shoal.io.column_names import topics_of
 from shoal.io.limits import LIMITS, limit
-from shoal.io.read import read_table
-from shoal.io.rows import guess_rows
+from shoal.io.read import guess_rows, read_table
+from shoal.io.vocabulary import topics_of
 from shoal.io.write import write_table
 from shoal.report.advice import read_explanation
 from shoal.runtime.sanitize import hide_credentials, safe_lines
@@ -114,7 +113,7 @@ def test_the_growth_that_is_allowed_can_be_raised(tmp_path, monkeypatch):
 def test_rows_are_counted_in_a_bomb_without_unpacking_it(tmp_path):
     (tmp_path / "a.csv.gz").write_bytes(gz_bomb(600 * MEGA, LINE))
     code = (
-        "import resource, sys; from shoal.io.rows import guess_rows; import shoal.io;"
+        "import resource, sys; from shoal.io.read import guess_rows; import shoal.io;"
         "resource.setrlimit(resource.RLIMIT_DATA, (400 << 20, 400 << 20));"
         "print(guess_rows(sys.argv[1]))"
     )

@@ -9,7 +9,7 @@ import pytest
 
 import shoal
 from shoal.errors import DataError, OptionError
-from shoal.io.secret import keyed_sha256, make_secret, read_secret
+from shoal.io.keys import keyed_sha256, make_secret, read_secret
 
 
 @pytest.fixture

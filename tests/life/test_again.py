@@ -13,7 +13,7 @@ from tests.life.conftest import register
 
 import shoal
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.life.history import Stories
+from shoal.life.guarantee import Stories
 from shoal.life.kept import keep
 
 QI = ["age", "sex"]

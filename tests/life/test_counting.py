@@ -6,8 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from shoal.life.guarantee import fewest_people, fewest_values
-from shoal.life.history import Stories
+from shoal.life.guarantee import Stories, fewest_people, fewest_values
 
 
 def common(stories):

@@ -9,8 +9,8 @@ from tests.life.conftest import others, release_of
 
 import shoal
 from shoal.errors import DataError, OptionError
-from shoal.life import cover
-from shoal.life.cover import Coverage
+from shoal.life import coverage as cover
+from shoal.life.coverage import Coverage
 from shoal.life.kept import keep
 from shoal.publish.recode import Style
 from shoal.table.schema import build_schema

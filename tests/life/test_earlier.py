@@ -11,11 +11,10 @@ import pytest
 
 import shoal
 from shoal.errors import OptionError, PromiseError
-from shoal.life.earlier import judge_over_all
-from shoal.life.guarantee import few_missing
-from shoal.life.history import Stories
+from shoal.life.earlier_releases import judge_over_all
+from shoal.life.guarantee import Stories, few_missing
 from shoal.life.kept import keep
-from shoal.publish.whose import PublishedTable
+from shoal.publish.people import PublishedTable
 
 QI = ["age"]
 
@@ -219,7 +218,7 @@ def test_as_much_or_more_is_no_less():
     ],
 )
 def test_promises_are_compared_by_kind_and_number(before, now, enough):
-    from shoal.life.earlier import given_up
+    from shoal.life.earlier_releases import given_up
     from shoal.settings.request import Request
 
     first = keep(release_of(TWENTY, 10, privacy=[before]))

@@ -11,11 +11,11 @@ import pytest
 
 import shoal
 from shoal.errors import DataError, OptionError
-from shoal.life.again import _decide, _enough
-from shoal.life.history import Stories, check_chain, needed_values, tell_stories
+from shoal.life.compatibility import whose_are
+from shoal.life.guarantee import Stories, check_chain, needed_values, tell_stories
 from shoal.life.kept import ValueCounts, keep
-from shoal.life.people import digests_of, number_people, rows_of
-from shoal.life.together import whose_are
+from shoal.life.membership import digests_of, number_people, rows_of
+from shoal.life.rerelease import _decide, _enough
 
 KEY = bytes(range(32))
 SPELLINGS = ("p{}", "P{}", " p{}", "p{}\t", "\u00a0P{} ")

@@ -16,8 +16,7 @@ from tests.helpers.brute import (
 
 from shoal.algorithm.chiu_tsai import ChiuTsai
 from shoal.errors import OptionError
-from shoal.measure.base import Grouped
-from shoal.measure.forms import LinearForm, LogForm
+from shoal.measure.base import Grouped, LinearForm, LogForm
 from shoal.search.scan import Scanner
 from shoal.table.encode import EncodedTable
 from shoal.table.partition import Partition

@@ -28,8 +28,8 @@ from shoal.privacy import (
 from shoal.privacy.arrays import _numbers
 from shoal.search.blocked import BlockedRows, similar_blocks
 from shoal.search.enforce import GroupState
-from shoal.table.encode import Sensitive
 from shoal.table.partition import Partition
+from shoal.table.sensitive import Sensitive
 
 ZERO = np.int64(0)
 MEASURES = ("ncp", "lm", "suppression", "mi", "pmi", "wmi")

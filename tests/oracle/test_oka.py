@@ -7,8 +7,7 @@ from tests.helpers.effort import share
 
 from shoal.algorithm.oka import OKA
 from shoal.errors import OptionError
-from shoal.measure.base import Grouped
-from shoal.measure.forms import LinearForm
+from shoal.measure.base import Grouped, LinearForm
 from shoal.search.suppress import everything_cost
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.helpers.brute import MEASURES, make_run, row_cost, small_tables
 from tests.helpers.effort import share
 
-from shoal.measure.forms import IndicatorForm, LinearForm, TreeForm
+from shoal.measure.base import IndicatorForm, LinearForm, TreeForm
 from shoal.privacy import AlphaK, LDiversity, TCloseness
 from shoal.runtime.progress import no_progress
 from shoal.search.enforce import enforce, violations

@@ -22,7 +22,8 @@ from shoal.privacy import (
     parse_privacy,
 )
 from shoal.registry import load, privacy_models
-from shoal.table.encode import EncodedTable, Sensitive
+from shoal.table.encode import EncodedTable
+from shoal.table.sensitive import Sensitive
 
 MODELS = [
     LDiversity(2),

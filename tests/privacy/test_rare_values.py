@@ -62,8 +62,7 @@ def test_flags_ask_for_both(tmp_path):
 
 
 def test_a_kind_alone_refines_nothing():
-    from shoal.cli.flags import PrivacyFlags
-    from shoal.cli.job import merge_privacy
+    from shoal.cli.arguments import PrivacyFlags, merge_privacy
 
     both = PrivacyFlags(beta_likeness=1.0, beta_kind="basic", delta_disclosure=0.5)
     assert merge_privacy(shoal.Job(), both) == [

@@ -14,10 +14,10 @@ import shoal
 from shoal.cli.app import app
 from shoal.hierarchy import Taxonomy
 from shoal.privacy import KEAnonymity, TCloseness, judge
+from shoal.publish.verification_terms import promises_of, read_trees
 from shoal.publish.verify import verify_table
 from shoal.table.encode import encode
 from shoal.table.schema import build_schema
-from shoal.verification_terms import promises_of, read_trees
 
 TREES = [
     {"a": {"b": ["u", "v"], "c": ["w"]}, "d": ["x", "y"]},

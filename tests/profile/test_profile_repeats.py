@@ -8,7 +8,7 @@ from tests.helpers.panels import ROLES, panel
 import shoal
 from shoal.datasets import load_adult
 from shoal.errors import OptionError, PromiseError
-from shoal.profile.repeats import find_repeats
+from shoal.profile.repeated_people import find_repeats
 from shoal.profile.suggest import suggest_job
 from shoal.table.schema import build_schema
 

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.cli.run import run
-from shoal.profile.slips import find_slips
+from shoal.cli.program import run
+from shoal.profile.roles import find_slips
 from shoal.report.page import render_report
 
 NAMES = ["Anna Becker", "Peter Smith", "Maria Rossi", "John Brown", "Laura Costa", "Paul Klein"]

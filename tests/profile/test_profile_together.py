@@ -6,8 +6,8 @@ from datetime import date, timedelta
 import polars as pl
 import pytest
 
+from shoal.profile.column_relations import MOST_QUASI
 from shoal.profile.suggest import suggest_job
-from shoal.profile.together import MOST_QUASI
 
 
 def people(n_rows=400, seed=5):

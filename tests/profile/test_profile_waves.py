@@ -9,7 +9,7 @@ from tests.helpers.panels import yearly
 import shoal
 from shoal.datasets import load_adult
 from shoal.io.read import read_table
-from shoal.profile.waves import find_waves
+from shoal.profile.repeated_people import find_waves
 from shoal.report.page import render_report
 
 

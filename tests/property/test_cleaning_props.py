@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from shoal.privacy import AlphaK, LDiversity, TCloseness, judge
 from shoal.privacy.arrays import PrivateArrays
-from shoal.publish.cells import read_cells
-from shoal.publish.cleaning import MISSING, clean
-from shoal.table.cleaning import person_would_say
+from shoal.publish.cells import MISSING, clean, read_cells
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds
 from shoal.table.schema import build_schema
+from shoal.table.sensitive import person_would_say
 
 NUMERALS = st.from_regex(r"\A ?[+-]?[0-9]{0,3}\.?[0-9]{0,3}(?:[eE][+-]?[0-9]{1,2})?\Z")
 ODD = (
@@ -139,7 +138,7 @@ def test_cleaning_costs_by_distinct_values_and_only_if_somebody_asks(monkeypatch
         asked.append(text)
         return person_would_say(text)
 
-    monkeypatch.setattr("shoal.table.cleaning.person_would_say", count)
+    monkeypatch.setattr("shoal.table.sensitive.person_would_say", count)
     (column,) = encoded(pl.Series("s", ["a", "b", "A", None] * 1000)).sensitive
     assert asked == []
     assert column.cleaned.size == 3

@@ -21,7 +21,7 @@ from shoal.privacy import (
     judge,
 )
 from shoal.publish.predicates import SLACK, count_values, predicate_of
-from shoal.verification_terms import promises_of
+from shoal.publish.verification_terms import promises_of
 
 
 @st.composite

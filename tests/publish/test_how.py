@@ -2,7 +2,7 @@
 
 import pytest
 
-from shoal.publish.verification import BESIDE, OWN_RULE, POPULATION, Check, Verification
+from shoal.publish.verify import BESIDE, OWN_RULE, POPULATION, Check, Verification
 
 
 def verified(*judges):

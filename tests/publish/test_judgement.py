@@ -132,7 +132,7 @@ def release_of(frame, **options):
 
 
 def test_screen_page_and_certificate_say_the_same_sentence(tmp_path, capfd):
-    from shoal.cli.run import run
+    from shoal.cli.program import run
 
     frame = illnesses()
     for privacy, state in (([], "amber"), ([shoal.LDiversity(2, kind="distinct")], "green")):
@@ -235,7 +235,7 @@ def test_where_pseudonyms_are_published_people_are_told_apart_by_them():
 
 
 def test_verify_of_a_file_says_what_verify_of_its_table_says(tmp_path, capfd):
-    from shoal.cli.run import run
+    from shoal.cli.program import run
 
     rng, seen = random.Random(9), set()
     for number in range(share(30)):
@@ -259,7 +259,7 @@ WRITERS = {".csv": "write_csv", ".parquet": "write_parquet", ".jsonl": "write_nd
 
 
 def test_a_name_or_a_value_of_ones_own_in_a_file_is_amber_and_refused_with_strict(tmp_path, capfd):
-    from shoal.cli.run import run
+    from shoal.cli.program import run
 
     first = ["Anna", "Berta", "Carla", "Doris", "Emma", "Frieda", "Greta", "Hanna"]
     last = ["Maier", "Huber", "Gruber", "Wagner", "Bauer", "Pichler", "Moser"]
@@ -283,7 +283,7 @@ def test_a_name_or_a_value_of_ones_own_in_a_file_is_amber_and_refused_with_stric
 
 
 def test_with_its_certificate_a_file_is_judged_as_its_release_was(tmp_path, capfd):
-    from shoal.cli.run import run
+    from shoal.cli.program import run
 
     def made(frame, *words):
         frame.write_csv(tmp_path / "in.csv")

@@ -10,7 +10,7 @@ import pytest
 import shoal
 from shoal.errors import OptionError
 from shoal.hierarchy import canonical_label
-from shoal.publish.lines import GridPromise, cells_off_grid
+from shoal.publish.grid_check import GridPromise, cells_off_grid
 
 
 def holds(step, *cells):

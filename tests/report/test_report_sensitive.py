@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.facts.reader_view import (
+from shoal.publish.reader_view import (
     Groups,
     merged_facts,
     part_of_facts,

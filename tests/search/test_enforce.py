@@ -8,7 +8,7 @@ import pytest
 
 from shoal.errors import PromiseError
 from shoal.measure.base import CostModel
-from shoal.measure.ncp import NCP
+from shoal.measure.loss import NCP
 from shoal.privacy import LDiversity, TCloseness
 from shoal.runtime.progress import no_progress
 from shoal.search.enforce import enforce, violations

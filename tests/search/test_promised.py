@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.engine import parts
-from shoal.engine.parts import cut_table
+from shoal.engine import blocks as parts
+from shoal.engine.blocks import cut_table
 from shoal.measure.base import CostModel
 from shoal.measure.scores import create_measure
 from shoal.privacy import AlphaK, LDiversity, TCloseness

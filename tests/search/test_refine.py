@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.engine import polish
+from shoal.engine import refine_across_blocks as polish
 from shoal.errors import DataError, OptionError
 
 QIS = ["age", "city", "born", "likes"]

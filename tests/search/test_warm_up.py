@@ -119,7 +119,7 @@ COMPILES = """
 import sys
 import polars as pl
 import shoal
-from shoal.runtime.stopwatch import compiled_seconds
+from shoal.runtime.progress import compiled_seconds
 
 compiled_seconds()
 told = []

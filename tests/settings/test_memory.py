@@ -2,7 +2,8 @@
 
 import pytest
 
-from shoal.settings.memory import available_bytes, estimate_need, human_bytes, human_seconds
+from shoal.runtime.memory import available_bytes, human_bytes, human_seconds
+from shoal.settings.inputs import estimate_need
 
 GB = 1_000_000_000
 

@@ -67,7 +67,7 @@ def run_there(house, tmp_path):
 
 
 def test_a_new_option_is_in_the_help(run_there):
-    said = run_there("from shoal.cli.run import run; run(['anonymize', '--help'])")
+    said = run_there("from shoal.cli.program import run; run(['anonymize', '--help'])")
     assert "--patience" in said
     assert "How long to wait." in said
     assert "--ledger" in said
@@ -105,8 +105,8 @@ def test_a_new_option_is_checked_by_its_row(run_there):
 
 def test_a_new_option_goes_from_the_command_line_to_the_certificate(run_there):
     said = run_there(
-        "from shoal.cli.flags import Asked, takes_flags\n"
-        "from shoal.cli.job import job_of\n"
+        "from shoal.cli.arguments import Asked, takes_flags\n"
+        "from shoal.cli.arguments import job_of\n"
         "import typer\n"
         "@takes_flags()\n"
         "def anonymize(*, asked: Asked):\n"

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 import shoal
-from shoal.cli.run import run
+from shoal.cli.program import run
 
 QIS, ROLES = ["age", "town"], {"sensitive": ["ill"], "identifiers": ["name"]}
 PROMISED = {"model": "k-map", "k": 5, "population": "everybody.csv"}

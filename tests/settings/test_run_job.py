@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.cli.job import job_of
-from shoal.cli.run import run
+from shoal.cli.arguments import job_of
+from shoal.cli.program import run
 from shoal.errors import DataError, JobError, OptionError, PromiseError
 from shoal.table.schema import Role
 
@@ -158,8 +158,8 @@ def said_by(*words):
     """What the command line asks for, as a job."""
     import typer
 
-    from shoal.cli import flags as opt
-    from shoal.cli.flags import Asked, PrivacyFlags, Reading, Writing, takes_flags
+    from shoal.cli import arguments as opt
+    from shoal.cli.arguments import Asked, PrivacyFlags, Reading, Writing, takes_flags
 
     found = []
 
@@ -309,7 +309,7 @@ def test_a_job_can_be_sent_to_another_process(job):
 
 @pytest.fixture
 def key(tmp_path):
-    from shoal.io.secret import make_secret
+    from shoal.io.keys import make_secret
 
     make_secret(tmp_path / "officer.key")
     return tmp_path / "officer.key"

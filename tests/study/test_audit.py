@@ -10,7 +10,7 @@ import pytest
 import shoal
 from shoal.publish.recode import Style
 from shoal.release_reader.classes import open_classes, values_of
-from shoal.study.audit.findings import interval_of
+from shoal.study.audit.attack_context import interval_of
 
 QI = ["age", "town"]
 TREE = {"north": ["a", "b"], "south": ["c", "d"]}
@@ -215,8 +215,8 @@ def test_linkage_and_secrets_agree_with_brute_force(seed, algorithm):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_people_whose_group_follows_are_in_that_group(seed):
-    from shoal.study.audit.scene import Scene
-    from shoal.study.audit.tight import _Branches, _ends, _tight_labels, who_must_be_in
+    from shoal.study.audit.attack_context import Scene
+    from shoal.study.audit.minimality import _Branches, _ends, _tight_labels, who_must_be_in
 
     table = make_table(seed, 40)
     release = make_release(table, shuffle=False)

@@ -11,8 +11,8 @@ import pytest
 
 import shoal
 from shoal.hierarchy.builders import prefix_hierarchy
-from shoal.study.explain import Change, Finding, _advise
-from shoal.study.findings import find_relations, wide_trees
+from shoal.study.explain import Change, _advise
+from shoal.study.findings import Finding, find_relations, wide_trees
 from shoal.table.encode import encode
 from shoal.table.infer import schema_of_used
 

@@ -11,8 +11,7 @@ from shoal.errors import DataError, OptionError, PromiseError
 from shoal.measure.base import CostModel
 from shoal.measure.scores import create_measure
 from shoal.study import sites
-from shoal.study.sites import anonymize_sites
-from shoal.study.sites_process import Site, cost_book, together
+from shoal.study.sites import Site, anonymize_sites, cost_book, together
 
 TREE = {"north": {"n1": ["a", "b"], "n2": ["c"]}, "south": {"s1": ["d", "e"], "s2": ["f", "g"]}}
 ROLES = {

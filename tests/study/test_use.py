@@ -11,8 +11,7 @@ import shoal
 from shoal.cli.app import app
 from shoal.publish.recode import Style
 from shoal.release_reader.classes import open_classes, values_of
-from shoal.study.use.counts import _tables
-from shoal.study.use.views import view_of
+from shoal.study.utility import _tables, view_of
 
 TREE = {"north": ["a", "b"], "south": ["c", "d"]}
 QI = ["age", "weight", "town"]

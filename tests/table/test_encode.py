@@ -14,7 +14,8 @@ import pytest
 
 from shoal.errors import DataError, HierarchyError
 from shoal.hierarchy import Taxonomy
-from shoal.table.encode import encode, to_polars
+from shoal.table.encode import encode
+from shoal.table.frames import to_polars
 from shoal.table.infer import infer_kinds
 from shoal.table.schema import Kind, build_schema
 

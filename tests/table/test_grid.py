@@ -14,9 +14,9 @@ from tests.helpers.effort import share
 
 from shoal.errors import OptionError
 from shoal.hierarchy import canonical_label
-from shoal.table.cells import find_cells
 from shoal.table.encode import encode
 from shoal.table.grid import CALENDAR, NO_GRID, Grid, parse_grid, settle_grids, suggest_grid
+from shoal.table.grid_cells import find_cells
 from shoal.table.infer import infer_kinds
 from shoal.table.schema import Kind, build_schema
 

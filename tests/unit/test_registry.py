@@ -113,12 +113,12 @@ def test_a_name_that_resembles_nothing_is_answered_with_the_known_ones():
 
 
 def test_a_plug_in_adds_a_name(plug_ins):
-    plug_ins(their_own="shoal.measure.dm:Discernibility")
+    plug_ins(their_own="shoal.measure.group_sizes:Discernibility")
     assert registry.measures()[-1] == "their-own"
     assert registry.load("measures", "their-own").name == "dm"
 
 
 def test_a_plug_in_cannot_replace_a_built_in_name(plug_ins):
-    plug_ins(ncp="shoal.measure.dm:Discernibility")
+    plug_ins(ncp="shoal.measure.group_sizes:Discernibility")
     assert registry.load("measures", "ncp").name == "ncp"
     assert registry.measures().count("ncp") == 1

@@ -4,7 +4,7 @@ import time
 
 import numba
 
-from shoal.runtime.stopwatch import Stopwatch
+from shoal.runtime.progress import Stopwatch
 
 
 def test_time_spent_compiling_is_left_out():

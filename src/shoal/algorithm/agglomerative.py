@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.algorithm.base import Algorithm
-from shoal.kernels.agglomerative import FAR, Pairs, Unions, unify_closest
+from shoal.kernels.agglomerative import Pairs, Unions, unify_closest
+from shoal.kernels.group_blocks import FAR
 from shoal.search.blocked import form_blocks, similar_blocks, unite_blocks
 from shoal.search.enforce import GroupState
 from shoal.search.scan import take_groups
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
-__all__ = ["Agglomerative", "unify_small_clusters"]
 
 SLICE_COMPARISONS = 50_000_000
 BLOCK_CLUSTERS = 512

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from shoal.algorithm.agglomerative import Agglomerative
-from shoal.algorithm.base import BLOCK_ROWS, Algorithm
-from shoal.algorithm.checks import check_choice
+from shoal.algorithm.base import BLOCK_ROWS, Algorithm, check_choice
 from shoal.algorithm.k_member import KMember
 from shoal.algorithm.kaca import KACA
 from shoal.algorithm.mdav import MDAV
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from shoal.search.refine import Effort
     from shoal.table.encode import EncodedTable
 
-__all__ = ["Auto"]
 
 SEVERAL_STARTS_ROWS = 3_000
 """Up to this many rows it costs little to refine several starts and keep the best."""

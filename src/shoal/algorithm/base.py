@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,14 +11,13 @@ from shoal import registry
 from shoal.errors import OptionError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from shoal.search.refine import Effort
     from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
     from shoal.table.partition import Partition
 
-__all__ = ["BLOCK_ROWS", "Algorithm", "create_algorithm"]
 
 BLOCK_ROWS = 8_000
 """Rows of a block: large enough for good groups, small enough for quadratic algorithms."""
@@ -109,3 +109,43 @@ def create_algorithm(name: str, options: Mapping[str, Any] | None = None) -> Alg
             )
     created: Algorithm = algorithm(**dict(options or {}))
     return created
+
+
+# Checks of the options of an algorithm, each with one wording of what is wrong.
+
+
+def check_whole(algorithm: Algorithm, option: str, *, least: int = 1) -> None:
+    """Refuse an option that is not a whole number of at least ``least``."""
+    value = getattr(algorithm, option)
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise _wrong(algorithm, option, f"a whole number of at least {least}")
+
+
+def check_number(algorithm: Algorithm, option: str, low: float, high: float = math.inf) -> None:
+    """Refuse an option that is neither None nor a finite number from ``low`` to ``high``."""
+    value = getattr(algorithm, option)
+    if value is None:
+        return
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or not low <= value <= high:
+        wanted = f"from {low:g} to {high:g}" if math.isfinite(high) else f"of at least {low:g}"
+        raise _wrong(algorithm, option, f"a number {wanted}")
+
+
+def check_choice(algorithm: Algorithm, option: str, known: Sequence[str]) -> None:
+    """Refuse an option that is not one of some words."""
+    value = getattr(algorithm, option)
+    if value not in known:
+        hint = did_you_mean(str(value), known)
+        raise _wrong(algorithm, option, f"one of {', '.join(known)}", hint)
+
+
+def check_flag(algorithm: Algorithm, option: str) -> None:
+    """Refuse an option that is neither true nor false."""
+    if not isinstance(getattr(algorithm, option), bool):
+        raise _wrong(algorithm, option, "true or false")
+
+
+def _wrong(algorithm: Algorithm, option: str, wanted: str, hint: str = "") -> OptionError:
+    value = getattr(algorithm, option)
+    return OptionError(f"{option} of {algorithm.name!r} must be {wanted}, got {value!r}.{hint}")

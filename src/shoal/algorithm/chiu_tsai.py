@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm
-from shoal.algorithm.checks import check_whole
+from shoal.algorithm.base import Algorithm, check_whole
 from shoal.kernels.chiu_tsai import closest_centres
 from shoal.kernels.space import COST
-from shoal.measure.base import Grouped
-from shoal.measure.forms import LinearForm, LogForm
+from shoal.measure.base import Grouped, LinearForm, LogForm
 from shoal.search.enforce import enforce
 from shoal.search.scan import Scanner, take_columns
 from shoal.table.encode import EncodedTable
@@ -21,12 +19,10 @@ from shoal.table.partition import Partition
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.measure.base import CostModel
-    from shoal.measure.forms import Form
+    from shoal.measure.base import CostModel, Form
     from shoal.search.run import Run
     from shoal.table.encode import Attribute
 
-__all__ = ["ChiuTsai"]
 
 SLICE_COMPARISONS = 20_000_000
 

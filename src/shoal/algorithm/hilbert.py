@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm
-from shoal.algorithm.checks import check_choice, check_flag
+from shoal.algorithm.base import Algorithm, check_choice, check_flag
 from shoal.kernels.hilbert import curve_keys, cut_runs
 from shoal.table.partition import Partition
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from shoal.search.run import Run
     from shoal.table.encode import Attribute, EncodedTable
 
-__all__ = ["Hilbert"]
 
 MOST_BITS = 32
 AXES = ("fewest", "given")

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     Node = tuple[int, ...]
     Subset = tuple[int, ...]
 
-__all__ = ["Incognito", "Lattice", "Search", "check_levels"]
 
 MOST_NODES = 1 << 26
 """Nodes of the lattices of all subsets together; one byte each."""

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm
-from shoal.algorithm.checks import check_choice, check_number
+from shoal.algorithm.base import Algorithm, check_choice, check_number
 from shoal.errors import OptionError
 from shoal.kernels.k_member import Cluster, Vote, grow_clusters, join_leftovers, start_from
 from shoal.search.blocked import BlockedRows
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
 
-__all__ = ["KMember"]
 
 BLOCK_ROWS = 256
 SLICE_ROWS = 20_000_000

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm
-from shoal.algorithm.checks import check_number
+from shoal.algorithm.base import Algorithm, check_number
 from shoal.kernels.kaca import (
     Chains,
     Chance,
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
-__all__ = ["KACA"]
 
 SLICE_COMPARISONS = 200_000_000
 BLOCK_CLASSES = 512

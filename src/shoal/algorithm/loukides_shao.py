@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm
-from shoal.algorithm.checks import check_number
+from shoal.algorithm.base import Algorithm, check_number
 from shoal.errors import PromiseError
 from shoal.kernels.loukides_shao import (
     DELETED,
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
 
-__all__ = ["LoukidesShao"]
 
 BLOCK_ROWS = 256
 SLICE_SEEDS = 500

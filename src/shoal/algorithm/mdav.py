@@ -10,14 +10,13 @@ import numpy as np
 
 from shoal.algorithm.base import Algorithm
 from shoal.kernels.mdav import Left, Points, mdav_clusters
-from shoal.search.points import points_of
+from shoal.search.refine_means import points_of
 from shoal.table.partition import SUPPRESSED, Partition
 
 if TYPE_CHECKING:
     from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
 
-__all__ = ["MDAV", "all_left"]
 
 SLICE_COMPARISONS = 100_000_000
 

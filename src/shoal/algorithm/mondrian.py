@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm
-from shoal.algorithm.checks import check_choice, check_flag
+from shoal.algorithm.base import Algorithm, check_choice, check_flag
 from shoal.errors import OptionError
 from shoal.kernels.mondrian import cut_medians
 from shoal.kernels.mondrian_splits import AT_MOST, MIDDLE, NEAREST, CutScratch, Shape
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from shoal.search.run import Run
     from shoal.table.encode import Attribute, EncodedTable
 
-__all__ = ["Mondrian"]
 
 SLICE_ROWS = 4_000_000
 Cuts = Literal["widest", "median", "cheapest"]

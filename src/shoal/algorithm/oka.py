@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm
-from shoal.algorithm.checks import check_choice, check_whole
+from shoal.algorithm.base import Algorithm, check_choice, check_whole
 from shoal.kernels.loukides_shao import join_cheapest
 from shoal.kernels.oka import (
     CentroidBlocks,
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
-__all__ = ["OKA"]
 
 SLICE_COMPARISONS = 100_000_000
 BLOCK_CLUSTERS = 512

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from shoal.table.encode import EncodedTable
     from shoal.table.partition import Partition
 
-__all__ = ["can_renew", "renewed"]
 
 SETTLE = Effort(sweeps=3, min_gain=0.003)
 JITTER = 0.2

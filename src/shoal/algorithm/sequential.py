@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from shoal.algorithm.agglomerative import unify_small_clusters
-from shoal.algorithm.base import Algorithm
-from shoal.algorithm.checks import check_choice
+from shoal.algorithm.base import Algorithm, check_choice
 from shoal.errors import OptionError
 from shoal.kernels.sequential import Looks, Recent, list_recent, sequential_pass
 from shoal.privacy import LDiversity
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
 
-__all__ = ["Sequential"]
 
 SLICE_JOINS = 20_000_000
 ALPHA, PROMISED_ALPHA = 0.5, 2.0

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithm.base import Algorithm
-from shoal.algorithm.checks import check_number
+from shoal.algorithm.base import Algorithm, check_number
 from shoal.algorithm.mdav import all_left
 from shoal.errors import OptionError
 from shoal.kernels.v_mdav import closest_rows, v_mdav_clusters
-from shoal.search.points import points_of
+from shoal.search.refine_means import points_of
 from shoal.table.partition import SUPPRESSED, Partition
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
 
-__all__ = ["VMDAV"]
 
 SLICE_COMPARISONS = 100_000_000
 

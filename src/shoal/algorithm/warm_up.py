@@ -41,15 +41,6 @@ if TYPE_CHECKING:
     from shoal.runtime.progress import Report
     from shoal.table.encode import EncodedTable
 
-__all__ = [
-    "DEFAULT",
-    "EVERYTHING",
-    "MOVES",
-    "compile_here",
-    "compile_missing",
-    "deal",
-    "warm_up",
-]
 
 _SECONDS = {
     "relocate": 6,

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["NO_CHANGE", "apply_settings", "changed_column"]
 
 _DETAILS = ("kind", "hierarchy", "order", "grid", "scale")
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import math
+import threading
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from shoal.app.hierarchy_preview import frame_of
 from shoal.errors import ShoalError
 from shoal.settings.job_file import format_job
 
@@ -18,21 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import polars as pl
+    from starlette.applications import Starlette
 
+    from shoal.app.tasks import Task, Tasks
+    from shoal.app.workspace import Workspace
     from shoal.runtime.progress import Report
     from shoal.settings.job import Job
 
-__all__ = [
-    "SAMPLE",
-    "Curve",
-    "Drawn",
-    "Point",
-    "curve_key",
-    "draw",
-    "draw_curve",
-    "per_cent",
-    "sizes_around",
-]
 
 SAMPLE = 5_000
 """Rows of the first, quick curve."""
@@ -220,3 +214,80 @@ def per_cent(share: float) -> str:
 def _round_up(value: float) -> float:
     steps: Sequence[float] = (0.01, 0.02, 0.04, 0.08, 0.12, 0.16, 0.2, 0.28, 0.4, 0.6, 0.8, 1.0)
     return next((step for step in steps if step >= value), 1.0)
+
+
+# The privacy-loss curve behind the page: started, watched, thrown away when settings change.
+
+_TASK, _KEPT = "curve", "curve"
+
+
+class Curves:
+    """The curves of one state of work: that of a sample, and that of all rows."""
+
+    def __init__(self, work: Workspace, tasks: Tasks) -> None:
+        self._work, self._tasks = work, tasks
+        self._lock = threading.Lock()
+        self._found: dict[str, Curve] = {}
+        kept: dict[str, Any] = work.kept(_KEPT) or {}
+        for name, plain in kept.items():
+            self._found[name] = Curve.from_dict(plain)
+
+    def now(self) -> Curve | None:
+        """Return the best curve for the present settings: of all rows, else of the sample."""
+        key = curve_key(self._work.job)
+        k = int(self._work.job.k or 0)
+        fitting = [each for each in self._found.values() if each.key == key]
+        standing = [each for each in fitting if each.at(k) is not None]
+        return max(standing or fitting, key=lambda each: each.n_rows, default=None)
+
+    @property
+    def running(self) -> Task | None:
+        """The work on it, if any is under way."""
+        return self._tasks.running(_TASK)
+
+    def start(self) -> None:
+        """Make sure that the curve of the present settings is there or on its way."""
+        work = self._work
+        job, frame = work.runnable(), frame_of(work)
+        key = curve_key(job)
+        with self._lock:
+            task = self.running
+            if task is not None and task.result == (key, job.k):
+                return
+            if self._is_whole(key, int(job.k), frame.height):
+                self.stop()
+                return
+            task = self._tasks.start(_TASK, lambda report: self._draw(frame, job, report))
+            task.result = (key, job.k)  # what it is about, until it is done
+
+    def stop(self) -> None:
+        """Stop what is under way; a run needs the machine."""
+        task = self.running
+        if task is not None:
+            task.cancel()
+
+    def _is_whole(self, key: str, k: int, n_rows: int) -> bool:
+        whole = self._found.get("all" if n_rows > SAMPLE else "sample")
+        return whole is not None and whole.key == key and whole.whole and whole.at(k) is not None
+
+    def _draw(self, frame: pl.DataFrame, job: Job, report: Report) -> None:
+        stages = {"sample": SAMPLE} | ({"all": None} if frame.height > SAMPLE else {})
+        for name, rows in stages.items():
+            if name == "sample" and frame.height > SAMPLE and self._has_sample(job):
+                continue
+            for curve in draw_curve(frame, job, report, rows=rows):
+                self._found[name] = curve
+            self._work.keep(_KEPT, {each: found.to_dict() for each, found in self._found.items()})
+
+    def _has_sample(self, job: Job) -> bool:
+        found = self._found.get("sample")
+        fits = found is not None and found.key == curve_key(job) and found.whole
+        return fits and found is not None and found.at(int(job.k)) is not None
+
+
+def curves_of(app: Starlette) -> Curves:
+    """Return the curves of an application; one for as long as it lives."""
+    found: Curves | None = getattr(app.state, "curves", None)
+    if found is None:
+        found = app.state.curves = Curves(app.state.work, app.state.tasks)
+    return found

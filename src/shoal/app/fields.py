@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from shoal.settings.job import Job
     from shoal.settings.options import Option
 
-__all__ = [
-    "Field",
-    "model_fields",
-    "new_model",
-    "option_fields",
-    "parse_field",
-    "read_model",
-    "read_options",
-]
 
 _STARTS: dict[str, dict[str, Any]] = {
     "l-diversity": {"l": 2, "kind": "distinct"},

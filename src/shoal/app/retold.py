@@ -17,8 +17,6 @@ from markupsafe import Markup, escape
 if TYPE_CHECKING:
     from shoal.app.words import Words
 
-__all__ = ["SENTENCES", "UNITS", "lead_in", "quote", "retell", "say"]
-
 
 def _(text: str) -> str:
     """Mark a text for the message files."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from shoal.app.words import Words
 
-__all__ = ["of_k", "of_model", "of_suppression"]
-
 
 def of_k(words: Words, k: int, quasi: Sequence[str], *, people: bool = False) -> str:
     """Return what k promises to somebody who knows the quasi-identifiers."""

@@ -8,29 +8,147 @@ import os
 import socket
 import ssl
 import tempfile
+import threading
+import webbrowser
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
 import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
 
-from shoal.app.browser import open_browser
-from shoal.app.guard import Guard, is_loopback
-from shoal.app.private import user_folder
-from shoal.app.reading import start_reading
-from shoal.app.server import create_app
-from shoal.app.workspace import Opened, Workspace
-from shoal.errors import OptionError
+from shoal.app import common_pages
+from shoal.app.access import Guard, Guarded, is_loopback, leads_to
+from shoal.app.opening import Opened, start_reading
+from shoal.app.retold import quote
+from shoal.app.steps import STEPS
+from shoal.app.tasks import Tasks, sentence_of
+from shoal.app.views import page, problem, words_of, work_of
+from shoal.app.workspace import Workspace, user_folder
+from shoal.errors import OptionError, ShoalError
 from shoal.io.location import is_database
 from shoal.settings.job_file import read_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from starlette.applications import Starlette
+    from starlette.requests import Request
 
-__all__ = ["Wishes", "open_named", "serve", "server_config"]
+
+# Opens the browser of whoever started the server, and tells nobody else how to get in.
+#
+# Every user of a machine can read the command line of a browser. So the key is not in it: the
+# browser is given a file that only its owner can read, which leads to the address. The file goes
+# when the key is used.
+
+
+def open_browser(guard: Guard, work: Workspace) -> None:
+    """Open the browser, and do not wait for it.
+
+    Args:
+        guard: lets the browser in.
+        work: sees to it that no file stays at the end.
+    """
+    address = guard.address
+    if guard.password is None:
+        file = _own_file(work.folder)
+        work.elsewhere.append(file)
+        inside = guard.invite(lambda: file.unlink(missing_ok=True))
+        file.write_text(leads_to(inside), encoding="utf-8")
+        address = file.as_uri()
+    # A command that waits for its browser keeps a thread busy, and nothing else.
+    threading.Thread(target=_open, args=[address], daemon=True).start()
+
+
+def _open(address: str) -> None:
+    with contextlib.suppress(webbrowser.Error, OSError):  # the terminal shows the address, too
+        webbrowser.open(address)
+
+
+def _own_file(private: Path) -> Path:
+    """Return a new file that nobody else can read.
+
+    It lies in plain sight in the home of the user: browsers that are packed apart (snap) can read
+    neither hidden folders nor those of temporary files.
+    """
+    with contextlib.suppress(RuntimeError, OSError):
+        return _new_file(Path.home())
+    return _new_file(private)
+
+
+def _new_file(folder: Path) -> Path:
+    descriptor, name = tempfile.mkstemp(prefix="shoal-", suffix=".html", dir=folder)
+    os.close(descriptor)
+    return Path(name)
+
+
+# The application: routes of all steps, behind the guard.
+
+_STATIC = Path(__file__).parent / "static"
+
+
+def create_app(work: Workspace, guard: Guard) -> Starlette:
+    """Return the application for one state of work.
+
+    Args:
+        work: the state of work.
+        guard: who may ask.
+    """
+    routes: list[BaseRoute] = [*common_pages.routes]
+    for step in STEPS:
+        found: list[Route] = import_module(f"shoal.app.steps.{step.name}").routes
+        routes += found
+    routes.append(Mount("/static", StaticFiles(directory=_STATIC), name="static"))
+    app = Starlette(
+        routes=routes,
+        exception_handlers={
+            ShoalError: _refused,
+            HTTPException: _no_page,
+            Exception: _failed,
+        },
+    )
+    app.state.work = work
+    app.state.guard = guard
+    app.state.tasks = Tasks(work.own_words)
+    app.state.at_the_door = anyio.Lock()
+    app.router.redirect_slashes = False  # it would lead out of the session
+    app.add_middleware(Guarded, guard=guard)
+    return app
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    """Answer with one sentence on the page that was asked from."""
+    step = next((each for each in STEPS if request.url.path.startswith(each.path)), STEPS[0])
+    if request.method == "GET" and request.url.path == step.path:
+        return page(
+            request,
+            "problem.html",
+            status=400,
+            sentence=quote(words_of(request), work_of(request).own_words(sentence_of(error))),
+        )
+    return problem(request, error, step.path)
+
+
+def _no_page(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    if status == 404:
+        words = words_of(request)
+        return page(request, "problem.html", status=404, sentence=words("There is no such page."))
+    return PlainTextResponse("This is not answered here.", status_code=status)
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    """Answer what nobody planned for: one sentence, no trace."""
+    del request
+    return PlainTextResponse(sentence_of(error), status_code=500)
+
 
 _SHORTEST_PASSWORD = 12
 _FOR_YOU = "The page is for you alone: the address lets one browser in, once. Ctrl-C ends it."

@@ -21,7 +21,6 @@ from shoal.runtime.sanitize import hide_credentials, safe_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Stop", "Task", "Tasks", "sentence_of"]
 
 _KEPT = 50
 _STACK = 64 << 20  # compiling recurses deeply, and threads have little stack on some systems

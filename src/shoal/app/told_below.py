@@ -6,8 +6,6 @@ again, so it has its place in every language; a text that is not listed here sta
 
 from __future__ import annotations
 
-__all__ = ["PREVIOUS", "TEXTS"]
-
 
 def _(text: str) -> str:
     """Mark a text for the message files."""

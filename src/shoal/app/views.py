@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.ext import Extension
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from shoal.app.guard import SESSION
+from shoal.app.access import SESSION
 from shoal.app.retold import lead_in, quote, say
 from shoal.app.steps import STEPS
 from shoal.app.tasks import Tasks, sentence_of
@@ -20,22 +20,9 @@ from shoal.app.words import LANGUAGES, Words, language_of
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from shoal.app.guard import Guard, Session
+    from shoal.app.access import Guard, Session
     from shoal.app.workspace import Workspace
 
-__all__ = [
-    "LANGUAGE_COOKIE",
-    "answer",
-    "flash",
-    "guard_of",
-    "page",
-    "part",
-    "problem",
-    "tasks_of",
-    "to",
-    "words_of",
-    "work_of",
-]
 
 LANGUAGE_COOKIE = "shoal_language"
 _MOST_FLASHES = 10

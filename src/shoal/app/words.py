@@ -10,8 +10,6 @@ import gettext
 from functools import cache
 from pathlib import Path
 
-__all__ = ["LANGUAGES", "STAGES", "Words", "language_of"]
-
 _FOLDER = Path(__file__).parent / "messages"
 _DOMAIN = "shoal"
 

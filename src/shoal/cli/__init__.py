@@ -16,6 +16,6 @@ def main() -> NoReturn:
     # Until the command looks after signals itself, nothing is open that would have to be closed.
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
 
-    from shoal.cli.run import run_program
+    from shoal.cli.program import run_program
 
     run_program(sys.argv[1:])

@@ -6,26 +6,19 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli.anonymize import anonymize
+from shoal.cli.anonymize import anonymize, demo
 from shoal.cli.apply import apply
-from shoal.cli.audit import audit
 from shoal.cli.compare import compare
-from shoal.cli.demo import demo
 from shoal.cli.explain import explain
 from shoal.cli.hierarchy import hierarchy
 from shoal.cli.init import init
-from shoal.cli.lists import algorithms, measures, privacy_models
+from shoal.cli.lists import algorithms, measures, privacy_models, register
+from shoal.cli.original_and_release import audit, score, utility
 from shoal.cli.refine import refine
-from shoal.cli.register import register
-from shoal.cli.score import score
-from shoal.cli.secret import fingerprint, secret
 from shoal.cli.serve_app import serve_app
-from shoal.cli.sign import sign
-from shoal.cli.use import utility
+from shoal.cli.signing import fingerprint, secret, sign
 from shoal.cli.verify import verify
 from shoal.cli.warm_up import warm_up
-
-__all__ = ["app"]
 
 app = typer.Typer(
     name="shoal",

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli import flags as opt
-from shoal.cli.flags import Asked, Reading, Writing, takes_flags
+from shoal.cli import arguments as opt
+from shoal.cli.arguments import Asked, Reading, Writing, takes_flags
 from shoal.cli.screen import print_json
 from shoal.cli.summary import check_json
 
 if TYPE_CHECKING:
     from shoal.life.apply import Applied
-
-__all__ = ["apply"]
 
 
 @takes_flags()
@@ -53,13 +51,13 @@ def apply(
     wait. All promises of the release hold for the new table alone and for both together.
     """
     del debug
-    from shoal.cli.job import job_of
-    from shoal.cli.run import note_written
+    from shoal.cli.arguments import job_of
+    from shoal.cli.program import note_written
     from shoal.cli.screen import told_in_summary
     from shoal.cli.summary import print_private_half
     from shoal.life.apply import apply as run_apply
-    from shoal.life.file import load_release, refuse_missing
-    from shoal.life.write import check_places, write_applied
+    from shoal.life.apply import check_places, write_applied
+    from shoal.life.release_file import load_release, refuse_missing
     from shoal.runtime.progress import showing_progress
     from shoal.settings.inputs import read_input
     from shoal.settings.outputs import FileSink

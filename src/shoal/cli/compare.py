@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli import flags as opt
-from shoal.cli.flags import Asked, Reading, takes_flags
+from shoal.cli import arguments as opt
+from shoal.cli.arguments import Asked, Reading, takes_flags
 from shoal.errors import OptionError
 
 if TYPE_CHECKING:
     from shoal.study.compare import Comparison
-
-__all__ = ["compare"]
 
 
 @takes_flags(seed="Of every run; 0 unless given.")
@@ -69,8 +67,8 @@ def compare(
     Run the same command again after an interruption: it goes on where it was.
     """
     del debug
-    from shoal.cli.job import job_of
-    from shoal.cli.run import note_kept, note_written
+    from shoal.cli.arguments import job_of
+    from shoal.cli.program import note_kept, note_written
     from shoal.runtime.progress import showing_progress
     from shoal.settings.inputs import numeric_columns, read_input
     from shoal.settings.outputs import check_files, name_of

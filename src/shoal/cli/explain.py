@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli import flags as opt
-from shoal.cli.flags import Asked, Reading, takes_flags
+from shoal.cli import arguments as opt
+from shoal.cli.arguments import Asked, Reading, takes_flags
 from shoal.runtime.sanitize import safe_text
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from shoal.study.explain import Explanation
-
-__all__ = ["explain"]
 
 
 @takes_flags(seed="Of every run; 0 unless given.")
@@ -42,7 +40,7 @@ def explain(
     holds published cells of one release: keep it in the house.
     """
     del debug
-    from shoal.cli.job import job_of
+    from shoal.cli.arguments import job_of
     from shoal.runtime.progress import showing_progress
     from shoal.settings.inputs import numeric_columns, read_input
     from shoal.settings.outputs import check_files, name_of
@@ -57,7 +55,7 @@ def explain(
     if out is not None:
         import json
 
-        from shoal.cli.run import note_written
+        from shoal.cli.program import note_written
         from shoal.io.atomic import atomic_write_text
 
         text = json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)

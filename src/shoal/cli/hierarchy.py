@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli.flags import Debug, Reading, Said, parse_names, takes_flags
+from shoal.cli.arguments import Debug, Reading, Said, parse_names, takes_flags
 from shoal.cli.screen import say
 from shoal.errors import HierarchyError, OptionError, did_you_mean
 from shoal.runtime.sanitize import safe_text
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from shoal.hierarchy import Taxonomy
 
-__all__ = ["hierarchy"]
 
 _METHODS = ("interval", "prefix", "date", "frequency", "flat")
 
@@ -95,7 +94,7 @@ def build(
     tree = _build(series, method, given)
     text = io.StringIO()
     tree.to_csv(text)
-    from shoal.cli.run import note_written
+    from shoal.cli.program import note_written
     from shoal.io.atomic import atomic_write_text
 
     atomic_write_text(output, text.getvalue())
@@ -159,7 +158,7 @@ def _refuse_to_replace(output: str, *, force: bool) -> None:
 
 def _read_column(source: str, column: str, reading: Said) -> pl.Series:
     """Return the values of a column that are not missing."""
-    from shoal.cli.job import input_of
+    from shoal.cli.arguments import input_of
     from shoal.settings.files import Input
     from shoal.settings.inputs import read_input
 

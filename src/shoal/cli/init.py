@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli.flags import Debug, Reading, takes_flags
-from shoal.cli.job import input_of
+from shoal.cli.arguments import Debug, Reading, input_of, takes_flags
 from shoal.cli.screen import column_on_screen, say
 from shoal.errors import OptionError
 from shoal.settings.files import Input
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from shoal.profile.guess import Guess
     from shoal.profile.suggest import Suggestion
 
-__all__ = ["init"]
 
 _LETTERS = {
     "i": Role.IDENTIFIER,
@@ -61,7 +59,7 @@ def init(
         raise OptionError(
             f"{output!r} exists; give another name with -o, or --force to replace it."
         )
-    from shoal.cli.run import note_written
+    from shoal.cli.program import note_written
     from shoal.io.location import is_database, typed_name
     from shoal.profile.suggest import suggest_job
     from shoal.settings.outputs import check_files

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from shoal.cli.flags import Debug
+import typer
+
+from shoal.cli import arguments as opt
+from shoal.cli.arguments import Debug
+from shoal.cli.screen import print_json
 
 if TYPE_CHECKING:
     from shoal.registry import Family
-
-__all__ = ["algorithms", "measures", "privacy_models"]
 
 
 def algorithms(debug: Debug = False) -> None:
@@ -46,4 +48,55 @@ def _show(family: Family, title: str, option: str) -> None:
         found = registry.load(family, name)
         marks = ["yes" if found.can_minimise else ""] if family == "measures" else []
         table.add_row(name, *marks, found.title, found.citation)
+    open_console().print(table)
+
+
+# ``shoal register``: which releases are out.
+
+
+def register(
+    folder: Annotated[
+        str, typer.Argument(metavar="FOLDER", help="A folder with release files (.shoal).")
+    ],
+    *,
+    as_json: opt.Json = False,
+    debug: opt.Debug = False,
+) -> None:
+    """List the releases that are out: the release files of a folder, and what they promise.
+
+    Prints counts and promises, never a cell.
+    """
+    del debug
+    from shoal.life.release_file import list_releases
+
+    found = list_releases(folder)
+    if as_json:
+        print_json({"releases": found})
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    from shoal.cli.screen import open_console
+    from shoal.runtime.sanitize import safe_text
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("file", overflow="fold")
+    for name in ("rows", "groups", "k"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("promises", "people", "beside", "file of"):
+        table.add_column(name, overflow="fold")
+    for each in found:
+        if "problem" in each:
+            table.add_row(Text(safe_text(each["file"])), "", "", "", Text(each["problem"]))
+            continue
+        table.add_row(
+            Text(safe_text(each["file"])),
+            f"{each['rows']:,}",
+            f"{each['groups']:,}",
+            f"{each['k']:,}",
+            Text(safe_text(", ".join(each["promises"]) or "k")),
+            "known" if each["people"] else "not known",
+            Text(safe_text(", ".join(each["beside"]) or "none")),
+            each["written"],
+        )
     open_console().print(table)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli import flags as opt
-from shoal.cli.flags import Asked, PrivacyFlags, Reading, Writing, takes_flags
+from shoal.cli import arguments as opt
+from shoal.cli.arguments import Asked, PrivacyFlags, Reading, Writing, takes_flags
 from shoal.cli.summary import check_json, print_release_json
 from shoal.errors import DataError, OptionError
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
-
-__all__ = ["refine"]
 
 
 @takes_flags()
@@ -54,7 +52,7 @@ def refine(
     groups so far. The release is verified before it is written.
     """
     del debug
-    from shoal.cli.job import job_of, noting_written
+    from shoal.cli.arguments import job_of, noting_written
     from shoal.io.location import is_database
     from shoal.io.overwrite_guard import current_watch, note_input
     from shoal.run import FrameSource, run
@@ -99,7 +97,7 @@ def _ending_early(progress: Callable[[int, int, str], None]) -> Callable[[int, i
     """Return a progress function through which the first Ctrl-C ends the search, not the run."""
     from threading import Event
 
-    from shoal.cli.run import soften_next_interrupt
+    from shoal.cli.program import soften_next_interrupt
 
     enough = Event()
     soften_next_interrupt(enough.set)

@@ -6,11 +6,9 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli.flags import Debug, in_files
+from shoal.cli.arguments import Debug, in_files
 from shoal.cli.screen import say
 from shoal.errors import OptionError
-
-__all__ = ["serve_app"]
 
 
 def serve_app(
@@ -109,7 +107,7 @@ def serve_app(
         tls_certificate=tls_certificate,
         tls_key=tls_key,
     )
-    from shoal.cli.run import note_kept, soften_next_interrupt
+    from shoal.cli.program import note_kept, soften_next_interrupt
 
     note_kept("settings are kept, copies of tables are removed.")
     serve(wishes, say=say, on_interrupt=soften_next_interrupt)

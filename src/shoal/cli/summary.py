@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from shoal.facts import ColumnFacts
     from shoal.measure.scores import Scores
+    from shoal.publish.aggregates import ColumnFacts
     from shoal.publish.judgement import Judgement
     from shoal.publish.verify import Verification
     from shoal.release import Release
@@ -271,7 +271,7 @@ def print_private_half(save: str, *, stderr: bool) -> None:
     """Say that a file with who is in which group lies beside the release file, if one does."""
     from pathlib import Path
 
-    from shoal.life.file import people_path
+    from shoal.life.release_file import people_path
 
     path = people_path(save)
     if Path(path).is_file():

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli import flags as opt
-from shoal.cli.flags import Asked, PrivacyFlags, Reading, Said, takes_flags
+from shoal.cli import arguments as opt
+from shoal.cli.arguments import Asked, PrivacyFlags, Reading, Said, takes_flags
 from shoal.cli.summary import print_verification_json
 from shoal.errors import DataError, OptionError
 from shoal.io.overwrite_guard import current_watch
 
 if TYPE_CHECKING:
-    from shoal.publish.verification import Verification
+    from shoal.publish.verify import Verification
     from shoal.report.verify_certificate import Certified
-
-__all__ = ["verify"]
 
 
 @takes_flags()
@@ -68,7 +66,7 @@ def verify(
     it could not be checked.
     """
     del debug
-    from shoal.cli.job import job_of, release_of
+    from shoal.cli.arguments import job_of, release_of
     from shoal.settings.inputs import missing_texts
     from shoal.settings.outputs import name_of
 
@@ -95,15 +93,15 @@ def verify(
     columns = wanted.schema_options()
     if wanted.k is None:
         raise OptionError("k is not given: say what was promised, with --k 10 or a job file.")
-    from shoal.io.written import read_written
+    from shoal.io.raw_reader import read_written
     from shoal.privacy import parse_privacy
-    from shoal.publish.named import columns_needed, note_on_names
+    from shoal.publish.cells import columns_needed, note_on_names
     from shoal.publish.recode import Style
+    from shoal.publish.verification_terms import promises_of, read_grids, read_trees
     from shoal.publish.verify import verify_table
     from shoal.release_reader.population import promises_about_all, schema_of_population
-    from shoal.report.judged import judged
+    from shoal.report.headline import judged
     from shoal.settings.build_request import open_populations
-    from shoal.verification_terms import promises_of, read_grids, read_trees
 
     quasi, sensitive = columns["quasi_identifiers"], columns["sensitive"]
     person = counted = next(iter(columns["person"]), None)

@@ -6,11 +6,9 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli.flags import Debug, Quiet
+from shoal.cli.arguments import Debug, Quiet
 from shoal.cli.screen import say
 from shoal.errors import DataError
-
-__all__ = ["warm_up"]
 
 
 def warm_up(

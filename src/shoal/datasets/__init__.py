@@ -9,9 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from shoal.datasets.adult import ADULT_COLUMNS, ADULT_QUASI_IDENTIFIERS, load_adult
+    from shoal.datasets.adult import (
+        ADULT_COLUMNS,
+        ADULT_QUASI_IDENTIFIERS,
+        adult_hierarchies,
+        load_adult,
+    )
     from shoal.datasets.census import make_census
-    from shoal.datasets.taxonomies import adult_hierarchies
 
 __all__ = [
     "ADULT_COLUMNS",
@@ -24,7 +28,7 @@ __all__ = [
 _HOMES = {
     "ADULT_COLUMNS": "adult",
     "ADULT_QUASI_IDENTIFIERS": "adult",
-    "adult_hierarchies": "taxonomies",
+    "adult_hierarchies": "adult",
     "load_adult": "adult",
     "make_census": "census",
 }

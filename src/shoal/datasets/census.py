@@ -2,16 +2,263 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
-from shoal.datasets.backends import Backend, check_backend, to_backend
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.datasets.adult import Backend, check_backend, to_backend
 from shoal.errors import OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
 
-__all__ = ["make_census"]
+
+# The Bayesian network behind `make_census`: conditional tables counted on Adult.
+#
+# Columns are handled as codes (positions in the sorted list of the values seen). A table is a
+# matrix with a row per combination of the given codes; drawing from it is one binary search in the
+# cumulated rows, so there is no Python object per cell.
+
+Codes: TypeAlias = NDArray[np.intp]
+Floats: TypeAlias = NDArray[np.float64]
+
+# Lowest age of each band. Fine bands where marriage and schooling change quickly.
+_AGES_FINE = (20, 22, 24, 26, 28, 31, 35, 40, 45, 50, 55, 60, 65, 70, 75)
+_AGES = (19, 22, 25, 30, 40, 50, 60, 70)
+_AGES_COARSE = (22, 30, 45, 60)
+# Lowest education_num of each band: high school, college, bachelor, master.
+_SCHOOLING = (9, 10, 13, 14)
+_HOURS = (35, 41, 50)
+# Regions whose schooling differs; a country not named here is in region 0.
+_REGIONS = (
+    ("United-States",),
+    ("Mexico", "Guatemala", "El-Salvador", "Honduras", "Nicaragua", "Dominican-Republic"),
+    ("Puerto-Rico", "Cuba", "Haiti", "Jamaica", "Columbia", "Ecuador", "Peru", "Trinadad&Tobago"),
+    ("China", "Hong", "Taiwan", "Japan", "South", "India", "Iran", "Philippines"),
+    ("Cambodia", "Laos", "Vietnam", "Thailand"),
+    ("Italy", "Portugal", "Greece", "Poland", "Yugoslavia", "Hungary"),
+)
+_WORK_GROUPS = (
+    ("Self-emp-inc", "Self-emp-not-inc"),
+    ("Federal-gov", "Local-gov", "State-gov"),
+    ("Without-pay", "Never-worked"),
+)
+_MARRIED = (("Married-civ-spouse", "Married-AF-spouse"),)
+_QUANTILES = 4096
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A coarser view of a drawn column: `lookup[code]` is the band of the code."""
+
+    column: str
+    lookup: Codes
+
+    @property
+    def size(self) -> int:
+        """Number of bands."""
+        return int(self.lookup.max()) + 1
+
+    def of(self, codes: Mapping[str, Codes]) -> Codes:
+        """Return the bands of a block of codes."""
+        return self.lookup[codes[self.column]]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How one column is drawn: its given features and the cumulated table.
+
+    `ladder` is the table's rows one after the other, row r rising from r to r + 1, so that one
+    search for r + u finds the value at uniform u in row r.
+    """
+
+    column: str
+    given: tuple[Feature, ...]
+    n_values: int
+    ladder: Floats
+
+    def draw(self, uniforms: Floats, codes: Mapping[str, Codes]) -> Codes:
+        """Return a code per uniform, given the codes drawn before."""
+        row = _row_of(self.given, codes, uniforms.size)
+        at = np.searchsorted(self.ladder, row + uniforms, side="right")
+        # Rounding of r + u may step over the last rung of row r.
+        drawn: Codes = np.minimum(at - row * self.n_values, self.n_values - 1)
+        return drawn
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """A number drawn by interpolating between whole-number quantiles, one row per given code."""
+
+    column: str
+    given: tuple[Feature, ...]
+    knots: NDArray[np.int64]
+
+    def draw(self, uniforms: Floats, codes: Mapping[str, Codes]) -> Codes:
+        """Return a number per uniform, given the codes drawn before."""
+        row = _row_of(self.given, codes, uniforms.size)
+        place = uniforms * (self.knots.shape[1] - 1)
+        left = place.astype(np.intp)
+        low, high = self.knots[row, left], self.knots[row, left + 1]
+        drawn: Codes = low + ((place - left) * (high - low)).astype(np.intp)
+        return drawn
+
+
+@dataclass(frozen=True)
+class Network:
+    """The draws in order, and the values behind the codes."""
+
+    draws: tuple[Draw | Quantiles, ...]
+    values: Mapping[str, pl.Series]
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """Names of the drawn columns, in the order in which they use up uniforms."""
+        return tuple(draw.column for draw in self.draws)
+
+    def draw(self, uniforms: Floats) -> dict[str, Codes]:
+        """Draw a block: `uniforms` has a row per draw and a column per record."""
+        codes: dict[str, Codes] = {}
+        for draw, uniform in zip(self.draws, uniforms, strict=True):
+            codes[draw.column] = draw.draw(uniform, codes)
+        return codes
+
+
+def adult_network() -> Network:
+    """Count the tables of the network on the complete rows of Adult."""
+    from shoal.datasets.adult import load_adult
+
+    adult = load_adult()
+    # education names what education_num counts: one is drawn, both are published.
+    pairs = adult.select("education_num", "education").unique().sort("education_num")
+    coded = [name for name in adult.columns if name not in {"education", "fnlwgt"}]
+    values = {name: adult[name].unique().sort() for name in coded}
+    codes: dict[str, Codes] = {
+        name: values[name].search_sorted(adult[name]).to_numpy().astype(np.intp) for name in coded
+    }
+    values["education"] = pairs["education"]
+
+    def whole(column: str) -> Feature:
+        return Feature(column, np.arange(len(values[column])))
+
+    def banded(column: str, lowest: tuple[int, ...]) -> Feature:
+        bands = np.searchsorted(np.array(lowest), values[column].to_numpy(), side="right")
+        return Feature(column, bands)
+
+    def grouped(column: str, groups: tuple[tuple[str, ...], ...]) -> Feature:
+        home = {label: at for at, group in enumerate(groups, start=1) for label in group}
+        return Feature(column, np.array([home.get(label, 0) for label in values[column]]))
+
+    sex, race, salary = whole("sex"), whole("race"), whole("salary")
+    schooling, marital, occupation = (
+        whole("education_num"),
+        whole("marital_status"),
+        whole("occupation"),
+    )
+    age_fine, age, age_coarse = (banded("age", b) for b in (_AGES_FINE, _AGES, _AGES_COARSE))
+    region = grouped("native_country", _REGIONS)
+    work = grouped("workclass", _WORK_GROUPS)
+    married = grouped("marital_status", _MARRIED)
+    degree, hours = banded("education_num", _SCHOOLING), banded("hours_per_week", _HOURS)
+    gain = banded("capital_gain", (1,))
+
+    # Column, what it is given (most telling first), and the records a shorter list counts as.
+    plan: tuple[tuple[str, tuple[Feature, ...], float], ...] = (
+        ("sex", (), 0.0),
+        ("age", (sex,), 1.0),
+        ("race", (sex,), 1.0),
+        ("native_country", (race,), 5.0),
+        ("education_num", (age, region, race, sex), 10.0),
+        ("marital_status", (age_fine, sex, race), 10.0),
+        # Few records: a wife who never married should stay as rare as it is in the source.
+        ("relationship", (marital, sex, age), 0.5),
+        ("occupation", (schooling, sex, age_coarse), 10.0),
+        ("workclass", (occupation, degree, age_coarse), 5.0),
+        ("hours_per_week", (age_coarse, sex, work, occupation), 10.0),
+        ("salary", (married, schooling, age, hours, occupation), 5.0),
+        ("capital_gain", (salary, age_coarse), 5.0),
+        ("capital_loss", (salary, gain, age_coarse), 5.0),
+    )
+    draws: list[Draw | Quantiles] = []
+    for column, given, records in plan:
+        counts = _count(given, codes[column], codes, len(values[column]))
+        if column == "age":
+            counts = _over_neighbouring_years(counts)
+        draws.append(Draw(column, given, len(values[column]), _ladder(counts, records)))
+    knots = _whole_quantiles((race, sex), adult["fnlwgt"].to_numpy(), codes)
+    draws.append(Quantiles("fnlwgt", (race, sex), knots))
+    return Network(tuple(draws), values)
+
+
+def _row_of(given: tuple[Feature, ...], codes: Mapping[str, Codes], n_rows: int) -> Codes:
+    """Return the table row of each record: its given bands read as one mixed-base number."""
+    row = np.zeros(n_rows, dtype=np.intp)
+    for feature in given:
+        row *= feature.size
+        row += feature.of(codes)
+    return row
+
+
+def _count(
+    given: tuple[Feature, ...], target: Codes, codes: Mapping[str, Codes], n_values: int
+) -> Floats:
+    """Count values per combination: one axis per given feature, then one for the value."""
+    shape = (*(feature.size for feature in given), n_values)
+    cell = _row_of(given, codes, target.size) * n_values + target
+    return np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
+
+
+def _over_neighbouring_years(counts: Floats) -> Floats:
+    """Spread each count over the years beside it, save at the ends (the last is "90 or more")."""
+    smooth = counts.copy()
+    smooth[..., 1:-2] = (counts[..., :-3] + 2 * counts[..., 1:-2] + counts[..., 2:-1]) / 4
+    return smooth
+
+
+def _ladder(counts: Floats, records: float) -> Floats:
+    """Turn counts into the cumulated rows that `Draw` searches.
+
+    The distribution given the first j features is what was counted plus `records` extra records
+    spread as given the first j - 1: every value stays possible everywhere, no row is empty, and
+    combinations seen often keep their own distribution.
+    """
+    n_given = counts.ndim - 1
+    shares = _shares(counts.sum(axis=tuple(range(n_given))))
+    for depth in range(1, n_given + 1):
+        seen = counts.sum(axis=tuple(range(depth, n_given)))
+        shares = _shares(seen + records * shares[..., np.newaxis, :])
+    cumulated = np.cumsum(shares.reshape(-1, counts.shape[-1]), axis=1)
+    cumulated[:, -1] = 1.0
+    return (cumulated + np.arange(len(cumulated))[:, np.newaxis]).ravel()
+
+
+def _shares(counts: Floats) -> Floats:
+    """Scale the last axis to sum to 1; the running sum has one order on every machine."""
+    return counts / np.cumsum(counts, axis=-1)[..., -1:]
+
+
+def _whole_quantiles(
+    given: tuple[Feature, ...], numbers: NDArray[np.int64], codes: Mapping[str, Codes]
+) -> NDArray[np.int64]:
+    """Return evenly spaced quantiles of `numbers` for every combination of the given.
+
+    Between two order statistics they are interpolated, all in whole numbers.
+    """
+    row = _row_of(given, codes, numbers.size)
+    n_rows = int(np.prod([feature.size for feature in given]))
+    knots = np.empty((n_rows, _QUANTILES + 1), dtype=np.int64)
+    for at in range(n_rows):
+        ordered = np.sort(numbers[row == at])
+        left, rest = np.divmod(np.arange(_QUANTILES + 1) * (ordered.size - 1), _QUANTILES)
+        right = np.minimum(left + 1, ordered.size - 1)
+        knots[at] = ordered[left] + rest * (ordered[right] - ordered[left]) // _QUANTILES
+    return knots
+
 
 # Rows drawn at a time. The uniforms of one block fit in cache; the result does not depend on it.
 _BLOCK_ROWS = 32_768
@@ -102,7 +349,6 @@ def _draw_table(n_rows: int, seed: int, missing: float) -> pl.DataFrame:
     import polars as pl
 
     from shoal.datasets.adult import ADULT_COLUMNS
-    from shoal.datasets.network import adult_network
 
     network = adult_network()
     codes = {

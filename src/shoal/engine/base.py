@@ -1,8 +1,9 @@
 """What an engine is: the stages of a run, and nothing about algorithms or files.
 
-`shoal.pipeline` calls the stages in the order in which they stand here. What goes from one stage
-to the next is the engine's own: codes in memory, or the name of a table in a cluster. An engine
-is told nothing about algorithms (it hands its parts to one), an algorithm nothing about engines.
+`shoal.engine.pipeline` calls the stages in the order in which they stand here. What goes from one
+stage to the next is the engine's own: codes in memory, or the name of a table in a cluster. An
+engine is told nothing about algorithms (it hands its parts to one), an algorithm nothing about
+engines.
 """
 
 from __future__ import annotations
@@ -15,15 +16,14 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from shoal.facts import Facts
     from shoal.measure.scores import Scores
+    from shoal.publish.aggregates import Facts
     from shoal.publish.judgement import Doubt
     from shoal.publish.verify import Verification
     from shoal.search.refine import Effort
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 
-__all__ = ["Engine", "Groups", "Measured", "Parts", "Published", "Work"]
 
 Work = Any
 """A table that was described: its columns, the rows that take part, what is asked."""

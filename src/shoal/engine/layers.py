@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
 
-__all__ = ["Layers", "cheapest_groups", "cut_layers", "place_rest"]
 
 THIN = 4
 """Layers of fewer than so many times k rows are not grouped by themselves."""

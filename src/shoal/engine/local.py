@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import narwhals as nw
 import numpy as np
@@ -18,19 +18,19 @@ import numpy as np
 from shoal.algorithm.base import Algorithm, create_algorithm
 from shoal.algorithm.warm_up import MOVES, compile_missing
 from shoal.engine.base import Measured
-from shoal.engine.norms import follow_measure
-from shoal.engine.parts import Blocks, cluster_blocks, cut_table, enforce_blocks, run_algorithm
-from shoal.engine.polish import polish, polish_uncut
-from shoal.engine.thin import thin_for_kept
+from shoal.engine.blocks import Blocks, cluster_blocks, cut_table, enforce_blocks, run_algorithm
+from shoal.engine.refine_across_blocks import polish, polish_uncut
+from shoal.engine.suppression import thin_for_kept
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.facts import gather_facts
 from shoal.measure.base import CostMeasure, CostModel, Grouped, pick_target
 from shoal.measure.scores import Scores, create_measure, default_measures, score_table
 from shoal.measure.sse import is_number
+from shoal.publish.aggregates import gather_facts
 from shoal.publish.danger import find_dangers
+from shoal.publish.people import PSEUDONYMS, PublishedTable, draw_pseudonyms, number_people
 from shoal.publish.recode import recode_rows, unite_equal
+from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.publish.verify import Verification, verify_table
-from shoal.publish.whose import PSEUDONYMS, PublishedTable, draw_pseudonyms, number_people
 from shoal.release_reader.population import promises_about_all
 from shoal.runtime.progress import Report, no_progress
 from shoal.search.bound import bound_table, check_measure
@@ -42,11 +42,9 @@ from shoal.search.suppress import find_outliers
 from shoal.table.encode import encode
 from shoal.table.frames import DisposableTable, to_polars
 from shoal.table.grid import settle_grids
-from shoal.table.growing import notes_on_unknown
-from shoal.table.infer import infer_kinds
+from shoal.table.infer import infer_kinds, notes_on_unknown
 from shoal.table.partition import SUPPRESSED, Partition
 from shoal.table.scale import check_width, rescaled
-from shoal.verification_terms import grids_of, promises_of, trees_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,17 +52,47 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.facts.reader_view import ReaderView
     from shoal.io.atomic import AtomicGroup
     from shoal.privacy import PrivacyModel
     from shoal.publish.judgement import Doubt
+    from shoal.publish.reader_view import ReaderView
     from shoal.release import Release
     from shoal.settings.request import Request
     from shoal.table.encode import EncodedTable
     from shoal.table.schema import Schema
     from shoal.verified_write import Staged
 
-__all__ = ["LocalEngine", "LocalWork"]
+
+# Groups for measures that are no sum over columns: formed anew with weights that follow them.
+
+Work = TypeVar("Work", bound="LocalWork")
+
+
+def follow_measure(
+    work: Work, groups: Partition, regroup: Callable[[Work], Partition]
+) -> Partition:
+    """Return the best of these groups and of those that the measure's rounds lead to.
+
+    Args:
+        work: the table and what is asked.
+        groups: its groups with the weights of the columns.
+        regroup: forms groups of a work, whose weights may differ.
+    """
+    run, measure = work.run, work.run.model.measure
+    if not measure.rounds:
+        return groups
+    best, most, last = groups, float("-inf"), groups
+    for number in range(measure.rounds + 1):
+        worth, weights = measure.follow(Grouped(work.table, last, run.model.target), number)
+        if worth > most:
+            best, most = last, worth
+        if weights is None or number == measure.rounds:
+            break
+        model = replace(run.model, weights=weights)
+        scanner = Scanner.build(work.table, model)
+        last = regroup(replace(work, run=replace(run, model=model, scanner=scanner)))
+    return best
+
 
 SEAM = Effort(sweeps=2, min_gain=0.002)
 """How groups are refined across blocks, unless the algorithm refines by itself."""
@@ -83,7 +111,7 @@ class LocalWork:
         rows: rows that take part, in an order of the run's own.
         table: these rows, encoded.
         run: k, costs, chance, promises, threads, progress.
-        coded: whether published text stays codes (see `shoal.io.text_codes`).
+        coded: whether published text stays codes (see `shoal.io.columns`).
     """
 
     frame: pl.DataFrame
@@ -353,7 +381,7 @@ class LocalEngine:
 
     def seen(self, release: Release) -> ReaderView:
         """Return what a reader of the published table sees."""
-        from shoal.facts.reader_view import view_in_table
+        from shoal.publish.reader_view import view_in_table
 
         return view_in_table(to_polars(release.frame), release.schema, release.people)
 

@@ -8,10 +8,14 @@ from shoal.hierarchy.builders import (
     interval_hierarchy,
     prefix_hierarchy,
 )
-from shoal.hierarchy.checks import check_hierarchy, missing_values, require_cover
-from shoal.hierarchy.labels import canonical_label
-from shoal.hierarchy.load import load_hierarchy
-from shoal.hierarchy.taxonomy import Taxonomy
+from shoal.hierarchy.taxonomy import (
+    Taxonomy,
+    canonical_label,
+    check_hierarchy,
+    load_hierarchy,
+    missing_values,
+    require_cover,
+)
 
 __all__ = [
     "Taxonomy",

@@ -15,19 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.errors import HierarchyError, OptionError, did_you_mean
-from shoal.hierarchy.labels import canonical_label
-from shoal.hierarchy.taxonomy import Taxonomy
+from shoal.hierarchy.taxonomy import Taxonomy, canonical_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = [
-    "date_hierarchy",
-    "frequency_hierarchy",
-    "grow",
-    "interval_hierarchy",
-    "prefix_hierarchy",
-]
 
 _ROOT = "*"
 # Beyond the exponents of float64, exact arithmetic on a stray "1e999999" would not end.

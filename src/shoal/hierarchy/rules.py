@@ -15,10 +15,7 @@ from typing import Any, cast
 
 from shoal.errors import HierarchyError, OptionError, did_you_mean
 from shoal.hierarchy.builders import date_hierarchy, grow, interval_hierarchy
-from shoal.hierarchy.labels import canonical_label
-from shoal.hierarchy.taxonomy import Taxonomy
-
-__all__ = ["RULES", "HierarchyRule", "as_rule"]
+from shoal.hierarchy.taxonomy import Taxonomy, canonical_label
 
 _ROOT = "*"
 RULES: dict[str, dict[str, Any]] = {

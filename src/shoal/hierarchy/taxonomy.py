@@ -2,24 +2,456 @@
 
 from __future__ import annotations
 
+import csv
+import datetime as dt
+import io
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TextIO
+from decimal import Decimal
+from itertools import islice, pairwise
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import HierarchyError, OptionError
-from shoal.hierarchy.csvfile import read_rows, write_rows
-from shoal.hierarchy.draft import Draft, raise_problems
-from shoal.hierarchy.labels import canonical_label
-from shoal.hierarchy.nested import nested_paths
+from shoal.io.encodings import to_utf8
+from shoal.io.limits import read_side_file
+from shoal.io.overwrite_guard import refuse_input
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from os import PathLike
+    from collections.abc import Callable, Iterable
     from typing import Self
 
-__all__ = ["IntArray", "Taxonomy"]
+
+# The text of a data value: the one place where data and hierarchy labels meet.
+
+
+def canonical_label(value: object) -> str:
+    """Return the text under which a value is looked up among the leaves of a hierarchy.
+
+    The same quantity has the same text whatever type carries it: ``17``, ``17.0``,
+    ``Decimal("17.00")`` and ``np.int8(17)`` are all ``"17"``. Booleans are ``"true"`` and
+    ``"false"``, dates and datetimes are ISO (a blank between date and time), text is itself.
+
+    Raises:
+        HierarchyError: for ``None``, which stands for a missing value and has no label.
+    """
+    if type(value) is str:  # the common case, on the path of every cell of a file
+        return value
+    for types, label in _LABELS:
+        if isinstance(value, types):
+            return label(value)
+    if value is None:
+        msg = "A missing value has no label: leave missing values out of a hierarchy."
+        raise HierarchyError(msg)
+    return str(value)
+
+
+def _float_label(value: float | np.floating) -> str:
+    # Through text for narrow floats: float32 0.1 is "0.1", not 0.10000000149011612.
+    number = float(value) if isinstance(value, float) else float(str(value))
+    if math.isfinite(number) and number.is_integer():
+        # Of the short text: 1e23 is a one with 23 zeros, not 99999999999999991611392.
+        return str(int(Decimal(repr(number))))
+    return repr(number)
+
+
+def _decimal_label(value: Decimal) -> str:
+    if not value.is_finite():
+        return str(value)
+    # Not Decimal.normalize(): it rounds to the precision of the context.
+    text = format(value, "f")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+# The order matters: bool is an int, and datetime is a date.
+_LABELS: tuple[tuple[tuple[type, ...], Callable[[Any], str]], ...] = (
+    ((str,), str),
+    ((bool, np.bool_), lambda value: "true" if value else "false"),
+    ((int, np.integer), lambda value: str(int(value))),
+    ((float, np.floating), _float_label),
+    ((Decimal,), _decimal_label),
+    ((dt.datetime,), lambda value: value.isoformat(sep=" ")),
+    ((dt.date,), lambda value: value.isoformat()),
+    ((np.datetime64,), lambda value: str(value).replace("T", " ")),
+)
+
+
+# A hierarchy while it is being read: paths go in, a proven tree or one named error comes out.
+
+_SHOWN = 5
+
+
+class Draft:
+    """Collects leaf-to-root paths; the label is the identity of a node.
+
+    Attributes:
+        labels: label of every node, in order of first appearance.
+        parents: index of every node's parent, -1 for a node that has none.
+    """
+
+    __slots__ = (
+        "_cells",
+        "_clashes",
+        "_index",
+        "_inner",
+        "_leaf_place",
+        "_problems",
+        "_tails",
+        "_unit",
+        "labels",
+        "parents",
+    )
+
+    def __init__(self, unit: str = "row") -> None:
+        """Start empty.
+
+        Args:
+            unit: the word for a place in messages ("row", "line", ""). With "line" the labels
+                come from a file, which may be any file of the disk if its name was mistyped:
+                messages then say where a label stands and do not show it.
+        """
+        self.labels: list[str] = []
+        self.parents: list[int] = []
+        self._unit = unit
+        self._cells: list[tuple[int, int]] = []
+        self._index: dict[str, int] = {}
+        self._inner: set[int] = set()
+        self._leaf_place: dict[str, int] = {}
+        self._tails: dict[tuple[str, ...], int] = {}
+        self._clashes: dict[tuple[int, int], None] = {}
+        self._problems: list[str] = []
+
+    def add(self, cells: Sequence[str], place: int) -> None:
+        """Add one path from a leaf up to the root; equal neighbours are one node."""
+        if not cells:
+            self._problems.append(f"There is an empty path{self._at(place)}.")
+            return
+        if not all(map(str.strip, cells)):
+            self._problems.append(f"A label is empty{self._at(place)}.")
+            return
+        leaf = cells[0]
+        if leaf in self._leaf_place:
+            shown = "A leaf" if self._unit == "line" else f"Leaf {_quote(leaf)}"
+            self._problems.append(
+                f"{shown} is listed twice{self._at(self._leaf_place[leaf], place)}."
+            )
+            return
+        self._leaf_place[leaf] = place
+        tail = tuple(upper for lower, upper in pairwise(cells) if upper != lower)
+        node = self._node(leaf, place, cells)
+        # Most leaves share the rest of their path with a sibling: link it once.
+        above = self._tails.get(tail)
+        if above is None:
+            above = self._climb(tail, place, cells)
+            self._tails[tail] = above
+        if above >= 0:
+            self._link(node, above)
+
+    def _climb(self, tail: Sequence[str], place: int, cells: Sequence[str]) -> int:
+        nodes = [self._node(label, place, cells) for label in tail]
+        for lower, upper in pairwise(nodes):
+            self._link(lower, upper)
+        return nodes[0] if nodes else -1
+
+    def _node(self, label: str, place: int, cells: Sequence[str]) -> int:
+        node = self._index.setdefault(label, len(self.labels))
+        if node == len(self.labels):
+            self.labels.append(label)
+            self.parents.append(-1)
+            self._cells.append((place, cells.index(label) + 1))
+        return node
+
+    def _shown(self, node: int) -> str:
+        """Return what to call a node: its label, or where it first stands in the file."""
+        if self._unit != "line":
+            return _quote(self.labels[node])
+        line, cell = self._cells[node]
+        return f"(line {line}, cell {cell})"
+
+    def _link(self, child: int, parent: int) -> None:
+        known = self.parents[child]
+        if known < 0:
+            self.parents[child] = parent
+            self._inner.add(parent)
+        elif known != parent:
+            self._clashes[child, parent] = None
+            self._inner.add(parent)
+
+    def _at(self, *places: int) -> str:
+        if not self._unit:
+            return ""
+        if len(places) == 1:
+            return f" ({self._unit} {places[0]})"
+        return f" ({self._unit}s {' and '.join(map(str, places))})"
+
+    def problems(self, hint: str = "") -> list[str]:
+        """Name everything that keeps the paths from being a tree, one sentence each."""
+        found = list(self._problems)
+        if not self.labels:
+            return found or ["There is no leaf in it."]
+        found += [
+            ("A leaf" if self._unit == "line" else f"Leaf {_quote(leaf)}")
+            + f" is also a node above other leaves{self._at(place)}."
+            for leaf, place in self._leaf_place.items()
+            if self._index[leaf] in self._inner
+        ]
+        found += [
+            f"Node {self._shown(child)} has two parents, {self._shown(self.parents[child])} and "
+            f"{self._shown(other)}."
+            for child, other in self._clashes
+        ]
+        found += self._cycles()
+        roots = [node for node, up in enumerate(self.parents) if up < 0]
+        if len(roots) > 1:
+            some = ", ".join(map(self._shown, roots[:3])) + (", …" if len(roots) > 3 else "")
+            found.append(
+                f"There are {len(roots)} roots ({some}) and no common top: "
+                f"end every path with one shared label such as '*'{hint}."
+            )
+        if len(self.labels) == 1 and not found:
+            found.append(
+                "There is no level above its only leaf: end its path with a root like '*'."
+            )
+        return found
+
+    def _cycles(self) -> list[str]:
+        """Search depth-first along every edge upwards, also those to a second parent."""
+        ups = [[up] if up >= 0 else [] for up in self.parents]
+        for child, other in self._clashes:
+            ups[child].append(other)
+        found = []
+        entered, left = [False] * len(ups), [False] * len(ups)
+        for start in range(len(ups)):
+            path = [] if entered[start] else [start]
+            while path:
+                node = path[-1]
+                entered[node] = True
+                if not ups[node]:
+                    left[path.pop()] = True
+                    continue
+                up = ups[node].pop()
+                if not entered[up]:
+                    path.append(up)
+                elif not left[up]:
+                    # Still on the path: the way from it to here, and back, is a cycle.
+                    found.append(self._ring(path[path.index(up) :]))
+        return found
+
+    def _ring(self, nodes: Sequence[int]) -> str:
+        names = [self._shown(node) for node in nodes]
+        shown = [*names[:_SHOWN], "…"] if len(names) > _SHOWN else names
+        return f"There is a cycle: {' → '.join([*shown, names[0]])}."
+
+
+def raise_problems(subject: str, problems: Sequence[str]) -> None:
+    """Raise one HierarchyError that names up to five problems and counts the rest."""
+    if not problems:
+        return
+    count = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
+    rest = len(problems) - _SHOWN
+    more = f" And {rest} more." if rest > 0 else ""
+    msg = f"{subject} has {count}: {' '.join(problems[:_SHOWN])}{more}"
+    raise HierarchyError(msg)
+
+
+def _quote(label: str) -> str:
+    return repr(label if len(label) <= 40 else label[:39] + "…")
+
+
+# Nested dicts and lists, as users write hierarchies in Python or TOML, as leaf-to-root paths.
+
+
+def nested_paths(obj: object, root: str = "*") -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield ``(number, path)`` for every leaf; see `Taxonomy.from_nested` for the shapes.
+
+    A key that holds ``None`` or an empty container is a leaf.
+    """
+    if not _is_container(obj):
+        msg = (
+            "A nested hierarchy is a dict or a list, for example "
+            f'{{"Asia": ["India", "Iran"]}}, but a {type(obj).__name__} was given.'
+        )
+        raise HierarchyError(msg)
+    if isinstance(obj, Mapping) and len(obj) == 1:
+        ((key, below),) = obj.items()
+        if _is_container(below) and below:
+            obj, root = below, canonical_label(key)
+    # An explicit stack: a deep hierarchy must not meet the recursion limit.
+    stack: list[tuple[object, tuple[str, ...]]] = [(obj, (root,))]
+    number = 0
+    while stack:
+        item, path = stack.pop()
+        if isinstance(item, Mapping):
+            stack.extend(_below_keys(item, path))
+        elif isinstance(item, Sequence) and not isinstance(item, (str, bytes)):
+            stack.extend(_below_list(item, path))
+        else:
+            number += 1
+            yield number, (canonical_label(item), *path)
+
+
+def _below_keys(
+    item: Mapping[object, object], path: tuple[str, ...]
+) -> Iterator[tuple[object, tuple[str, ...]]]:
+    for key, below in reversed(list(item.items())):
+        if below is None or (_is_container(below) and not below):
+            yield key, path
+        else:
+            yield below, (canonical_label(key), *path)
+
+
+def _below_list(
+    item: Sequence[object], path: tuple[str, ...]
+) -> Iterator[tuple[object, tuple[str, ...]]]:
+    for member in reversed(item):
+        if _is_container(member) and not isinstance(member, Mapping):
+            msg = (
+                f"A list inside a list below {path[0]!r} has no label: "
+                "name it with a dict, as in {'label': [...]}."
+            )
+            raise HierarchyError(msg)
+        yield member, path
+
+
+def _is_container(obj: object) -> bool:
+    return isinstance(obj, (Mapping, Sequence)) and not isinstance(obj, (str, bytes))
+
+
+# Hierarchy files: one line ``leaf;level 1;…;root`` per leaf, as ARX writes them.
+
+_DELIMITERS = (";", "\t", ",")
+_SNIFFED_LINES = 200
+
+Row = tuple[int, list[str]]
+
+
+def read_rows(
+    source: str | PathLike[str] | TextIO, delimiter: str | None, *, header: bool | None
+) -> tuple[str, list[Row]]:
+    """Return how to call the source in messages, and its rows with their line numbers."""
+    subject, text = _read_text(source)
+    if delimiter is None:
+        delimiter = _sniff(text)
+    rows = _parse(subject, text, _one_character(delimiter))
+    if not rows:
+        msg = f"{subject} is empty: write one line 'leaf;level 1;…;*' per value."
+        raise HierarchyError(msg)
+    width = len(rows[0][1])
+    for line, cells in rows:
+        if len(cells) != width:
+            msg = (
+                f"{subject} has {_cells(len(cells))} in line {line} but {_cells(width)} in "
+                f"line {rows[0][0]} (delimiter {delimiter!r}): give every line the same number."
+            )
+            raise HierarchyError(msg)
+    if header if header is not None else _has_header(rows):
+        rows = rows[1:]
+        if not rows:
+            msg = f"{subject} holds a header and no leaf: write one line per value below it."
+            raise HierarchyError(msg)
+    return subject, rows
+
+
+def write_rows(
+    rows: Iterable[Sequence[str]], target: str | PathLike[str] | TextIO, delimiter: str
+) -> None:
+    """Write the rows; a file appears whole or not at all."""
+    _one_character(delimiter)
+    special = (delimiter, '"', "\r", "\n", "\ufeff")
+
+    def cell(text: str) -> str:
+        if any(mark in text for mark in special):
+            return '"' + text.replace('"', '""') + '"'
+        return text
+
+    text = "".join(delimiter.join(map(cell, row)) + "\n" for row in rows)
+    if not isinstance(target, (str, PathLike)):
+        target.write(text)
+        return
+    path = Path(target)
+    refuse_input(path, "the hierarchy file")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(text.encode())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        msg = f"The hierarchy file {str(path)!r} cannot be written: {error.strerror}."
+        raise HierarchyError(msg) from error
+
+
+def _read_text(source: str | PathLike[str] | TextIO) -> tuple[str, str]:
+    if not isinstance(source, (str, PathLike)):
+        return "The hierarchy", source.read().removeprefix("\ufeff")
+    path = Path(source)
+    subject = f"The hierarchy file {str(path)!r}"
+    try:
+        data = read_side_file(path, "the hierarchy file")
+    except OSError as error:
+        msg = f"{subject} cannot be read: {error.strerror}."
+        raise HierarchyError(msg) from error
+    try:
+        data = to_utf8(data, None, name=subject, table=False)
+        return subject, data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        msg = f"{subject} is not UTF-8 text (line {line}): save it as UTF-8."
+        raise HierarchyError(msg) from error
+
+
+def _parse(subject: str, text: str, delimiter: str) -> list[Row]:
+    # newline="" hands line ends inside quotes to the reader unchanged.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        return [(reader.line_num, cells) for cells in reader if cells]
+    except csv.Error as error:
+        msg = f"{subject} cannot be parsed (line {reader.line_num}): {error}."
+        raise HierarchyError(msg) from error
+
+
+def _sniff(text: str) -> str:
+    """Choose the first delimiter that cuts the opening lines into equally many cells, > 1."""
+    widest, best = ";", 0
+    for delimiter in _DELIMITERS:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        try:
+            widths = [len(cells) for cells in islice(reader, _SNIFFED_LINES) if cells]
+        except csv.Error:
+            continue
+        if widths and min(widths) == max(widths) > 1:
+            return delimiter
+        if max(widths, default=0) > max(best, 1):
+            widest, best = delimiter, max(widths)
+    return widest
+
+
+def _has_header(rows: list[Row]) -> bool:
+    titles, body = rows[0][1], rows[1:]
+    roots = {cells[-1] for _, cells in body}
+    if len(roots) != 1 or titles[-1] in roots:
+        return False
+    # A first line that shares a label with the others is a leaf with a wrong root instead.
+    return not any(title in cells for title in set(titles) for _, cells in body)
+
+
+def _one_character(delimiter: str) -> str:
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        msg = f"delimiter must be one character such as ';', but {delimiter!r} was given."
+        raise OptionError(msg)
+    return delimiter
+
+
+def _cells(count: int) -> str:
+    return "1 cell" if count == 1 else f"{count} cells"
+
 
 IntArray = NDArray[np.int32]
 
@@ -323,3 +755,83 @@ def _frozen(values: ArrayLike) -> IntArray:
     array = np.array(values, dtype=np.int32)
     array.setflags(write=False)
     return array
+
+
+# One door for every form in which a user may hand over a hierarchy.
+
+
+def load_hierarchy(source: object) -> Taxonomy:
+    """Return the taxonomy that a user meant.
+
+    Args:
+        source: a `Taxonomy`, the path of a hierarchy file (text or path object), or a nested
+            dict or list.
+
+    Raises:
+        HierarchyError: it cannot be read, or is no tree.
+    """
+    if isinstance(source, Taxonomy):
+        return source
+    if isinstance(source, (str, PathLike)):
+        return Taxonomy.from_csv(source)
+    return Taxonomy.from_nested(source)
+
+
+# Questions to a finished hierarchy: does it cover the data, and is anything odd about it?
+#
+# What makes a hierarchy unusable is named while it is read, in `shoal.hierarchy.taxonomy`.
+
+
+def check_hierarchy(source: object) -> list[str]:
+    """Return notes on a usable hierarchy, one sentence each; none is an error.
+
+    Args:
+        source: anything that `load_hierarchy` takes.
+
+    Raises:
+        HierarchyError: it is not usable; names up to five problems and counts the rest.
+    """
+    tree = load_hierarchy(source)
+    notes = []
+    leaf_depth = tree.depth[: tree.n_leaves]
+    if leaf_depth.min() < leaf_depth.max():
+        shallow = int(np.count_nonzero(leaf_depth < leaf_depth.max()))
+        notes.append(
+            f"Depth is unbalanced: {shallow} of {tree.n_leaves} leaves lie less than "
+            f"{tree.tree_height} levels below the root; this is allowed, and the height of a "
+            "node counts down to its deepest leaf."
+        )
+    children = np.bincount(tree.parent[:-1], minlength=tree.n_nodes)
+    only = int(np.count_nonzero(children == 1))
+    if only:
+        nodes, verb = ("1 node", "has") if only == 1 else (f"{only} nodes", "have")
+        notes.append(
+            f"{nodes} {verb} a single child: climbing from that child hides nothing and still "
+            "counts as a level."
+        )
+    return notes
+
+
+def missing_values(taxonomy: Taxonomy, values: Iterable[str]) -> int:
+    """Count the distinct labels among the values that are no leaf of the taxonomy."""
+    return len(set(values).difference(taxonomy.leaf_labels))
+
+
+def require_cover(taxonomy: Taxonomy, column_name: str, labels: Iterable[str]) -> None:
+    """Make sure that every label of a column is a leaf.
+
+    Raises:
+        HierarchyError: with the column and the number of distinct missing values, never the
+            values themselves, which are private.
+    """
+    distinct = set(labels)
+    missing = missing_values(taxonomy, distinct)
+    if missing:
+        are = "is" if missing == 1 else "are"
+        msg = (
+            f"The hierarchy of column {column_name!r} does not cover the data: {missing} of "
+            f"{len(distinct)} distinct values {are} no leaf of it; add them to the hierarchy "
+            "('shoal hierarchy check' finds the difference), put them directly below its root "
+            "with --unknown-values root, or use a rule instead of listed values."
+        )
+        raise HierarchyError(msg)

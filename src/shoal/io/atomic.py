@@ -21,21 +21,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, ClassVar, Protocol, Self
 
 from shoal.errors import DataError, OptionError
-from shoal.io.location import hide_credentials
 from shoal.io.overwrite_guard import check_name, refuse_input
+from shoal.runtime.sanitize import hide_credentials
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = [
-    "AtomicGroup",
-    "Transaction",
-    "abandon_outputs",
-    "atomic_write_bytes",
-    "atomic_write_text",
-    "sha256_of",
-    "write_together",
-]
 
 Content = str | bytes | Callable[[IO[bytes]], object]
 """What to write: text (as UTF-8), bytes, or a function that writes to an open binary file."""

@@ -2,17 +2,241 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from shoal.io.celltypes import as_integer, mark_missing, trim, type_column
-from shoal.io.text_codes import new_code_type, repeats_itself
+import re
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     import polars as pl
 
-__all__ = ["ColumnBuilder"]
+
+# Text as codes: a long column of text that repeats itself takes four bytes a cell, not sixteen.
+#
+# Between a file and a file, text columns travel as polars categoricals of a namespace of our own.
+# The namespace tells them from categoricals that the user brought along, so that a written table
+# has the data types that one would have had without the detour.
+
+_NAMESPACE = "shoal"
+_FEW_ROWS = 1000
+
+
+def new_code_type() -> pl.Categorical:
+    """Return a data type for codes of text, with a dictionary of its own."""
+    import polars as pl
+
+    return pl.Categorical(pl.Categories.random(_NAMESPACE, pl.UInt32))
+
+
+def is_coded(dtype: Any) -> bool:
+    """Return whether a data type was made by `new_code_type`."""
+    import polars as pl
+
+    return isinstance(dtype, pl.Categorical) and dtype.categories.namespace() == _NAMESPACE
+
+
+def repeats_itself(series: pl.Series) -> bool:
+    """Return whether a column of text (or its beginning) is shorter as codes."""
+    return len(series) < _FEW_ROWS or 2 * series.n_unique() < len(series)
+
+
+def code_text(series: pl.Series) -> pl.Series:
+    """Return a column of text as codes; any other column as it is."""
+    import polars as pl
+
+    return series.cast(new_code_type()) if series.dtype == pl.String else series
+
+
+def decode_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame with coded text as text again."""
+    import polars as pl
+
+    coded = [name for name, dtype in frame.schema.items() if is_coded(dtype)]
+    return frame.with_columns(pl.col(coded).cast(pl.String)) if coded else frame
+
+
+# From text columns to typed ones, without ever losing what the text said.
+#
+# A column gets a type only if every one of its values can be told apart afterwards exactly as
+# before: codes such as the ZIP 01234, the hospital ward 12E4 or the diagnosis 250.10 beside 250.1
+# stay text. Everything runs on whole columns; no value becomes a Python object.
+
+BLANKS = (" ", "\t", "\xa0")
+"""What may stand around a cell without being part of it."""
+
+# No leading zero, and an exponent only with a point or a sign: 12E4 may be a code.
+_FLOAT = (
+    r"^-?(?:0|[1-9][0-9]*)"
+    r"(?:(?:\.[0-9]+)?|\.[0-9]+[eE][+-]?[0-9]{1,3}|[eE][+-][0-9]{1,3})$"
+)
+_MINUS_ZERO = r"^-(0(?:\.0+)?)$"
+_COMMA_FLOAT = r"^-?(?:0|[1-9][0-9]*)(?:,[0-9]+)?$"
+# Whole numbers that a 64-bit float cannot hold exactly.
+_LONG_INTEGER = r"^-?[0-9]{16,}$"
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DATETIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?P<separator>[T ])[0-9]{2}:[0-9]{2}"
+    r"(?P<seconds>:[0-9]{2}(?:\.[0-9]{1,9})?)?(?P<utc>Z)?"
+)
+
+
+def mark_missing(column: pl.Series, missing_values: Collection[str]) -> pl.Series:
+    """Return a text column with null in place of every missing-value marker."""
+    import polars as pl
+
+    if not missing_values:
+        return column
+    markers = pl.Series(list(missing_values), dtype=pl.String)
+    return column.set(column.is_in(markers.implode()), None)
+
+
+def may_have_blanks(data: bytes, delimiter: str) -> bool:
+    """Tell whether blanks may stand around a cell of some rows; in doubt they may."""
+    import numpy as np
+
+    if "\xa0".encode() in data:
+        return True
+    piece = np.frombuffer(data, dtype=np.uint8)
+    edges = np.frombuffer(f'{delimiter}"\r\n'.encode(), dtype=np.uint8)
+    for blank in (b" ", b"\t"):
+        if blank not in data:
+            continue
+        if blank.decode() == delimiter:  # a blank only between quotation marks
+            if b'"' + blank in data or blank + b'"' in data:
+                return True
+            continue
+        at = np.flatnonzero(piece == blank[0])
+        if at[0] == 0 or at[-1] == piece.size - 1:
+            return True
+        if np.isin(piece[at - 1], edges).any() or np.isin(piece[at + 1], edges).any():
+            return True
+    return False
+
+
+def trim(column: pl.Series) -> pl.Series:
+    """Return a text column without blanks at the ends of its cells; itself if there are none."""
+    text = column.str
+    if any(bool((text.starts_with(each) | text.ends_with(each)).any()) for each in BLANKS):
+        return text.strip_chars("".join(BLANKS))
+    return column
+
+
+def type_columns(
+    frame: pl.DataFrame,
+    *,
+    numbers: bool = True,
+    numeric: Collection[str] = (),
+    decimal: str | None = None,
+) -> pl.DataFrame:
+    """Return the frame with text columns typed where that loses nothing.
+
+    Args:
+        frame: text columns are looked at, others are kept.
+        numbers: whether text may become a number; otherwise only dates are recognised.
+        numeric: columns in which 1.5 and 1.50 are the same number, whatever the text says.
+        decimal: a comma if 1,5 is a number, too.
+    """
+    import polars as pl
+
+    return frame.with_columns(
+        type_column(column, numbers=numbers, lenient=column.name in numeric, decimal=decimal)
+        for column in frame.get_columns()
+        if column.dtype == pl.String
+    )
+
+
+def type_column(
+    column: pl.Series, *, numbers: bool = True, lenient: bool = False, decimal: str | None = None
+) -> pl.Series:
+    """Return a text column typed where that loses nothing, and as it is elsewhere."""
+    first_at = column.is_not_null().arg_max()
+    first = None if first_at is None else column[first_at]
+    if first is None:
+        return column
+    typed = None
+    # One look at the first value spares text columns the attempts on millions of others.
+    if numbers and re.fullmatch(_FLOAT, first):
+        typed = as_integer(column)
+        if typed is None:
+            typed = _as_float(column, lenient=lenient)
+        if typed is None and decimal == ",":
+            typed = _with_comma(column, lenient=lenient)
+    elif numbers and decimal == "," and re.fullmatch(_COMMA_FLOAT, first):
+        typed = _with_comma(column, lenient=lenient)
+    elif _DATE.fullmatch(first):
+        typed = _as_date(column)
+    elif match := _DATETIME.fullmatch(first):
+        typed = _as_datetime(column, match)
+    return column if typed is None else typed
+
+
+def as_integer(column: pl.Series) -> pl.Series | None:
+    """Return a text column as whole numbers, or None where that would lose what the text says."""
+    import polars as pl
+
+    values = column.cast(pl.Int64, strict=False)
+    # Only canonical integers are the same text again: not 007, +7, -0 or 7.0.
+    return values if _same_text(values.cast(pl.String), column) else None
+
+
+def _as_float(column: pl.Series, *, lenient: bool) -> pl.Series | None:
+    import polars as pl
+
+    if not column.str.contains(_FLOAT).all() or column.str.contains(_LONG_INTEGER).any():
+        return None
+    values = column.cast(pl.Float64, strict=False)
+    if values.null_count() > column.null_count() or not values.is_finite().all():
+        return None
+    if not lenient and values.n_unique() < column.n_unique():
+        # A zero with a minus is what programs write for a number too small to show, not a code.
+        spelled = column.str.replace(_MINUS_ZERO, "$1")
+        if values.n_unique() < spelled.n_unique():
+            return None
+    return values
+
+
+def _with_comma(column: pl.Series, *, lenient: bool) -> pl.Series | None:
+    if not column.str.contains(_COMMA_FLOAT).all():
+        return None
+    return _as_float(column.str.replace(",", ".", literal=True), lenient=lenient)
+
+
+def _as_date(column: pl.Series) -> pl.Series | None:
+    import polars as pl
+
+    if not (column.str.len_bytes() == 10).all():
+        return None
+    values = column.str.to_date("%Y-%m-%d", strict=False)
+    return values if _same_text(values.cast(pl.String), column) else None
+
+
+def _as_datetime(column: pl.Series, match: re.Match[str]) -> pl.Series | None:
+    # Every value must look like the first one: same separator, with or without seconds and Z.
+    if not column.str.contains(_pattern_of(match)).all():
+        return None
+    text = column.str.strip_suffix("Z") if match["utc"] else column
+    unit: Literal["us", "ns"] = "us"
+    if match["seconds"] and column.str.contains(r"\.[0-9]{7}").any():
+        # Nanoseconds fit into 64 bits from 1678 to 2261 only.
+        if not column.str.slice(0, 4).is_between("1678", "2261").all():
+            return None
+        unit = "ns"
+    form = f"%Y-%m-%d{match['separator']}%H:%M" + (":%S%.f" if match["seconds"] else "")
+    values = text.str.to_datetime(form, time_unit=unit, strict=False)
+    if values.null_count() > column.null_count():
+        return None
+    return values.dt.replace_time_zone("UTC") if match["utc"] else values
+
+
+def _pattern_of(match: re.Match[str]) -> str:
+    # A leap second (:60) is text: it has no place on the time line.
+    seconds = r":[0-5][0-9](?:\.[0-9]{1,9})?" if match["seconds"] else ""
+    day = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    return f"^{day}{match['separator']}[0-9]{{2}}:[0-9]{{2}}{seconds}{match['utc'] or ''}$"
+
+
+def _same_text(back: pl.Series, column: pl.Series) -> bool:
+    return back.null_count() == column.null_count() and bool((back == column).all())
 
 
 class ColumnBuilder:

@@ -2,28 +2,137 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from shoal.errors import DataError, did_you_mean
-from shoal.io.celltypes import BLANKS, may_have_blanks
-from shoal.io.columns import ColumnBuilder
+from shoal.io.columns import BLANKS, ColumnBuilder, may_have_blanks
 from shoal.io.encodings import Utf8Stream
-from shoal.io.header import different_names, judge_header
 from shoal.io.limits import check_columns, check_memory_for, check_size
-from shoal.io.mend import mend
-from shoal.io.overwrite_guard import HowRead, note_read
-from shoal.io.records import Pieces, Readable, check_utf8, scan_records
-from shoal.io.several import check_same_columns
+from shoal.io.multi_file import check_same_columns
+from shoal.io.overwrite_guard import HowRead, current_watch, note_read
+from shoal.io.records import Pieces, Readable, check_utf8, mend, scan_records
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from contextlib import AbstractContextManager
 
     import polars as pl
 
-__all__ = ["Columns", "Dialect", "Part", "parse_delimited", "pick_columns", "sniff_delimiter"]
+
+# The first line of a file: is it one of names, and do they differ? No message shows data.
+
+_ROWS = 200
+_NUMBER = re.compile(r"[-+]?[\d][\d.,:/\-+TZ %]*")
+_PLAIN = re.compile(r"[a-z_][a-z0-9_.]{0,40}|[A-Za-z]{1,8}[_ .-]?\d{1,4}")
+_LONGEST = 60
+_BLANKS = " \t\xa0\r\n"
+
+
+def different_names(names: Sequence[str | None], how: HowRead, *, name: str) -> list[str]:
+    """Return names for columns: none is empty, none has blanks around it, no two are the same.
+
+    A column without a name is called by its place, so that it can be given a role (usually drop);
+    one with the name of a column before it gets a number.
+
+    Args:
+        names: as they stand in the file.
+        how: told about names that changed.
+        name: of the file.
+    """
+    # The mark that some programs put before a text cannot be seen and is no part of a name.
+    bare = [(each or "").strip("\ufeff").strip(_BLANKS) for each in names]
+    bare = [each or f"column_{place}" for place, each in enumerate(bare, start=1)]
+    taken = set(bare)
+    first: dict[str, int] = {}
+    found: list[str] = []
+    for place, each in enumerate(bare, start=1):
+        own = each
+        if each in first:
+            number = 2
+            while (own := f"{each}_{number}") in taken:
+                number += 1
+            taken.add(own)
+            how.twins.setdefault(each, []).append(own)
+            how.notes.append(
+                f"{name} has more than one column of the same name (columns {first[each]} and "
+                f"{place}); _{number} was added to the name of column {place}."
+            )
+        else:
+            first[each] = place
+        found.append(own)
+    return found
+
+
+def judge_header(
+    names: Sequence[str], sample: bytes, delimiter: str, how: HowRead, *, name: str
+) -> None:
+    """Remember the names of a CSV as doubtful unless they look like names.
+
+    Args:
+        names: the fields of the first line.
+        sample: the first bytes after it.
+        delimiter: between fields.
+        how: told if the first line looks like data.
+        name: of the file.
+    """
+    if current_watch() is None:
+        return
+    text = io.StringIO(sample.decode("utf-8", errors="replace"), newline="")
+    rows: list[list[str]] = []
+    with contextlib.suppress(csv.Error):  # whoever reads the rows says what is wrong
+        rows.extend(islice(csv.reader(text, delimiter=delimiter), _ROWS))
+    _judge(names, rows, how, name=name)
+
+
+def judge_header_of_frame(frame: pl.DataFrame, how: HowRead, *, name: str) -> None:
+    """Remember the names of a sheet as doubtful unless they look like names."""
+    import polars as pl
+
+    if current_watch() is not None:
+        rows = frame.head(_ROWS).select(pl.all().cast(pl.String, strict=False)).rows()
+        _judge(frame.columns, rows, how, name=name)
+
+
+def _judge(
+    names: Sequence[str], rows: Sequence[Sequence[str | None]], how: HowRead, *, name: str
+) -> None:
+    watch = current_watch()
+    data = _are_data(names, rows)
+    if watch is not None and (data or not _are_names(names)):
+        watch.doubtful |= {name: place for place, name in enumerate(names, start=1)}
+    if data:
+        how.notes.append(
+            f"The first line of {name} looks like data rather than column names; if it is data, "
+            "say --no-header."
+        )
+
+
+def _are_data(names: Sequence[str], rows: Iterable[Sequence[str | None]]) -> bool:
+    """Tell whether texts look like cells."""
+    if any(_NUMBER.fullmatch(name) or "@" in name for name in names):
+        return True
+    # A name does not turn up again among the cells below it, as a value does.
+    return any(
+        bool(cell) and cell == name for row in rows for cell, name in zip(row, names, strict=False)
+    )
+
+
+def _are_names(names: Sequence[str]) -> bool:
+    """Tell whether texts look like the names of columns; in doubt they do not."""
+    if any(len(name) > _LONGEST for name in names):
+        return False
+    if all(_PLAIN.fullmatch(name) for name in names):
+        return True
+    from shoal.io.vocabulary import topics_of
+
+    return any(topics_of(name) for name in names)
+
 
 _CANDIDATES = (",", ";", "\t", "|")
 _SAMPLE = 1 << 16
@@ -84,7 +193,7 @@ def parse_delimited(
         missing_values: texts that stand for a missing value.
         columns: the columns to keep, or a function that picks them from those of the header.
         numeric: columns in which 1.5 and 1.50 are the same number.
-        coded: whether text columns stay codes (see `shoal.io.text_codes`).
+        coded: whether text columns stay codes (see `shoal.io.columns`).
         typed: whether columns get types and lose blanks around their cells; otherwise cells
             differ as their texts do, and nothing says more about a column than that.
         more: further files with the same columns, whose rows follow.

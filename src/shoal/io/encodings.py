@@ -14,8 +14,6 @@ from typing import Protocol
 from shoal.errors import DataError, OptionError
 from shoal.io.overwrite_guard import HowRead, note_read
 
-__all__ = ["Utf8Stream", "check_encoding", "guess_encoding", "to_utf8"]
-
 UTF8 = "utf-8"
 _WESTERN = "cp1252"
 _START = 1 << 12

@@ -7,8 +7,6 @@ from pathlib import PurePath
 
 from shoal.errors import DataError, OptionError, did_you_mean
 
-__all__ = ["FORMATS", "Format", "check_delimiter", "detect_format"]
-
 _SUFFIXES = {
     ".csv": "csv",
     ".txt": "csv",

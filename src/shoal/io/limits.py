@@ -6,12 +6,18 @@ is taken for it. The limits, their defaults and how to change them: `docs/limits
 
 from __future__ import annotations
 
+import io
+import lzma
 import os
+import re
+import struct
 import sys
+import zipfile
+import zlib
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
 from shoal.io.overwrite_guard import note_input
@@ -21,17 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = [
-    "LIMITS",
-    "Limit",
-    "check_columns",
-    "check_memory_for",
-    "check_size",
-    "limit",
-    "memory_limit",
-    "own_file",
-    "read_side_file",
-]
+    import polars as pl
+
 
 _MEGA = 1 << 20
 _UNITS = {"K": 1 << 10, "M": _MEGA, "G": 1 << 30, "T": 1 << 40}
@@ -173,3 +170,342 @@ def _too_large(what: str, which: str) -> DataError:
     return DataError(
         f"{what}; give another file, or raise the limit with {LIMITS[which].variable}."
     )
+
+
+# What a file says about its own size, looked at before memory is taken for it.
+#
+# A few kilobytes of Excel, Parquet, Arrow or JSON can claim to be a table of terabytes. The
+# libraries that read them believe it, and end the process when the memory is not there.
+
+_PART = 1 << 22
+
+# -- any table -----------------------------------------------------------------------------------
+
+
+def check_rows(name: str, n_rows: int, schema: dict[str, pl.DataType] | pl.Schema) -> None:
+    """Refuse a table whose rows, as counted by the file itself, would not fit into memory.
+
+    Raises:
+        DataError: they would not.
+    """
+    per_row = sum(_bytes_of(dtype) for dtype in schema.values())
+    check_memory_for(name, int(n_rows * per_row), f"{n_rows:,} rows of {len(schema):,} columns")
+
+
+def _bytes_of(dtype: Any) -> float:
+    import polars as pl
+
+    if dtype == pl.Boolean:
+        return 1 / 8
+    if dtype in {pl.Int8, pl.UInt8}:
+        return 1
+    if dtype in {pl.Int16, pl.UInt16}:
+        return 2
+    # Texts may become codes of four bytes; the others take no less.
+    return 4
+
+
+# -- Excel ---------------------------------------------------------------------------------------
+
+# What the standard library raises for archives that were damaged in one place or another.
+UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError),
+    *(NotImplementedError, RuntimeError, ValueError, LookupError),
+)
+_MOST_ROWS, _MOST_COLUMNS = 1 << 20, 1 << 14
+_CELL_BYTES = 32  # of one cell, empty or not, in the memory of the reader
+_REFERENCE = re.compile(rb"""\sr\s*=\s*["']([A-Za-z]{0,40})([0-9]{1,40})["']""")
+_CELL = re.compile(rb"<(?:\w{1,20}:)?c[\s/>]")
+_ROW = re.compile(rb"<(?:\w{1,20}:)?row[\s/>]")
+_EDGE = 128  # bytes: longer than what is looked for
+
+
+def check_excel(data: bytes, name: str) -> None:
+    """Refuse a workbook that is larger inside than it may be, or claims cells far away.
+
+    A reader of Excel files makes room for every cell between the first and the last one.
+
+    Raises:
+        DataError: it is, or cannot be read.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as book:
+            total = 0
+            for part in book.infolist():
+                with book.open(part) as file:
+                    is_sheet = "worksheets/" in part.filename and part.filename.endswith(".xml")
+                    if is_sheet:
+                        total = _check_sheet(file, name, total)
+                    else:
+                        total = sum((len(each) for each in _parts(file, name, total)), total)
+    except UNREADABLE:
+        message = f"{name} is not a readable Excel file; it is damaged or in another format."
+        raise DataError(message) from None
+
+
+def _parts(file: IO[bytes], name: str, total: int) -> Iterator[bytes]:
+    while part := file.read(_PART):
+        total += len(part)
+        check_size(name, total)
+        yield part
+
+
+def _check_sheet(file: IO[bytes], name: str, total: int) -> int:
+    width = height = n_rows = longest = in_row = 0
+    before = b""
+    for part in _parts(file, name, total):
+        total += len(part)
+        text = before + part
+        # What begins in the last bytes is looked at together with the next part.
+        end = len(text) if len(part) < _PART else len(text) - _EDGE
+        found = set(_REFERENCE.findall(text))
+        columns = {column for column, _ in found if column}
+        width = max([width, *(_number_of_column(column) for column in columns)])
+        height = max([height, *(int(row) for _, row in found)])
+        marks = [(match.start(), False) for match in _CELL.finditer(text) if match.start() < end]
+        if len(marks) > len(found) - len(_ROW.findall(text)):
+            # Cells without a reference stand one after another.
+            marks += [(match.start(), True) for match in _ROW.finditer(text) if match.start() < end]
+            for _, is_row in sorted(marks):
+                in_row = 0 if is_row else in_row + 1
+                n_rows += is_row
+                longest = max(longest, in_row)
+        before = text[end:]
+    width, height = max(width, longest), max(height, n_rows)
+    if height > _MOST_ROWS or width > _MOST_COLUMNS:
+        message = (
+            f"{name} claims cells in row {height:,} and column {width:,}, but a sheet of Excel has "
+            f"{_MOST_ROWS:,} rows and {_MOST_COLUMNS:,} columns; it is damaged."
+        )
+        raise DataError(message)
+    check_memory_for(
+        name, width * height * _CELL_BYTES, f"a sheet of {height:,} rows and {width:,} columns"
+    )
+    return total
+
+
+def _number_of_column(letters: bytes) -> int:
+    number = 0
+    for letter in letters.upper():
+        number = number * 26 + letter - 64
+    return number
+
+
+# -- JSON lines ----------------------------------------------------------------------------------
+
+_KEY = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:')
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+# Escapes one after another: two halves of a character, one half alone, any other.
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F])|.)",
+    re.DOTALL,
+)
+
+
+def check_json_lines(data: bytes, name: str) -> None:
+    """Refuse JSON that is nested too deeply, has too many names, too long lines, or no text.
+
+    Raises:
+        DataError: it is or has.
+    """
+    deepest, most, longest = limit("depth"), limit("columns"), limit("record")
+    names: set[bytes] = set()
+    position = line = 0
+    while position < len(data):
+        end = data.find(b"\n", position) + 1 or len(data)
+        line += 1
+        text = data[position:end]
+        if len(text) > longest:
+            check_size(f"{name}, line {line}: the row", len(text), "record")
+        check_depth(text, name, line, deepest)
+        if b"\\u" in text and any(found[1] for found in _ESCAPE.finditer(text)):
+            raise DataError(
+                f"{name}, line {line}, holds half a character (an escape such as \\ud800 without "
+                "its other half), which is no text; mend what wrote it."
+            )
+        names.update(_KEY.findall(text))
+        if len(names) > most:
+            raise DataError(
+                f"{name} has more than {most:,} different names; give another file, or raise the "
+                f"limit with {LIMITS['columns'].variable}."
+            )
+        position = end
+    check_memory_for(name, line * len(names), f"{line:,} rows of {len(names):,} different names")
+
+
+def check_depth(text: bytes, name: str, line: int, deepest: int) -> None:
+    """Refuse a line of JSON that is nested too deeply.
+
+    Raises:
+        DataError: it is.
+    """
+    if text.count(b"{") + text.count(b"[") > deepest and _depth(text) > deepest:
+        raise DataError(
+            f"{name}, line {line}, is nested more than {deepest} levels deep; give another "
+            f"file, or raise the limit with {LIMITS['depth'].variable}."
+        )
+
+
+def _depth(text: bytes) -> int:
+    depth = deepest = 0
+    for mark in re.findall(rb"[\[{\]}]", _STRING.sub(b"", text)):
+        depth += 1 if mark in b"[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+# -- Arrow ---------------------------------------------------------------------------------------
+
+_CONTINUES = 0xFFFFFFFF
+_RECORD_BATCH, _DICTIONARY_BATCH = 3, 2
+
+
+def check_arrow(data: bytes, name: str) -> None:
+    """Refuse an Arrow file whose compressed buffers or rows claim more than fits into memory.
+
+    Raises:
+        DataError: they do.
+    """
+    view = memoryview(data)
+    total = 0
+    try:
+        is_file = bytes(view[:6]) == b"ARROW1"
+        for start in _in_file(view) if is_file else _in_stream(view):
+            mark, size = struct.unpack_from("<II", view, start)
+            if mark != _CONTINUES:  # the form before version 0.15 has no mark
+                start, size = start - 4, mark  # noqa: PLW2901 - the same message, read otherwise
+            _, claimed = _claim_of(view[start + 8 : start + 8 + size], view, start + 8 + size)
+            total += claimed
+            check_memory_for(name, total, "buffers that grow when they are decompressed")
+    except (struct.error, IndexError, ValueError):
+        return  # whoever reads it says what is wrong
+
+
+def _in_file(view: memoryview) -> Iterator[int]:
+    """Give where the messages of a file begin that hold rows, as its end says."""
+    end = len(view) - 10
+    length = struct.unpack_from("<i", view, end)[0]
+    footer = view[end - length : end]
+    table = FlatTable(footer, struct.unpack_from("<I", footer, 0)[0])
+    for field in (2, 3):  # dictionaries and batches of rows
+        for offset, _, _ in table.items(field, "<qqq"):
+            yield offset
+
+
+def _in_stream(view: memoryview) -> Iterator[int]:
+    """Give where the messages of a stream begin, one after another."""
+    start = 0
+    while start + 8 <= len(view):
+        mark, size = struct.unpack_from("<II", view, start)
+        body = start + 8 + size if mark == _CONTINUES else start + 4 + mark
+        if size == 0 or mark == 0:
+            return
+        yield start
+        length, _ = _claim_of(
+            view[body - size if mark == _CONTINUES else start + 4 : body], view, body
+        )
+        start = body + length
+
+
+def _claim_of(message: memoryview, view: memoryview, body: int) -> tuple[int, int]:
+    """Return the length of a message's body, and the bytes that it claims to become."""
+    table = FlatTable(message, struct.unpack_from("<I", message, 0)[0])
+    kind = table.number("<B", 1)
+    length = table.number("<q", 3)
+    if length < 0:
+        raise ValueError
+    batch = table.table(2)
+    if kind == _DICTIONARY_BATCH and batch is not None:
+        batch = batch.table(1)
+    elif kind != _RECORD_BATCH:
+        batch = None
+    if batch is None:
+        return length, 0
+    claimed = 0
+    is_compressed = batch.table(3) is not None
+    for offset, size in batch.items(2, "<qq"):
+        grown = size
+        if is_compressed and size >= 8:
+            # The length before compression stands in front; -1 is "not compressed after all".
+            grown = max(struct.unpack_from("<q", view, body + offset)[0], 0)
+        claimed += grown
+    return length, claimed
+
+
+def first_message(view: memoryview) -> tuple[int, FlatTable | None, FlatTable]:
+    """Return the kind and the header of the message that a stream begins with, and the message."""
+    return _message_at(view, 0)
+
+
+def messages_of(view: memoryview) -> Iterator[tuple[int, FlatTable | None]]:
+    """Give kind and header of the messages of a file or a stream."""
+    is_file = bytes(view[:6]) == b"ARROW1"
+    for start in _in_file(view) if is_file else _in_stream(view):
+        yield _message_at(view, start)[:2]
+
+
+def _message_at(view: memoryview, start: int) -> tuple[int, FlatTable | None, FlatTable]:
+    mark, size = struct.unpack_from("<II", view, start)
+    if mark != _CONTINUES:
+        start, size = start - 4, mark
+    message = view[start + 8 : start + 8 + size]
+    table = FlatTable(message, struct.unpack_from("<I", message, 0)[0])
+    return table.number("<B", 1), table.table(2), table
+
+
+class FlatTable:
+    """A table of the encoding that Arrow's messages are in (flatbuffers)."""
+
+    def __init__(self, data: memoryview, at: int) -> None:
+        self._data = data
+        self._at = at
+        self._fields = at - struct.unpack_from("<i", data, at)[0]
+        self._size = struct.unpack_from("<H", data, self._fields)[0]
+
+    def _place(self, field: int) -> int:
+        slot = 4 + 2 * field
+        if slot >= self._size:
+            return 0
+        offset: int = struct.unpack_from("<H", self._data, self._fields + slot)[0]
+        return self._at + offset if offset else 0
+
+    def number(self, form: str, field: int) -> int:
+        """Return a number; 0 if it is not given."""
+        place = self._place(field)
+        return int(struct.unpack_from(form, self._data, place)[0]) if place else 0
+
+    def table(self, field: int) -> FlatTable | None:
+        """Return a table inside this one."""
+        place = self._place(field)
+        if not place:
+            return None
+        return FlatTable(self._data, place + struct.unpack_from("<I", self._data, place)[0])
+
+    def text(self, field: int) -> str:
+        """Return a text; none is empty."""
+        place = self._place(field)
+        if not place:
+            return ""
+        start = place + struct.unpack_from("<I", self._data, place)[0]
+        length = struct.unpack_from("<I", self._data, start)[0]
+        return bytes(self._data[start + 4 : start + 4 + length]).decode(errors="replace")
+
+    def tables(self, field: int) -> Iterator[FlatTable]:
+        """Give the tables of a list."""
+        place = self._place(field)
+        if not place:
+            return
+        start = place + struct.unpack_from("<I", self._data, place)[0]
+        for number, (offset,) in enumerate(self.items(field, "<I")):
+            yield FlatTable(self._data, start + 4 + 4 * number + offset)
+
+    def items(self, field: int, form: str) -> Iterator[tuple[int, ...]]:
+        """Give the items of a list, each of some numbers."""
+        place = self._place(field)
+        if not place:
+            return
+        start = place + struct.unpack_from("<I", self._data, place)[0]
+        count = struct.unpack_from("<I", self._data, start)[0]
+        for number in range(count):
+            at = start + 4 + struct.calcsize(form) * number
+            yield struct.unpack_from(form, self._data, at)

@@ -17,18 +17,6 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 from shoal.errors import OptionError, did_you_mean
 from shoal.runtime.sanitize import hide_credentials
 
-__all__ = [
-    "IF_EXISTS",
-    "Location",
-    "check_if_exists",
-    "hide_credentials",
-    "is_database",
-    "parse_location",
-    "refuse_almost_url",
-    "shown_name",
-    "typed_name",
-]
-
 IF_EXISTS = ("fail", "replace")
 """What may happen to a table that is already there."""
 

@@ -22,19 +22,6 @@ from shoal.errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-__all__ = [
-    "HowRead",
-    "Watch",
-    "check_name",
-    "current_watch",
-    "note_database",
-    "note_input",
-    "note_read",
-    "note_table",
-    "refuse_input",
-    "refuse_table",
-    "watching_inputs",
-]
 
 _STREAM = "-"
 

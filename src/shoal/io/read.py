@@ -8,27 +8,92 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError
-from shoal.io.celltypes import mark_missing, trim, type_columns
-from shoal.io.claims import check_arrow, check_excel, check_json_lines, check_rows
-from shoal.io.delimited import Columns, Dialect, Part, parse_delimited, pick_columns
+from shoal.io.columns import (
+    code_text,
+    mark_missing,
+    new_code_type,
+    repeats_itself,
+    trim,
+    type_columns,
+)
+from shoal.io.delimited import (
+    Columns,
+    Dialect,
+    Part,
+    different_names,
+    judge_header_of_frame,
+    parse_delimited,
+    pick_columns,
+)
 from shoal.io.encodings import to_utf8
 from shoal.io.formats import Format, check_decimal, check_delimiter, detect_format
-from shoal.io.header import different_names, judge_header_of_frame
-from shoal.io.limits import check_columns
+from shoal.io.limits import check_arrow, check_columns, check_excel, check_json_lines, check_rows
 from shoal.io.location import is_database, refuse_almost_url
+from shoal.io.multi_file import Sources, check_same_columns, input_files
 from shoal.io.overwrite_guard import HowRead, note_input, note_read
 from shoal.io.records import check_utf8
-from shoal.io.several import Sources, check_same_columns, input_files
 from shoal.io.source import Source, open_source
-from shoal.io.text_codes import code_text, new_code_type, repeats_itself
-from shoal.runtime.fork_guard import check_process
+from shoal.runtime.threads import check_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     import polars as pl
 
-__all__ = ["read_table"]
+
+# How many rows a file has, without reading it.
+
+_SAMPLE = 1 << 20
+
+
+def guess_rows(source: str, format: str | None = None) -> int | None:  # noqa: A002 - as in read_table
+    """Return about how many rows a file has; None if that cannot be told without reading it.
+
+    Parquet knows; text is judged by the length of its first lines (compressed text by what its
+    first megabyte becomes). A stream, a database or another format is not.
+    """
+    path = Path(source)
+    found = detect_format(source, format)
+    if not path.is_file():
+        return None
+    note_input(source)
+    if found.name == "parquet":
+        return _parquet_rows(path)
+    if not found.is_text:
+        return None
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        sample = file.read(_SAMPLE)
+    lines, n_bytes = 0, len(sample)
+    if found.compression == "gz" or sample.startswith(b"\x1f\x8b"):
+        lines, n_bytes = _lines_in_gzip(sample)
+    elif found.compression is None:
+        lines = sample.count(b"\n")
+    return max(round(lines * size / n_bytes) - 1, 0) if lines else None
+
+
+def _parquet_rows(path: Path) -> int | None:
+    import polars as pl
+
+    try:
+        counted = pl.scan_parquet(path, glob=False).select(pl.len()).collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
+        return None  # whoever reads it says what is wrong
+    return int(counted.item())
+
+
+def _lines_in_gzip(sample: bytes) -> tuple[int, int]:
+    """Return how many lines there are in the first bytes of a gzip file, and in how many bytes."""
+    import zlib
+
+    unpack = zlib.decompressobj(wbits=31)
+    try:
+        # A bomb would become a thousand times as much.
+        lines = unpack.decompress(sample, 32 * _SAMPLE).count(b"\n")
+    except zlib.error:
+        return 0, len(sample)
+    return lines, max(len(sample) - len(unpack.unconsumed_tail), 1)
+
 
 _SAMPLE_ROWS = 50_000
 
@@ -63,7 +128,7 @@ def read_table(  # noqa: PLR0913 - one argument per option
             row is read; all unless given. No others leave a database.
         numeric: columns of a CSV in which 1.5 and 1.50 are the same number; in other columns
             texts that differ stay different.
-        coded: whether text columns stay codes, which take less memory (see `shoal.io.text_codes`).
+        coded: whether text columns stay codes, which take less memory (see `shoal.io.columns`).
         encoding: of a text file; found when not given: UTF-8, UTF-16 and what Western European
             programs write.
         header: whether the first line of a CSV or a sheet holds the names of its columns;
@@ -79,7 +144,7 @@ def read_table(  # noqa: PLR0913 - one argument per option
     check_process()
     path, *others = input_files(source, format)
     if is_database(path):
-        from shoal.io.sql import column_names, read_sql
+        from shoal.io.database import column_names, read_sql
 
         chosen = columns(column_names(path)) if callable(columns) else columns
         names = [chosen] if isinstance(chosen, str) else chosen

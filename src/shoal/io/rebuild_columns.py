@@ -16,8 +16,6 @@ import numpy as np
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["fresh_column", "fresh_frame"]
-
 
 def fresh_frame(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the same table with every column made anew (see `fresh_column`)."""

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from shoal.errors import DataError, did_you_mean
-from shoal.io.celltypes import type_columns
+from shoal.io.columns import type_columns
+from shoal.io.database import BATCH, choose_columns, collect_batches
 from shoal.io.overwrite_guard import note_database, note_table, refuse_input, refuse_table
-from shoal.io.sql import BATCH, choose_columns, collect_batches
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from shoal.io.location import Location
 
-__all__ = ["check_target", "column_names", "identity", "read", "stage"]
 
 _STORAGES = ("integer", "real", "text", "blob")
 _FIXED = re.compile(r"(?:DECIMAL|NUMERIC)\w*\(\s*(\d+)\s*,\s*(\d+)\s*\)", re.IGNORECASE)

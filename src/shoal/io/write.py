@@ -8,19 +8,53 @@ from os import PathLike
 from typing import IO, TYPE_CHECKING
 
 from shoal.errors import DataError
-from shoal.io import formulas
 from shoal.io.atomic import AtomicGroup
-from shoal.io.compression import compressing
+from shoal.io.columns import decode_text, is_coded
 from shoal.io.formats import Format, check_delimiter, detect_format
 from shoal.io.location import is_database
-from shoal.io.text_codes import decode_text, is_coded
+from shoal.io.source import compressing
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import polars as pl
 
-__all__ = ["stage_table", "write_table"]
+
+# Texts that a spreadsheet would take for formulas, written so that it does not.
+#
+# A spreadsheet that opens a CSV runs a cell such as ``=HYPERLINK(...)``. With an apostrophe in
+# front it is text. An apostrophe is put before one that is there already, so that different cells
+# stay different and promises about them stay what they were.
+
+# What a spreadsheet begins a formula with, also in the wide letters of East Asian ones.
+_STARTS = "^[=+\\-@\t\r\n'\uff1d\uff0b\uff0d\uff20]"
+_NUMBER = r"^[+-]?[0-9]+(?:[.,][0-9]+)*(?:[eE][+-]?[0-9]+)?$"
+
+
+def escaped_formulas(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the table with an apostrophe before texts and names that look like formulas.
+
+    Numbers stay as they are, also those that are texts.
+    """
+    import polars as pl
+
+    texts = [
+        name
+        for name, dtype in frame.schema.items()
+        if isinstance(dtype, (pl.String, pl.Categorical, pl.Enum)) or is_coded(dtype)
+    ]
+    cells = [pl.col(name).cast(pl.String) for name in texts]
+    escaped = frame.with_columns(
+        pl.when(cell.str.contains(_STARTS) & ~cell.str.contains(_NUMBER))
+        .then(pl.lit("'") + cell)
+        .otherwise(cell)
+        .alias(name)
+        for name, cell in zip(texts, cells, strict=True)
+    )
+    names = pl.Series(frame.columns, dtype=pl.String)
+    starts = names.str.contains(_STARTS) & ~names.str.contains(_NUMBER)
+    return escaped.rename({name: f"'{name}" for name in names.filter(starts)})
+
 
 _SLICE = 250_000  # rows written at a time
 _EXCEL_ROWS = 1_048_575  # a sheet has 2^20 rows, one of them the header
@@ -59,7 +93,7 @@ def write_table(
     """
     with AtomicGroup() as group:
         if is_database(target):
-            from shoal.io.sql import stage_sql
+            from shoal.io.database import stage_sql
 
             stage_sql(group, frame, os.fspath(target), if_exists)
         else:
@@ -108,7 +142,7 @@ def stage_table(
                 for first in range(0, max(frame.height, 1), _SLICE):
                     part = frame.slice(first, _SLICE)
                     if escape_formulas and found.name != "jsonl":
-                        part = formulas.escape_formulas(part)
+                        part = escaped_formulas(part)
                     if found.name == "jsonl":
                         decode_text(part).write_ndjson(sink)
                     else:

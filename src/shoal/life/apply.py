@@ -13,31 +13,35 @@ from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 
-from shoal.errors import DataError, PromiseError
-from shoal.facts import Facts
+from shoal.errors import DataError, OptionError, PromiseError
+from shoal.io.atomic import AtomicGroup, sha256_of
+from shoal.io.formats import detect_format
 from shoal.io.rebuild_columns import fresh_column
-from shoal.life.cover import Coverage
-from shoal.life.kept import KeptRelease, keep, number_classes, with_further
-from shoal.life.together import (
+from shoal.life.compatibility import (
     check_people,
     request_of_kept,
     sensitive_only,
     stacked,
     whose_are,
 )
+from shoal.life.coverage import Coverage
+from shoal.life.kept import KeptRelease, keep, number_classes, with_further
+from shoal.life.release_file import stage_kept
 from shoal.measure.scores import Scores
-from shoal.publish.order import RowHash
-from shoal.publish.recode import published_names
+from shoal.publish.aggregates import Facts
+from shoal.publish.recode import RowHash, published_names
+from shoal.publish.verification_terms import grids_of, promises_of
 from shoal.publish.verify import Verification, verify_table
 from shoal.release import FrameT, Release
-from shoal.runtime.fork_guard import check_process
-from shoal.runtime.progress import Report, watching
-from shoal.runtime.stopwatch import Stopwatch
+from shoal.report.certificate import format_certificate
+from shoal.runtime.progress import Report, Stopwatch, watching
+from shoal.runtime.threads import check_process
 from shoal.search.enforce import violations
+from shoal.settings.outputs import check_files, format_of_output, refuse_existing
 from shoal.table.encode import encode
 from shoal.table.frames import back_from_polars, to_polars
 from shoal.table.partition import Partition
-from shoal.verification_terms import grids_of, promises_of
+from shoal.verified_write import stage_waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,12 +49,12 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.life.people import Digests
-    from shoal.publish.whose import PublishedTable
+    from shoal.life.membership import Digests
+    from shoal.publish.people import PublishedTable
+    from shoal.settings.outputs import FileSink
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 
-__all__ = ["Applied", "apply"]
 
 _ROUNDS = 50
 
@@ -217,11 +221,10 @@ class _Work:
     ) -> None:
         import narwhals as nw
 
-        from shoal.profile.repeats import find_repeats, says_whose
-        from shoal.profile.slips import find_slips
+        from shoal.profile.repeated_people import find_repeats, says_whose
+        from shoal.profile.roles import find_slips
         from shoal.table.grid import settle_grids
-        from shoal.table.growing import notes_on_unknown
-        from shoal.table.infer import infer_kinds
+        from shoal.table.infer import infer_kinds, notes_on_unknown
 
         self.kept, self.table, self.request = kept, table, request
         self.progress = progress
@@ -309,7 +312,7 @@ class _Work:
     def _group_rest(self, rows: NDArray[np.int64]) -> tuple[pl.DataFrame | None, NDArray[np.int64]]:
         """Return groups of their own for rows that no cell covers, and which rows these are."""
         from shoal.engine.local import LocalEngine
-        from shoal.pipeline import run_pipeline
+        from shoal.engine.pipeline import run_pipeline
 
         nobody = np.empty(0, np.int64)
         if len(np.unique(self.person[rows])) < self.kept.k:
@@ -435,3 +438,63 @@ class _Work:
 
 def _dense(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.unique(numbers, return_inverse=True)[1].astype(np.int64)
+
+
+# Further rows to their files: the table, those that wait, certificate and release file.
+
+
+def check_places(sink: FileSink, waiting: str | None, kept: KeptRelease) -> None:
+    """Find out before the work what would fail after it.
+
+    Raises:
+        OptionError: two outputs, or an output and an input, are the same file, or one exists; or
+            nothing would be kept of people whom later releases must know.
+        DataError: a folder does not exist, or a format is not known.
+    """
+    sink.check()
+    output = sink.output
+    if kept.people is not None and output.save is None:
+        raise OptionError(
+            "Later rows and releases must know who is in this table; say where that is kept with "
+            "--save FILE, and give that file from then on."
+        )
+    if waiting is None:
+        return
+    detect_format(waiting, format_of_output(waiting, None, sink.format))
+    check_files(
+        None,
+        {
+            "the table": None if sink.to_database else sink.table,
+            "the rows that wait": waiting,
+            "the certificate": output.certificate,
+            "the release file": output.save,
+        },
+    )
+    if not output.replaces:
+        refuse_existing([waiting])
+
+
+def write_applied(applied: Applied, sink: FileSink, waiting: str | None) -> Applied:
+    """Write everything together, or nothing; the table is read back and verified first.
+
+    Returns:
+        The same with the verification of what was written.
+
+    Raises:
+        PromiseError: the written table does not keep its promises; nothing appears.
+        DataError: something cannot be written.
+    """
+    with AtomicGroup() as group:
+        sink.refuse_existing()
+        staged = sink.stage_table(group, applied.release)
+        applied = replace(applied, release=staged.release)
+        if sink.output.certificate is not None:
+            sha256 = None if staged.path is None else sha256_of(staged.path)
+            found = applied.certificate(output_sha256=sha256)
+            group.add(sink.output.certificate, format_certificate(found))
+        if sink.output.save is not None:
+            stage_kept(group, applied.kept, sink.output.save)
+        if waiting is not None:
+            form = format_of_output(waiting, None, sink.format)
+            stage_waiting(group, to_polars(applied.waiting), waiting, form)
+    return applied

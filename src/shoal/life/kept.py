@@ -1,8 +1,8 @@
 """What is kept of a release: its rules and the published cells with their counts, no row.
 
 Everything in it is told by the published table, by the settings and by the hierarchies as they
-were given. Who the people are is kept apart (`shoal.life.people`), and only where `person` names
-them.
+were given. Who the people are is kept apart (`shoal.life.membership`), and only where `person`
+names them.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import DataError
-from shoal.io.text_codes import decode_text
-from shoal.publish.named import columns_needed
+from shoal.io.columns import decode_text
+from shoal.publish.cells import columns_needed
 from shoal.table.frames import to_polars
 from shoal.table.schema import Schema
 
@@ -24,21 +24,12 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.life.people import Digests, KeptPeople
+    from shoal.life.membership import Digests, KeptPeople
     from shoal.privacy import PrivacyModel
     from shoal.publish.recode import Style
     from shoal.release import Release
     from shoal.table.schema import Column
 
-__all__ = [
-    "KeptRelease",
-    "ValueCounts",
-    "check_style",
-    "keep",
-    "keep_cells",
-    "number_classes",
-    "with_further",
-]
 
 OPTIONS = (
     "rows_are_people",
@@ -139,7 +130,7 @@ class KeptRelease:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file; see `shoal.Release.save`."""
-        from shoal.life.file import write_kept
+        from shoal.life.release_file import write_kept
 
         write_kept(self, path)
 
@@ -167,7 +158,7 @@ def keep(release: Release | KeptRelease) -> KeptRelease:
     kept = keep_cells(release, cells, sizes, counts)
     if release.ids is None:
         return kept
-    from shoal.life.people import digests_of, keep_people, new_key
+    from shoal.life.membership import digests_of, keep_people, new_key
 
     key = release.key or new_key()
     people = keep_people(kept, frame, of_row, digests_of(release.ids, key), key)
@@ -175,7 +166,7 @@ def keep(release: Release | KeptRelease) -> KeptRelease:
 
 
 def _belonging(kept: KeptRelease, people: KeptPeople) -> KeptRelease:
-    from shoal.life.file import digest_of, to_bytes
+    from shoal.life.release_file import digest_of, to_bytes
 
     return replace(kept, people=replace(people, of=digest_of(to_bytes(kept))))
 
@@ -225,7 +216,7 @@ def with_further(
         digests: keyed hash of the person of each row; None where nobody is named.
         n_old: how many rows are those of the release, as `rows_of` returns them.
     """
-    from shoal.life.people import keep_people, new_mark
+    from shoal.life.membership import keep_people, new_mark
 
     cells, of_row, sizes = number_classes(frame.select(kept.cells.columns))
     sensitive = {

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from shoal.table.closure import Closures
     from shoal.table.encode import Attribute
 
-__all__ = ["KullbackLeibler"]
 
 _CELLS = 1 << 24
 """Cells (tuple by group) looked at in one go: some tens of megabytes."""

@@ -8,23 +8,22 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 import numpy as np
 
 from shoal.errors import OptionError
-from shoal.measure.base import CostMeasure, Grouped
-from shoal.measure.forms import LogForm, TreeForm, log_cost
+from shoal.measure.base import CostMeasure, Grouped, LogForm, Measure, TreeForm, log_cost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from shoal.measure.forms import Form
-    from shoal.table.encode import Attribute, EncodedTable, Sensitive
+    from shoal.measure.base import Form
+    from shoal.table.encode import Attribute, EncodedTable
+    from shoal.table.sensitive import Sensitive
+
 
 Norm = Literal["l1", "l2", "max"]
 ROUNDS = 3
 SLIGHT = 1e-3
 """Weight of a column that hardly counts, as a share of the largest: it decides between ties."""
-
-__all__ = ["MI", "PMI", "WeightedMI", "information_about_target", "log_form"]
 
 
 def _mass(attribute: Attribute, target: Sensitive | None, table: EncodedTable) -> NDArray[np.int64]:
@@ -202,3 +201,44 @@ def _entropy(target: Sensitive) -> float:
     """Return H(Y) in bits."""
     counts = target.counts[target.counts > 0].astype(np.float64)
     return -float(np.sum(counts * np.log2(counts / counts.sum()))) / float(counts.sum())
+
+
+# Private mutual information under the two other norms over columns: ℓ2 and ℓ∞.
+
+
+class PMIL2(Measure):
+    """U = (1 ÷ r) · (Σ_j I(Y; R̄(j))²)^½ in bits (Goldberger–Tassa, eq. 16).
+
+    I(Y; R̄(j)) = (1 ÷ n) Σ_i log2 Pr(Y = S_i | X_j ∈ R̄_i(j)) ÷ Pr(Y = S_i) is eq. 11. With weights,
+    (Σ_j (w_j · I_j)²)^½ ÷ Σ_j w_j, which is eq. 16 when they are all 1.
+    """
+
+    name = "pmi-l2"
+    title = "information about the sensitive column, l2 norm over the columns, bits"
+    citation = "Goldberger & Tassa 2010, equation (16)"
+    direction = "higher"
+    needs_sensitive = True
+
+    def score(self, grouped: Grouped) -> float:
+        """Return the utility; higher is better."""
+        information = np.array(list(information_about_target(grouped).values()))
+        weights = grouped.table.weights
+        return float(np.linalg.norm(weights * information) / weights.sum())
+
+
+class PMIMax(Measure):
+    """U = max_j I(Y; R̄(j)) in bits (Goldberger–Tassa, eq. 15); weights play no part.
+
+    May be negative: under local recoding a generalised column can point away from the truth.
+    """
+
+    name = "pmi-max"
+    title = "information about the sensitive column in the best column, bits"
+    citation = "Goldberger & Tassa 2010, equation (15)"
+    direction = "higher"
+    bounds = (None, None)
+    needs_sensitive = True
+
+    def score(self, grouped: Grouped) -> float:
+        """Return the utility; higher is better."""
+        return max(information_about_target(grouped).values())

@@ -11,10 +11,10 @@ from shoal.registry import load, names
 
 if TYPE_CHECKING:
     from shoal.measure.base import Measure
-    from shoal.table.encode import EncodedTable, Sensitive
+    from shoal.table.encode import EncodedTable
     from shoal.table.partition import Partition
+    from shoal.table.sensitive import Sensitive
 
-__all__ = ["Scores", "create_measure", "default_measures", "score_table"]
 
 _COMMON = "column"
 """The option that belongs to no measure: which sensitive column class-aware measures look at."""

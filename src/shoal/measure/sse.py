@@ -9,20 +9,17 @@ import numpy as np
 
 from shoal.errors import OptionError
 from shoal.measure.base import CostMeasure
-from shoal.measure.ncp import range_share
-from shoal.table.centres import cell_middles, group_centres
-from shoal.table.closure import IntervalClosures, close
+from shoal.measure.loss import range_share
+from shoal.table.closure import IntervalClosures, cell_middles, close, group_centres
 from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.measure.base import Grouped
-    from shoal.measure.forms import Form
-    from shoal.table.encode import Attribute, EncodedTable, Sensitive
+    from shoal.measure.base import Form, Grouped
+    from shoal.table.encode import Attribute, EncodedTable
     from shoal.table.partition import Partition
-
-__all__ = ["Deviation", "SquaredError", "deviation_of", "error_of", "is_number"]
+    from shoal.table.sensitive import Sensitive
 
 
 def is_number(attribute: Attribute) -> bool:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from shoal.errors import OptionError
-from shoal.measure.base import CostMeasure
-from shoal.measure.tree import climbing_form
+from shoal.measure.base import CostMeasure, Measure
+from shoal.measure.loss import climbing_form
 
 if TYPE_CHECKING:
     from shoal.hierarchy import Taxonomy
-    from shoal.measure.forms import Floats, Form
-    from shoal.table.encode import Attribute, EncodedTable, Sensitive
+    from shoal.measure.base import Floats, Form, Grouped
+    from shoal.table.encode import Attribute, EncodedTable
+    from shoal.table.sensitive import Sensitive
 
-__all__ = ["WHD", "WHDHeight", "given_distance", "weighted_distance"]
 
 LevelWeights = Mapping[str, Sequence[float]]
 
@@ -134,3 +134,41 @@ class WHDHeight(WHD):
         if beta < 1:
             raise OptionError(f"beta of 'whd-height' must be at least 1, got {beta}.")
         self.beta = float(beta)
+
+
+# The distortion ratio: distortion as a share of the worst there is.
+
+
+class DistortionRatio(Measure):
+    """Distortion(D, D′) ÷ Distortion(D, D*), where every cell of D* is fully generalised.
+
+    Distortion is `whd` (uniform weights) or, with ``beta``, `whd-height`; in both a fully
+    generalised cell costs the weight of its column: the denominator is n · Σ_j w_j.
+    """
+
+    name = "distortion-ratio"
+    title = "distortion as a share of that of the fully generalised table"
+    citation = "Li et al. 2006, section 5"
+    bounds = (0.0, 1.0)
+    options: ClassVar[tuple[str, ...]] = ("beta", "level_weights")
+
+    def __init__(
+        self, beta: float | None = None, level_weights: LevelWeights | None = None
+    ) -> None:
+        """Choose the weights of the steps.
+
+        Args:
+            beta: the exponent of height weights, as for ``whd-height``; None for uniform weights.
+            level_weights: weights of single steps, as for ``whd``.
+        """
+        self.distortion = WHD(level_weights) if beta is None else WHDHeight(beta, level_weights)
+
+    def score(self, grouped: Grouped) -> float:
+        """Return the ratio."""
+        worst = grouped.table.n_rows * float(grouped.table.weights.sum())
+        return self.distortion.score(grouped) / worst
+
+    def by_column(self, grouped: Grouped) -> dict[str, float]:
+        """Return the ratio of each column by itself."""
+        columns = self.distortion.by_column(grouped)
+        return {name: total / grouped.table.n_rows for name, total in columns.items()}

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from shoal.privacy.base import Reading
 
-__all__ = ["AlphaK"]
-
 
 @dataclass(frozen=True)
 class AlphaK(PrivacyModel):

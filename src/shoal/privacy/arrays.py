@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.privacy.base import PrivacyModel
-    from shoal.table.encode import EncodedTable, Sensitive
+    from shoal.table.encode import EncodedTable
+    from shoal.table.sensitive import Sensitive
 
-__all__ = ["PrivateArrays"]
 
 _NOTHING = np.empty(0, np.int64)
 _RULE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)

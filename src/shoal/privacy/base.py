@@ -17,10 +17,10 @@ from shoal.registry import load
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.table.encode import EncodedTable, Sensitive
+    from shoal.table.encode import EncodedTable
     from shoal.table.partition import Partition
+    from shoal.table.sensitive import Sensitive
 
-__all__ = ["TOLERANCE", "PrivacyModel", "parse_privacy"]
 
 Reading = Literal["written", "cleaned"]
 TOLERANCE = 1e-9

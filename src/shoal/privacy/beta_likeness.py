@@ -20,8 +20,6 @@ from shoal.privacy.base import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BetaLikeness"]
-
 
 @dataclass(frozen=True)
 class BetaLikeness(PrivacyModel):

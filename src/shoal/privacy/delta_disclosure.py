@@ -13,8 +13,6 @@ from shoal.privacy.base import TOLERANCE, PrivacyModel, as_number, check_column_
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DeltaDisclosure"]
-
 
 @dataclass(frozen=True)
 class DeltaDisclosure(PrivacyModel):

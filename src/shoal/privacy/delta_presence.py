@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from shoal.table.encode import EncodedTable
     from shoal.table.partition import Partition
 
-__all__ = ["DeltaPresence"]
-
 
 @dataclass(frozen=True)
 class DeltaPresence(PopulationModel):

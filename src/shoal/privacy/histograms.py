@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from shoal.privacy.base import PrivacyModel
 
-__all__ = ["Verdict", "judge", "judge_pairs"]
 
 _BLOCK_CELLS = 1 << 22
 

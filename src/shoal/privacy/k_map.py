@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from shoal.table.encode import EncodedTable
     from shoal.table.partition import Partition
 
-__all__ = ["KMap"]
-
 
 @dataclass(frozen=True)
 class KMap(PopulationModel):

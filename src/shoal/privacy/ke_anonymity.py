@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.privacy.base import Reading
-    from shoal.table.encode import Sensitive
-
-__all__ = ["KEAnonymity"]
+    from shoal.table.sensitive import Sensitive
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from shoal.privacy.base import Reading
 
-__all__ = ["LDiversity"]
 
 Kind = Literal["frequency", "distinct", "entropy", "recursive"]
 _MOST_ROWS = 1 << 31  # of a table; a larger factor changes nothing and could overflow

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from shoal.table.encode import Attribute, EncodedTable
 
-__all__ = ["Population"]
 
 _MISSING, _UNKNOWN, _LEAST = -1, -2, -3
 """Codes of a missing value, of one that no cell but "everything" covers, and below all codes."""

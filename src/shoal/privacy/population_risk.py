@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from shoal.table.encode import EncodedTable
     from shoal.table.partition import Partition
 
-__all__ = ["PopulationRisk"]
 
 Kind = Literal["average", "highest", "uniques"]
 Estimator = Literal["auto", "zayatz", "pitman", "snb"]

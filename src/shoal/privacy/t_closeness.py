@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
     from shoal.hierarchy import Taxonomy
     from shoal.privacy.base import Reading
-    from shoal.table.encode import Sensitive
-
-__all__ = ["TCloseness"]
+    from shoal.table.sensitive import Sensitive
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.privacy.population import Population
-    from shoal.table.encode import EncodedTable, Sensitive
-
-__all__ = ["PopulationModel", "ReleaseModel", "numbers_of_people", "people_in_groups"]
+    from shoal.table.encode import EncodedTable
+    from shoal.table.sensitive import Sensitive
 
 
 class ReleaseModel(PrivacyModel):

@@ -3,20 +3,57 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from shoal.profile import trees, values
-from shoal.profile.facts import Facts, facts_of
+from shoal.profile import hierarchies as trees
+from shoal.profile import value_shapes as values
+from shoal.profile.column_facts import Facts, facts_of
 from shoal.profile.roles import is_code, judge
 from shoal.table.schema import Kind, Role
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     import polars as pl
 
     from shoal.hierarchy import Taxonomy
     from shoal.hierarchy.rules import HierarchyRule
 
-__all__ = ["Guess", "guess_column"]
+
+# Which promise is proposed for sensitive columns: two different values in every group.
+
+TWO_VALUES = (
+    "Proposed: at least two different values in every group, so that none gives its value away.\n"
+    "Raise l where more can be kept; without this promise a group may share one value."
+)
+"""What stands above such a promise in a job file."""
+
+
+def other_values(frame: pl.DataFrame) -> dict[str, float]:
+    """Return by column the share of the rows that have another than the most frequent value."""
+    found = {}
+    for column in frame.get_columns():
+        if column.dtype.is_nested() or not frame.height:
+            continue
+        filled = column.drop_nulls()
+        most = filled.value_counts().to_series(1).to_numpy().max(initial=0)
+        found[column.name] = float(len(filled) - most) / frame.height
+    return found
+
+
+def can_be_promised(sensitive: Iterable[str], others: Mapping[str, float], k: int) -> list[str]:
+    """Return the columns for which two values are proposed: groups need not be far beyond k.
+
+    Where fewer than one row in 2 k has another value, each group would have to be larger than
+    that, so that nothing is proposed; people are asked instead.
+    """
+    return [name for name in sensitive if others.get(name, 0.0) * 2 * k >= 1]
+
+
+def promise_for(column: str) -> dict[str, Any]:
+    """Return the promise as a job file has it."""
+    return {"model": "l-diversity", "l": 2, "kind": "distinct", "column": column}
+
 
 _LONG_TAIL = 12
 """A text column with more values than this is worth a hierarchy."""

@@ -11,15 +11,20 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shoal.io.column_names import Topic, says_only, topics_of, words_of
-from shoal.profile import values
-from shoal.profile.people import names_people
+from shoal.io.vocabulary import Topic, says_only, topics_of, words_of
+from shoal.profile import value_shapes as values
+from shoal.profile.column_facts import facts_of
+from shoal.profile.names_of_people import names_people
+from shoal.publish.judgement import Doubt, OpenPoint
 from shoal.table.schema import Role
 
 if TYPE_CHECKING:
-    from shoal.profile.facts import Facts
+    from collections.abc import Iterable
 
-__all__ = ["QUASI_TOPICS", "Verdict", "judge", "names_somebody"]
+    import polars as pl
+
+    from shoal.profile.column_facts import Facts
+
 
 _SURVEY_ITEM = re.compile(r"(?:q|question|item|frage|likert|pregunta|domanda|vraag)_?[0-9]+.*")
 _SENSITIVE = ("diagnosis", "treatment", "lab", "offence", "money", "belief", "result")
@@ -345,3 +350,30 @@ def is_code(facts: Facts) -> bool:
     if facts.about(*_CODED):
         return facts.about("place", "postcode") is not None or facts.n_values <= 40
     return facts.n_values <= 7 and topics_of(facts.column.name) == ()
+
+
+# Columns that name people and are published as they are, as by a slip of the pointer.
+
+_MOST_ROWS = 20_000
+
+
+def find_slips(frame: pl.DataFrame, exact: Iterable[str]) -> list[Doubt]:
+    """Return a sentence for every column that names people and is published; never a cell.
+
+    Args:
+        frame: the table; columns that were not read are not looked at.
+        exact: the columns that are published as they are.
+    """
+    found = []
+    for name in exact:
+        if name in frame.columns and seems_to_name(frame.get_column(name)):
+            short = f"Column {name!r} seems to name people and is published as it is."
+            advice = "Make it an identifier, which is removed, unless you are sure that it does not"
+            found.append(Doubt(f"{short} {advice}.", OpenPoint("names people", short, name)))
+    return found
+
+
+def seems_to_name(column: pl.Series) -> bool:
+    """Return whether name and values of a column say that it names people."""
+    some = column.gather_every(max(1, -(-len(column) // _MOST_ROWS)))
+    return names_somebody(facts_of(some)) is not None

@@ -15,10 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError
 from shoal.io.overwrite_guard import HowRead, current_watch, watching_inputs
-from shoal.profile.guess import Guess, guess_column
-from shoal.profile.proposed import TWO_VALUES, can_be_promised, other_values, promise_for
-from shoal.profile.repeats import propose_person
-from shoal.profile.together import compare_columns, count_singled_out, shorten
+from shoal.profile.column_relations import compare_columns, count_singled_out, shorten
+from shoal.profile.guess import (
+    TWO_VALUES,
+    Guess,
+    can_be_promised,
+    guess_column,
+    other_values,
+    promise_for,
+)
+from shoal.profile.repeated_people import propose_person
 from shoal.runtime.progress import Report, no_progress
 from shoal.settings.files import Input
 from shoal.settings.job import Job, JobColumn
@@ -30,8 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import polars as pl
-
-__all__ = ["Suggestion", "look_at", "suggest_job"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,8 +341,8 @@ def look_at(
     progress: Report = no_progress,
 ) -> tuple[Suggestion, pl.DataFrame]:
     """Return what ``suggest_job`` suggests, and the table (with ``more`` files) it looked at."""
-    from shoal.profile.markers import apply_markers, find_markers, has_commas, loose_numbers
-    from shoal.table.encode import to_polars
+    from shoal.profile.missing_codes import apply_markers, find_markers, has_commas, loose_numbers
+    from shoal.table.frames import to_polars
 
     notes: list[str] = []
     markers: tuple[str, ...] | None = None

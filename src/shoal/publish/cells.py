@@ -2,27 +2,189 @@
 
 Two cells of a quasi-identifier are equal if nothing in the table tells them apart: 0.0 and -0.0,
 NaN and null, ``1`` and ``1.0`` as texts are not. Sensitive values are read twice, as written and
-cleaned (see `shoal.publish.cleaning`), because a promise about them must hold for both readers.
+cleaned (see `shoal.publish.cells`), because a promise about them must hold for both readers.
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.errors import DataError
-from shoal.publish.cleaning import clean, number_of
+from shoal.errors import DataError, RoleError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["Reading", "SensitiveCells", "number_groups", "pack_rows", "read_cells"]
+
+# When two sensitive texts are one value to a person.
+#
+# ``flu``, ``Flu`` and ``flu `` are three texts and one illness. A promise of two different values
+# must not be kept by a blank, so every text has a key, and texts with one key count as one value:
+#
+# - Unicode form NFKC, and letters in lower case (case folding);
+# - characters that do not show are left out; white space at the ends goes, and any white space
+#   inside is one blank; a pair of double quotation marks around the text goes;
+# - numbers go by their value: ``5``, ``5.0``, ``+5.00`` and ``05`` are one. A number with an
+#   exponent needs a point or a sign, because 12E4 may be a code;
+# - what stands for a missing value (`MISSING`, and what the user adds) is one value, with null.
+#
+# `shoal.table.sensitive` says the same for the search, in code of its own; a test holds them equal.
+
+MISSING = frozenset(
+    {"", "?", "-", "--", ".", "*", "na", "n/a", "#n/a", "nan", "null", "none", "missing", "unknown"}
+)
+"""Cleaned texts that stand for a missing value."""
+
+# Blank or without any shape of their own, although Unicode counts them among letters and marks:
+# joiners, fillers, the empty braille cell, variation selectors.
+_SHAPELESS = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+    + "".join(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+)
+_MARK = "\0"  # no cleaned text holds one, so that no text looks like the key of a number
+_NUMBER = re.compile(
+    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
+    r"|[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)e[+-]?[0-9]{1,4}"
+    r"|[+-]?[0-9]+e[+-][0-9]{1,4}"
+)
+
+
+def clean(text: str, missing: frozenset[str] = MISSING) -> str | None:
+    """Return the key of a text, None if it stands for a missing value."""
+    if text.isascii() and text.isprintable():
+        key = text.lower()
+    else:
+        shown = _without_invisible(unicodedata.normalize("NFKC", text))
+        key = unicodedata.normalize("NFKC", shown.casefold())
+    key = " ".join(key.split())
+    if len(key) > 1 and key[0] == key[-1] == '"':
+        key = key[1:-1].strip()
+    if key in missing:
+        return None
+    if _NUMBER.fullmatch(key):
+        return _by_value(key)
+    return key
+
+
+def clean_missing(texts: tuple[str, ...]) -> frozenset[str]:
+    """Return `MISSING` with the user's markers, which are cleaned like any text."""
+    added = (clean(text, frozenset()) for text in texts)
+    return MISSING | {key for key in added if key is not None}
+
+
+def number_of(text: str) -> Decimal | None:
+    """Return the exact number that a text stands for, also one such as 1e16; None if none."""
+    key = text.strip().lower()
+    if _NUMBER.fullmatch(key) or re.fullmatch(r"-?[0-9]e[0-9]{1,3}", key):
+        return Decimal(key)
+    return None
+
+
+def _without_invisible(text: str) -> str:
+    return "".join(
+        letter
+        for letter in text
+        if letter not in _SHAPELESS and (unicodedata.category(letter)[0] != "C" or letter.isspace())
+    )
+
+
+def _by_value(number: str) -> str:
+    sign, digits, exponent = Decimal(number).as_tuple()
+    text = "".join(map(str, digits)).lstrip("0")
+    short = text.rstrip("0")
+    if not short:
+        return _MARK + "0"
+    return f"{_MARK}{'-' if sign else ''}{short}e{int(exponent) + len(text) - len(short)}"
+
+
+# Columns of a published table by the names that users know them by.
+
+
+def columns_needed(
+    columns: Sequence[str], quasi_identifiers: Iterable[str], sensitive: Iterable[str] = ()
+) -> list[str]:
+    """Return the columns of quasi-identifiers (each itself, or its two bounds) and of the others.
+
+    Raises:
+        RoleError: one of them does not exist.
+    """
+    found = []
+    for name in quasi_identifiers:
+        bounds = [f"{name}_low", f"{name}_high"]
+        if name in columns:
+            found.append(name)
+        elif all(bound in columns for bound in bounds):
+            found.extend(bounds)
+        else:
+            raise _unknown(columns, name, "quasi-identifier")
+    for name in sensitive:
+        if name not in columns:
+            raise _unknown(columns, name, "sensitive")
+        found.append(name)
+    return found
+
+
+def check_names(keys: list[str], sensitive: list[str]) -> None:
+    """Raise a RoleError if a column is named twice."""
+    for names in (keys, sensitive):
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                raise RoleError(f"Column {name!r} is named twice; name it once.")
+    for name in sensitive:
+        if name in keys:
+            raise RoleError(
+                f"Column {name!r} is given two roles, quasi-identifier and sensitive; keep one."
+            )
+
+
+def _unknown(known: Sequence[str], name: str, role: str) -> RoleError:
+    hint = did_you_mean(name, known) or f" It has {', '.join(map(repr, known[:20]))}."
+    return RoleError(f"There is no column {name!r} (given as {role}) in the table.{hint}")
+
+
+def listed(names: str | Iterable[str], option: str) -> list[str]:
+    """Return names as a list; a bare text is a list of one."""
+    given = [names] if isinstance(names, str) else list(names)
+    if not all(isinstance(name, str) for name in given):
+        raise RoleError(f"{option} must be a list of column names as text.")
+    return given
+
+
+def note_on_names(
+    columns: Sequence[str], quasi_identifiers: Sequence[str], others: Sequence[str]
+) -> list[str]:
+    """Name columns in no promise that are called after a quasi-identifier, as age_low beside age.
+
+    Args:
+        columns: of the table.
+        quasi_identifiers: as they were promised.
+        others: further columns that promises are about.
+    """
+    looked_at = {*columns_needed(list(columns), list(quasi_identifiers)), *others}
+    notes = []
+    for name in quasi_identifiers:
+        stem = re.escape(name.strip().casefold())
+        found = [
+            each
+            for each in columns
+            if each not in looked_at and re.match(rf"{stem}(?:$|[\W_])", each.strip().casefold())
+        ]
+        if found:
+            notes.append(
+                f"{', '.join(map(repr, found))} beside {name!r} may say more about it and is in no "
+                "promise; name it with --qi, or leave it out of the release."
+            )
+    return notes
+
 
 _BATCH = 100_000  # distinct texts that exist as Python objects at a time
 # Texts of this form are one number each, and no two of them are the same number.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.publish.judgement import Doubt, OpenPoint
-from shoal.publish.order import hash_cells
+from shoal.publish.recode import hash_cells
 from shoal.table.closure import close
 from shoal.table.relations import FEWEST_ROWS, follows, go_together, renumbered
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from shoal.table.relations import Codes
     from shoal.table.schema import Schema
 
-__all__ = ["NEARLY_ALL", "find_dangers", "find_related", "find_unique", "says_nearly_unique"]
 
 MOST_ROWS = 50_000
 """Larger tables are judged by as many of their rows, spread evenly."""

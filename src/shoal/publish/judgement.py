@@ -12,24 +12,11 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
-from shoal.publish.verification import count_of
+from shoal.publish.verify import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = [
-    "AMBER",
-    "GREEN",
-    "MOST_ALONE",
-    "MOST_KNOWN",
-    "RED",
-    "Counted",
-    "Doubt",
-    "Judgement",
-    "OpenPoint",
-    "judge",
-    "point_of",
-]
 
 GREEN, AMBER, RED = "green", "amber", "red"
 

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.measure.ncp import NCP
+from shoal.measure.loss import NCP, Suppression
 from shoal.measure.scores import Scores
-from shoal.measure.suppression import Suppression
 from shoal.table.closure import IntervalClosures, SetClosures
 from shoal.table.schema import Kind
 
@@ -34,14 +33,6 @@ if TYPE_CHECKING:
     from shoal.table.encode import Attribute, EncodedTable
     from shoal.table.partition import Partition
 
-__all__ = [
-    "covered_shares",
-    "is_stretched",
-    "ordered_sum",
-    "public_scores",
-    "published_loss",
-    "scores_of_columns",
-]
 
 _DIGITS = 6
 _HUGE = 1e300

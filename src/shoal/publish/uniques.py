@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["ESTIMATORS", "estimate_uniques", "pitman", "snb", "zayatz"]
 
 _SMALL_FRACTION = 0.1
 _EDGE = 1e-6

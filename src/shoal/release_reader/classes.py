@@ -15,8 +15,7 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.hierarchy import canonical_label
-from shoal.release_reader.columns import open_column, source_names
-from shoal.release_reader.ends import as_date, as_datetime, as_number
+from shoal.release_reader.columns import as_date, as_datetime, as_number, open_column, source_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from shoal.release_reader.columns import OpenColumn
     from shoal.table.schema import Schema
 
-__all__ = ["Classes", "People", "open_cells", "open_classes", "values_of"]
 
 _PLACES: dict[str, Callable[[object], float | None]] = {
     "number": as_number,

@@ -15,8 +15,8 @@ import numpy as np
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.privacy import DeltaPresence, KMap, PopulationRisk
 from shoal.privacy.whole import numbers_of_people
-from shoal.publish.sizes import judge_sizes
-from shoal.publish.verification import POPULATION, WholePromise
+from shoal.publish.predicates import judge_sizes
+from shoal.publish.verify import POPULATION, WholePromise
 from shoal.release_reader.classes import open_classes, values_of
 from shoal.table.infer import schema_of_used
 from shoal.table.schema import Kind
@@ -31,13 +31,6 @@ if TYPE_CHECKING:
     from shoal.publish.recode import Style
     from shoal.table.schema import Schema
 
-__all__ = [
-    "SLACK",
-    "different_people",
-    "people_title",
-    "promises_about_all",
-    "schema_of_population",
-]
 
 SLACK = 1e-9
 """What a comparison of presence with a bound allows."""

@@ -28,13 +28,13 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.publish.judgement import OpenPoint, point_of
-from shoal.publish.labels import LabelPromise
-from shoal.report.about import About
+from shoal.publish.label_check import LabelPromise
+from shoal.settings.files import About
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from shoal.publish.lines import GridPromise
+    from shoal.publish.grid_check import GridPromise
     from shoal.publish.verify import Check
     from shoal.release import Release
     from shoal.table.grid import Grid

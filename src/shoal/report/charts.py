@@ -13,8 +13,8 @@ from markupsafe import Markup
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shoal.facts import Bar
-    from shoal.facts.reader_view import GroupSizes
+    from shoal.publish.aggregates import Bar
+    from shoal.publish.reader_view import GroupSizes
 
 _MOST_BARS = 10
 _NAMES = 30

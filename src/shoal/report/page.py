@@ -1,9 +1,9 @@
 """Makes the report: one self-contained HTML page that a data officer can read, sign and file.
 
 It names columns, counts and scores, and values only where they are part of a published cell:
-labels of the quasi-identifiers (see `shoal.facts.bars`) and sensitive values of the release. Its
-words are in `templates/`, a file for each section; what they show is counted here. Templates
-escape whatever they are given.
+labels of the quasi-identifiers (see `shoal.publish.aggregates`) and sensitive values of the
+release. Its words are in `templates/`, a file for each section; what they show is counted here.
+Templates escape whatever they are given.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from jinja2.ext import Extension
 from jinja2.lexer import Token
 
 from shoal.report import charts
-from shoal.report.about import About
 from shoal.report.advice import shown_advice
 from shoal.report.certificate import (
     disclosed_text,
@@ -36,6 +35,7 @@ from shoal.report.risk import (
     risk_of,
     rows_by_risk,
 )
+from shoal.settings.files import About
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from shoal.release import Release
     from shoal.report.advice import Explained
-    from shoal.study.audit.findings import Audit
+    from shoal.study.audit.attack_context import Audit
 
 ATTACK_GROUPS = {
     "linkage": "Who finds a person's row?",

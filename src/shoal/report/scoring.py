@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 
     from shoal.measure.base import Measure
     from shoal.table.closure import Closures
-    from shoal.table.encode import Attribute, EncodedTable, Sensitive
+    from shoal.table.encode import Attribute, EncodedTable
     from shoal.table.schema import Schema
+    from shoal.table.sensitive import Sensitive
 
 Found = tuple[int, ...]
 """Codes of the values a cell covers: (low, high), (node,) or the members of a set."""

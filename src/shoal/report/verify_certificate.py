@@ -8,22 +8,22 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
-from shoal.publish.labels import LabelPromise
-from shoal.publish.lines import GridPromise
-from shoal.publish.named import note_on_names
+from shoal.publish.cells import columns_needed, note_on_names
+from shoal.publish.grid_check import GridPromise
+from shoal.publish.label_check import LabelPromise
 from shoal.publish.recode import Style
-from shoal.publish.verify import Verification, columns_needed, verify_table
+from shoal.publish.verification_terms import promises_of, read_trees
+from shoal.publish.verify import Verification, verify_table
 from shoal.release_reader.population import promises_about_all, schema_of_population
-from shoal.report.judged import judged
+from shoal.report.headline import judged
 from shoal.settings.build_request import open_populations
-from shoal.verification_terms import promises_of, read_trees
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from shoal.io.written import Written
+    from shoal.io.raw_reader import Written
     from shoal.report.certificate import CertificateFile, Terms
-    from shoal.settings.types import HierarchyLike
+    from shoal.settings.options import HierarchyLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,7 @@ def _read(
     delimiter: str | None,
     encoding: str,
 ) -> Written:
-    from shoal.io.written import read_written
+    from shoal.io.raw_reader import read_written
 
     quasi = terms.quasi_identifiers
     sensitive = terms.sensitive if terms.privacy else ()
@@ -212,9 +212,9 @@ def _verify(
 
 def _hash_of(published: str | PathLike[str]) -> str:
     from shoal.io.atomic import sha256_of
+    from shoal.io.database import rows_sha256
     from shoal.io.location import is_database
     from shoal.io.read import read_table
-    from shoal.io.sql import rows_sha256
 
     if is_database(published):
         return rows_sha256(read_table(published))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["available_bytes", "human_bytes", "human_seconds"]
-
 
 def available_bytes(root: Path = Path("/")) -> int | None:
     """Return the memory that a new process can have; None if the system does not say.

@@ -14,7 +14,6 @@ from urllib.parse import unquote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["hide_credentials", "hide_names", "hide_words", "safe_lines", "safe_text"]
 
 _LONGEST_NAME = 200
 _LONGEST_LINE = 2_000

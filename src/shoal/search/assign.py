@@ -18,7 +18,8 @@ from shoal.kernels.space import ClosedGroups, Columns
 from shoal.measure.base import CostModel
 from shoal.search.enforce import GroupState
 from shoal.search.scan import Scanner
-from shoal.table.encode import Attribute, EncodedTable, narrow
+from shoal.table.encode import Attribute, EncodedTable
+from shoal.table.grid_cells import narrow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from shoal.measure.base import CostMeasure
     from shoal.table.partition import Partition
 
-__all__ = ["FittedGroups"]
 
 _SLICE = np.int64(2048)  # rows between two looks at Ctrl-C
 _NONE = np.empty(0, np.uint8)

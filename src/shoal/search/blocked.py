@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
-__all__ = ["BlockedRows", "form_blocks", "similar_blocks", "similar_groups", "unite_blocks"]
 
 MAX_PLACES = 4096
 SIZE_WEIGHT = 1000.0  # groups of different sizes are cut apart before anything else

@@ -50,8 +50,15 @@ import numpy as np
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.kernels.bound_raise import PriceScratch, raise_prices
 from shoal.kernels.space import COST
-from shoal.measure.base import CostMeasure, CostModel
-from shoal.measure.forms import CountForm, IndicatorForm, LinearForm, LogForm, TreeForm
+from shoal.measure.base import (
+    CostMeasure,
+    CostModel,
+    CountForm,
+    IndicatorForm,
+    LinearForm,
+    LogForm,
+    TreeForm,
+)
 from shoal.measure.scores import create_measure
 from shoal.runtime.threads import Pieces
 from shoal.search.blocked import BlockedRows
@@ -64,10 +71,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shoal.measure.forms import Form
+    from shoal.measure.base import Form
     from shoal.table.encode import EncodedTable
 
-__all__ = ["bound_table", "gap_of", "lower_bound"]
 
 BLOCK_ROWS = 64
 AROUND = 128
@@ -126,7 +132,8 @@ def lower_bound(  # noqa: PLR0913 - the arguments of anonymize that matter here
     """
     import narwhals as nw
 
-    from shoal.table.encode import encode, to_polars
+    from shoal.table.encode import encode
+    from shoal.table.frames import to_polars
     from shoal.table.infer import schema_of_used
 
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 2:

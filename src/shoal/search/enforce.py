@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import PromiseError
-from shoal.kernels.groups import (
-    Groups,
-    close_groups,
-    link_members,
-    merge_groups,
-    nearest_group,
-)
+from shoal.kernels.groups import Groups, close_groups, link_members, merge_groups, nearest_group
 from shoal.kernels.people import fill_crowd
 from shoal.table.partition import Partition
 
@@ -33,15 +27,6 @@ if TYPE_CHECKING:
     from shoal.privacy.arrays import PrivateArrays
     from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
-
-__all__ = [
-    "GroupState",
-    "count_people",
-    "enforce",
-    "merge_round",
-    "open_groups",
-    "violations",
-]
 
 
 class GroupState:
@@ -217,3 +202,11 @@ def merge_round(
         touched[g] = touched[h] = True
     labels = np.append(state.roots(), -1)[partition.labels]
     return Partition.from_labels(labels)
+
+
+# Groups that are grown under promises, instead of merged until they hold.
+#
+# Merging is the wrong way round where a promise is tight: groups of similar rows have similar
+# sensitive values, and only huge unions of them come near the whole table. Here the next row of a
+# group is the cheapest one among those that bring it nearer to the promise (after t-closeness
+# first, Soria-Comas et al. 2015, and SABRE, Cao et al. 2011, for any model that kernels know).

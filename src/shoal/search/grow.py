@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from shoal.search.run import Run
     from shoal.table.encode import EncodedTable
 
-__all__ = ["can_grow", "grow_labels", "grow_partition"]
 
 SLICE_WORK = 20_000_000
 SLICE_ROWS = 512

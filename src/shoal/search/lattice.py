@@ -20,12 +20,10 @@ from shoal.table.partition import Partition
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.measure.base import CostModel
-    from shoal.measure.forms import Form
+    from shoal.measure.base import CostModel, Form
     from shoal.search.run import Run
     from shoal.table.encode import Attribute, EncodedTable
 
-__all__ = ["MOST_VECTORS", "Lattice", "cell_labels", "cell_partition"]
 
 MOST_VECTORS = 4096
 """Generalisations that are tried: levels are left out, or shared, where there would be more."""

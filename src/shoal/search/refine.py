@@ -33,8 +33,8 @@ from shoal.kernels.refine_slices import SliceScratch, move_slices
 from shoal.kernels.space import COST
 from shoal.privacy.arrays import PrivateArrays
 from shoal.search.enforce import open_groups
-from shoal.search.interrupt import SearchInterrupt
 from shoal.search.refine_means import MeansSearch
+from shoal.search.run import SearchInterrupt
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from shoal.search.scan import Scanner
     from shoal.table.encode import EncodedTable
 
-__all__ = ["EFFORTS", "Effort", "Search", "hot_sweeps", "refine_partition"]
 
 SLICE_WORK = 20_000_000
 MIN_GAIN = 2e-4
@@ -70,16 +69,16 @@ class Effort:
         sweeps: at most this many sweeps.
         hot: so many sweeps before these in which moves may cost something, where groups are small
             and where they are not (`hot_sweeps`).
-        large: of hot sweeps, and of their heat, where a table is large (`shoal.engine.polish`).
-        rounds: how often a large table is refined in regions before it is refined as a whole.
-        rebuild: whether groups are taken apart (the dearest move).
-        reach: rows looked at around a seed, as a multiple of k.
-        depth: how many values an edge slice has at most.
-        renewals: how often neighbouring groups are made anew (`shoal.engine.polish`).
-        seconds: stop after this many seconds (then the result depends on the machine's speed).
-        min_gain: stop when a sweep lowers the cost by less than this share.
-        keep_on_interrupt: go on with the best so far on Ctrl-C (`SearchInterrupt`) instead of
-            giving up (`shoal.engine.polish`).
+        large: of hot sweeps, and of their heat, where a table is large
+        (`shoal.engine.refine_across_blocks`). rounds: how often a large table is refined in regions
+        before it is refined as a whole. rebuild: whether groups are taken apart (the dearest move).
+        reach: rows looked at around a seed, as a multiple of k. depth: how many values an edge
+        slice has at most. renewals: how often neighbouring groups are made anew
+        (`shoal.engine.refine_across_blocks`). seconds: stop after this many seconds (then the
+        result depends on the machine's speed). min_gain: stop when a sweep lowers the cost by less
+        than this share. keep_on_interrupt: go on with the best so far on Ctrl-C (`SearchInterrupt`)
+        instead of
+            giving up (`shoal.engine.refine_across_blocks`).
     """
 
     sweeps: int = 8

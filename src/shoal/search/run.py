@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shoal.measure.base import CostModel
     from shoal.privacy import PrivacyModel
     from shoal.search.scan import Scanner
+    from shoal.table.partition import Partition
 
 
 def no_warning(sentence: str) -> None:
@@ -58,3 +59,18 @@ class Run:
     def all_rows(self) -> int:
         """Rows of the whole table."""
         return self.scanner.n_rows if self.part_of is None else self.part_of
+
+
+# What a search says when Ctrl-C ends it.
+
+
+class SearchInterrupt(KeyboardInterrupt):
+    """Ctrl-C ended a search; who does not mind goes on with what it found.
+
+    Attributes:
+        found: the best partition so far, as valid as the one that was given.
+    """
+
+    def __init__(self, found: Partition) -> None:
+        super().__init__()
+        self.found = found

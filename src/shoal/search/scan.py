@@ -28,7 +28,7 @@ from shoal.kernels.space import (
     Scratch,
     Space,
 )
-from shoal.measure.forms import (
+from shoal.measure.base import (
     CountForm,
     IndicatorForm,
     LinearForm,
@@ -36,7 +36,7 @@ from shoal.measure.forms import (
     TreeForm,
     log_cost,
 )
-from shoal.search.points import points_of, take_points
+from shoal.search.refine_means import points_of, take_points
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,11 +44,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.kernels.mdav import Points
-    from shoal.measure.base import CostModel
-    from shoal.measure.forms import Form
+    from shoal.measure.base import CostModel, Form
     from shoal.table.encode import Attribute, EncodedTable
 
-__all__ = ["MAX_SET_VALUES", "Scanner", "take_columns", "take_groups"]
 
 LARGEST_COST = 1 << 30
 MAX_DENOMINATOR = 100_000

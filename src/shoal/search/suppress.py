@@ -16,15 +16,6 @@ if TYPE_CHECKING:
     from shoal.search.scan import Scanner
     from shoal.table.partition import Partition
 
-__all__ = [
-    "dearest_groups",
-    "dearest_rows",
-    "everything_cost",
-    "find_outliers",
-    "group_losses",
-    "marginal_losses",
-]
-
 
 def everything_cost(scanner: Scanner) -> NDArray[np.int64]:
     """Return what a fully generalised row costs, per sensitive value, in integer units."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, did_you_mean
 from shoal.hierarchy import load_hierarchy
-from shoal.life.open import open_previous
+from shoal.life.release_file import open_previous
 from shoal.privacy.whole import PopulationModel
 from shoal.settings.options import REQUIRED
 from shoal.settings.request import OPTIONS, Request

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, JobError, OptionError, RoleError, did_you_mean
-from shoal.hierarchy.labels import canonical_label
 from shoal.hierarchy.rules import HierarchyRule
+from shoal.hierarchy.taxonomy import canonical_label
 from shoal.io.atomic import atomic_write_text
 from shoal.io.limits import read_side_file
 from shoal.io.location import is_database

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
 from shoal.io.atomic import AtomicGroup, sha256_of
+from shoal.io.columns import decode_text
+from shoal.io.database import check_target, reads_table, rows_sha256
 from shoal.io.formats import detect_format
+from shoal.io.keys import keyed_sha256, read_secret
 from shoal.io.location import is_database, refuse_almost_url, shown_name
+from shoal.io.multi_file import input_files, refuse_among
 from shoal.io.overwrite_guard import note_input, refuse_input
-from shoal.io.secret import keyed_sha256, read_secret
-from shoal.io.several import input_files, refuse_among
-from shoal.io.sql import check_target, reads_table, rows_sha256
-from shoal.io.text_codes import decode_text
-from shoal.life.file import people_path, stage_kept
 from shoal.life.kept import keep
-from shoal.report.about import About
+from shoal.life.release_file import people_path, stage_kept
 from shoal.report.advice import read_explanation
 from shoal.report.risk import check_fraction
 from shoal.runtime.progress import Report, no_progress
+from shoal.settings.files import About
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from shoal.io.several import Sources
+    from shoal.io.multi_file import Sources
     from shoal.release import Release
     from shoal.report.advice import Explained
     from shoal.settings.files import Input, Output
-    from shoal.study.audit.findings import Audit
+    from shoal.study.audit.attack_context import Audit
     from shoal.verified_write import Staged
 
 STREAM = "-"

@@ -41,7 +41,7 @@ from shoal.settings.options import (
     truth,
     whole,
 )
-from shoal.table.growing import UNKNOWN
+from shoal.table.infer import UNKNOWN
 from shoal.table.schema import Kind, Role, build_schema
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from shoal.privacy import PrivacyModel
     from shoal.publish.recode import Style
-    from shoal.settings.types import HierarchyLike
+    from shoal.settings.options import HierarchyLike
     from shoal.table.schema import Schema
 
 EFFORTS = ("fast", "balanced", "best")
@@ -235,7 +235,7 @@ class Request:
         check=read_models,
         given="PrivacyLike",
         toml="models",
-        help="Promises beyond k.",  # its flags are those of each model, in shoal.cli.flags
+        help="Promises beyond k.",  # its flags are those of each model, in shoal.cli.arguments
         certificate=True,
         functions=BOTH,
     )

@@ -13,14 +13,21 @@ from shoal.errors import DataError, OptionError, ShoalError
 from shoal.io.formats import named_like_a_table
 from shoal.io.location import is_database
 from shoal.io.overwrite_guard import current_watch, watching_inputs
-from shoal.profile.repeats import says_whose, worth_a_look
+from shoal.profile.repeated_people import says_whose, worth_a_look
 from shoal.run import LocalTable, run
 from shoal.runtime.progress import watching
 from shoal.runtime.sanitize import hide_credentials, hide_names, safe_text
-from shoal.settings.inputs import numeric_columns, read_as, read_input
+from shoal.settings.inputs import (
+    check_memory,
+    estimate_need,
+    format_name,
+    numeric_columns,
+    read_as,
+    read_input,
+    rows_of,
+)
 from shoal.settings.job import Job
 from shoal.settings.job_file import read_job
-from shoal.settings.memory import check_memory, estimate_need, format_name, rows_of
 from shoal.settings.outputs import STREAM, FileSink, name_of
 from shoal.table.frames import DisposableTable
 
@@ -30,9 +37,9 @@ if TYPE_CHECKING:
     from shoal.release import Release
     from shoal.runtime.progress import Report
     from shoal.settings.files import Input
-    from shoal.settings.memory import Need
+    from shoal.settings.inputs import Need
     from shoal.settings.request import Request
-    from shoal.study.audit.findings import Audit
+    from shoal.study.audit.attack_context import Audit
     from shoal.table.schema import Schema
 
 _IN_ORDER = (

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shoal.engine.spark.check import count_values
-from shoal.engine.spark.errors import saying_why
 from shoal.engine.spark.folder import Folder
-from shoal.engine.spark.session import column, load_functions, open_session
+from shoal.engine.spark.session import column, load_functions, open_session, saying_why
 from shoal.errors import DataError, OptionError
 from shoal.io.atomic import AtomicGroup
-from shoal.io.celltypes import type_column
-from shoal.life.file import stage_kept
+from shoal.io.columns import type_column
+from shoal.life.release_file import stage_kept
 from shoal.run import run
 from shoal.runtime.progress import Report, no_progress
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 
-__all__ = ["COUNT_ERROR", "Comparison", "Outcome", "compare", "distances", "find_knee"]
 
 COUNT_ERROR = "count-error"
 """The score that says how far random counts are off."""
@@ -324,7 +323,7 @@ def _task(
 ) -> Callable[[Report], Outcome]:
     def run(progress: Report) -> Outcome:
         from shoal.engine.local import LocalEngine
-        from shoal.pipeline import run_pipeline
+        from shoal.engine.pipeline import run_pipeline
 
         outcome = Outcome(
             key=key, algorithm=request.algorithm, k=request.k, measure=request.measure
@@ -335,7 +334,7 @@ def _task(
             return replace(outcome, error=str(error))
         scores = dict(result.measured.scores)
         if use:
-            from shoal.study.use.run import count_error
+            from shoal.study.utility import count_error
 
             published = result.published.frame
             known = result.measured.schema

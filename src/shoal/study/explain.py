@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from shoal.errors import OptionError, ShoalError
-from shoal.runtime.progress import no_progress
-from shoal.runtime.stopwatch import Stopwatch
+from shoal.runtime.progress import Stopwatch, no_progress
 from shoal.settings.build_request import build_request
 from shoal.settings.request import Request
 from shoal.study.findings import (
@@ -30,7 +29,7 @@ from shoal.study.findings import (
 )
 from shoal.study.side_by_side import run_side_by_side
 from shoal.study.trials import Measured, Trial, build_trials, group_cells
-from shoal.table.encode import to_polars
+from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from shoal.release import Release
     from shoal.table.schema import Schema
 
-__all__ = ["Change", "Explanation", "Finding", "OutlierGroup", "explain", "explain_release"]
 
 MOST_ROWS = 20_000
 """Rows of the sample on which changes are tried."""

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
     from shoal.study.trials import Measured, Trial
     from shoal.table.encode import Attribute, EncodedTable
 
-__all__ = [
-    "Advice",
-    "Finding",
-    "find_lost",
-    "find_relations",
-    "find_stretched",
-    "find_wide",
-    "further_trials",
-    "price_of",
-    "told_of_relations",
-]
 
 NEARLY_ALL = 0.9
 """A column that has lost so much tells next to nothing."""

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from shoal.study.compare import Comparison, Outcome
 
-__all__ = ["frontier_svg", "render_comparison"]
 
 _WIDTH, _HEIGHT = 760, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 150, 24, 56

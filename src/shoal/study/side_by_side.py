@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from shoal.runtime.progress import Report
 
-__all__ = ["run_side_by_side"]
 
 T = TypeVar("T")
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from shoal.engine.local import LocalEngine
+from shoal.engine.pipeline import run_pipeline
 from shoal.measure.base import Grouped
-from shoal.measure.ncp import NCP
+from shoal.measure.loss import NCP
 from shoal.measure.scores import score_table
-from shoal.pipeline import run_pipeline
 from shoal.table.closure import IntervalClosures, close
 from shoal.table.encode import EncodedTable, encode
 from shoal.table.grid import Grid
-from shoal.table.gridded import on_grid
+from shoal.table.grid_cells import on_grid
 from shoal.table.partition import Partition
 from shoal.table.schema import Column, Kind, Role, Schema
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from shoal.settings.request import Request
     from shoal.table.encode import Attribute
 
-__all__ = ["KINDS", "Measured", "Trial", "build_trials", "group_cells"]
 
 What = Literal["drop", "coarsen", "suppress", "lower-k", "hierarchy", "promise", "scale", "measure"]
 KINDS: tuple[str, ...] = get_args(What)
@@ -285,7 +284,7 @@ def _coarser_intervals(start: Trial, attribute: Attribute) -> Trial | None:
 
 def _steps(attribute: Attribute) -> tuple[NDArray[np.int64], str, float | str] | None:
     """Return the step of every value, what the steps are called, and the grid that they are."""
-    from shoal.profile.trees import nice_width
+    from shoal.profile.hierarchies import nice_width
 
     if attribute.kind in (Kind.DATE, Kind.DATETIME):
         return _time_steps(attribute)
@@ -323,8 +322,8 @@ def _time_steps(attribute: Attribute) -> tuple[NDArray[np.int64], str, str] | No
 def _adding_tree(start: Trial, attribute: Attribute) -> Trial | None:
     import polars as pl
 
-    from shoal.profile.trees import frequency_tree, prefix_tree
-    from shoal.profile.values import looks_like_code
+    from shoal.profile.hierarchies import frequency_tree, prefix_tree
+    from shoal.profile.value_shapes import looks_like_code
 
     column = start.table.get_column(attribute.name)
     if attribute.kind is not Kind.FLAT or attribute.size < _WORTH_A_TREE:

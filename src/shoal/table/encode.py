@@ -15,12 +15,10 @@ import numpy as np
 
 from shoal.errors import DataError, HierarchyError
 from shoal.hierarchy import Taxonomy, canonical_label, require_cover
-from shoal.io.text_codes import code_text
-from shoal.table.cleaning import Merging, TextMerging
-from shoal.table.frames import DisposableTable, to_polars
-from shoal.table.gridded import narrow, on_grid, positions_of
+from shoal.io.columns import code_text
+from shoal.table.grid_cells import narrow, on_grid, positions_of
 from shoal.table.schema import Kind
-from shoal.table.sensitive import Sensitive, split_as_written
+from shoal.table.sensitive import Merging, Sensitive, TextMerging, split_as_written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,21 +26,9 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.table.cells import Cells
-    from shoal.table.gridded import Level
+    from shoal.table.grid_cells import Cells, Level
     from shoal.table.schema import Column, Schema
 
-__all__ = [
-    "Attribute",
-    "DisposableTable",
-    "EncodedTable",
-    "Sensitive",
-    "encode",
-    "encode_people",
-    "encode_sensitive",
-    "narrow",
-    "to_polars",
-]
 
 _SHORT_SPAN = 1 << 22
 """Whole numbers that lie this close together are ranked by looking them up."""

@@ -14,15 +14,13 @@ if TYPE_CHECKING:
     import narwhals as nw
     import polars as pl
 
-__all__ = ["DisposableTable", "back_from_polars", "is_frame", "to_polars"]
-
 
 @dataclass(frozen=True, eq=False)
 class DisposableTable:
     """A table that nobody but the run needs, as one that was just read from a file.
 
     Its quasi-identifiers are forgotten once they are encoded, its text may be codes (see
-    `shoal.io.text_codes`), and so may the published text.
+    `shoal.io.columns`), and so may the published text.
 
     Attributes:
         frame: the columns that are needed.

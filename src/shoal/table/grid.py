@@ -21,16 +21,6 @@ from shoal.table.schema import Column, Kind, Role, Schema
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "CALENDAR",
-    "NO_GRID",
-    "Grid",
-    "check_fit",
-    "parse_grid",
-    "settle_grids",
-    "suggest_grid",
-    "with_grids",
-]
 
 CALENDAR = ("second", "minute", "hour", "day", "week", "month", "quarter", "year", "decade")
 """Steps of the calendar, from short to long; weeks begin on Monday."""
@@ -262,7 +252,7 @@ def _check_tree(column: Column, grid: Grid) -> None:
             "the lowest level of it that is published, as 'level 1'."
         )
     if column.hierarchy is not None:
-        from shoal.table.gridded import level_of
+        from shoal.table.grid_cells import level_of
 
         level_of(column.hierarchy, grid.level, column.name)
 
@@ -289,7 +279,7 @@ def suggest_grid(kind: Kind | None, values: pl.Series, *, whole: bool = False) -
 def _suggest_step(values: pl.Series, *, whole: bool) -> Grid:
     import polars as pl
 
-    from shoal.table.cells import most_parts, on_lines
+    from shoal.table.grid_cells import most_parts, on_lines
 
     if values.dtype.is_integer() and not whole:
         return NO_GRID
@@ -311,7 +301,7 @@ def _suggest_step(values: pl.Series, *, whole: bool) -> Grid:
 def _suggest_unit(values: pl.Series, *, whole: bool) -> Grid:
     import polars as pl
 
-    from shoal.table.cells import per_second
+    from shoal.table.grid_cells import per_second
 
     moments = values.drop_nulls()
     days = moments.dtype == pl.Date

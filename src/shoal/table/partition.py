@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["SUPPRESSED", "Partition"]
 
 SUPPRESSED = -1
 """Label of a row that is not published at all."""

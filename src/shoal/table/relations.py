@@ -10,7 +10,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FEWEST_ROWS", "Codes", "follows", "go_together", "renumbered"]
 
 FEWEST_ROWS = 10
 """Fewer rows tell nothing."""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from shoal.table.encode import Attribute, EncodedTable
 
-__all__ = ["RANGE", "SCALES", "check_scale", "check_width", "rescaled", "with_scales"]
 
 RANGE = "range"
 SCALES = (RANGE, "rank", "trimmed")

@@ -6,31 +6,137 @@ column is how a name or a diagnosis slips into a release.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Self
 
 from shoal.errors import OptionError, RoleError, did_you_mean
-from shoal.table.details import check_order, check_weight
-from shoal.table.roles import Kind, Role, parse_kind, parse_role
 
 if TYPE_CHECKING:
     from shoal.hierarchy import Taxonomy
     from shoal.hierarchy.rules import HierarchyRule
     from shoal.table.grid import Grid
 
-__all__ = [
-    "Column",
-    "Kind",
-    "Names",
-    "Role",
-    "Schema",
-    "build_schema",
-    "parse_kind",
-    "parse_role",
-    "roles_of",
-]
+
+# The words for what a column is: its role on the way to the release, and its kind.
+
+
+class Role(StrEnum):
+    """What happens to a column on the way to the release.
+
+    Attributes:
+        option: the option of ``shoal.anonymize`` that lists the columns of this role.
+    """
+
+    option: str
+
+    def __new__(cls, value: str, option: str = "") -> Self:
+        """Make a role from its name and the name of its option."""
+        role = str.__new__(cls, value)
+        role._value_ = value
+        role.option = option
+        return role
+
+    IDENTIFIER = "identifier", "identifiers"
+    """Names a person; removed from the release."""
+    QUASI_IDENTIFIER = "quasi-identifier", "quasi_identifiers"
+    """Could single a person out together with others; generalised."""
+    SENSITIVE = "sensitive", "sensitive"
+    """Kept as it is; privacy models look at it."""
+    INSENSITIVE = "insensitive", "insensitive"
+    """Kept as it is; no model looks at it."""
+    DROP = "drop", "drop"
+    """Removed from the release although it identifies nobody."""
+    PERSON = "person", "person"
+    """Says whose row it is, where a person may have several; removed, or made a pseudonym."""
+
+
+class Kind(StrEnum):
+    """How the values of a quasi-identifier are generalised."""
+
+    NUMERIC = "numeric"
+    """Numbers, generalised to intervals."""
+    ORDINAL = "ordinal"
+    """Values in a known order, generalised to intervals of that order."""
+    CATEGORICAL = "categorical"
+    """Values of a hierarchy, generalised to a common ancestor."""
+    FLAT = "flat"
+    """Kept or suppressed: a tree of height 1."""
+    SET = "set"
+    """Generalised to the set of the values seen."""
+    DATE = "date"
+    """Calendar days, generalised to intervals."""
+    DATETIME = "datetime"
+    """Points in time, generalised to intervals."""
+
+
+def parse_role(text: str, *, column: str) -> Role:
+    """Return the role called ``text``, or raise a RoleError that lists the roles."""
+    try:
+        return Role(text)
+    except ValueError:
+        known = [role.value for role in Role]
+        message = (
+            f"The role of column {column!r} must be one of {', '.join(known)}, not {text!r}."
+            f"{did_you_mean(str(text), known)}"
+        )
+        raise RoleError(message) from None
+
+
+def parse_kind(text: str, *, column: str) -> Kind | None:
+    """Return the kind called ``text`` (None for ``"infer"``), or raise an OptionError."""
+    if text == "infer":
+        return None
+    try:
+        return Kind(text)
+    except ValueError:
+        known = [*(kind.value for kind in Kind), "infer"]
+        message = (
+            f"The kind of column {column!r} must be one of {', '.join(known)}, not {text!r}."
+            f"{did_you_mean(str(text), known)}"
+        )
+        raise OptionError(message) from None
+
+
+# What is said about a quasi-identifier beside its kind: checked here, used by the schema.
+
+_MOST = 1e100
+"""The largest weight: sums and products of these are still numbers."""
+
+
+def check_weight(name: str, weight: float) -> float:
+    """Return the weight of a column after a check that it is a number above 0."""
+    try:
+        number = math.nan if isinstance(weight, bool) else float(weight)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 < number <= _MOST:
+        message = (
+            f"The weight of column {name!r} must be a number above 0 and at most {_MOST:g}, not "
+            f"{weight!r}; "
+            "to leave the column out of the release, drop it."
+        )
+        raise OptionError(message)
+    return number
+
+
+def check_order(name: str, order: Sequence[object]) -> tuple[str, ...]:
+    """Return the order of a column as labels after a check that each stands in it once."""
+    from shoal.hierarchy.taxonomy import canonical_label
+
+    if isinstance(order, str) or not isinstance(order, Iterable):
+        message = f"The order of column {name!r} must be a list of its values from low to high."
+        raise OptionError(message)
+    labels = tuple(canonical_label(value) for value in order)
+    if not labels:
+        message = f"The order of column {name!r} is empty; list its values from low to high."
+        raise OptionError(message)
+    if len(set(labels)) < len(labels):
+        raise OptionError(f"The order of column {name!r} lists a value more than once.")
+    return labels
 
 
 Names = str | Iterable[str]
@@ -58,7 +164,7 @@ class Column:
     kind: Kind | None = None
     hierarchy: Taxonomy | None = None
     rule: HierarchyRule | None = None
-    """How its hierarchy grows from the values, which are not known yet (`shoal.table.growing`)."""
+    """How its hierarchy grows from the values, which are not known yet (`shoal.table.infer`)."""
     weight: float = 1.0
     order: tuple[str, ...] | None = None
     grid: Grid | None = None

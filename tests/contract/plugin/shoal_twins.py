@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from shoal.algorithm.base import Algorithm
-from shoal.measure.base import CostMeasure
-from shoal.measure.forms import CountForm, LinearForm, TreeForm
+from shoal.measure.base import CostMeasure, CountForm, LinearForm, TreeForm
 from shoal.privacy.base import PrivacyModel
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ import shoal
 import shoal.spark
 from shoal.cli.app import app
 from shoal.engine.spark import folder as folders
-from shoal.engine.spark.footer import settle_footer
+from shoal.engine.spark.folder import settle_footer
 from shoal.errors import OptionError, PromiseError
 
 VERIFIED = {"quasi_identifiers": FEW, "sensitive": ["disease", "stage"]}
@@ -158,7 +158,7 @@ SUBMITTED = """
 import sys
 import time
 import polars as pl
-from shoal.cli.run import run
+from shoal.cli.program import run
 
 folder = sys.argv[1]
 usual = ["anonymize", folder + "/in", "-o", folder + "/out", "--engine", "spark"]
@@ -206,7 +206,7 @@ def test_a_run_that_is_terminated_leaves_no_folder_behind(tmp_path, ended):
     people(60).select("age", "city", "disease").write_parquet(tmp_path / "in" / "part.parquet")
     words = ["anonymize", "in", "-o", "out", "--engine", "spark", "--master", "local[1]"]
     words += ["--k", "4", "--qi", "age,city", "--sensitive", "disease", "--rows-are-people"]
-    code = "import sys; from shoal.cli.run import run_program; run_program(sys.argv[1:])"
+    code = "import sys; from shoal.cli.program import run_program; run_program(sys.argv[1:])"
     run = subprocess.Popen(
         [sys.executable, "-c", code, *words],
         cwd=tmp_path,

@@ -16,7 +16,7 @@ import shoal
 import shoal.spark
 from shoal import KMap, LDiversity, TCloseness
 from shoal.cli.app import app
-from shoal.engine.spark import levels
+from shoal.engine.spark import full_domain as levels
 from shoal.errors import AlgorithmError, DataError, OptionError, PromiseError
 from shoal.table.partition import Partition
 

@@ -10,7 +10,7 @@ from tests.helpers.contract_samples import PATHS, arguments, people
 from tests.helpers.spark_samples import K, N, in_order, on_spark, rows_of
 
 import shoal
-from shoal.engine.spark import target as targets
+from shoal.engine.spark import domain as targets
 from shoal.errors import DataError, OptionError
 from shoal.measure.base import CostMeasure
 from shoal.measure.mi import PMI

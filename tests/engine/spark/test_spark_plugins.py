@@ -92,7 +92,7 @@ def test_models_of_plug_ins_are_kept_in_blocks_and_verified_by_their_own_rule(re
 def test_tampered_values_break_the_rule_of_a_plug_in_as_on_one_machine(release, models):
     from pyspark.sql import functions
 
-    from shoal.verification_terms import promises_of
+    from shoal.publish.verification_terms import promises_of
 
     ulcers = functions.expr("if(disease in ('flu', 'gout'), 'ulcer', disease)")
     stages = functions.expr("if(city = 'Ur', 1, stage)")

@@ -22,10 +22,10 @@ from tests.helpers.spark_samples import FEW, K, N, in_order, on_spark, rows_of, 
 
 import shoal
 import shoal.spark
-from shoal.engine.spark import danger
-from shoal.engine.spark.seen import singled_out
+from shoal.engine.spark import reader_view as danger
+from shoal.engine.spark.reader_view import singled_out
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.publish.whose import PSEUDONYMS
+from shoal.publish.people import PSEUDONYMS
 
 TOGETHER = {
     "l-diversity": ["frequency", "distinct", "entropy", "recursive", "alpha", "range"],
@@ -71,7 +71,7 @@ def test_facts_are_about_published_rows_only(every):
 
 @pytest.mark.long
 def test_the_report_says_what_the_report_of_one_machine_would_say_of_these_cells(every, tmp_path):
-    from shoal.facts.reader_view import view_in_table
+    from shoal.publish.reader_view import view_in_table
 
     _, release, _ = every
     seen = release.engine.seen(release)
@@ -320,7 +320,7 @@ def test_bad_input_is_said_in_one_sentence(spark):
 def test_what_fails_in_a_worker_is_said_in_one_sentence_without_a_cell(spark):
     from pyspark.sql import functions
 
-    from shoal.engine.spark.errors import guarded_batches, saying_why
+    from shoal.engine.spark.session import guarded_batches, saying_why
 
     def stumble(batches):
         for batch in batches:

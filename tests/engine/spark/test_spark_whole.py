@@ -22,10 +22,11 @@ from typer.testing import CliRunner
 import shoal
 from shoal import DeltaPresence, KMap, PopulationRisk
 from shoal.cli.app import app
-from shoal.engine.spark import everybody, whole
 from shoal.engine.spark import folder as folders
+from shoal.engine.spark import population_check as everybody
+from shoal.engine.spark import release_wide_promises as whole
 from shoal.engine.spark.check import verify_frame
-from shoal.engine.spark.covered import AboutAll
+from shoal.engine.spark.population_check import AboutAll
 from shoal.errors import DataError, OptionError, PromiseError
 
 pytestmark = pytest.mark.long

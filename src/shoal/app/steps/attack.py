@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
 
-from shoal.app.history import find_run, is_current
-from shoal.app.runs import settled_schema
+from shoal.app.hierarchy_preview import frame_of
+from shoal.app.runs import find_run, is_current, settled_schema
 from shoal.app.steps.run import chosen_run
-from shoal.app.tree_state import frame_of
 from shoal.app.views import page, tasks_of, to, work_of
 from shoal.errors import DataError
 from shoal.report.page import ATTACK_GROUPS
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from shoal.app.workspace import Workspace
     from shoal.runtime.progress import Report
 
-__all__ = ["attacks_on", "routes"]
 
 _PATH, _TASK, _KEPT = "/attack", "attack", "attacked"
 

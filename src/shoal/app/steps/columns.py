@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
 
-from shoal.app.questions import drop_idle_promises
-from shoal.app.reading import column_of
-from shoal.app.renaming import rename_column
+from shoal.app.feasibility import drop_idle_promises
+from shoal.app.opening import column_of, rename_column
 from shoal.app.views import answer, page, part, to, words_of, work_of
 from shoal.errors import OptionError
 from shoal.profile.guess import guess_column
@@ -19,10 +18,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from shoal.app.table import OpenedTable, Unique
+    from shoal.app.open_table import OpenedTable, Unique
     from shoal.app.workspace import Workspace
 
-__all__ = ["KINDS", "ROLES", "quasi_of", "routes", "unique_now"]
 
 _AT_ONCE = 4  # columns of one answer: each of them takes a count of all rows
 

@@ -15,7 +15,7 @@ from shoal.app.hand_over import (
     public_zip,
     sign_run,
 )
-from shoal.app.history import find_run, is_current, mark_signed
+from shoal.app.runs import find_run, is_current, mark_signed
 from shoal.app.steps.attack import attacks_on
 from shoal.app.steps.run import chosen_run
 from shoal.app.views import flash, page, problem, to, words_of, work_of
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from shoal.app.runs import Tried
     from shoal.app.workspace import Workspace
 
-__all__ = ["routes"]
 
 _PATH = "/hand-over"
 _TYPES = {

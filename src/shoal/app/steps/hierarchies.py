@@ -8,30 +8,28 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 from starlette.routing import Route
 
-from shoal.app.grown import (
+from shoal.app.hierarchy_editor import Draft, Edit, EditTree
+from shoal.app.hierarchy_preview import (
     METHODS,
     MOST_VALUES,
     Built,
+    TreeState,
     Values,
     build,
+    columns_with_trees,
     export_csv,
     grid_choices,
+    hold_at,
     import_csv,
+    natural_kind,
     natural_method,
     preview,
     preview_grid,
-)
-from shoal.app.tree_state import (
-    TreeState,
-    columns_with_trees,
-    hold_at,
-    natural_kind,
     save_tree,
     tree_of,
     use_grid,
     values_of,
 )
-from shoal.app.trees import Draft, Edit, EditTree
 from shoal.app.views import answer, flash, page, part, problem, to, words_of, work_of
 from shoal.errors import HierarchyError, OptionError, ShoalError
 
@@ -44,7 +42,6 @@ if TYPE_CHECKING:
     from shoal.app.workspace import Workspace
     from shoal.settings.job import JobColumn
 
-__all__ = ["routes"]
 
 _MOST_SHOWN = 100
 """Children of a node that a page shows; the others are found by searching."""

@@ -15,10 +15,9 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
 
-from shoal.app.opening import Opened, find_aside
-from shoal.app.private import place_for_copy
-from shoal.app.reading import start_reading
+from shoal.app.opening import Opened, find_aside, start_reading
 from shoal.app.views import answer, flash, page, part, tasks_of, to, words_of, work_of
+from shoal.app.workspace import place_for_copy
 from shoal.errors import DataError, OptionError
 from shoal.io.limits import read_side_file
 from shoal.io.location import is_database
@@ -28,7 +27,6 @@ from shoal.settings.job_file import read_job
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-__all__ = ["routes"]
 
 PER_PAGE = 50
 _MOST_LISTED = 500

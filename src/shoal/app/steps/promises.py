@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
 
-from shoal.app.curve import Curve, draw, per_cent
-from shoal.app.curves import curves_of
+from shoal.app.curve import Curve, curves_of, draw, per_cent
+from shoal.app.feasibility import Encoded, encode_job, impossible, open_questions, take_answer
 from shoal.app.fields import (
     Field,
     model_fields,
@@ -16,11 +16,9 @@ from shoal.app.fields import (
     read_model,
     read_options,
 )
-from shoal.app.possible import Encoded, encode_job, impossible
-from shoal.app.questions import open_questions, take_answer
+from shoal.app.hierarchy_preview import columns_with_trees, frame_of
 from shoal.app.sentences import of_k, of_model, of_suppression
 from shoal.app.tasks import sentence_of
-from shoal.app.tree_state import columns_with_trees, frame_of
 from shoal.app.views import answer, flash, page, part, problem, to, words_of, work_of
 from shoal.errors import OptionError, ShoalError
 from shoal.table.schema import Role
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     from shoal.app.workspace import Workspace
     from shoal.settings.job import Job
 
-__all__ = ["counts_people", "encoded_of", "routes", "words_for_place"]
 
 _PATH = "/promises"
 _FURTHER = ("Promises", "Search")

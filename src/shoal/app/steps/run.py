@@ -11,27 +11,34 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from shoal.app.advice import NO_CHANGE, apply_settings
-from shoal.app.curves import curves_of
+from shoal.app.curve import curves_of
+from shoal.app.feasibility import check_answered, impossible, open_questions, take_answer
 from shoal.app.hand_over import FORMATS
-from shoal.app.history import differences, find_run, go_back, history_of, is_current, record
-from shoal.app.possible import impossible
-from shoal.app.questions import check_answered, open_questions, take_answer
-from shoal.app.runs import Tried, look_beside, run_in
+from shoal.app.hierarchy_preview import columns_with_trees, frame_of, list_values
+from shoal.app.runs import (
+    Tried,
+    differences,
+    find_run,
+    go_back,
+    history_of,
+    is_current,
+    look_beside,
+    record,
+    run_in,
+)
 from shoal.app.sentences import of_k, of_model
 from shoal.app.steps.promises import counts_people, encoded_of, words_for_place
-from shoal.app.tree_state import columns_with_trees, frame_of, list_values
 from shoal.app.views import answer, flash, page, part, problem, tasks_of, to, words_of, work_of
 from shoal.errors import OptionError, ShoalError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from shoal.app.beside import Beside
+    from shoal.app.before_after import Beside
     from shoal.app.tasks import Task
     from shoal.app.workspace import Workspace
     from shoal.runtime.progress import Report
 
-__all__ = ["chosen_run", "routes"]
 
 _PATH = "/run"
 _TASK, _EXPLAIN = "run", "explain"

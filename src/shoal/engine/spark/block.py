@@ -15,15 +15,15 @@ import numpy as np
 from shoal.algorithm.base import create_algorithm
 from shoal.algorithm.warm_up import MOVES, compile_missing
 from shoal.engine.local import SEAM, LocalEngine, LocalWork
-from shoal.engine.polish import polish
+from shoal.engine.pipeline import form_groups
+from shoal.engine.refine_across_blocks import polish
 from shoal.engine.spark.plan import clean_person
 from shoal.engine.spark.tally import tally
 from shoal.errors import PromiseError
 from shoal.measure.base import CostMeasure, CostModel
 from shoal.measure.scores import create_measure
-from shoal.pipeline import form_groups
+from shoal.publish.people import keyed_pseudonyms
 from shoal.publish.recode import published_cells, published_names, unite_equal
-from shoal.publish.whose import keyed_pseudonyms
 from shoal.search.enforce import enforce
 from shoal.search.refine import EFFORTS
 from shoal.search.run import Run
@@ -41,19 +41,6 @@ if TYPE_CHECKING:
     from shoal.settings.request import Request
     from shoal.table.encode import EncodedTable
 
-__all__ = [
-    "GROUP_BITS",
-    "arrays_of",
-    "assign_blocks",
-    "assign_leaves",
-    "cluster_block",
-    "encode_batches",
-    "finish_region",
-    "in_order",
-    "moved_to",
-    "refined",
-    "run_of",
-]
 
 GROUP_BITS = 32
 """A group's number is that of its block, and behind it its own in so many bits."""

@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.engine.spark.covered import check_all
-from shoal.engine.spark.errors import guarded, guarded_batches
-from shoal.engine.spark.session import column, load_functions
-from shoal.engine.spark.share import Judged, judge_share
+from shoal.engine.spark.population_check import check_all
+from shoal.engine.spark.session import column, guarded, guarded_batches, load_functions
 from shoal.errors import DataError, OptionError
-from shoal.publish.cells import read_cells
-from shoal.publish.cleaning import MISSING
-from shoal.publish.lines import cells_off_grid
-from shoal.publish.named import columns_needed
-from shoal.publish.predicates import Outcome, predicate_of
-from shoal.publish.values import looks_at_values, rule_by_value
+from shoal.publish.cells import MISSING, columns_needed, number_groups, pack_rows, read_cells
+from shoal.publish.grid_check import cells_off_grid
+from shoal.publish.predicates import (
+    Histograms,
+    Outcome,
+    looks_at_values,
+    predicate_of,
+    rule_by_value,
+)
 from shoal.publish.verify import (
     Check,
     Verification,
@@ -41,13 +42,73 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.engine.spark.covered import AboutAll
+    from shoal.engine.spark.population_check import AboutAll
     from shoal.publish.cells import SensitiveCells
-    from shoal.publish.lines import GridPromise
-    from shoal.publish.predicates import Histograms, Predicate
+    from shoal.publish.grid_check import GridPromise
+    from shoal.publish.predicates import Predicate
     from shoal.publish.verify import OwnRule, Promise
 
-__all__ = ["MOST_VALUES", "broken_groups", "count_values", "group_number", "verify_frame"]
+
+# In a worker: some thousand published groups are judged from counts of their values.
+
+MOST_BROKEN = 100
+"""So many of them are named if they break a promise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """One promise on one reading of a column: which counts it looks at, and by which rule."""
+
+    which: int
+    promise: int
+    rule: Predicate
+    at_least: bool
+    whole: NDArray[np.int64]
+
+
+def judge_share(
+    rows: Any, n_keys: int, k: int, judged: Sequence[Judged], *, person: bool
+) -> dict[str, Any]:
+    """In a worker: judge all groups of a share, from counts of values."""
+    import polars as pl
+
+    table = pl.DataFrame(pl.from_arrow(rows))
+    packed = pack_rows([table.get_column(f"k{number}") for number in range(n_keys)])
+    groups = pl.Series("group", number_groups(packed)[0])
+    numbered = table.drop([f"k{number}" for number in range(n_keys)]).with_columns(groups)
+    numbered = numbered.sort("which", "group", "value")
+
+    def of(which: int) -> tuple[NDArray[np.int64], ...]:
+        own = numbered.filter(pl.col("which") == which)
+        return tuple(own.get_column(name).to_numpy() for name in ("group", "value", "n"))
+
+    _, _, sizes = of(-1)
+    told: dict[str, Any] = {"groups": len(sizes), "rows": int(sizes.sum())}
+    told["smallest"] = int(sizes.min())
+    broken = sizes < k
+    if person:
+        _, _, people = of(-2)
+        told["fewest"] = int(people.min())
+        broken = people < k
+    promises = 1 + max((each.promise for each in judged), default=-1)
+    holds = [True] * promises
+    worst: list[float | None] = [None] * promises
+    for each in judged:
+        group, value, count = of(each.which)
+        first = np.flatnonzero(np.diff(group, prepend=-1))
+        outcome = each.rule(Histograms(group, value, count, first, each.whole))
+        broken |= ~outcome.holds
+        holds[each.promise] &= bool(outcome.holds.all())
+        before = worst[each.promise]
+        best = min if each.at_least else max
+        worst[each.promise] = outcome.worst if before is None else best(before, outcome.worst)
+    every = numbered.filter(pl.col("which") == -1)
+    if "bad" in every.columns:  # by a promise about the release as a whole
+        broken = broken | every.get_column("bad").fill_null(value=False).to_numpy()
+    own = every.get_column("own").to_numpy()
+    told |= {"holds": holds, "worst": worst, "which": own[broken][:MOST_BROKEN].tolist()}
+    return told | {"broken": int(broken.sum()), "broken rows": int(sizes[broken].sum())}
+
 
 MOST_VALUES = 1_000_000
 """A column with more different values than this is refused: they have to fit the driver."""

@@ -10,35 +10,26 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
 from shoal.algorithm.base import create_algorithm
 from shoal.algorithm.incognito import check_levels
 from shoal.engine.base import Measured
+from shoal.engine.blocks import refused_blocks
 from shoal.engine.local import check_people
-from shoal.engine.parts import refused_blocks
 from shoal.engine.spark.block import cluster_block
 from shoal.engine.spark.check import verify_frame
-from shoal.engine.spark.covered import AboutAll
 from shoal.engine.spark.cut import BLOCK_ROWS, cut_rows, one_block
-from shoal.engine.spark.danger import find_dangers, find_signs, first_rows, related_columns
-from shoal.engine.spark.domain import find_domains
-from shoal.engine.spark.errors import guarded, saying_why
-from shoal.engine.spark.everybody import bound_models, check_whole, counted_models
+from shoal.engine.spark.domain import find_domains, find_target
 from shoal.engine.spark.finish import finished_rows, named_rows, regroup_regions, titles_of
-from shoal.engine.spark.layout import laid_out
-from shoal.engine.spark.levels import Chosen, choose_levels, raised_rows
-from shoal.engine.spark.limits import (
-    full_domain,
-    may_leave_out,
-    needs_target,
-    refuse,
-    refuse_columns,
-)
+from shoal.engine.spark.folder import laid_out
+from shoal.engine.spark.full_domain import Chosen, choose_levels, raised_rows, told_by_levels
 from shoal.engine.spark.plan import Parts, Plan
-from shoal.engine.spark.rounds import best_round
+from shoal.engine.spark.population_check import AboutAll, bound_models, check_whole, counted_models
+from shoal.engine.spark.reader_view import find_dangers, find_signs, first_rows, related_columns
+from shoal.engine.spark.release_wide_promises import keep_whole
 from shoal.engine.spark.rows import (
     columns_of,
     encoded,
@@ -49,18 +40,28 @@ from shoal.engine.spark.rows import (
     whole_table,
     with_counts,
 )
-from shoal.engine.spark.session import check_frame, frame_of_rows, load_functions
+from shoal.engine.spark.session import (
+    check_frame,
+    frame_of_rows,
+    full_domain,
+    guarded,
+    load_functions,
+    may_leave_out,
+    needs_target,
+    refuse,
+    refuse_columns,
+    saying_why,
+)
+from shoal.engine.spark.state import SparkGroups, SparkPublished, SparkWork
 from shoal.engine.spark.tally import Tallies, shown_groups, told_by_regions
-from shoal.engine.spark.target import find_target
-from shoal.engine.spark.told import told_by_levels
-from shoal.engine.spark.whole import keep_whole
-from shoal.engine.spark.work import SparkGroups, SparkPublished, SparkWork
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.publish.whose import PSEUDONYMS
+from shoal.measure.base import CostMeasure
+from shoal.measure.scores import create_measure
+from shoal.publish.people import PSEUDONYMS
+from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.runtime.progress import Report, no_progress
 from shoal.table.encode import EncodedTable
 from shoal.table.scale import rescaled
-from shoal.verification_terms import grids_of, promises_of, trees_of
 
 if TYPE_CHECKING:
     import os
@@ -69,14 +70,60 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.facts.reader_view import ReaderView
     from shoal.publish.judgement import Doubt
+    from shoal.publish.reader_view import ReaderView
     from shoal.publish.verify import Verification
     from shoal.search.refine import Effort
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 
-__all__ = ["SparkEngine", "SparkPublished", "SparkWork"]
+
+# Groups for measures that are no sum over columns: all blocks anew with weights that follow.
+#
+# What `shoal.engine.local` does on one machine: a round is a run of all blocks and regions, and
+# what it is worth follows from the sums that the regions told.
+
+
+class _Told(Protocol):
+    @property
+    def tallies(self) -> Tallies: ...
+
+
+Round = TypeVar("Round", bound=_Told)
+
+
+def best_round(
+    plan: Plan, first: Round, anew: Callable[[Plan], Round], drop: Callable[[Round], None]
+) -> Round:
+    """Return the best of these groups and of those that the measure's rounds lead to.
+
+    Args:
+        plan: what workers are told.
+        first: groups with the weights of the columns.
+        anew: forms groups by a plan, whose weights may differ.
+        drop: gives up groups that are not the best.
+    """
+    name = plan.request.measure
+    measure = create_measure(name, plan.request.measure_options)
+    assert isinstance(measure, CostMeasure)
+    if not measure.rounds:
+        return first
+    assert plan.target is not None
+    own = np.array([each.weight for each in plan.attributes])
+    best, most, last = first, float("-inf"), first
+    for number in range(measure.rounds + 1):
+        lost = list(last.tallies.scores().by_column[name].values())
+        worth, weights = measure.follow_columns(lost, plan.target.scored, own, number)
+        if worth > most:
+            if last is not best:
+                drop(best)
+            best, most = last, worth
+        else:
+            drop(last)
+        if weights is None or number == measure.rounds:
+            break
+        last = anew(replace(plan, weights=weights))
+    return best
 
 
 class SparkEngine:
@@ -412,7 +459,7 @@ class SparkEngine:
 
     def seen(self, release: Any) -> ReaderView:
         """Return what a reader of the published table sees."""
-        from shoal.engine.spark.seen import seen_on_spark
+        from shoal.engine.spark.reader_view import seen_on_spark
 
         with saying_why():
             return seen_on_spark(release.frame, release.schema, self._people)

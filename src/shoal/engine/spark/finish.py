@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.engine.spark.block import finish_region, moved_to
-from shoal.engine.spark.errors import guarded, guarded_batches
-from shoal.engine.spark.layout import output_types
+from shoal.engine.spark.folder import output_types
+from shoal.engine.spark.people import united_regions
 from shoal.engine.spark.rows import unused
-from shoal.engine.spark.shared import united_regions
+from shoal.engine.spark.session import guarded, guarded_batches
 from shoal.errors import PromiseError
 from shoal.publish.recode import published_names
-from shoal.verification_terms import promises_of, trees_of
+from shoal.publish.verification_terms import promises_of, trees_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.engine.spark.plan import Plan
 
-__all__ = ["Named", "finished_rows", "finished_types", "named_rows", "regroup_regions", "titles_of"]
 
 MOST_PARTS = 20_000
 UNITED = 8

@@ -15,22 +15,171 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from shoal.engine.spark.check import verify_frame
-from shoal.engine.spark.errors import saying_why
-from shoal.engine.spark.footer import settle_footer
-from shoal.engine.spark.whose import spelled, with_people
+from shoal.engine.spark.people import spelled, with_people
+from shoal.engine.spark.session import column, load_functions, saying_why
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.verification_terms import promises_of, trees_of
+from shoal.publish.recode import published_cells, published_names
+from shoal.publish.verification_terms import promises_of, trees_of
+from shoal.table.grid_cells import narrow
+from shoal.table.partition import Partition
 from shoal.verified_write import Staged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shoal.engine.spark.covered import AboutAll
+    from shoal.engine.spark.plan import Plan
+    from shoal.engine.spark.population_check import AboutAll
     from shoal.publish.verify import Verification
     from shoal.release import Release
 
-__all__ = ["FORMATS", "Folder", "format_of_folder", "read_folder", "write_folder"]
+
+# Parquet files whose bytes follow from their rows alone.
+#
+# Parquet's writer in Java keeps the encodings of a column in a set without order, so that the list
+# of them in the footer stands in another order in another process: two files of the same rows
+# differ there. It tells nothing about a row, but it tells which files one process has written. So
+# the lists are sorted before anybody sees the files. Pages are copied as they are.
+
+MAGIC = b"PAR1"
+_TAIL = 8
+"""Bytes behind a footer: its length, and the name of the format."""
+
+
+def settle_footer(session: Any, files: Any, path: Any, beside: Any) -> bool:
+    """Sort what has no order in the footer of a file; return whether that changed anything.
+
+    Args:
+        session: of Spark.
+        files: the file system, as Hadoop has it.
+        path: the file.
+        beside: a name that nobody has, in the same folder.
+
+    Raises:
+        DataError: it is no Parquet file, or cannot be put in place.
+    """
+    jvm = session._jvm  # noqa: SLF001 - the only way there
+    size = int(files.getFileStatus(path).getLen())
+    tail = _read(jvm, files, path, size - _TAIL)
+    length = int.from_bytes(tail[:4], "little")
+    if tail[4:] != MAGIC or length + _TAIL > size:
+        raise DataError("What was written is no Parquet file; nothing was published.")
+    pages = size - _TAIL - length
+    old = _read(jvm, files, path, pages)[:length]
+    new = _sorted(jvm, old)
+    if new == old:
+        return False
+    source, target = files.open(path), files.create(beside, True)
+    try:
+        jvm.org.apache.commons.io.IOUtils.copyLarge(source, target, 0, pages)
+        target.write(bytearray(new + len(new).to_bytes(4, "little") + MAGIC))
+    finally:
+        source.close()
+        target.close()
+    if not (files.delete(path, False) and files.rename(beside, path)):
+        raise DataError("What was written could not be put in order; look at the folder's rights.")
+    return True
+
+
+def _read(jvm: Any, files: Any, path: Any, start: int) -> bytes:
+    """Return a file from some place to its end."""
+    stream = files.open(path)
+    try:
+        stream.seek(start)
+        return bytes(jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+    finally:
+        stream.close()
+
+
+def _sorted(jvm: Any, footer: bytes) -> bytes:
+    """Return a footer with sorted encodings, by the library that wrote it."""
+    formats = jvm.org.apache.parquet.format.Util
+    found = formats.readFileMetaData(jvm.java.io.ByteArrayInputStream(bytearray(footer)))
+    for group in found.getRow_groups():
+        for chunk in group.getColumns():
+            jvm.java.util.Collections.sort(chunk.getMeta_data().getEncodings())
+    written = jvm.java.io.ByteArrayOutputStream()
+    formats.writeFileMetaData(found, written)
+    return bytes(written.toByteArray())
+
+
+# How a published table lies on Spark: its types, its order, its files.
+#
+# A row's place depends on what it publishes and on nothing else: which file it is in is a hash of
+# its published cells, and so is its place in there. So files and order tell nothing that the rows
+# do not.
+
+FILE_ROWS = 1_000_000
+"""About so many rows are in a file."""
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """A published column: its name, its type on Spark, and in Arrow (None: as it came)."""
+
+    name: str
+    kind: Any
+    arrow: Any
+
+
+def output_types(plan: Plan, schema: Any) -> list[Output]:
+    """Return the published columns with their types.
+
+    Args:
+        plan: what is published.
+        schema: types of the rows on their way.
+    """
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    attributes = {each.name: number for number, each in enumerate(plan.attributes)}
+    result, kept = [], 0
+    alone = Partition(np.zeros(1, np.int32), 1)
+    for name, titles in published_names(plan.schema, plan.request.style).items():
+        if name not in attributes:
+            result.append(Output(name, schema[f"x{kept}"].dataType, None))
+            kept += 1
+            continue
+        number = attributes[name]
+        attribute = plan.attributes[number]
+        first = np.zeros(1, np.int64)
+        one = replace(
+            attribute,
+            codes=narrow(first, attribute.size),
+            original=None if attribute.original is None else first.astype(np.uint32),
+        )
+        cells = published_cells(one, alone, plan.styles[number])
+        for title, each in zip(titles, cells, strict=True):
+            arrow = each.to_arrow().type
+            if pa.types.is_large_string(arrow) or pa.types.is_string_view(arrow):
+                arrow = pa.string()
+            if pa.types.is_struct(arrow):
+                arrow = pa.struct([(f.name, _plain_text(f.type)) for f in arrow])
+            kind = from_arrow_type(arrow, prefer_timestamp_ntz=True)
+            result.append(Output(title, kind, arrow))
+    return result
+
+
+def _plain_text(kind: Any) -> Any:
+    import pyarrow as pa
+
+    text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return pa.string() if text else kind
+
+
+def laid_out(rows: Any, titles: Sequence[str], n_rows: int) -> Any:
+    """Return the published rows under their names, in an order of their cells alone."""
+    functions = load_functions()
+    own = [f"f{number}" for number in range(len(titles))]
+    files = max(1, -(-n_rows // FILE_ROWS))
+    published = rows.filter("g >= 0").select(*own)
+    spread = published.repartition(files, *own)
+    placed = functions.xxhash64(functions.lit(1), *own)
+    ordered = spread.sortWithinPartitions(placed, *own)
+    return ordered.select(*(column(f).alias(t) for f, t in zip(own, titles, strict=True)))
+
 
 FORMATS = ("parquet", "csv")
 WRITING = {

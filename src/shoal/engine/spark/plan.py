@@ -2,31 +2,77 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.engine.spark.carried import packed_models, unpacked_models
-from shoal.errors import DataError
-from shoal.table.cleaning import person_would_say
-from shoal.table.encode import EncodedTable, narrow
+from shoal.errors import DataError, OptionError
+from shoal.table.encode import EncodedTable
+from shoal.table.grid_cells import narrow
+from shoal.table.sensitive import person_would_say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.engine.spark.rule import Tree
-    from shoal.engine.spark.target import Target
+    from shoal.engine.spark.cut import Tree
+    from shoal.engine.spark.domain import Target
     from shoal.measure.sse import Deviation
+    from shoal.privacy import PrivacyModel
     from shoal.publish.recode import Style
     from shoal.settings.request import Request
     from shoal.table.encode import Attribute
     from shoal.table.schema import Schema
     from shoal.table.sensitive import Sensitive
 
-__all__ = ["Coding", "Columns", "Parts", "Plan", "Rule", "clean_person", "whole_column"]
+
+# Privacy models on their way to workers: those of plug-ins bring code that may not be there.
+
+Packed = tuple[tuple[str, bytes], ...]
+"""Names of models, and the models as bytes."""
+
+
+def packed_models(models: Sequence[PrivacyModel]) -> Packed:
+    """Return models as bytes; a class of a notebook goes along, one of a package by its name.
+
+    Raises:
+        OptionError: a model holds something that cannot be sent.
+    """
+    from pyspark import cloudpickle
+
+    found = []
+    for model in models:
+        try:
+            found.append((model.name, cloudpickle.dumps(model)))
+        except Exception as error:  # noqa: BLE001 - whatever its fields raise
+            raise OptionError(
+                f"The privacy model {model.name!r} cannot be sent to workers "
+                f"({type(error).__name__}); its options must be plain values."
+            ) from None
+    return tuple(found)
+
+
+def unpacked_models(packed: Packed) -> tuple[PrivacyModel, ...]:
+    """Return the models again, in a worker.
+
+    Raises:
+        OptionError: their code is not there.
+    """
+    found = []
+    for name, text in packed:
+        try:
+            found.append(pickle.loads(text))  # noqa: S301 - the driver has made it
+        except Exception as error:  # noqa: BLE001 - whatever importing raises
+            raise OptionError(
+                f"A worker cannot load the privacy model {name!r} ({type(error).__name__}); "
+                "install its package on every worker."
+            ) from None
+    return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)

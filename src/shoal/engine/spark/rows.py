@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.engine.spark.block import assign_blocks, encode_batches
-from shoal.engine.spark.errors import guarded_batches
 from shoal.engine.spark.plan import Columns, whole_column
-from shoal.engine.spark.session import column, load_functions
+from shoal.engine.spark.session import column, guarded_batches, load_functions
 from shoal.publish.recode import is_wide
 
 if TYPE_CHECKING:
@@ -22,18 +21,6 @@ if TYPE_CHECKING:
     from shoal.publish.recode import Style
     from shoal.table.encode import Attribute, EncodedTable
     from shoal.table.schema import Schema
-
-__all__ = [
-    "columns_of",
-    "encoded",
-    "nothing_missing",
-    "placed_rows",
-    "style_of",
-    "tuple_sizes",
-    "unused",
-    "whole_table",
-    "with_counts",
-]
 
 
 def columns_of(

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import DataError, OptionError
+from shoal.algorithm.base import create_algorithm
+from shoal.algorithm.incognito import Incognito
+from shoal.engine.spark.plan import packed_models
+from shoal.errors import DataError, OptionError, PromiseError, ShoalError
+from shoal.measure.base import CostMeasure
+from shoal.measure.scores import create_measure
+from shoal.measure.sse import SquaredError
+from shoal.privacy import DeltaPresence, KMap, PopulationRisk
+from shoal.settings.request import OPTIONS
+from shoal.table.encode import EncodedTable
+from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["check_frame", "column", "frame_of_rows", "load_functions", "open_session"]
+    from shoal.engine.spark.plan import Plan
+    from shoal.privacy import PrivacyModel
+    from shoal.settings.request import Request
+    from shoal.table.schema import Schema
+
 
 INSTALL = "install it with: pip install 'shoal-anonymity[spark]'"
 
@@ -102,3 +118,219 @@ def open_session(master: str | None = None) -> tuple[Any, bool]:
     # what Spark says about a cell that it stumbles on is not for a terminal
     session.sparkContext.setLogLevel("OFF")
     return session, True
+
+
+# What is not done on Spark, said before any work.
+
+LOCAL = "use the engine of one machine for that"
+DONE = (
+    *("quasi_identifiers", "sensitive", "identifiers", "insensitive", "drop", "person"),
+    *("rows_are_people", "hierarchies", "kinds", "orders", "weights", "grid", "scale"),
+    *("unknown_values", "default_grid", "k", "privacy", "max_suppression", "suppress_for"),
+    *("missing", "algorithm", "algorithm_options", "measure", "measure_options", "seed"),
+    *("block_rows", "refine", "strict", "style", "pseudonyms"),
+)
+"""Options that are heeded; others are refused unless nothing is asked with them."""
+
+
+def may_leave_out(request: Request) -> bool:
+    """Return whether the algorithm leaves out rows by itself."""
+    return create_algorithm(request.algorithm, request.algorithm_options).suppresses
+
+
+def full_domain(request: Request) -> bool:
+    """Return whether whole columns are raised to a level: that is chosen from counts alone."""
+    return isinstance(create_algorithm(request.algorithm, request.algorithm_options), Incognito)
+
+
+def needs_target(request: Request) -> bool:
+    """Return whether the measure that is minimised looks at a sensitive column."""
+    return create_measure(request.measure, request.measure_options).needs_sensitive
+
+
+def refuse(request: Request, schema: Schema, frame: Any) -> None:
+    """Raise if something is asked that cannot be done on Spark, or not yet.
+
+    Raises:
+        OptionError: says what.
+        DataError: a column is of a type whose values cannot be compared.
+    """
+    measure = create_measure(request.measure, request.measure_options)
+    if not isinstance(measure, CostMeasure):
+        raise OptionError(
+            f"Measure {request.measure!r} is a score and cannot be minimised; choose one such as "
+            "'ncp', 'lm' or 'mi'."
+        )
+    measure.check_target(any_given=bool(schema.sensitive))
+    algorithm = create_algorithm(request.algorithm, request.algorithm_options)
+    asked = (
+        (
+            measure.needs_sensitive and not measure.by_counts,
+            f"measure {request.measure!r}, which looks at the sensitive column of all rows",
+        ),
+        (
+            measure.of_means and not isinstance(measure, SquaredError),
+            f"measure {request.measure!r}, which is of the means of all rows",
+        ),
+        (
+            measure.rounds and type(measure).follow_columns is CostMeasure.follow_columns,
+            f"measure {request.measure!r}, whose rounds look at all groups",
+        ),
+        (
+            not (algorithm.works_in_blocks or full_domain(request)),
+            f"algorithm {algorithm.name!r}, which needs all rows",
+        ),
+        (
+            full_domain(request) and request.style.categories == "values",
+            f"style categories 'values' with algorithm {algorithm.name!r}",
+        ),
+        (
+            request.suppress_for != "all" and not request.max_suppression > 0,
+            f"suppress_for={request.suppress_for!r} without a max_suppression above 0",
+        ),
+        (
+            request.suppress_for != "all" and algorithm.suppresses,
+            f"suppress_for={request.suppress_for!r} with algorithm {algorithm.name!r}",
+        ),
+    )
+    for model in request.privacy:
+        ours = isinstance(model, KMap | DeltaPresence | PopulationRisk)
+        if not (model.looks_at_values or ours):
+            raise OptionError(
+                f"Spark does not do this: {model.name}, a plug-in's promise about a release as a "
+                f"whole; {LOCAL}."
+            )
+    packed_models([model for model in request.privacy if model.looks_at_values])
+    for name, row in OPTIONS.items():
+        if name not in DONE and getattr(request, name) not in (row.default, None, ()):
+            raise OptionError(f"Spark does not do this: {name}; {LOCAL}.")
+    for refused, what in asked:
+        if refused:
+            raise OptionError(f"Spark does not do this: {what}; {LOCAL}.")
+    _check_types(schema, frame)
+
+
+def refuse_columns(plan: Plan, privacy: Sequence[PrivacyModel]) -> None:
+    """Raise if columns are of a kind that the measure or a promise cannot do with."""
+    form = plan.request.style.numeric
+    if form in ("mean", "median") and any(each.kind is Kind.NUMERIC for each in plan.attributes):
+        for model in privacy:
+            if isinstance(model, KMap | DeltaPresence):
+                raise DataError(
+                    f"Numbers published as {form} do not tell whom they cover, so that "
+                    f"{model.name} cannot be judged; publish intervals or bounds."
+                )
+    measure = create_measure(plan.request.measure, plan.request.measure_options)
+    if isinstance(measure, SquaredError):
+        for attribute in plan.searched:
+            measure.form(attribute, None, EncodedTable(0, plan.searched, ()))
+
+
+def _check_types(schema: Schema, frame: Any) -> None:
+    names = [name.lower() for name in frame.columns]
+    if len(set(names)) < len(names):
+        raise DataError("Two columns have the same name, but for its letters' case; rename one.")
+    for name in schema.used:
+        kind = frame.schema[name].dataType.simpleString()
+        if "map<" in kind or "variant" in kind or "interval" in kind:
+            raise DataError(
+                f"Column {name!r} is of type {kind.split('<')[0]}, whose values cannot be compared "
+                "on Spark; drop it or turn it into text first."
+            )
+
+
+# What went wrong in a worker, said on the driver in one sentence, and without a cell.
+#
+# Spark hands the error of a worker to the driver as text, with all that it said. A sentence of ours
+# is taken out of that; of anything else only the kind is told, since libraries put the cell they
+# stumbled on into their messages.
+
+_BEGIN, _END = "⟦shoal ", " shoal⟧"
+_KINDS: dict[str, type[ShoalError]] = {
+    kind.__name__: kind for kind in (DataError, OptionError, PromiseError)
+}
+
+
+class WorkerError(Exception):
+    """An error in a worker, as text that holds no cell."""
+
+
+def guarded(work: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of rows (or of a key and rows) for workers, whose errors tell no cell."""
+
+    def alone(rows: Any) -> Any:
+        try:
+            return work(rows)
+        except Exception as error:  # noqa: BLE001 - every one, for what it says
+            raise _told(error) from None
+
+    def keyed(key: Any, rows: Any) -> Any:
+        try:
+            return work(key, rows)
+        except Exception as error:  # noqa: BLE001 - as above
+            raise _told(error) from None
+
+    # Spark counts the arguments
+    return keyed if len(inspect.signature(work).parameters) == 2 else alone
+
+
+def guarded_batches(
+    work: Callable[[Iterator[Any]], Iterator[Any]],
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Return the same for a function over batches of rows."""
+
+    def inside(batches: Iterator[Any]) -> Iterator[Any]:
+        try:
+            yield from work(batches)
+        except Exception as error:  # noqa: BLE001 - every one, for what it says
+            raise _told(error) from None
+
+    return inside
+
+
+def _told(error: Exception) -> WorkerError:
+    if isinstance(error, WorkerError):
+        return error
+    kind = type(error).__name__
+    said = str(error) if isinstance(error, ShoalError) else ""
+    return WorkerError(f"{_BEGIN}{kind}: {said}{_END}")
+
+
+@contextlib.contextmanager
+def saying_why() -> Iterator[None]:
+    """Turn errors of Spark into one sentence.
+
+    Raises:
+        ShoalError: what a worker has said.
+        DataError: Spark could not do what was asked, for a reason that is none of ours.
+        RuntimeError: a worker ended in an error that should not be.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise _sentence(error) from None
+
+
+def _sentence(error: Exception) -> Exception:
+    text = str(error)
+    if _BEGIN in text:
+        kind, _, said = text.split(_BEGIN, 1)[1].split(_END, 1)[0].partition(": ")
+        if kind in _KINDS:
+            return _KINDS[kind](said)
+        if kind == "MemoryError":
+            return DataError(
+                "A worker has too little memory for a block; give executors more memory "
+                "(spark.executor.memoryOverhead), or a smaller block_rows."
+            )
+        return RuntimeError(f"A worker ended in {kind}.")
+    condition = getattr(error, "getCondition", lambda: None)()
+    why = str(condition or type(error).__name__)
+    if condition is not None:
+        return DataError(f"Spark could not read or write the table ({why}); look at its log.")
+    return DataError(
+        f"Spark gave up ({why}): a worker was lost too often, a disk is full, or a file cannot be "
+        "read; look at its log. Nothing was published."
+    )

@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from shoal.engine.spark.session import load_functions
-from shoal.facts import Facts
-from shoal.facts.gather import column_facts, heat_of, publishes_centres
 from shoal.measure.base import CostMeasure, Grouped, pick_target
 from shoal.measure.scores import Scores, create_measure
 from shoal.measure.sse import error_of
+from shoal.publish.aggregates import Facts, column_facts, heat_of, publishes_centres
 from shoal.publish.loss import published_loss, scores_of_columns
-from shoal.table.centres import group_centres
 from shoal.table.closure import (
     IntervalClosures,
     SetClosures,
     TreeClosures,
+    group_centres,
     some_of,
     wide_cells,
 )
@@ -43,14 +42,6 @@ if TYPE_CHECKING:
     from shoal.table.encode import Attribute
     from shoal.table.sensitive import Sensitive
 
-__all__ = [
-    "MOST_CLOSURES",
-    "Tallies",
-    "measures_of",
-    "shown_groups",
-    "tally",
-    "told_by_regions",
-]
 
 _MEANS = "sse"
 _COSTS = ("ncp", "lm", "suppression", "mi")

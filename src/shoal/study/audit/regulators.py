@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shoal.release_reader.analysts import draw_cells
-from shoal.study.audit.findings import Finding, interval_of
+from shoal.study.audit.attack_context import Finding, interval_of
+from shoal.study.read_release import draw_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
     from shoal.release_reader.classes import People
     from shoal.release_reader.columns import OpenColumn
-    from shoal.study.audit.scene import Scene, Secret, Seen
+    from shoal.study.audit.attack_context import Scene, Secret, Seen
 
-__all__ = ["ask"]
 
 _GUESSES = 400
 _AT_ONCE = 4

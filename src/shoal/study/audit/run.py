@@ -8,14 +8,11 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError
 from shoal.release_reader.classes import open_classes, values_of
-from shoal.study.audit.findings import Audit
-from shoal.study.audit.linkage import link, link_population
+from shoal.study.audit.attack_context import Audit, Scene, read_secrets
+from shoal.study.audit.disclosure import disclose, intersect, link, link_population
+from shoal.study.audit.minimality import pin_down
 from shoal.study.audit.regulators import ask
-from shoal.study.audit.scene import Scene, read_secrets
-from shoal.study.audit.secrets import disclose
-from shoal.study.audit.tight import pin_down
-from shoal.study.audit.two import intersect
-from shoal.study.described import Described, schema_and_style
+from shoal.study.original_and_release import Described, schema_and_style
 from shoal.table.frames import to_polars
 from shoal.table.schema import Kind
 
@@ -23,7 +20,6 @@ if TYPE_CHECKING:
     from shoal.publish.recode import Style
     from shoal.table.schema import Schema
 
-__all__ = ["audit", "audit_of_release"]
 
 _ROOM = 400_000_000
 TARGETS = 1000
@@ -54,7 +50,7 @@ def audit(
         second: another release of these people.
         targets: how many people of the original are attacked; all if there are no more.
         seed: makes the choice of people and guesses repeatable.
-        described: how the release was made (`shoal.study.described.Described`):
+        described: how the release was made (`shoal.study.original_and_release.Described`):
             ``quasi_identifiers``, which have to be said, ``sensitive``, ``hierarchies``,
             ``kinds``, ``orders``, ``grid``, ``default_grid``, ``unknown_values`` and ``style``.
 

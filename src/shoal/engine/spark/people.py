@@ -1,0 +1,152 @@
+"""Whose the rows of a written folder are, although that is not written.
+
+A row is found again by all of its published cells. Rows that are equal in every cell can stand for
+each other, so people are joined to what is read from the files by a hash of the cells. Both sides
+must have each row equally often; otherwise the files are not what was to be written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.engine.spark.block import GROUP_BITS
+from shoal.engine.spark.check import broken_groups, group_number
+from shoal.engine.spark.rows import unused
+from shoal.engine.spark.session import column, load_functions
+from shoal.errors import PromiseError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shoal.engine.spark.finish import Named
+    from shoal.publish.verify import Promise
+
+
+# People whose rows are in several regions, where promises count people.
+#
+# Each region keeps the promises by itself. But groups of two regions that publish the same cells
+# are one to a reader, and a person who is in both counts once there, so together they may break
+# what each of them keeps. Such regions are united and refined anew.
+
+
+def united_regions(
+    frame: Any,
+    groups: str,
+    person: str,
+    region_of: NDArray[np.int64],
+    *,
+    k: int,
+    quasi_identifiers: Sequence[str],
+    sensitive: Sequence[str],
+    promises: Sequence[Promise],
+) -> NDArray[np.int64] | None:
+    """Return which region each one belongs to from now on; None if every promise is kept.
+
+    Args:
+        frame: published rows with their group and person.
+        groups: name of the column with a row's group.
+        person: name of the column that tells people apart.
+        region_of: what each region belongs to so far.
+        k: the promised size of the smallest group.
+        quasi_identifiers: the columns that could single a person out.
+        sensitive: the columns that promises look at.
+        promises: what is promised.
+    """
+    functions = load_functions()
+    published = frame.drop(groups)
+    broken = broken_groups(
+        published,
+        k=k,
+        quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive,
+        promises=promises,
+        person=person,
+    )
+    if not broken:
+        return None
+    number = group_number(published.drop(person), quasi_identifiers)
+    region = functions.shiftright(functions.col(groups), GROUP_BITS)
+    found = (
+        frame.select(number.alias("own"), region.alias("region"))
+        .filter(functions.col("own").isin(broken))
+        .distinct()
+        .collect()
+    )
+    together: dict[int, list[int]] = {}
+    for row in found:
+        together.setdefault(row["own"], []).append(row["region"])
+    united = region_of.copy()
+    for members in together.values():
+        own = {int(united[each]) for each in members}
+        united[np.isin(united, list(own))] = min(own)
+    if (united == region_of).all():
+        raise PromiseError(
+            "A promise that counts people cannot be kept in every group, as some people have rows "
+            "in many of them; give a larger block_rows, or promise less."
+        )
+    return united
+
+
+def spelled(known: Named, writing: dict[str, str], reading: dict[str, str]) -> Named:
+    """Return published rows as they are read from a CSV that Spark has written.
+
+    Args:
+        known: the published rows with their people.
+        writing: how Spark writes the CSV.
+        reading: how it is read.
+    """
+    functions = load_functions()
+    person = str(known.person)
+    titles = [name for name in known.frame.columns if name != person]
+    own = [f"c{number}" for number in range(len(titles))]
+    pairs = list(zip(own, titles, strict=True))
+    cells = functions.struct(*(column(title).alias(name) for name, title in pairs))
+    as_text = ", ".join(f"{name} string" for name in own)
+    read = functions.from_csv(functions.to_csv(cells, writing), as_text, reading)
+    rows = known.frame.select(read.alias("read"), column(person).alias("whose"))
+    names = [functions.col(f"read.{name}").alias(title) for name, title in pairs]
+    return replace(known, frame=rows.select(*names, functions.col("whose").alias(person)))
+
+
+def with_people(written: Any, known: Named) -> Any:
+    """Return the rows of a folder, each with the person whose it is.
+
+    Args:
+        written: what was read from the files, under the names of the release.
+        known: the published rows with their people.
+
+    Raises:
+        PromiseError: the files hold other rows than the release.
+    """
+    functions = load_functions()
+    person, titles = str(known.person), written.columns
+    number = functions.count(functions.lit(1))
+    both = [unused(name, [*titles, person]) for name in ("one", "two")]
+    here = _numbered(written, titles, both)
+    there = _numbered(known.frame, [*titles, person], both, cells=titles)
+    read = here.groupBy(*both).agg(number.alias("here"))
+    told = there.groupBy(*both).agg(number.alias("there"))
+    differ = read.join(told, both, "full_outer").filter("not (here <=> there)").limit(1).count()
+    if differ:
+        raise PromiseError(
+            "What was written holds other rows than the release, so it is not published."
+        )
+    once = here.dropDuplicates(both)
+    whose = there.select(*both, column(person))
+    return once.join(whose, both).select(*(column(name) for name in (*titles, person)))
+
+
+def _numbered(frame: Any, names: list[str], both: list[str], cells: list[str] | None = None) -> Any:
+    """Return rows with two hashes of all their cells."""
+    functions = load_functions()
+    looked_at = [column(name) for name in cells or names]
+    hashes = [
+        functions.xxhash64(functions.lit(salt), *looked_at).alias(title)
+        for salt, title in enumerate(both)
+    ]
+    return frame.select(*(column(name) for name in names), *hashes)

@@ -1,0 +1,594 @@
+"""The register of releases: what is out, as the release files of a folder tell it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import math
+import os
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from shoal.errors import DataError, OptionError, ShoalError
+from shoal.io.limits import limit, read_side_file
+from shoal.life.kept import OPTIONS, KeptRelease, ValueCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from shoal.io.atomic import AtomicGroup
+    from shoal.life.membership import KeptPeople
+    from shoal.table.schema import Column, Schema
+
+
+# Columns and numbers as plain JSON, and back, with a look at everything that is read.
+
+_WIDTHS: dict[int, Any] = {width: np.dtype(f"<u{width}") for width in (1, 2, 4, 8)}
+_WHOLE = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
+_PHYSICAL = ("Date", "Time", "Datetime", "Duration")
+_UNITS = ("ms", "us", "ns")
+
+
+class Damaged(Exception):  # noqa: N818 - it is caught by whoever knows the name of the file
+    """What was read is not what a file of ours holds; the text says what is wrong with it."""
+
+
+def take(table: object, key: str, kind: type | tuple[type, ...]) -> Any:
+    """Return an entry of an object that was read.
+
+    Raises:
+        Damaged: it is not there, or of another type.
+    """
+    if not isinstance(table, dict) or key not in table:
+        raise Damaged(f"{key!r} is missing")
+    value = table[key]
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
+        raise Damaged(f"{key!r} is of the wrong type")
+    return value
+
+
+def numbers_to_json(numbers: NDArray[Any]) -> str:
+    """Return whole numbers of at least 0 as text: width in bytes, then base64, low byte first."""
+    most = int(numbers.max(initial=0))
+    width = next(each for each in _WIDTHS if most < 1 << (8 * each))
+    data = np.ascontiguousarray(numbers.astype(_WIDTHS[width])).tobytes()
+    return f"{width}:{base64.b64encode(data).decode('ascii')}"
+
+
+def numbers_from_json(table: Mapping[str, Any], key: str, *, below: int) -> NDArray[np.int64]:
+    """Return whole numbers that were written by `numbers_to_json`.
+
+    Raises:
+        Damaged: they are none, or one of them is not below the limit.
+    """
+    text = take(table, key, str)
+    width, _, data = text.partition(":")
+    if not width.isascii() or not width.isdigit() or int(width[:2]) not in _WIDTHS:
+        raise Damaged(f"{key!r} holds no numbers")
+    dtype = _WIDTHS[int(width[:2])]
+    try:
+        raw = base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        raise Damaged(f"{key!r} holds no numbers") from None
+    if len(raw) % dtype.itemsize:
+        raise Damaged(f"{key!r} ends within a number")
+    numbers: NDArray[Any] = np.frombuffer(raw, dtype)
+    if len(numbers) and int(numbers.max()) >= below:
+        raise Damaged(f"{key!r} holds a number that is too large")
+    return numbers.astype(np.int64)
+
+
+def column_to_json(column: pl.Series) -> dict[str, Any]:
+    """Return the cells of a column with their type.
+
+    Raises:
+        DataError: its type is one that a release file does not hold.
+    """
+    import polars as pl
+
+    dtype = column.dtype
+    if isinstance(dtype, pl.Categorical | pl.Enum):
+        return {"type": "String", "values": column.cast(pl.String).to_list()}
+    name = str(dtype.base_type())
+    if name in _WHOLE or name in ("String", "Boolean"):
+        return {"type": name, "values": column.to_list()}
+    if name in ("Float32", "Float64"):
+        values = [None if each is None else repr(float(each)) for each in column.to_list()]
+        return {"type": name, "values": values}
+    if name in _PHYSICAL:
+        said: dict[str, Any] = {"type": name, "values": column.to_physical().to_list()}
+        if isinstance(dtype, pl.Datetime | pl.Duration):
+            said["unit"] = dtype.time_unit
+        if isinstance(dtype, pl.Datetime):
+            said["zone"] = dtype.time_zone
+        return said
+    if isinstance(dtype, pl.Decimal):
+        values = [None if each is None else str(each) for each in column.to_list()]
+        return {"type": name, "scale": dtype.scale, "values": values}
+    raise DataError(
+        f"Column {column.name!r} is of a type that a release file does not hold ({name}); publish "
+        "it as text, numbers or dates, or drop it."
+    )
+
+
+def column_from_json(name: str, said: object) -> pl.Series:
+    """Return a column that was written by `column_to_json`.
+
+    Raises:
+        Damaged: it is none.
+    """
+    import polars as pl
+
+    kind, values = take(said, "type", str), take(said, "values", list)
+    assert isinstance(said, dict)
+    wanted: type | tuple[type, ...] = str
+    if kind in _WHOLE or kind in _PHYSICAL:
+        wanted = int
+    elif kind == "Boolean":
+        wanted = bool
+    for each in values:
+        if each is not None and (
+            not isinstance(each, wanted) or (wanted is int and isinstance(each, bool))
+        ):
+            raise Damaged(f"column {name!r} holds cells of another type than it says")
+    try:
+        column = _typed(name, kind, values, said)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+        raise Damaged(f"the cells of column {name!r} cannot be read") from None
+    if column is None:
+        raise Damaged(f"column {name!r} is of an unknown type")
+    return column
+
+
+def _typed(name: str, kind: str, values: list[Any], said: dict[str, Any]) -> pl.Series | None:
+    import polars as pl
+
+    if kind in _WHOLE or kind in ("String", "Boolean"):
+        return pl.Series(name, values, dtype=getattr(pl, kind))
+    if kind in ("Float32", "Float64"):
+        numbers = [None if each is None else float(each) for each in values]
+        return pl.Series(name, numbers, dtype=getattr(pl, kind), strict=False)
+    if kind in ("Date", "Time"):
+        physical = pl.Int32 if kind == "Date" else pl.Int64
+        return pl.Series(name, values, dtype=physical).cast(getattr(pl, kind))
+    if kind in ("Datetime", "Duration") and said.get("unit") in _UNITS:
+        zone = take(said, "zone", (str, type(None))) if kind == "Datetime" else None
+        unit = said["unit"]
+        target = pl.Datetime(unit, zone) if kind == "Datetime" else pl.Duration(unit)
+        return pl.Series(name, values, dtype=pl.Int64).cast(target)
+    if kind == "Decimal" and 0 <= take(said, "scale", int) <= 38:
+        return pl.Series(name, values, dtype=pl.String).cast(pl.Decimal(38, said["scale"]))
+    return None
+
+
+# A kept release as a file: one line that says what follows, then JSON; docs/release-file.md.
+
+VERSION = 2
+"""Grows when an older version of the program could not read the file rightly."""
+PEOPLE_ENDING = ".people"
+_FORMAT = "shoal release"
+_LONGEST_HEAD = 1000
+_MOST_ROWS = 1 << 40
+_Found = TypeVar("_Found")
+
+
+def people_path(path: str | os.PathLike[str]) -> str:
+    """Return where the private half of a release file is: who the people are."""
+    return os.fspath(path) + PEOPLE_ENDING
+
+
+def write_kept(kept: KeptRelease, path: str | os.PathLike[str]) -> None:
+    """Write a kept release, with its private half if there is one; both or none appear."""
+    from shoal.io.atomic import AtomicGroup
+
+    with AtomicGroup() as group:
+        stage_kept(group, kept, path)
+
+
+def stage_kept(group: AtomicGroup, kept: KeptRelease, path: str | os.PathLike[str]) -> None:
+    """Add a kept release to files that appear together.
+
+    Raises:
+        DataError: it cannot be written.
+    """
+    content = to_bytes(kept)
+    group.add(path, content)
+    if kept.people is not None:
+        from shoal.life.membership import people_to_json
+
+        said = people_to_json(kept.people)
+        content = _packed(said, "shoal people", mark=kept.people.mark, chain=kept.people.chain)
+        group.add(people_path(path), content).chmod(0o600)  # nobody else reads who they are
+
+
+def to_bytes(kept: KeptRelease) -> bytes:
+    """Return the file: a function of what is published and asked, with no time and no chance."""
+    return _packed(_to_json(kept), _FORMAT)
+
+
+def digest_of(content: bytes) -> str:
+    """Return what ties the private half to a file."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def load_release(path: str | os.PathLike[str]) -> KeptRelease:
+    """Return what was kept of a release by ``release.save`` or ``--save``.
+
+    If the private half (the same name with ``.people`` behind it) lies beside the file, it is
+    read, too.
+
+    Args:
+        path: the file.
+
+    Raises:
+        DataError: the file cannot be read, is damaged, is none of ours, or is of a later version.
+    """
+    from shoal.life.membership import people_from_json
+
+    content = _read(path, "the release file")
+    kept = _parsed(path, content, _FORMAT, _from_json)
+    beside = people_path(path)
+    if not Path(beside).exists():
+        return kept
+    from dataclasses import replace
+
+    def read(said: dict[str, Any]) -> KeptPeople:
+        return people_from_json(said, kept, digest_of(content))
+
+    people = _parsed(beside, _read(beside, "the file of people"), "shoal people", read)
+    return replace(kept, people=people)
+
+
+def _read(path: str | os.PathLike[str], what: str) -> bytes:
+    shown = os.fspath(path)
+    try:
+        return read_side_file(Path(path), what)
+    except FileNotFoundError:
+        raise DataError(f"There is no file {shown!r}; make one with --save.") from None
+    except OSError as error:
+        raise DataError(f"Could not read {shown!r}: {error.strerror}.") from None
+
+
+def _packed(said: dict[str, Any], name: str, **more: str) -> bytes:
+    body = json.dumps(said, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    data = body.encode("ascii")
+    head: dict[str, Any] = {"format": name, "version": VERSION, **more}
+    head |= {"bytes": len(data), "sha256": digest_of(data)}
+    return json.dumps(head, separators=(",", ":")).encode("ascii") + b"\n" + data + b"\n"
+
+
+def _parsed(
+    path: str | os.PathLike[str], content: bytes, name: str, read: Callable[[Any], _Found]
+) -> _Found:
+    shown = os.fspath(path)
+    head, _, body = content.partition(b"\n")
+    said = _said_first(head)
+    if said.get("format") != name:
+        raise DataError(f"{shown!r} is no {name} file, as --save writes it; give another one.")
+    version = said.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise DataError(f"{shown!r} does not say of which version it is; make it again.")
+    if version > VERSION:
+        raise DataError(
+            f"{shown!r} is of version {version} and this program reads up to {VERSION}; use a "
+            "later version of Shoal."
+        )
+    body = body.removesuffix(b"\n")
+    if said.get("bytes") != len(body) or said.get("sha256") != digest_of(body):
+        raise DataError(
+            f"{shown!r} is damaged: it is not as it was written; take it from a backup, or make "
+            "it again."
+        )
+    try:
+        return read(json.loads(body, parse_constant=_no_constant))
+    except Damaged as error:
+        problem = str(error)
+    except ShoalError:
+        problem = "an option or a column in it is wrong"
+    except (ValueError, RecursionError, OverflowError):
+        problem = "it is no JSON that could be read"
+    except Exception as error:
+        # a frame, a tree or an option cannot be made of it; nothing else can have failed here
+        raise DataError(
+            f"{shown!r} cannot be used: what is in it does not fit together; make it again."
+        ) from error
+    raise DataError(f"{shown!r} cannot be used: {problem}; make it again.")
+
+
+def _said_first(head: bytes) -> dict[str, Any]:
+    """Return what the first line of a file says; nothing if it is no file of ours."""
+    try:
+        said = json.loads(head) if len(head) < _LONGEST_HEAD else None
+    except (ValueError, RecursionError):
+        said = None
+    return said if isinstance(said, dict) else {}
+
+
+def refuse_missing(
+    paths: Sequence[str | os.PathLike[str]],
+    releases: Sequence[KeptRelease],
+    written: str | None = None,
+) -> None:
+    """Raise if a release of the same people lies beside the given ones and is not among them.
+
+    Args:
+        paths: the release files that are given.
+        releases: what was read from them.
+        written: the release file that is about to be written; it may replace one.
+
+    Raises:
+        OptionError: there is such a file.
+    """
+    people = [kept.people for kept in releases if kept.people is not None]
+    known = {mark for each in people for mark in each.marks}
+    chains = {each.chain for each in people}
+    own = None if written is None else Path(people_path(written)).resolve()
+    for folder in sorted({Path(path).resolve().parent for path in paths}):
+        for beside in sorted(folder.glob(f"*{PEOPLE_ENDING}")):
+            if beside == own or not beside.is_file():
+                continue
+            with beside.open("rb") as file:
+                said = _said_first(file.readline(_LONGEST_HEAD))
+            if said.get("chain") in chains and said.get("mark") not in known:
+                name = beside.name.removesuffix(PEOPLE_ENDING)
+                raise OptionError(
+                    f"Release file {name!r} lies beside what is given, is of the same people and "
+                    "is not given; give it if it is out, or move it away if it never was."
+                )
+
+
+def _no_constant(text: str) -> float:
+    raise Damaged(f"{text} is no number")
+
+
+def _to_json(kept: KeptRelease) -> dict[str, Any]:
+    from shoal.report.certificate import plain_values
+
+    return {
+        "columns": [_column_to_json(column) for column in kept.schema.columns],
+        "pseudonyms": kept.schema.pseudonyms,
+        "style": asdict(kept.style),
+        "options": plain_values(kept.options),
+        "k": kept.k,
+        "privacy": [plain_values(model.to_dict()) for model in kept.privacy],
+        "cells": [
+            {"name": name, **column_to_json(kept.cells.get_column(name))}
+            for name in kept.cells.columns
+        ],
+        "rows": numbers_to_json(kept.sizes),
+        "sensitive": [
+            {
+                "name": name,
+                **column_to_json(counts.values),
+                "order": None if counts.order is None else list(counts.order),
+                "group": numbers_to_json(counts.group),
+                "value": numbers_to_json(counts.value),
+                "count": numbers_to_json(counts.count),
+            }
+            for name, counts in kept.sensitive.items()
+        ],
+    }
+
+
+def _column_to_json(column: Column) -> dict[str, Any]:
+    hierarchy: Any = None
+    if column.rule is not None:
+        hierarchy = column.rule.to_dict()
+    elif column.hierarchy is not None:
+        hierarchy = [list(path) for path in column.hierarchy.to_paths()]
+    return {
+        "name": column.name,
+        "role": column.role.value,
+        "kind": None if column.kind is None else column.kind.value,
+        "hierarchy": hierarchy,
+        "order": None if column.order is None else list(column.order),
+        "weight": column.weight,
+        "grid": None if column.grid is None else str(column.grid),
+        "scale": None if column.scale == "range" else column.scale,
+    }
+
+
+def _from_json(said: object) -> KeptRelease:
+    import polars as pl
+
+    from shoal.privacy import parse_privacy
+    from shoal.publish.cells import columns_needed
+    from shoal.publish.recode import Style
+
+    schema = _schema_from_json(said)
+    k = take(said, "k", int)
+    style = Style.from_dict(take(said, "style", dict))
+    privacy = parse_privacy(take(said, "privacy", list))
+    given = take(said, "options", dict)
+    cells = pl.DataFrame(
+        [column_from_json(take(each, "name", str), each) for each in take(said, "cells", list)]
+    )
+    assert isinstance(said, dict)
+    sizes = numbers_from_json(said, "rows", below=_MOST_ROWS)
+    if not len(sizes) or len(sizes) != cells.height:
+        raise Damaged("groups and their sizes do not belong together")
+    if k < 2 or int(sizes.min()) < k:
+        raise Damaged("a group is smaller than promised")
+    if cells.columns != columns_needed(cells.columns, schema.quasi_identifiers):
+        raise Damaged("the cells are not those of the quasi-identifiers")
+    if cells.is_duplicated().any():
+        raise Damaged("two groups have the same cells")
+    n_rows = int(sizes.sum())
+    width = 8 * (cells.width + len(schema.sensitive) + 1)
+    if n_rows * width > limit("bytes"):
+        raise Damaged(f"it claims {n_rows:,} rows, which do not fit into memory")
+    sensitive = {}
+    for each in take(said, "sensitive", list):
+        counts = _counts_from_json(each, sizes)
+        sensitive[counts.values.name] = counts
+    if tuple(sensitive) != schema.sensitive:
+        raise Damaged("the sensitive columns are not those of the schema")
+    return KeptRelease(
+        k=k,
+        privacy=privacy,
+        schema=schema,
+        style=style,
+        options={name: given[name] for name in OPTIONS if name in given},
+        cells=cells,
+        sizes=sizes,
+        sensitive=sensitive,
+    )
+
+
+def _schema_from_json(said: object) -> Schema:
+    from dataclasses import replace
+
+    from shoal.hierarchy import Taxonomy
+    from shoal.table.schema import Role, build_schema, parse_role
+
+    columns = take(said, "columns", list)
+    options: dict[str, Any] = {role.option: [] for role in Role}
+    details = ("kind", "hierarchy", "order", "grid", "scale")
+    found: dict[str, dict[str, Any]] = {name: {} for name in (*details, "weight")}
+    for each in columns:
+        name = take(each, "name", str)
+        role = parse_role(take(each, "role", str), column=name)
+        options[role.option].append(name)
+        if role is not Role.QUASI_IDENTIFIER:
+            continue
+        weight = take(each, "weight", (int, float))
+        if not math.isfinite(weight):
+            raise Damaged("a weight is no number")
+        found["weight"][name] = weight
+        for detail in details:
+            value = take(each, detail, (str, list, dict, type(None)))
+            if value is not None:
+                found[detail][name] = value
+    trees = {
+        name: Taxonomy.from_paths(value) if isinstance(value, list) else value
+        for name, value in found["hierarchy"].items()
+    }
+    schema = build_schema(
+        [take(each, "name", str) for each in columns],
+        **options,
+        hierarchies=trees,
+        kinds=found["kind"],
+        orders=found["order"],
+        weights=found["weight"],
+        grid=found["grid"],
+        scale=found["scale"],
+    )
+    return replace(schema, pseudonyms=take(said, "pseudonyms", bool))
+
+
+def _counts_from_json(said: object, sizes: np.ndarray[Any, Any]) -> ValueCounts:
+    values = column_from_json(take(said, "name", str), said)
+    assert isinstance(said, dict)
+    order = take(said, "order", (list, type(None)))
+    if order is not None and not all(isinstance(each, str) for each in order):
+        raise Damaged("an order holds something that is no text")
+    group = numbers_from_json(said, "group", below=len(sizes))
+    value = numbers_from_json(said, "value", below=len(values))
+    count = numbers_from_json(said, "count", below=_MOST_ROWS)
+    if not len(group) == len(value) == len(count):
+        raise Damaged("counts of a sensitive column do not belong together")
+    total = np.zeros(len(sizes), np.int64)
+    np.add.at(total, group, count)
+    if (count < 1).any() or (total != sizes).any():
+        raise Damaged("counts of a sensitive column are not those of its groups")
+    return ValueCounts(values, group, value, count, None if order is None else tuple(order))
+
+
+# Earlier releases as users give them: in memory, or as the names of their files.
+
+
+def open_previous(given: Sequence[Any], written: str | None = None) -> tuple[KeptRelease, ...]:
+    """Return what was kept of earlier releases.
+
+    Args:
+        given: releases, or the names of their files.
+        written: the release file that is about to be written.
+
+    Raises:
+        OptionError: one is neither a release nor the name of a file, or a release of the same
+            people lies beside a file and is not given.
+        DataError: a file cannot be read.
+    """
+    if not given:
+        return ()
+    from shoal.life.kept import KeptRelease, keep
+    from shoal.release import Release
+
+    found = []
+    for each in given:
+        if isinstance(each, str | os.PathLike):
+            found.append(load_release(each))
+        elif isinstance(each, Release | KeptRelease):
+            found.append(keep(each))
+        else:
+            raise OptionError(
+                "previous must be releases, what shoal.load_release returns, or names of release "
+                f"files, not {type(each).__name__}."
+            )
+    refuse_missing([each for each in given if isinstance(each, str | os.PathLike)], found, written)
+    return tuple(found)
+
+
+def key_of(earlier: Sequence[KeptRelease]) -> bytes | None:
+    """Return the key that earlier releases share; None if there are none."""
+    return next((kept.people.key for kept in earlier if kept.people is not None), None)
+
+
+def marks_of(earlier: Sequence[KeptRelease]) -> tuple[str, ...]:
+    """Return what tells earlier releases apart."""
+    return tuple(kept.people.mark for kept in earlier if kept.people is not None)
+
+
+def list_releases(folder: str) -> list[dict[str, Any]]:
+    """Return what each release file of a folder says about itself, oldest file first; no cell.
+
+    A file that cannot be read has a ``problem`` in place of everything else. ``beside`` names the
+    files of the earlier releases that it was made beside; one that is not there is "not here".
+
+    Raises:
+        DataError: there is no such folder, or it holds no release file.
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise DataError(f"There is no folder {folder!r}.")
+    files = sorted(place.glob("*.shoal"), key=lambda path: (path.stat().st_mtime, path.name))
+    if not files:
+        raise DataError(f"There is no release file (.shoal) in {folder!r}; --save writes one.")
+    named: dict[str, str] = {}
+    found: list[dict[str, Any]] = []
+    for path in files:
+        written = datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
+        try:
+            kept = load_release(path)
+        except ShoalError as error:
+            found.append({"file": path.name, "written": written, "problem": str(error)})
+            continue
+        beside = () if kept.people is None else kept.people.beside
+        if kept.people is not None:
+            named |= dict.fromkeys(kept.people.holds, path.name) | named
+            named[kept.people.mark] = path.name
+        found.append(
+            {
+                "file": path.name,
+                "written": written,
+                "rows": kept.n_rows,
+                "groups": kept.n_groups,
+                "k": kept.k,
+                "promises": [model.label for model in kept.privacy],
+                "people": kept.people is not None,
+                "beside": beside,
+            }
+        )
+    for each in found:
+        if "beside" in each:
+            each["beside"] = [named.get(mark, "not here") for mark in each["beside"]]
+    return found

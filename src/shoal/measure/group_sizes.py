@@ -1,0 +1,120 @@
+"""AM, the ambiguity metric: how many original records a published one could stand for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+
+import numpy as np
+
+from shoal.errors import OptionError
+from shoal.measure.base import Measure
+from shoal.table.closure import IntervalClosures, TreeClosures
+from shoal.table.partition import Partition
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shoal.measure.base import Grouped
+    from shoal.table.closure import Closures
+
+
+# DM, the discernibility metric: how many rows each row is hidden among.
+
+Classes = Literal["formed", "published"]
+
+
+def _keys(closures: Closures, n_groups: int) -> list[NDArray[np.integer[Any]]]:
+    """Return numbers that are equal for two groups if and only if they publish the same cell."""
+    if isinstance(closures, TreeClosures):
+        return [closures.node[:n_groups]]
+    everything = closures.everything[:n_groups].astype(np.int64)
+    if isinstance(closures, IntervalClosures):
+        known = 1 - everything  # whatever the ends are, everything is everything
+        return [everything, closures.low[:n_groups] * known, closures.high[:n_groups] * known]
+    ends = closures.indptr
+    seen: dict[bytes, int] = {}
+    number = [
+        seen.setdefault(closures.members[ends[g] : ends[g + 1]].tobytes(), len(seen))
+        for g in range(n_groups)
+    ]
+    return [everything, np.array(number) * (1 - everything)]
+
+
+class Discernibility(Measure):
+    """Π_DM = Σ_C |C|² + (suppressed rows) · n.
+
+    By default groups count as they were formed: two groups that happen to publish the same cells
+    stay two. With ``classes="published"`` C are the sets of rows that a reader cannot tell apart,
+    which is the metric by its words ("the number of records indistinguishable from it"); algorithms
+    whose groups often publish the same cells then cost more. Between n (every row alone) and n²
+    (one group, or nothing published).
+    """
+
+    name = "dm"
+    title = "discernibility: sum of squared group sizes"
+    citation = "Bayardo & Agrawal 2005; Goldberger & Tassa 2010, section 3"
+
+    options: ClassVar[tuple[str, ...]] = ("classes",)
+
+    def __init__(self, classes: Classes = "formed") -> None:
+        """Choose what is counted: groups as "formed", or rows with equal "published" cells."""
+        if classes not in get_args(Classes):
+            known = ", ".join(get_args(Classes))
+            raise OptionError(f"classes of 'dm' must be one of {known}, got {classes!r}.")
+        self.classes: Classes = classes
+
+    def score(self, grouped: Grouped) -> float:
+        """Return the sum over rows of the number of rows each is indistinguishable from."""
+        sizes = grouped.partition.sizes
+        if self.classes == "published" and len(sizes):
+            keys = [key for c in grouped.closures for key in _keys(c, len(sizes))]
+            same = Partition.of_equal_rows(keys).labels
+            sizes = np.bincount(same, weights=sizes).astype(np.int64)
+        return float(np.sum(sizes**2) + grouped.partition.n_suppressed * grouped.table.n_rows)
+
+
+# The average size of a group.
+
+
+class AverageClassSize(Measure):
+    """(published rows) ÷ (groups).
+
+    LeFevre's C_avg is this number divided by k. A score knows the groups and not the k they were
+    made for, so it is left undivided; the best possible value is k. Groups count as they were
+    formed. If nothing is published at all, the rows count as one group.
+    """
+
+    name = "average-class-size"
+    title = "mean number of rows in a group"
+    citation = "LeFevre et al. 2006, C_avg without its division by k"
+    bounds = (1.0, None)
+
+    def score(self, grouped: Grouped) -> float:
+        """Return the mean group size."""
+        partition = grouped.partition
+        if partition.n_groups == 0:
+            return float(partition.n_rows)
+        return (partition.n_rows - partition.n_suppressed) / partition.n_groups
+
+
+class Ambiguity(Measure):
+    """Π_AM = (1 ÷ n) Σ_i Π_j |R̄_i(j)| (Goldberger–Tassa, eq. 4).
+
+    |R̄_i(j)| counts values of the domain as LM does: distinct values of a numeric column, leaves
+    of a tree, with missing as one more where it occurs. A suppressed row stands for the whole
+    domain. Weights play no part. The result is a float and, with many columns, a huge one.
+    """
+
+    name = "am"
+    title = "records of the domain that a published record could be"
+    citation = "Nergiz & Clifton 2007; Goldberger & Tassa 2010, equation (4)"
+    bounds = (1.0, None)
+
+    def score(self, grouped: Grouped) -> float:
+        """Return the mean number of combinations per row."""
+        box = np.ones(len(grouped.sizes))
+        with np.errstate(over="ignore"):  # beyond the largest float, infinity is the right answer
+            for attribute, closures in zip(grouped.table.attributes, grouped.closures, strict=True):
+                box *= closures.n_values(attribute)
+            used = grouped.sizes > 0  # no suppressed row, no charge: 0 · infinity is no number
+            return float(np.sum(grouped.sizes[used] * box[used]) / grouped.table.n_rows)

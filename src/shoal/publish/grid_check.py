@@ -1,0 +1,341 @@
+"""Whether published labels are as coarse as promised, from the published cells alone.
+
+Ordered words that are published in steps, and columns that stay at a level of their hierarchy.
+Shares no code with what makes cells coarser: labels are looked up in the order or the tree itself.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal, InvalidOperation, localcontext
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from shoal.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+
+# Whether published intervals end on the lines of a grid, from the published cells alone.
+#
+# Shares no code with what widens intervals: ends are read from their texts and judged by decimal
+# arithmetic and the calendar.
+
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
+_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+_POWERS = re.compile(r"powers of ([0-9]+)")
+_MOST_DIGITS = 1000
+_DAY = timedelta(days=1)
+_WEST, _EAST = timedelta(hours=12), timedelta(hours=14)
+"""How far clocks are from UTC."""
+_LAST = date(9999, 12, 31)
+_END_OF_TIME = datetime(9999, 12, 31, 23, 59, 59)  # noqa: DTZ001 - as the clock on the wall says
+
+Ends = tuple[Any, Any]
+
+
+class _End(NamedTuple):
+    """One end of an interval of numbers: a line, or the whole number before one."""
+
+    value: Fraction | None
+    is_line: bool
+    before_line: bool
+
+
+class GridPromise:
+    """A promise that the intervals of a column end on lines, as data.
+
+    Attributes:
+        name: the column.
+        step: the grid, as users write it.
+        formats: how an interval is written, each with ``{low}`` before ``{high}``.
+        suppressed: what stands for anything.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        step: str,
+        formats: Sequence[str] = ("[{low}-{high}]", "[{low} to {high}]"),
+        suppressed: str = "*",
+    ) -> None:
+        self.name = name
+        self.step = step
+        self.formats = tuple(formats)
+        self.suppressed = suppressed
+        self._parts = [re.split(r"\{low\}|\{high\}", form) for form in self.formats]
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Read the step, so that ends can be judged by it."""
+        step = self.step
+        self._seen: dict[object, _End] = {}
+        powers = _POWERS.fullmatch(step)
+        self._base = int(powers[1]) if powers else 0
+        self._calendar = step in {"day", "week", *_SECONDS, *_MONTHS}
+        try:
+            self._step = Fraction(1) if self._base or self._calendar else Fraction(Decimal(step))
+        except (InvalidOperation, ValueError, OverflowError):
+            self._step = Fraction(0)
+        if self._step <= 0:
+            raise OptionError(
+                f"There is no rule to verify the grid {step!r} of column {self.name!r} by."
+            )
+
+    def holds(self, cell: object) -> bool:
+        """Return whether a cell is missing, suppressed, or ends on lines."""
+        cell = plain_cell(cell)
+        if cell is None or cell in (self.suppressed, ""):
+            return True
+        if isinstance(cell, tuple):
+            return any(end is None or end == "" for end in cell) or self._are_lines([cell])
+        if not isinstance(cell, str):
+            return self._are_lines([(cell, cell)])
+        return self._are_lines([*self._ends(cell), (cell, cell)])
+
+    def verdict(self, off: NDArray[np.bool_]) -> tuple[float, bool, str]:
+        """Return the share of rows on the grid, whether all are, and that in words."""
+        kept = not off.any()
+        words = f"{'Holds' if kept else 'Broken'}: {self._about()}."
+        return 1.0 - float(off.sum()) / max(len(off), 1), kept, words
+
+    def _about(self) -> str:
+        return (
+            f"every interval of {self.name!r} ends on lines of its grid ({self.step}), not on "
+            "values of the table"
+        )
+
+    def _ends(self, text: str) -> list[Ends]:
+        """Return all ways to read a text as an interval."""
+        found: list[Ends] = []
+        for before, between, after in self._parts:
+            if not (text.startswith(before) and text.endswith(after)):
+                continue
+            inner = text[len(before) : len(text) - len(after)]
+            start = inner.find(between)
+            while start >= 0:
+                found.append((inner[:start], inner[start + len(between) :]))
+                start = inner.find(between, start + 1)
+        return found
+
+    def _are_lines(self, readings: list[Ends]) -> bool:
+        judge = self._moments if self._calendar else self._numbers
+        return any(judge(low, high) for low, high in readings)
+
+    def _numbers(self, low: object, high: object) -> bool:
+        first, last = self._judged(low), self._judged(high)
+        if first.value is None or last.value is None or first.value > last.value:
+            return False
+        if self._base:
+            return self._between_powers(first.value, last.value)
+        # Cells of whole numbers hold their upper ends; the others end just before them.
+        is_open = last.is_line and last.value > first.value
+        return first.is_line and (is_open or last.before_line)
+
+    def _judged(self, end: object) -> _End:
+        """Return an end, judged once: there are many intervals, and few lines."""
+        found = self._seen.get(end)
+        if found is None:
+            value = _number(end)
+            if value is None:
+                found = _End(None, is_line=False, before_line=False)
+            else:
+                before = value.denominator == 1 and not (value + 1) % self._step
+                line = round(value / self._step) * self._step
+                found = _End(value, is_line=value in _written(line), before_line=before)
+            self._seen[end] = found
+        return found
+
+    def _between_powers(self, first: Fraction, last: Fraction) -> bool:
+        def is_line(value: Fraction) -> bool:
+            return value == 0 or self._is_power(abs(value))
+
+        if first == last == 0 or (is_line(first) and is_line(last) and first < last):
+            return True
+        if first.denominator != 1 or last.denominator != 1:
+            return False
+        # Whole numbers: 10 to 99, and -99 to -10.
+        low = first if first >= 0 else first - 1
+        high = last if last <= 0 else last + 1
+        return is_line(low) and is_line(high)
+
+    def _is_power(self, value: Fraction) -> bool:
+        size = math.log(value.numerator) - math.log(value.denominator)
+        return value in _written(Fraction(self._base) ** round(size / math.log(self._base)))
+
+    def _moments(self, low: object, high: object) -> bool:
+        first, last = _moment(low), _moment(high)
+        if first is None or last is None or type(first) is not type(last):
+            return False
+        if isinstance(first, datetime):
+            assert isinstance(last, datetime)
+            start, stop = (moment.replace(tzinfo=None) for moment in (first, last))
+            if start < stop and self._begins(first) and (self._begins(last) or _ends_time(stop)):
+                return True
+            midnight = start.time() == stop.time() == time.min
+            if not midnight or self.step in _SECONDS:
+                return False
+            first, last = first.date(), last.date()  # a file may write days as datetimes
+        if not self._begins(first) or last < first:
+            return False
+        return last == _LAST or self._begins(last + _DAY)
+
+    def _begins(self, moment: date) -> bool:
+        """Return whether a unit of the calendar begins here."""
+        if not isinstance(moment, datetime):
+            return self._begins_day(moment)
+        if self.step in _SECONDS:
+            there = moment if moment.tzinfo is None else moment.astimezone(UTC)
+            past = there.hour * 3600 + there.minute * 60 + there.second
+            return past % _SECONDS[self.step] == 0 and there.microsecond == 0
+        if moment.utcoffset() == timedelta(0):
+            # A file may write moments of any zone in UTC: midnight of some zone is enough.
+            return any(self._begins_day(day) for day in _midnights(moment.replace(tzinfo=None)))
+        # Some zones skip midnight when summer begins.
+        late = moment.tzinfo is not None and moment.hour == 1
+        at = moment.replace(hour=0, tzinfo=None) if late else moment.replace(tzinfo=None)
+        return at.time() == time.min and self._begins_day(moment.date())
+
+    def _begins_day(self, day: date) -> bool:
+        if self.step == "week":
+            return day.weekday() == 0
+        months = _MONTHS.get(self.step)
+        if months is None:
+            return True
+        since = day.year * 12 + day.month - 1
+        return (day.day == 1 and since % months == 0) or day == date.min
+
+
+def plain_cell(cell: object) -> object:
+    """Return a cell without what a file may put around it; two ends in one cell as a pair."""
+    if isinstance(cell, str):
+        cell = _unquoted(cell)
+        if cell.startswith('{"low":'):
+            return _object(cell)
+    return cell
+
+
+def different_cells(cells_of: pl.DataFrame) -> list[object]:
+    """Return the different cells of a column, or of its two bounds."""
+    return _cells_in(_plain_table(cells_of).unique())
+
+
+def cells_off_grid(promise: GridPromise, cells_of: pl.DataFrame) -> NDArray[np.bool_]:
+    """Return which rows of a column, or of its two bounds, have a cell that is off the grid."""
+    import polars as pl
+
+    table = _plain_table(cells_of)
+    distinct = table.unique()
+    with localcontext(prec=100):
+        off = [not promise.holds(cell) for cell in _cells_in(distinct)]
+    judged = distinct.with_columns(pl.Series("off", off, dtype=pl.Boolean))
+    found = table.join(
+        judged, on=table.columns, how="left", nulls_equal=True, maintain_order="left"
+    )
+    return found.get_column("off").to_numpy()
+
+
+def _plain_table(cells_of: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    columns = cells_of.get_columns()
+    if len(columns) == 1 and columns[0].dtype == pl.Struct:
+        columns = columns[0].struct.unnest().select("low", "high").get_columns()
+    # Narrow floats have short texts, and long numbers.
+    plain = [c.cast(pl.String) if c.dtype == pl.Float32 else c for c in columns]
+    plain = [
+        c.cast(pl.String) if isinstance(c.dtype, pl.Categorical | pl.Enum) else c for c in plain
+    ]
+    return pl.DataFrame([c.alias(str(i)) for i, c in enumerate(plain)])
+
+
+def _cells_in(table: pl.DataFrame) -> list[object]:
+    return [row if table.width > 1 else row[0] for row in table.iter_rows()]
+
+
+def _midnights(moment: datetime) -> list[date]:
+    """Return the days that begin at a moment of UTC, somewhere on earth."""
+    if moment.minute % 15 or moment.second or moment.microsecond:
+        return []
+    past = timedelta(hours=moment.hour, minutes=moment.minute)
+    days = [moment.date()] if past <= _WEST else []
+    if _DAY - past <= _EAST and moment.date() < _LAST:
+        days.append(moment.date() + _DAY)
+    return days
+
+
+def _object(text: str) -> Any:
+    """Return the two ends that a line of JSON has in one cell."""
+    try:
+        found = json.loads(text, parse_float=str, parse_int=str)
+        return found["low"], found["high"]
+    except (ValueError, KeyError, TypeError):
+        return text
+
+
+def _ends_time(moment: datetime) -> bool:
+    return moment.replace(microsecond=0) == _END_OF_TIME
+
+
+def _unquoted(text: str) -> str:
+    """Return a text without the quotation marks or the apostrophe that a file may give it."""
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        return text[1:-1]
+    return text.removeprefix("'")
+
+
+def _written(line: Fraction) -> set[Fraction]:
+    """Return the numbers that a line may be published as: itself, or as the float next to it.
+
+    Floats are written in full, by as many digits as tell them from others, or, in Excel, by 16.
+    """
+    try:
+        near = float(line)
+    except OverflowError:
+        return {line}
+    with np.errstate(over="ignore", under="ignore"):
+        narrow = np.float32(near)
+    short = f"{near:.16g}"
+    floats = [near, float(short), *([float(narrow)] if np.isfinite(narrow) else [])]
+    texts = [repr(near), short, *([str(narrow)] if np.isfinite(narrow) else [])]
+    return {line, *map(Fraction, floats), *(Fraction(Decimal(text)) for text in texts)}
+
+
+def _number(value: object) -> Fraction | None:
+    text = _shown(value) if isinstance(value, str) else str(value)
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    # No column has such numbers, and no memory their digits.
+    known = number.is_finite() and abs(number.adjusted()) < _MOST_DIGITS
+    return Fraction(number) if known else None
+
+
+def _moment(value: object) -> date | None:
+    if isinstance(value, date):
+        return value
+    return _spelt(_shown(value)) if isinstance(value, str) else None
+
+
+def _shown(text: str) -> str:
+    """Return a cell without what only tells it from others (`shoal.io.raw_reader`)."""
+    return text.strip().rstrip("\u2063")
+
+
+@lru_cache(maxsize=1 << 16)
+def _spelt(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if len(text) == 10 else datetime.fromisoformat(text)
+    except ValueError:
+        return None

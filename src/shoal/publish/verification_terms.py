@@ -1,0 +1,182 @@
+"""Privacy models and grids as the data that verification takes: it shall know no model's code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.errors import OptionError
+from shoal.hierarchy import canonical_label, load_hierarchy
+from shoal.hierarchy.rules import as_rule
+from shoal.privacy import (
+    AlphaK,
+    BetaLikeness,
+    DeltaDisclosure,
+    KEAnonymity,
+    LDiversity,
+    TCloseness,
+    judge,
+)
+from shoal.privacy.histograms import judge_pairs
+from shoal.publish.grid_check import GridPromise
+from shoal.publish.label_check import LabelPromise
+from shoal.publish.verify import Promise
+from shoal.table.grid import parse_grid
+from shoal.table.sensitive import Sensitive
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from shoal.privacy import PrivacyModel
+    from shoal.publish.recode import Style
+    from shoal.publish.verify import OwnRule
+    from shoal.table.grid import Grid
+    from shoal.table.schema import Schema
+
+
+_OURS = (LDiversity, TCloseness, AlphaK, BetaLikeness, DeltaDisclosure, KEAnonymity)
+"""Models for which verification has predicates of its own."""
+
+
+def grids_of(schema: Schema, style: Style) -> tuple[GridPromise, ...]:
+    """Return what grids promise about how their columns are written.
+
+    A mean or a median is no end of an interval, so nothing is promised about it.
+    """
+    columns = [schema[name] for name in schema.quasi_identifiers]
+    found = []
+    for column in columns:
+        tree = column.hierarchy
+        if column.grid:
+            paths = None if tree is None else tree.to_paths()
+            found.append(_promise_of(column.name, column.grid, style, paths, column.order))
+    return tuple(each for each in found if each is not None)
+
+
+def read_grids(
+    grid: Mapping[str, Any] | None,
+    style: Style,
+    hierarchies: Mapping[str, object] | None = None,
+    orders: Mapping[str, Sequence[object]] | None = None,
+) -> tuple[GridPromise, ...]:
+    """Return the grids that are given to `shoal.verify`, as what verification takes.
+
+    Raises:
+        OptionError: a grid cannot be read, or the hierarchy of a level is missing.
+        HierarchyError: a hierarchy is no tree.
+    """
+    found = []
+    for name, said in (grid or {}).items():
+        step = parse_grid(said, column=name)
+        order = (orders or {}).get(name)
+        words = None if order is None else [canonical_label(each) for each in order]
+        paths = None
+        if step.level:
+            given = (hierarchies or {}).get(name)
+            if given is None:
+                raise OptionError(
+                    f"The grid {str(step)!r} of column {name!r} can be verified only with its "
+                    f"hierarchy; give it, as in --hierarchy {name}={name}.csv."
+                )
+            paths = read_trees({name: given})[name]
+        if step:
+            found.append(_promise_of(name, step, style, paths, words))
+    return tuple(each for each in found if each is not None)
+
+
+def _promise_of(
+    name: str,
+    grid: Grid,
+    style: Style,
+    paths: Sequence[Sequence[str]] | None,
+    order: Sequence[str] | None,
+) -> GridPromise | None:
+    formats = (style.interval_format, style.wide_interval_format)
+    if grid.level and paths is not None:
+        before, _, after = style.set_format.partition("{values}")
+        sets = (before, style.set_separator, after)
+        return LabelPromise.of_level(name, paths, grid.level, style.suppressed, sets)
+    if order is not None and grid.step is not None:
+        return LabelPromise.of_words(name, order, int(grid.step), formats, style.suppressed)
+    if grid.unit or style.numeric not in ("mean", "median"):
+        return GridPromise(name, str(grid), formats, style.suppressed)
+    return None
+
+
+def trees_of(schema: Schema) -> dict[str, Sequence[Sequence[str]]]:
+    """Return the trees of the sensitive columns, as paths from each leaf to the root."""
+    found = {name: schema[name].hierarchy for name in schema.sensitive}
+    return {name: tree.to_paths() for name, tree in found.items() if tree is not None}
+
+
+def read_trees(hierarchies: Mapping[str, object] | None) -> dict[str, Sequence[Sequence[str]]]:
+    """Return hierarchies as they are given to `shoal.verify`, as paths.
+
+    Raises:
+        OptionError: one is a rule, which grows with the original values.
+        HierarchyError: one is no tree.
+    """
+    trees: dict[str, Sequence[Sequence[str]]] = {}
+    for name, given in (hierarchies or {}).items():
+        if as_rule(given) is not None:
+            raise OptionError(
+                f"The hierarchy of column {name!r} is a rule, which grows with the original "
+                "values; to verify a release, give the tree itself."
+            )
+        trees[name] = load_hierarchy(given).to_paths()
+    return trees
+
+
+def promises_of(
+    models: Sequence[PrivacyModel],
+    trees: Mapping[str, Sequence[Sequence[str]]] | None = None,
+) -> tuple[Promise, ...]:
+    """Return what models promise; the rule of a plug-in's model goes along, no other does.
+
+    Promises about a release as a whole are those of `shoal.release_reader.population`.
+
+    Args:
+        models: the promises.
+        trees: of each sensitive column that has a hierarchy its paths (`trees_of`).
+    """
+    return tuple(
+        Promise(
+            table=model.to_dict(),
+            promised=model.promised,
+            at_least=model.at_least,
+            describe=model.describe,
+            own_rule=None if type(model) in _OURS else _rule_of(model),
+            trees=trees or {},
+        )
+        for model in models
+        if model.looks_at_values
+    )
+
+
+def _rule_of(model: PrivacyModel) -> OwnRule:
+    def rule(
+        *,
+        groups: NDArray[np.int64],
+        n_groups: int,
+        codes: NDArray[np.int64],
+        n_codes: int,
+        name: str,
+        ordered: bool,
+        people: NDArray[np.int64] | None,
+        counted: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+    ) -> tuple[NDArray[np.bool_], float]:
+        """Judge rows; or pairs of group and code, given how many rows have each and in all."""
+        counts: NDArray[Any] = np.bincount(codes, minlength=n_codes)
+        if counted is not None:
+            counts = counted[1]
+        model.check_column(Sensitive(name, codes.astype(np.int32), n_codes, ordered, counts))
+        if counted is not None:
+            verdict = judge_pairs(model, n_groups, groups * n_codes + codes, *counted)
+        else:
+            verdict = judge(model, groups, n_groups, codes, n_codes, people=people)
+        return verdict.holds, verdict.measured
+
+    return rule

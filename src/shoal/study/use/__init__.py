@@ -1,1 +1,0 @@
-"""What analysts lose: counts, distributions and models from a release beside the original."""

@@ -1,0 +1,580 @@
+"""From the values of a column to what its grid makes of them.
+
+Numbers and dates become the cells between two lines (`shoal.table.grid_cells`). Ordered words
+become steps: the first two, the next two, and so on. Values with a hierarchy become the nodes of a
+level.
+"""
+
+from __future__ import annotations
+
+import decimal
+from dataclasses import dataclass, replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from shoal.errors import DataError, OptionError
+from shoal.table.grid import WITHIN_A_DAY
+from shoal.table.schema import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from shoal.hierarchy import Taxonomy
+    from shoal.table.encode import Attribute, Codes
+    from shoal.table.grid import Grid
+
+
+# From the values of a column to the cells of its grid.
+#
+# Every value lies in exactly one cell. Cells of whole numbers and of days are closed: with a step
+# of 5 they are 20 to 24 and 25 to 29. All others begin with their lower line and end just before
+# their upper one, which is published as their end: with a step of 0.01 they are 23.41 to 23.42 and
+# 23.42 to 23.43. Lines are computed as decimals, so none of them looks like 0.30000000000000004.
+
+_PRECISION = 100
+"""Digits of decimal numbers: more than any column has."""
+_DAY = 86_400
+_LAST_DAY = 2_932_896
+"""The last day of the calendar, 9999-12-31; ends beyond it are the end of that day."""
+_FIRST_DAY = -719_162
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Where the cells of a column begin and end, in order.
+
+    Attributes:
+        of_value: the cell of each distinct value.
+        lower: what is published as the lower end of each cell.
+        upper: what is published as its upper end.
+        exact: whether a cell is one value, as a step of 1 makes of a whole number.
+    """
+
+    of_value: NDArray[np.int64]
+    lower: pl.Series
+    upper: pl.Series
+    exact: NDArray[np.bool_]
+
+    @property
+    def closed(self) -> bool:
+        """Whether cells hold their upper ends."""
+        import polars as pl
+
+        return self.lower.dtype.is_integer() or self.lower.dtype == pl.Date
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """What a column on a grid knows beside the lower ends of its cells, by code.
+
+    Attributes:
+        upper: what is published as the upper end.
+        upper_positions: where that lies on the number line.
+        n_values: distinct original values in the cell.
+        own_logs: mean of log2 (rows that share the original value) over the rows of the cell,
+            missing last; measures of information subtract it.
+        exact: whether the cell is one value.
+        closed: whether cells hold their upper ends, as those of whole numbers and days do.
+        digits: decimals of the step and one more, for means; None for powers.
+        words: of ordered words: the cell of each, from low to high.
+    """
+
+    upper: Sequence[Any]
+    upper_positions: NDArray[np.float64]
+    n_values: NDArray[np.int64]
+    own_logs: NDArray[np.float64]
+    exact: NDArray[np.bool_]
+    closed: bool
+    digits: int | None
+    words: Mapping[str, int] | None = None
+
+
+def find_cells(domain: pl.Series, grid: Grid, name: str) -> Lines:
+    """Return the cells of the sorted distinct values of a column.
+
+    Raises:
+        OptionError: the step is too fine or too coarse for the numbers of the column.
+    """
+    with localcontext(prec=_PRECISION), np.errstate(over="ignore"):
+        found = _find_cells(domain, grid, name)
+    for ends in (found.lower, found.upper):
+        if ends.dtype.is_float() and bool(ends.is_infinite().any()):
+            _too_large(name)  # the next line lies beyond what the type holds
+    return found
+
+
+def _find_cells(domain: pl.Series, grid: Grid, name: str) -> Lines:
+    import polars as pl
+
+    if domain.dtype.is_temporal():
+        return _calendar(domain, grid.unit)
+    if grid.base:
+        return _powers(domain, grid.base, name)
+    step = grid.step
+    assert step is not None
+    if domain.dtype.is_integer():
+        return _whole(domain, step, name)
+    if isinstance(domain.dtype, pl.Decimal):
+        return _decimal(domain, step, name)
+    keys = _float_keys(domain, step, name)
+    cells, of_value = np.unique(keys, return_inverse=True)
+    ends = [_float_lines(cells + more, step) for more in (0, 1)]
+    lower, upper = (pl.Series(domain.name, each).cast(domain.dtype) for each in ends)
+    return Lines(of_value, lower, upper, np.zeros(len(cells), np.bool_))
+
+
+def most_parts(dtype: Any) -> float:
+    """Return how often a step may go into floats of a type: beyond, they lie too far apart."""
+    import polars as pl
+
+    return 2.0**22 if dtype == pl.Float32 else 2.0**50
+
+
+def on_lines(numbers: pl.Series, step: Decimal) -> bool:
+    """Return whether floats are all multiples of the step, as far as their texts tell."""
+    values = numbers.to_numpy()
+    keys = np.rint(values / float(step))
+    return bool((_float_lines(keys.astype(np.int64), step) == values).all())
+
+
+def _float_lines(keys: NDArray[np.int64], step: Decimal) -> NDArray[np.float64]:
+    """Return keys · step, each as the float nearest to the decimal number."""
+    _, digits, exponent = step.as_tuple()
+    assert isinstance(exponent, int)
+    factor = int("".join(map(str, digits)))
+    largest = int(np.abs(keys).max(initial=0)) * factor
+    if (
+        -22 <= exponent <= 0 and largest < 2**53
+    ):  # both parts are exact, so the quotient rounds once
+        quotient: NDArray[np.float64] = (keys * factor) / 10.0**-exponent
+        return quotient + 0.0
+    return np.array([float(key * step) for key in map(Decimal, keys.tolist())]) + 0.0
+
+
+def _float_keys(domain: pl.Series, step: Decimal, name: str) -> NDArray[np.int64]:
+    import polars as pl
+
+    values = domain.cast(pl.Float64).to_numpy()
+    parts = values / float(step)
+    most = most_parts(domain.dtype)
+    if not np.isfinite(parts).all() or np.abs(parts).max(initial=0.0) >= most:
+        raise OptionError(
+            f"The grid of column {name!r} is finer than its largest numbers can tell; choose a "
+            "larger step, or 'powers of 10'."
+        )
+    nearest = np.rint(parts).astype(np.int64)
+    lines = _float_lines(nearest, step)
+    narrow = domain.dtype == pl.Float32
+    here = lines.astype(np.float32) == values if narrow else lines == values
+    keys = np.where(here | (lines <= values), nearest, nearest - 1)
+    # A quotient far from zero may be rounded past the next line.
+    above = _float_lines(keys + 1, step)
+    return np.where((above <= values) & ~here, keys + 1, keys).astype(np.int64)
+
+
+def _whole(domain: pl.Series, step: Decimal, name: str) -> Lines:
+    import polars as pl
+
+    if step != step.to_integral_value():
+        raise OptionError(
+            f"The grid of column {name!r} must be a whole number, as its values are, not {step:f}."
+        )
+    width = int(step)
+    narrow = domain.cast(pl.Int64, strict=False)
+    if narrow.null_count() or width > 2**62:
+        _too_large(name)
+    values = narrow.to_numpy()
+    if len(values) and (int(values[0]) < width - 2**63 or int(values[-1]) > 2**63 - 1 - width):
+        _too_large(name)
+    cells, of_value = np.unique(values // width, return_inverse=True)
+    lower = cells * width
+    return _of_whole(domain.name, of_value, lower, lower + (width - 1))
+
+
+def _of_whole(name: str, of_value: NDArray[np.int64], lower: Any, upper: Any) -> Lines:
+    import polars as pl
+
+    first, last = (pl.Series(name, each, dtype=pl.Int64) for each in (lower, upper))
+    return Lines(of_value, first, last, (first == last).to_numpy())
+
+
+def _too_large(name: str) -> None:
+    raise OptionError(
+        f"The numbers of column {name!r} are too large for that grid; choose another step or make "
+        "them smaller."
+    )
+
+
+def _decimal(domain: pl.Series, step: Decimal, name: str) -> Lines:
+    import polars as pl
+
+    dtype = domain.dtype
+    assert isinstance(dtype, pl.Decimal)
+    unit = Decimal(1).scaleb(-dtype.scale)
+    if step % unit:
+        raise OptionError(
+            f"The grid of column {name!r} is finer than its numbers, which have {dtype.scale} "
+            "decimals; choose a larger step."
+        )
+    # Decimals are divided towards zero.
+    keys = [int(value // step) - (value % step < 0) for value in domain.to_list()]
+    cells, of_value = np.unique(np.array(keys, dtype=object), return_inverse=True)
+    wide = pl.Decimal(38, dtype.scale)
+    ends = [[(key + more) * step for key in cells.tolist()] for more in (0, 1)]
+    lower, upper = (pl.Series(domain.name, each, dtype=wide) for each in ends)
+    return Lines(of_value.astype(np.int64), lower, upper, np.zeros(len(cells), np.bool_))
+
+
+# -- powers --------------------------------------------------------------------------------------
+
+
+def _powers(domain: pl.Series, base: int, name: str) -> Lines:
+    """Cut at 0 and at all powers of a number, on both sides of 0; 0 is a cell of its own.
+
+    Cells that are not whole end just before their upper line on both sides: -10 begins a cell.
+    """
+    import polars as pl
+
+    whole = domain.dtype.is_integer()
+    decimal = isinstance(domain.dtype, pl.Decimal)
+    floats = np.array([float(v) for v in domain.to_list()]) if decimal else None
+    values = domain.cast(pl.Float64).to_numpy() if floats is None else floats
+    size = np.abs(values)
+    some = size > 0
+    exponent = np.zeros(len(values), np.int64)
+    with np.errstate(divide="ignore"):
+        exponent[some] = np.floor(np.log(size[some]) / np.log(base)).astype(np.int64)
+    exact = [abs(value) for value in domain.to_list()] if whole or decimal else size
+    further = (values < 0) & (not whole)
+
+    def reaches(power: NDArray[np.int64]) -> NDArray[np.bool_]:
+        found, place = np.unique(power, return_inverse=True)
+        lines = [_power(base, each, whole=whole, decimal=decimal) for each in found.tolist()]
+        if whole or decimal:
+            told = zip(exact, place.tolist(), further.tolist(), strict=True)
+            far = [value > lines[p] if beyond else value >= lines[p] for value, p, beyond in told]
+            return np.array(far, dtype=bool)
+        ends = np.array(lines)[place]
+        return np.asarray(np.where(further, size > ends, size >= ends), np.bool_)
+
+    exponent = np.where(some & ~reaches(exponent), exponent - 1, exponent)
+    exponent = np.where(some & reaches(exponent + 1), exponent + 1, exponent)
+    least = int(exponent[some].min(initial=0))
+    keys = np.where(some, np.sign(values).astype(np.int64) * (exponent - least + 1), 0)
+    cells, of_value = np.unique(keys, return_inverse=True)
+    ends = [_power_cell(int(key), base, least, whole=whole, decimal=decimal) for key in cells]
+    largest = max((abs(end) for pair in ends for end in pair), default=0)
+    if largest >= 2**63 if whole else float(largest) == float("inf"):
+        _too_large(name)
+    if decimal and base != 10 and least < 0:
+        raise OptionError(
+            f"The powers of {base} below 1 do not fit the decimals of column {name!r}; use 'powers "
+            "of 10' or a step."
+        )
+    lower, upper = [low for low, _ in ends], [high for _, high in ends]
+    if whole:
+        return _of_whole(domain.name, of_value, lower, upper)
+    dtype: Any = pl.Decimal(38, domain.dtype.scale) if decimal else domain.dtype  # type: ignore[attr-defined]
+    first, last = (pl.Series(domain.name, each, dtype=dtype) for each in (lower, upper))
+    return Lines(of_value, first, last, np.array([key == 0 for key in cells.tolist()], bool))
+
+
+def _power(base: int, exponent: int, *, whole: bool, decimal: bool) -> Any:
+    if whole:
+        return base**exponent if exponent >= 0 else 0
+    if decimal:
+        return Decimal(base) ** exponent
+    try:
+        return float(Fraction(base) ** exponent)  # rounded once, and to even
+    except OverflowError:
+        return float("inf")
+
+
+def _power_cell(key: int, base: int, least: int, *, whole: bool, decimal: bool) -> tuple[Any, Any]:
+    zero: Any = 0 if whole else Decimal(0) if decimal else 0.0
+    if key == 0:
+        return zero, zero
+    low, high = (
+        _power(base, abs(key) - 1 + least + more, whole=whole, decimal=decimal) for more in (0, 1)
+    )
+    high = high - 1 if whole else high
+    return (low, high) if key > 0 else (zero - high, zero - low)
+
+
+# -- the calendar --------------------------------------------------------------------------------
+
+
+def per_second(dtype: Any) -> int:
+    """Return how many units of a type of datetimes make a second."""
+    return {"ms": 10**3, "us": 10**6, "ns": 10**9}[dtype.time_unit]
+
+
+def _calendar(domain: pl.Series, unit: str) -> Lines:
+    import polars as pl
+
+    if domain.dtype == pl.Date:
+        days = domain.to_physical().cast(pl.Int64).to_numpy()
+        cells, of_value = np.unique(_floor_days(days, unit), return_inverse=True)
+        last = np.minimum(_next_days(cells, unit) - 1, _LAST_DAY)
+        first = np.maximum(cells, _FIRST_DAY)
+        ends = [
+            pl.Series(domain.name, each, dtype=pl.Int32).cast(pl.Date) for each in (first, last)
+        ]
+        return Lines(of_value, ends[0], ends[1], first == last)
+    zone: str | None = domain.dtype.time_zone  # type: ignore[attr-defined]
+    second = per_second(domain.dtype)
+    if unit in WITHIN_A_DAY:
+        width = {"second": 1, "minute": 60, "hour": 3600}[unit] * second
+        moments = domain.to_physical().to_numpy()
+        cells, of_value = np.unique(moments // width * width, return_inverse=True)
+        return _moments(domain, of_value, cells, cells + width)
+    wall = domain.dt.replace_time_zone(None) if zone else domain
+    days = wall.to_physical().to_numpy() // (_DAY * second)
+    cells, of_value = np.unique(_floor_days(days, unit), return_inverse=True)
+    after = _next_days(cells, unit)
+    if zone is None:
+        return _moments(domain, of_value, cells * (_DAY * second), after * (_DAY * second))
+    lower, upper = _midnights(cells, domain), _midnights(after, domain)
+    return Lines(of_value, lower, upper, np.zeros(len(cells), np.bool_))
+
+
+def _moments(
+    domain: pl.Series,
+    of_value: NDArray[np.int64],
+    lower: NDArray[np.int64],
+    upper: NDArray[np.int64],
+) -> Lines:
+    import polars as pl
+
+    second = per_second(domain.dtype)
+    end = (_LAST_DAY + 1) * _DAY * second - max(second // 10**6, 1)  # as far as Python's clock goes
+    start = _FIRST_DAY * _DAY * second
+    if second == 10**9:  # nanoseconds end in 2262
+        start, end = -(2**63) + 1, 2**63 - 1
+    ends = [
+        pl.Series(domain.name, np.clip(each, start, end), dtype=pl.Int64).cast(domain.dtype)
+        for each in (lower, upper)
+    ]
+    return Lines(of_value, ends[0], ends[1], np.zeros(len(lower), np.bool_))
+
+
+def _midnights(days: NDArray[np.int64], domain: pl.Series) -> pl.Series:
+    """Return when these days begin in the time zone of a column."""
+    import polars as pl
+
+    dtype = domain.dtype
+    assert isinstance(dtype, pl.Datetime)
+    inside = np.clip(days, _FIRST_DAY + 1, _LAST_DAY)
+    wall = pl.Series(domain.name, inside * (_DAY * per_second(dtype)), dtype=pl.Int64)
+    wall = wall.cast(pl.Datetime(dtype.time_unit))
+    zone = str(dtype.time_zone)
+    found = wall.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
+    # Some zones skip midnight when summer begins; the day begins an hour later then.
+    later = wall.dt.offset_by("1h").dt.replace_time_zone(
+        zone, ambiguous="earliest", non_existent="null"
+    )
+    return found.fill_null(later) if found.null_count() else found
+
+
+def _floor_days(days: NDArray[Any], unit: str) -> NDArray[np.int64]:
+    """Return the first day of the unit that each day (since 1970) lies in."""
+    days = days.astype(np.int64)
+    if unit == "day":
+        return days
+    if unit == "week":
+        return (days + 3) // 7 * 7 - 3  # 1970-01-01 was a Thursday
+    return _of_months(_to_months(days) // _MONTHS[unit] * _MONTHS[unit])
+
+
+_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+
+
+def _next_days(days: NDArray[np.int64], unit: str) -> NDArray[np.int64]:
+    """Return the first day of the next unit, for days that begin one."""
+    if unit in ("day", "week"):
+        return days + (1 if unit == "day" else 7)
+    return _of_months(_to_months(days) + _MONTHS[unit])
+
+
+def _to_months(days: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return months since the year 0."""
+    months: NDArray[np.int64] = days.astype("M8[D]").astype("M8[M]").astype(np.int64) + 1970 * 12
+    return months
+
+
+def _of_months(months: NDArray[np.int64]) -> NDArray[np.int64]:
+    days: NDArray[np.int64] = (months - 1970 * 12).astype("M8[M]").astype("M8[D]").astype(np.int64)
+    return days
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """What is published of a column that stays at a level of its hierarchy, or above it.
+
+    All values below one node of the level have one code, that of the first of them.
+
+    Attributes:
+        of_node: what is published for every node (missing last): itself, or the node of the level
+            that it lies below.
+        of_leaf: the code of every leaf (missing last).
+        own_logs: mean of log2 (rows that share the original value) over the rows of a code,
+            missing last; measures of information subtract it.
+    """
+
+    of_node: NDArray[np.int32]
+    of_leaf: NDArray[np.int32]
+    own_logs: NDArray[np.float64]
+
+
+def narrow(codes: NDArray[Any], size: int) -> Codes:
+    """Return codes 0 … size in the narrowest unsigned type."""
+    for dtype in (np.uint8, np.uint16):
+        if size <= np.iinfo(dtype).max:
+            return codes.astype(dtype)
+    return codes.astype(np.uint32)
+
+
+def on_grid(attribute: Attribute, grid: Grid) -> Attribute:
+    """Return the column with the cells of its grid in place of its values.
+
+    Raises:
+        OptionError: the grid does not fit the values or the hierarchy of the column.
+    """
+    if attribute.taxonomy is not None:
+        return _at_level(attribute, attribute.taxonomy, grid.level)
+    if attribute.kind is Kind.ORDINAL:
+        return _in_steps(attribute, grid)
+    return _between_lines(attribute, grid)
+
+
+def _between_lines(attribute: Attribute, grid: Grid) -> Attribute:
+    domain = cast("pl.Series", attribute.values)
+    lines = find_cells(domain, grid, attribute.name)
+    size = len(lines.lower)
+    rows, own_logs = _counted(attribute, np.append(lines.of_value, size))
+    cells = Cells(
+        upper=cast("Sequence[Any]", lines.upper),
+        upper_positions=positions_of(lines.upper, attribute.name),
+        n_values=np.bincount(lines.of_value, minlength=size).astype(np.int64),
+        own_logs=own_logs,
+        exact=lines.exact,
+        closed=lines.closed,
+        digits=None if grid.step is None else max(-grid.step.as_tuple().exponent, 0) + 1,  # type: ignore[operator]
+    )
+    return replace(
+        attribute,
+        codes=narrow(np.append(lines.of_value, size)[attribute.codes], size),
+        size=size,
+        values=cast("Sequence[Any]", lines.lower),
+        positions=positions_of(lines.lower, attribute.name),
+        counts=rows,
+        cells=cells,
+        original=attribute.codes,
+        original_positions=attribute.positions,
+    )
+
+
+def _in_steps(attribute: Attribute, grid: Grid) -> Attribute:
+    """Return a column of ordered words, so many of them in one step; the last may be shorter."""
+    words = tuple(attribute.values)
+    assert grid.step is not None
+    width = int(grid.step)
+    of_value = np.arange(len(words)) // width
+    size = int(of_value[-1]) + 1
+    first = np.arange(size) * width
+    last = np.minimum(first + width, len(words)) - 1
+    rows, own_logs = _counted(attribute, np.append(of_value, size))
+    cells = Cells(
+        upper=tuple(words[each] for each in last.tolist()),
+        upper_positions=last.astype(np.float64),
+        n_values=last - first + 1,
+        own_logs=own_logs,
+        exact=first == last,
+        closed=True,
+        digits=None,
+        words=dict(zip(words, of_value.tolist(), strict=True)),
+    )
+    return replace(
+        attribute,
+        codes=narrow(np.append(of_value, size)[attribute.codes], size),
+        size=size,
+        values=tuple(words[each] for each in first.tolist()),
+        positions=first.astype(np.float64),
+        counts=rows,
+        cells=cells,
+        original=attribute.codes,
+        original_positions=attribute.positions,
+    )
+
+
+def level_of(tree: Taxonomy, level: int, column: str) -> NDArray[np.int32]:
+    """Return what is published for every node (missing last) at a level or above it.
+
+    Raises:
+        OptionError: the tree has no such level below its root.
+    """
+    top = tree.tree_height - 1
+    if not 1 <= level <= top:
+        known = "no level" if top < 1 else "level 1 only" if top == 1 else f"levels 1 to {top}"
+        raise OptionError(
+            f"The grid of column {column!r} is 'level {level}', but its hierarchy has {known} "
+            "between its values and its root; choose another, leave the grid out, or drop the "
+            "column."
+        )
+    above = tree.generalization(level)
+    nodes = np.arange(tree.n_nodes, dtype=np.int32)
+    below = tree.depth > tree.tree_height - level
+    raised = np.where(below, above[tree.first_leaf], nodes)
+    return np.append(raised, tree.n_nodes).astype(np.int32)
+
+
+def _at_level(attribute: Attribute, tree: Taxonomy, level: int) -> Attribute:
+    of_node = level_of(tree, level, attribute.name)
+    above = of_node[: tree.n_leaves]
+    of_leaf = np.append(tree.first_leaf[above], tree.n_leaves).astype(np.int32)
+    rows, own_logs = _counted(attribute, of_leaf)
+    return replace(
+        attribute,
+        codes=narrow(of_leaf[attribute.codes], tree.n_leaves),
+        values=tuple(tree.labels[node] for node in above.tolist()),
+        counts=rows,
+        level=Level(of_node, of_leaf, own_logs),
+        original=attribute.codes,
+    )
+
+
+def _counted(
+    attribute: Attribute, code_of: NDArray[np.integer[Any]]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return rows of each new code, and the mean of log2 (rows that share the value) over them."""
+    size = int(code_of[-1]) + 1
+    rows = np.bincount(code_of, weights=attribute.counts, minlength=size)
+    logs = attribute.counts * np.log2(np.maximum(attribute.counts, 1))
+    own = np.bincount(code_of, weights=logs, minlength=size) / np.maximum(rows, 1)
+    return rows.astype(np.int64), own
+
+
+def positions_of(domain: pl.Series, name: str) -> NDArray[np.float64]:
+    """Return where values lie on the number line.
+
+    Raises:
+        DataError: they are text.
+    """
+    import polars as pl
+
+    if domain.dtype.is_temporal():
+        return domain.to_physical().cast(pl.Float64).to_numpy()
+    if not domain.dtype.is_numeric():
+        raise DataError(
+            f"Column {name!r} is text and cannot be read as numbers; "
+            "convert it, or give it another kind (flat, categorical, set)."
+        )
+    if isinstance(domain.dtype, pl.Decimal):
+        return np.array([float(decimal.Decimal(v)) for v in domain.to_list()])
+    return domain.cast(pl.Float64).to_numpy()
