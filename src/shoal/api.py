@@ -18,7 +18,7 @@ from shoal.publish.verify import Verification, verify_table
 from shoal.release_reader.population import promises_about_all, schema_of_population
 from shoal.run import FrameSource, labels_of, run
 from shoal.settings.build_request import build_request, open_populations
-from shoal.settings.options import read_style
+from shoal.settings.request import read_style
 from shoal.table.encode import encode
 from shoal.table.frames import is_frame, to_polars
 from shoal.table.infer import schema_of_used
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from shoal.measure.scores import Scores
     from shoal.release import FrameT, Release
-    from shoal.settings.options import HierarchyLike, LabelsLike, PreviousLike, PrivacyLike
+    from shoal.settings.request import HierarchyLike, LabelsLike, PreviousLike, PrivacyLike
     from shoal.table.schema import Kind
 
 

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.engine.pipeline import Result
-    from shoal.settings.options import LabelsLike
-    from shoal.settings.request import Request
+    from shoal.settings.request import LabelsLike, Request
     from shoal.table.schema import Schema
 
 

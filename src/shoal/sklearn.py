@@ -23,8 +23,8 @@ except ImportError as error:
 from shoal.api import anonymize
 from shoal.errors import DataError, OptionError, RoleError, ShoalWarning, did_you_mean
 from shoal.measure.scores import create_measure
+from shoal.options import one_of, whole
 from shoal.search.assign import FittedGroups
-from shoal.settings.options import one_of, whole
 from shoal.table.closure import IntervalClosures, close
 from shoal.table.encode import encode
 from shoal.table.frames import is_frame, to_polars
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.measure.base import CostMeasure
-    from shoal.settings.options import HierarchyLike, PrivacyLike, TableLike
+    from shoal.settings.request import HierarchyLike, PrivacyLike, TableLike
     from shoal.table.encode import Attribute
 
 

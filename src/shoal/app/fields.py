@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from shoal.app.told_below import PREVIOUS
 from shoal.errors import OptionError
+from shoal.options import REQUIRED, choices_of
 from shoal.settings.job import JOB_OPTIONS
-from shoal.settings.options import REQUIRED, choices_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from shoal.options import Option
     from shoal.settings.job import Job
-    from shoal.settings.options import Option
 
 
 _STARTS: dict[str, dict[str, Any]] = {

@@ -15,8 +15,8 @@ import typer
 
 from shoal.cli.program import show_traces
 from shoal.errors import OptionError
+from shoal.options import Flag, Option
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input
-from shoal.settings.options import Flag, Option
 from shoal.settings.request import OPTIONS
 from shoal.table.schema import Role
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from shoal.io.raw_reader import Written
     from shoal.report.certificate import CertificateFile, Terms
-    from shoal.settings.options import HierarchyLike
+    from shoal.settings.request import HierarchyLike
 
 
 @dataclass(frozen=True, eq=False)

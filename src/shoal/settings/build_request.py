@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import OptionError, did_you_mean
 from shoal.hierarchy import load_hierarchy
 from shoal.life.release_file import open_previous
+from shoal.options import REQUIRED
 from shoal.privacy.whole import PopulationModel
-from shoal.settings.options import REQUIRED
 from shoal.settings.request import OPTIONS, Request
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 
 from shoal.errors import OptionError
 from shoal.io.encodings import check_encoding
-from shoal.settings.options import Flag, Option, check_all, one_of, option, or_none, rows_of, truth
+from shoal.options import Flag, Option, check_all, one_of, option, or_none, rows_of, truth
 
 # What the owner of a release says about it: title, owner, purpose.
 

@@ -17,7 +17,7 @@ from shoal.table.schema import Kind, Role, parse_kind, parse_role
 
 if TYPE_CHECKING:
     from shoal.hierarchy.rules import HierarchyRule
-    from shoal.settings.options import Option
+    from shoal.options import Option
     from shoal.settings.request import Request
 
 TABLE = "Mapping[str, Any]"

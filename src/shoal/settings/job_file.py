@@ -26,7 +26,7 @@ from shoal.table.schema import Role, parse_kind, parse_role
 if TYPE_CHECKING:
     from os import PathLike
 
-    from shoal.settings.options import Option
+    from shoal.options import Option
 
 _TYPES = {
     "bool": "a truth value",

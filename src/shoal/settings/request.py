@@ -7,36 +7,23 @@ them together); checks, job files, flags, ``--help`` and the certificate are mad
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shoal.errors import OptionError
-from shoal.settings.options import (
-    AFTERWARDS,
-    ALL_COMMANDS,
-    BOTH,
-    TABLE_COMMANDS,
+from shoal.options import (
     Flag,
     Option,
     anything,
     check_all,
-    columns_flag,
-    detail_flag,
     factor,
-    in_words,
     mapping,
     one_of,
     option,
     or_none,
     positive,
-    promise_flag,
-    read_models,
-    read_names,
-    read_one_name,
-    read_several,
-    read_style,
     rows_of,
-    search_flag,
     share,
     truth,
     whole,
@@ -45,12 +32,128 @@ from shoal.table.infer import UNKNOWN
 from shoal.table.schema import Kind, Role, build_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
+    from os import PathLike
 
+    from narwhals.typing import IntoDataFrame, IntoSeries
+    from numpy.typing import ArrayLike
+
+    from shoal.hierarchy import Taxonomy
     from shoal.privacy import PrivacyModel
     from shoal.publish.recode import Style
-    from shoal.settings.options import HierarchyLike
     from shoal.table.schema import Schema
+
+# Types of what users may write: names for editors and type checkers.
+
+HierarchyLike: TypeAlias = "Taxonomy | str | PathLike[str] | Mapping[str, Any] | Sequence[Any]"
+"""A hierarchy, the path of its file, or nested mappings and lists of values."""
+
+PrivacyLike: TypeAlias = (
+    "PrivacyModel | Mapping[str, Any] | Iterable[PrivacyModel | Mapping[str, Any]] | None"
+)
+"""Promises beyond k: models or their tables, one or several."""
+
+PreviousLike: TypeAlias = "Any"
+"""Releases that are out: a `shoal.Release`, what `shoal.load_release` returns, or the path of a
+release file; one or several."""
+
+LabelsLike: TypeAlias = "ArrayLike | IntoSeries"
+"""The group of each row: a list, an array or a column of whole numbers."""
+
+TableLike: TypeAlias = "IntoDataFrame | ArrayLike"
+"""Rows as scikit-learn takes them: a dataframe, or an array of numbers."""
+
+# -- flags ----------------------------------------------------------------------------------------
+
+BOTH = ("anonymize", "refine")
+TABLE_COMMANDS = ("anonymize", "refine", "explain", "compare")
+AFTERWARDS = ("score", "audit", "utility")
+"""Commands that compare a table with its release."""
+ALL_COMMANDS = (*TABLE_COMMANDS, *AFTERWARDS, "verify")
+
+
+def in_words(words: Iterable[str]) -> str:
+    """Return words as a sentence lists them."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}"
+
+
+def columns_flag(
+    *names: str, on: tuple[str, ...] = TABLE_COMMANDS, metavar: str = "COLUMNS"
+) -> Flag:
+    """Return the flag of an option that names columns."""
+    return Flag(names=names, on=on, panel="Columns", metavar=metavar)
+
+
+def detail_flag(name: str, metavar: str, example: str, *also: str) -> Flag:
+    """Return the flag of something that is said about one column."""
+    return Flag(
+        names=(f"--{name}",),
+        on=(*TABLE_COMMANDS, *AFTERWARDS, *also),
+        panel="Columns",
+        metavar=f"COLUMN={metavar}",
+        example=example,
+    )
+
+
+def promise_flag(*names: str, on: tuple[str, ...], metavar: str | None = None) -> Flag:
+    """Return the flag of an option about what is promised."""
+    return Flag(names=names, on=on, panel="Promises", metavar=metavar)
+
+
+def search_flag(*names: str, on: tuple[str, ...], metavar: str | None = None, **more: str) -> Flag:
+    """Return the flag of an option of the search."""
+    return Flag(names=names, on=on, panel="Search", metavar=metavar, **more)
+
+
+# -- readers: what users may write in several ways -------------------------------------------------
+
+
+def read_names(name: str, value: Any) -> Any:
+    """Keep what can be read only once; what is no list of names is found with the table."""
+    del name
+    is_list = isinstance(value, Iterable) and not isinstance(value, str)
+    return tuple(value) if is_list else value
+
+
+def read_one_name(name: str, value: Any) -> Any:
+    """Read one name, or a list of at most one, as jobs have it."""
+    del name
+    if value is None or isinstance(value, str) or not isinstance(value, Iterable):
+        return value
+    listed = tuple(value)
+    if len(listed) > 1:  # said with the table, as everything about roles
+        return listed
+    return listed[0] if listed else None
+
+
+def read_several(name: str, value: Any) -> tuple[Any, ...]:
+    """Read one thing or several; a bare text or path is one."""
+    del name
+    if value is None:
+        return ()
+    is_list = isinstance(value, Iterable) and not isinstance(value, str)
+    return tuple(value) if is_list else (value,)
+
+
+def read_models(name: str, value: Any) -> tuple[PrivacyModel, ...]:
+    """Read privacy models, or their tables."""
+    del name
+    from shoal.privacy import parse_privacy
+
+    return parse_privacy(value)
+
+
+def read_style(name: str, value: Any) -> Style:
+    """Read a style, or its options."""
+    from shoal.publish.recode import Style
+
+    if isinstance(value, Style):
+        return value
+    return Style.from_dict(mapping(name, value))
+
+
+# -- the table ------------------------------------------------------------------------------------
 
 EFFORTS = ("fast", "balanced", "best")
 MISSING_MODES = ("category", "suppress", "error")

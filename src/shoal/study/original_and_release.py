@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.settings.job import Job
-    from shoal.settings.options import HierarchyLike
+    from shoal.settings.request import HierarchyLike
     from shoal.table.schema import Kind, Schema
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from shoal.hierarchy import Taxonomy
     from shoal.release_reader.columns import OpenColumn
-    from shoal.settings.options import HierarchyLike
+    from shoal.settings.request import HierarchyLike
 
 
 _COPY = "copy"

@@ -1,52 +1,20 @@
 """What an option is: how it is read and checked, its flag on the command line, where it appears.
 
-The options themselves are the fields of `shoal.settings.request.Request` and, for files, of
-`shoal.settings.files.Input` and `Output`. Each is written once, as a field whose default is
-``option(...)``; checks, job files, flags, ``--help`` and the certificate are made from that.
+The options themselves are the fields of `shoal.settings.request.Request`, for files of
+`shoal.settings.files.Input` and `Output`, and of every privacy model. Each is written once, as a
+field whose default is ``option(...)``; checks, job files, flags, ``--help``, the fields of a page
+and the certificate are made from that.
 """
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final
 
 from shoal.errors import OptionError, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from os import PathLike
-
-    from narwhals.typing import IntoDataFrame, IntoSeries
-    from numpy.typing import ArrayLike
-
-    from shoal.hierarchy import Taxonomy
-    from shoal.privacy import PrivacyModel
-    from shoal.publish.recode import Style
-
-
-# Types of what users may write: names for editors and type checkers.
-
-HierarchyLike: TypeAlias = "Taxonomy | str | PathLike[str] | Mapping[str, Any] | Sequence[Any]"
-"""A hierarchy, the path of its file, or nested mappings and lists of values."""
-
-PrivacyLike: TypeAlias = (
-    "PrivacyModel | Mapping[str, Any] | Iterable[PrivacyModel | Mapping[str, Any]] | None"
-)
-"""Promises beyond k: models or their tables, one or several."""
-
-PreviousLike: TypeAlias = "Any"
-"""Releases that are out: a `shoal.Release`, what `shoal.load_release` returns, or the path of a
-release file; one or several."""
-
-LabelsLike: TypeAlias = "ArrayLike | IntoSeries"
-"""The group of each row: a list, an array or a column of whole numbers."""
-
-TableLike: TypeAlias = "IntoDataFrame | ArrayLike"
-"""Rows as scikit-learn takes them: a dataframe, or an array of numbers."""
-
 
 REQUIRED: Final = object()
 """The default of an option that has to be given."""
@@ -151,49 +119,6 @@ def check_all(instance: Any) -> None:
             object.__setattr__(instance, row.name, checked)
 
 
-# -- flags ----------------------------------------------------------------------------------------
-
-BOTH = ("anonymize", "refine")
-TABLE_COMMANDS = ("anonymize", "refine", "explain", "compare")
-AFTERWARDS = ("score", "audit", "utility")
-"""Commands that compare a table with its release."""
-ALL_COMMANDS = (*TABLE_COMMANDS, *AFTERWARDS, "verify")
-
-
-def in_words(words: Iterable[str]) -> str:
-    """Return words as a sentence lists them."""
-    *first, last = words
-    return f"{', '.join(first)} or {last}"
-
-
-def columns_flag(
-    *names: str, on: tuple[str, ...] = TABLE_COMMANDS, metavar: str = "COLUMNS"
-) -> Flag:
-    """Return the flag of an option that names columns."""
-    return Flag(names=names, on=on, panel="Columns", metavar=metavar)
-
-
-def detail_flag(name: str, metavar: str, example: str, *also: str) -> Flag:
-    """Return the flag of something that is said about one column."""
-    return Flag(
-        names=(f"--{name}",),
-        on=(*TABLE_COMMANDS, *AFTERWARDS, *also),
-        panel="Columns",
-        metavar=f"COLUMN={metavar}",
-        example=example,
-    )
-
-
-def promise_flag(*names: str, on: tuple[str, ...], metavar: str | None = None) -> Flag:
-    """Return the flag of an option about what is promised."""
-    return Flag(names=names, on=on, panel="Promises", metavar=metavar)
-
-
-def search_flag(*names: str, on: tuple[str, ...], metavar: str | None = None, **more: str) -> Flag:
-    """Return the flag of an option of the search."""
-    return Flag(names=names, on=on, panel="Search", metavar=metavar, **more)
-
-
 # -- checks --------------------------------------------------------------------------------------
 
 
@@ -291,50 +216,3 @@ def mapping(name: str, value: Any) -> dict[str, Any]:
 def _is_truth(value: Any) -> bool:
     # numpy's truth values are no bool; importing numpy for the question would be slow.
     return isinstance(value, bool) or type(value).__name__ in {"bool_", "bool"}
-
-
-# -- readers: what users may write in several ways -------------------------------------------------
-
-
-def read_names(name: str, value: Any) -> Any:
-    """Keep what can be read only once; what is no list of names is found with the table."""
-    del name
-    is_list = isinstance(value, Iterable) and not isinstance(value, str)
-    return tuple(value) if is_list else value
-
-
-def read_one_name(name: str, value: Any) -> Any:
-    """Read one name, or a list of at most one, as jobs have it."""
-    del name
-    if value is None or isinstance(value, str) or not isinstance(value, Iterable):
-        return value
-    listed = tuple(value)
-    if len(listed) > 1:  # said with the table, as everything about roles
-        return listed
-    return listed[0] if listed else None
-
-
-def read_several(name: str, value: Any) -> tuple[Any, ...]:
-    """Read one thing or several; a bare text or path is one."""
-    del name
-    if value is None:
-        return ()
-    is_list = isinstance(value, Iterable) and not isinstance(value, str)
-    return tuple(value) if is_list else (value,)
-
-
-def read_models(name: str, value: Any) -> tuple[PrivacyModel, ...]:
-    """Read privacy models, or their tables."""
-    del name
-    from shoal.privacy import parse_privacy
-
-    return parse_privacy(value)
-
-
-def read_style(name: str, value: Any) -> Style:
-    """Read a style, or its options."""
-    from shoal.publish.recode import Style
-
-    if isinstance(value, Style):
-        return value
-    return Style.from_dict(mapping(name, value))
