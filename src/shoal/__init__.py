@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shoal import datasets as datasets
     from shoal.api import anonymize, refine, score, verify
+    from shoal.archive.kept import KeptRelease
+    from shoal.archive.release_file import load_release
     from shoal.errors import (
         AlgorithmError,
         DataError,
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
     from shoal.io.read import read_table
     from shoal.io.write import write_table
     from shoal.life.apply import Applied, apply
-    from shoal.life.kept import KeptRelease
-    from shoal.life.release_file import load_release
     from shoal.measure.scores import Scores
     from shoal.privacy import (
         AlphaK,
@@ -54,11 +54,11 @@ if TYPE_CHECKING:
     from shoal.release import Release
     from shoal.report.certificate import sign
     from shoal.report.verify_certificate import Certified, verify_certificate
+    from shoal.run.job import JobResult, run_job
     from shoal.search.bound import lower_bound
     from shoal.settings.files import Input, Output
     from shoal.settings.job import Job, JobColumn
     from shoal.settings.job_file import read_job, write_job
-    from shoal.settings.run_job import JobResult, run_job
     from shoal.study.audit.attack_context import Audit, Finding
     from shoal.study.audit.run import audit
     from shoal.study.compare import Comparison, compare
@@ -87,10 +87,10 @@ _HOMES = {
     "Job": "settings.job",
     "JobColumn": "settings.job",
     "JobError": "errors",
-    "JobResult": "settings.run_job",
+    "JobResult": "run.job",
     "KEAnonymity": "privacy",
     "KMap": "privacy",
-    "KeptRelease": "life.kept",
+    "KeptRelease": "archive.kept",
     "LDiversity": "privacy",
     "OptionError": "errors",
     "Output": "settings.files",
@@ -117,7 +117,7 @@ _HOMES = {
     "frequency_hierarchy": "hierarchy",
     "interval_hierarchy": "hierarchy",
     "keyed_sha256": "io.keys",
-    "load_release": "life.release_file",
+    "load_release": "archive.release_file",
     "lower_bound": "search.bound",
     "make_key": "io.keys",
     "measures": "registry",
@@ -127,7 +127,7 @@ _HOMES = {
     "read_release": "study.read_release",
     "read_table": "io.read",
     "refine": "api",
-    "run_job": "settings.run_job",
+    "run_job": "run.job",
     "score": "api",
     "sign": "report.certificate",
     "suggest_job": "profile.suggest",

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from shoal.archive.kept import KeptRelease
     from shoal.engine.pipeline import Result
-    from shoal.life.kept import KeptRelease
     from shoal.runtime.progress import Report
     from shoal.settings.request import Request
 
@@ -55,8 +55,8 @@ class SparkRelease(Release[Any]):
         Raises:
             DataError: there are too many of them, or people are counted.
         """
+        from shoal.archive.kept import ValueCounts, check_style, keep_cells, number_classes
         from shoal.engine.spark.reader_view import classes_of
-        from shoal.life.kept import ValueCounts, check_style, keep_cells, number_classes
         from shoal.publish.cells import columns_needed
 
         if self.counts_people:
@@ -88,7 +88,7 @@ class SparkRelease(Release[Any]):
         Raises:
             DataError: there are too many groups, or people are counted.
         """
-        from shoal.life.release_file import write_kept
+        from shoal.archive.release_file import write_kept
 
         write_kept(self.kept(), path)
 

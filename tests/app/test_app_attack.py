@@ -4,7 +4,7 @@ import pytest
 from tests.helpers.app_people import people
 
 from shoal.app.runs import history_of
-from shoal.settings.run_job import run_job
+from shoal.run.job import run_job
 
 
 @pytest.fixture

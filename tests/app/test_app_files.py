@@ -11,10 +11,10 @@ from shoal import registry
 from shoal.app.feasibility import open_questions
 from shoal.app.runs import history_of
 from shoal.app.serve import open_named
+from shoal.run.job import run_job
 from shoal.settings.files import Input, Output
 from shoal.settings.job import JOB_OPTIONS, TABLE, Job, JobColumn
 from shoal.settings.job_file import format_job, read_job
-from shoal.settings.run_job import run_job
 
 COLUMNS = {
     "name": JobColumn(role="person"),

@@ -13,8 +13,8 @@ from shoal.app.curve import SAMPLE
 from shoal.app.hierarchy_preview import tree_of, values_of
 from shoal.app.runs import differences, history_of
 from shoal.hierarchy.rules import HierarchyRule
+from shoal.run.job import run_job
 from shoal.settings.job_file import read_job
-from shoal.settings.run_job import run_job
 
 SCRIPT = "<script>alert(1)</script>"
 

@@ -19,10 +19,10 @@ from shoal.app.hand_over import as_commands, portable_job, private_zip, public_z
 from shoal.app.runs import Tried, look_beside, run_in
 from shoal.errors import OptionError
 from shoal.report.certificate import read_certificate
+from shoal.run.job import run_job
 from shoal.settings.inputs import read_input
 from shoal.settings.job import JobColumn
 from shoal.settings.job_file import format_job, read_job
-from shoal.settings.run_job import run_job
 
 
 def unwatched(done, total, what):

@@ -5,8 +5,8 @@ import json
 import pytest
 from tests.helpers.cli_samples import PREVIOUS, ROLES
 
-from shoal import verified_write
 from shoal.io.raw_reader import read_written
+from shoal.release import verified_write
 
 # Rows that a reader can tell apart: nobody is hidden among others.
 APART = {

@@ -8,8 +8,8 @@ import pytest
 from tests.helpers.db_secrets import no_secret_in
 
 import shoal
-from shoal import verified_write
 from shoal.io.database import rows_sha256
+from shoal.release import verified_write
 
 ROLES = ("--qi", "age,zip", "--sensitive", "diagnosis", "--identifier", "name")
 

@@ -299,7 +299,7 @@ def test_an_answer_about_a_file_made_by_hand_is_judged(status, sort, strict, sai
 
 
 def test_a_release_file_that_ends_in_a_traceback_is_found(monkeypatch):
-    import shoal.life.release_file as module
+    import shoal.archive.release_file as module
 
     def falling_over(*_):
         raise KeyError("cells")

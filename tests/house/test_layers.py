@@ -147,7 +147,7 @@ def test_a_release_reaches_its_file_through_one_door_only():
         if any(name.rpartition(".")[2] in writers for name in imported_names(path, "shoal"))
     }
     assert {module for module in users if room_of(module) not in {"io", ""}} == {
-        "shoal.verified_write"
+        "shoal.release.verified_write"
     }
 
 

@@ -63,7 +63,7 @@ def test_the_walk_goes_from_the_command_line_through_the_line_of_the_page(walk):
     assert {room.name for room in walk.rooms} >= {"cli/", "io/", "publish/", "kernels/", "search/"}
 
 
-LINE = ["cli/__init__.py", "settings/run_job.py", "run.py", "engine/pipeline.py"]
+LINE = ["cli/__init__.py", "run/job.py", "run/__init__.py", "engine/pipeline.py"]
 
 
 def test_a_room_is_a_folder_or_a_file_at_the_top(tool):

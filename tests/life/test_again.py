@@ -12,9 +12,9 @@ import pytest
 from tests.life.conftest import register
 
 import shoal
+from shoal.archive.kept import keep
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.life.guarantee import Stories
-from shoal.life.kept import keep
 
 QI = ["age", "sex"]
 

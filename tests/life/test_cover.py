@@ -8,10 +8,10 @@ import pytest
 from tests.life.conftest import others, release_of
 
 import shoal
+from shoal.archive.kept import keep
 from shoal.errors import DataError, OptionError
 from shoal.life import coverage as cover
 from shoal.life.coverage import Coverage
-from shoal.life.kept import keep
 from shoal.publish.recode import Style
 from shoal.table.schema import build_schema
 

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.archive.kept import keep
 from shoal.errors import OptionError, PromiseError
 from shoal.life.earlier_releases import judge_over_all
 from shoal.life.guarantee import Stories, few_missing
-from shoal.life.kept import keep
 from shoal.publish.people import PublishedTable
 
 QI = ["age"]

@@ -11,9 +11,9 @@ import pytest
 from tests.life.conftest import ROLES, register, release_of
 
 import shoal
+from shoal.archive.kept import keep
+from shoal.archive.release_file import column_from_json, column_to_json, to_bytes
 from shoal.errors import DataError
-from shoal.life.kept import keep
-from shoal.life.release_file import column_from_json, column_to_json, to_bytes
 
 
 def packed(body, **head):
@@ -189,7 +189,7 @@ def test_huge_counts_take_no_memory(saved):
     n_groups = len(body["cells"][0]["values"])
     import numpy as np
 
-    from shoal.life.release_file import numbers_to_json
+    from shoal.archive.release_file import numbers_to_json
 
     huge = np.full(n_groups, 1 << 38)
     body["rows"] = numbers_to_json(huge)

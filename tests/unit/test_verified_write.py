@@ -10,11 +10,11 @@ import pytest
 import xlsxwriter
 
 import shoal
-from shoal import verified_write
 from shoal.errors import PromiseError
 from shoal.io.limits import LIMITS
 from shoal.io.raw_reader import read_written
 from shoal.io.write import write_table
+from shoal.release import verified_write
 
 FILES = ["csv", "tsv", "csv.gz", "csv.zst", "jsonl", "jsonl.gz", "parquet", "arrow", "xlsx"]
 TARGETS = [*FILES, "db"]

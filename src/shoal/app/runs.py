@@ -243,7 +243,7 @@ def run_in(
 
     import numpy as np
 
-    from shoal.settings.run_job import run_job
+    from shoal.run.job import run_job
 
     files = RunFiles(results / secrets.token_hex(8), suffix)
     files.folder.mkdir(mode=0o700, parents=True)

@@ -36,10 +36,10 @@ def print_plan(job: Job) -> None:
     """
     import narwhals as nw
 
+    from shoal.run.job import FileSource
+    from shoal.run.outputs import STREAM, FileSink
     from shoal.runtime.progress import no_progress
     from shoal.settings.files import Output
-    from shoal.settings.outputs import STREAM, FileSink
-    from shoal.settings.run_job import FileSource
     from shoal.table.encode import encode
     from shoal.table.grid import settle_grids
     from shoal.table.infer import infer_kinds
@@ -188,7 +188,7 @@ def anonymize(
     if dry_run:
         print_plan(wanted)
         return
-    from shoal.settings.run_job import run_job
+    from shoal.run.job import run_job
 
     with showing_progress(quiet=quiet) as progress:
         made = run_job(wanted, progress=noting_written(progress))
@@ -196,7 +196,7 @@ def anonymize(
         print_release_json(made)
     elif not quiet:
         from shoal.cli.summary import print_private_half, print_release
-        from shoal.settings.outputs import STREAM, name_of
+        from shoal.run.outputs import STREAM, name_of
 
         name = name_of(wanted.input.path or STREAM)
         streams = STREAM in made.files.values()
@@ -238,9 +238,9 @@ def demo(
         load_adult,
     )
     from shoal.run import FrameSource, run
+    from shoal.run.outputs import FileSink
     from shoal.runtime.progress import showing_progress
     from shoal.settings.files import Input, Output
-    from shoal.settings.outputs import FileSink
     from shoal.settings.request import Request
 
     output = Output(

@@ -51,16 +51,16 @@ def apply(
     wait. All promises of the release hold for the new table alone and for both together.
     """
     del debug
+    from shoal.archive.release_file import load_release, refuse_missing
     from shoal.cli.arguments import job_of
     from shoal.cli.program import note_written
     from shoal.cli.screen import told_in_summary
     from shoal.cli.summary import print_private_half
     from shoal.life.apply import apply as run_apply
     from shoal.life.apply import check_places, write_applied
-    from shoal.life.release_file import load_release, refuse_missing
+    from shoal.run.outputs import FileSink
     from shoal.runtime.progress import showing_progress
     from shoal.settings.inputs import read_input
-    from shoal.settings.outputs import FileSink
 
     wanted = job_of(None, {}, source=source, reading=reading, writing=writing)
     check_json(as_json, wanted.output.table)
@@ -110,7 +110,7 @@ def _print_json(made: Applied, files: dict[str, str], waiting: str | None) -> No
 def _print(made: Applied, *, name: str, stderr: bool) -> None:
     from shoal.cli.screen import open_console
     from shoal.cli.summary import print_release
-    from shoal.settings.outputs import name_of
+    from shoal.run.outputs import name_of
 
     title = f"Further rows of {name_of(name)}"
     print_release(made.release, title=title, stderr=stderr)

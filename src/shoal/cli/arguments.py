@@ -592,7 +592,7 @@ def noting_written(
 ) -> Callable[[int, int, str], None]:
     """Return a progress function that remembers when the output is in place."""
     from shoal.cli.program import note_written
-    from shoal.settings.outputs import WRITTEN
+    from shoal.run.outputs import WRITTEN
 
     def report(done: int, total: int, what: str) -> None:
         if what == WRITTEN:

@@ -69,9 +69,9 @@ def compare(
     del debug
     from shoal.cli.arguments import job_of
     from shoal.cli.program import note_kept, note_written
+    from shoal.run.outputs import check_files, name_of
     from shoal.runtime.progress import showing_progress
     from shoal.settings.inputs import numeric_columns, read_input
-    from shoal.settings.outputs import check_files, name_of
     from shoal.study.compare import compare_request
 
     sizes = _sizes(k)

@@ -41,9 +41,9 @@ def explain(
     """
     del debug
     from shoal.cli.arguments import job_of
+    from shoal.run.outputs import check_files, name_of
     from shoal.runtime.progress import showing_progress
     from shoal.settings.inputs import numeric_columns, read_input
-    from shoal.settings.outputs import check_files, name_of
     from shoal.study.explain import explain_request
 
     wanted = job_of(job, asked, source=source, reading=reading)

@@ -87,7 +87,7 @@ def build(
     }
     given = {name: value for name, value in options.items() if value is not None}
     _refuse_to_replace(output, force=force)
-    from shoal.settings.outputs import check_files
+    from shoal.run.outputs import check_files
 
     check_files(source, {"the hierarchy file": output})
     series = _read_column(source, column, reading)

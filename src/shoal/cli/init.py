@@ -62,7 +62,7 @@ def init(
     from shoal.cli.program import note_written
     from shoal.io.location import is_database, typed_name
     from shoal.profile.suggest import suggest_job
-    from shoal.settings.outputs import check_files
+    from shoal.run.outputs import check_files
 
     check_files(source, {"the job file": output})
     asked = input_of(Input(), source, reading)

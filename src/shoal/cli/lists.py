@@ -67,7 +67,7 @@ def register(
     Prints counts and promises, never a cell.
     """
     del debug
-    from shoal.life.release_file import list_releases
+    from shoal.archive.release_file import list_releases
 
     found = list_releases(folder)
     if as_json:

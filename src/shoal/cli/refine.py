@@ -56,10 +56,10 @@ def refine(
     from shoal.io.location import is_database
     from shoal.io.overwrite_guard import current_watch, note_input
     from shoal.run import FrameSource, run
+    from shoal.run.outputs import STREAM, FileSink, name_of
     from shoal.runtime.progress import showing_progress
     from shoal.settings.build_request import build_request
     from shoal.settings.inputs import numeric_columns, read_as, read_input
-    from shoal.settings.outputs import STREAM, FileSink, name_of
     from shoal.settings.request import OPTIONS
 
     wanted = job_of(job, asked, promises=promises, source=source, reading=reading, writing=writing)
@@ -82,7 +82,7 @@ def refine(
         release = run(request, original, sink, groups=labels, progress=watched)
     if as_json:
         watch = current_watch()
-        from shoal.settings.run_job import JobResult
+        from shoal.run.job import JobResult
 
         notes = () if watch is None else tuple(watch.notes)
         print_release_json(JobResult(release, sink.files, notes))

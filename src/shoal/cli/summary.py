@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shoal.publish.judgement import Judgement
     from shoal.publish.verify import Verification
     from shoal.release import Release
-    from shoal.settings.run_job import JobResult
+    from shoal.run.job import JobResult
 
 _BAR = 20
 
@@ -271,7 +271,7 @@ def print_private_half(save: str, *, stderr: bool) -> None:
     """Say that a file with who is in which group lies beside the release file, if one does."""
     from pathlib import Path
 
-    from shoal.life.release_file import people_path
+    from shoal.archive.release_file import people_path
 
     path = people_path(save)
     if Path(path).is_file():

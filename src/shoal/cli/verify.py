@@ -67,8 +67,8 @@ def verify(
     """
     del debug
     from shoal.cli.arguments import job_of, release_of
+    from shoal.run.outputs import name_of
     from shoal.settings.inputs import missing_texts
-    from shoal.settings.outputs import name_of
 
     if certificate is not None:
         only_people = PrivacyFlags(

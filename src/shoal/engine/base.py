@@ -167,7 +167,7 @@ class Engine(Protocol):
             escape_formulas: as in `Release.write`.
 
         Returns:
-            A `shoal.verified_write.Staged`: the release with the verification of what was written.
+            A `Staged`: the release with the verification of what was written.
 
         Raises:
             PromiseError: what was written does not keep the promises.

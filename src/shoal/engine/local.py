@@ -57,10 +57,10 @@ if TYPE_CHECKING:
     from shoal.publish.judgement import Doubt
     from shoal.publish.reader_view import ReaderView
     from shoal.release import Release
+    from shoal.release.verified_write import Staged
     from shoal.settings.request import Request
     from shoal.table.encode import EncodedTable
     from shoal.table.schema import Schema
-    from shoal.verified_write import Staged
 
 
 # Groups for measures that are no sum over columns: formed anew with weights that follow them.
@@ -393,7 +393,7 @@ class LocalEngine:
         **options: Any,
     ) -> Staged:
         """Write the release to a file or a database, read it back and verify it there."""
-        from shoal.verified_write import stage_release
+        from shoal.release.verified_write import stage_release
 
         return stage_release(group, release, target, **options)
 

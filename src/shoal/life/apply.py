@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 
+from shoal.archive.kept import KeptRelease, keep, number_classes, with_further
+from shoal.archive.release_file import stage_kept
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.io.atomic import AtomicGroup, sha256_of
 from shoal.io.formats import detect_format
@@ -25,23 +27,21 @@ from shoal.life.compatibility import (
     whose_are,
 )
 from shoal.life.coverage import Coverage
-from shoal.life.kept import KeptRelease, keep, number_classes, with_further
-from shoal.life.release_file import stage_kept
 from shoal.measure.scores import Scores
 from shoal.publish.aggregates import Facts
 from shoal.publish.recode import RowHash, published_names
 from shoal.publish.verification_terms import grids_of, promises_of
 from shoal.publish.verify import Verification, verify_table
 from shoal.release import FrameT, Release
+from shoal.release.verified_write import stage_waiting
 from shoal.report.certificate import format_certificate
+from shoal.run.outputs import check_files, format_of_output, refuse_existing
 from shoal.runtime.progress import Report, Stopwatch, watching
 from shoal.runtime.threads import check_process
 from shoal.search.enforce import violations
-from shoal.settings.outputs import check_files, format_of_output, refuse_existing
 from shoal.table.encode import encode
 from shoal.table.frames import back_from_polars, to_polars
 from shoal.table.partition import Partition
-from shoal.verified_write import stage_waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.life.membership import Digests
+    from shoal.archive.membership import Digests
     from shoal.publish.people import PublishedTable
-    from shoal.settings.outputs import FileSink
+    from shoal.run.outputs import FileSink
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 

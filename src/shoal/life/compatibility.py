@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from shoal.archive.membership import digests_of, number_people, rows_of
 from shoal.errors import DataError, OptionError
-from shoal.life.membership import digests_of, number_people, rows_of
 from shoal.table.encode import EncodedTable, encode_sensitive
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.life.kept import KeptRelease
-    from shoal.life.membership import Digests
+    from shoal.archive.kept import KeptRelease
+    from shoal.archive.membership import Digests
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.archive.membership import digests_of, number_people
 from shoal.life.guarantee import number_values, stories_with
-from shoal.life.membership import digests_of, number_people
 from shoal.privacy import LDiversity
 from shoal.publish.verification_terms import promises_of
 from shoal.publish.verify import BESIDE, Check, verify_table
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.life.kept import KeptRelease
+    from shoal.archive.kept import KeptRelease
     from shoal.privacy import PrivacyModel
     from shoal.publish.people import PublishedTable
     from shoal.settings.request import Request

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.archive.kept import number_classes
+from shoal.archive.membership import digests_of, number_people
 from shoal.errors import OptionError
 from shoal.hierarchy import canonical_label
-from shoal.life.kept import number_classes
-from shoal.life.membership import digests_of, number_people
 from shoal.privacy import LDiversity
 from shoal.publish.cells import columns_needed
 from shoal.publish.verify import BESIDE, Check, count_of
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.life.kept import KeptRelease
-    from shoal.life.membership import Digests, KeptPeople
+    from shoal.archive.kept import KeptRelease
+    from shoal.archive.membership import Digests, KeptPeople
     from shoal.privacy import PrivacyModel
     from shoal.publish.people import PublishedTable
     from shoal.table.schema import Schema

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.archive.membership import digests_of
 from shoal.engine.blocks import Blocks, cluster_blocks, put_together
 from shoal.engine.local import LocalEngine
 from shoal.engine.pipeline import form_groups
@@ -29,7 +30,6 @@ from shoal.life.guarantee import (
     stories_with,
     tell_stories,
 )
-from shoal.life.membership import digests_of
 from shoal.publish.judgement import Doubt, OpenPoint
 from shoal.runtime.progress import Report, no_progress
 from shoal.table.partition import Partition
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from shoal.archive.kept import KeptRelease
     from shoal.engine.local import LocalWork
     from shoal.life.guarantee import Stories
-    from shoal.life.kept import KeptRelease
     from shoal.publish.people import PublishedTable
     from shoal.publish.verify import Verification
     from shoal.settings.request import Request

@@ -7,9 +7,9 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from shoal.archive.release_file import open_previous
 from shoal.errors import OptionError, did_you_mean
 from shoal.hierarchy import load_hierarchy
-from shoal.life.release_file import open_previous
 from shoal.options import REQUIRED
 from shoal.privacy.whole import PopulationModel
 from shoal.settings.request import OPTIONS, Request

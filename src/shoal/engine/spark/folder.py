@@ -23,9 +23,9 @@ from shoal.engine.spark.session import column, load_functions, saying_why
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.publish.recode import published_cells, published_names
 from shoal.publish.verification_terms import promises_of, trees_of
+from shoal.release.verified_write import Staged
 from shoal.table.grid_cells import narrow
 from shoal.table.partition import Partition
-from shoal.verified_write import Staged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

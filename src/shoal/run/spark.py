@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from shoal.archive.release_file import stage_kept
 from shoal.engine.spark.check import count_values
 from shoal.engine.spark.folder import Folder
 from shoal.engine.spark.session import column, load_functions, open_session, saying_why
 from shoal.errors import DataError, OptionError
 from shoal.io.atomic import AtomicGroup
 from shoal.io.columns import type_column
-from shoal.life.release_file import stage_kept
 from shoal.run import run
+from shoal.run.outputs import STREAM, FileSink, check_files, refuse_existing
 from shoal.runtime.progress import Report, no_progress
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
 from shoal.settings.inputs import numeric_columns, renamed
-from shoal.settings.outputs import STREAM, FileSink, check_files, refuse_existing
 from shoal.spark import SparkRelease, SparkSource
 
 if TYPE_CHECKING:

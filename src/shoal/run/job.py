@@ -15,6 +15,7 @@ from shoal.io.location import is_database
 from shoal.io.overwrite_guard import current_watch, watching_inputs
 from shoal.profile.repeated_people import says_whose, worth_a_look
 from shoal.run import LocalTable, run
+from shoal.run.outputs import STREAM, FileSink, name_of
 from shoal.runtime.progress import watching
 from shoal.runtime.sanitize import hide_credentials, hide_names, safe_text
 from shoal.settings.inputs import (
@@ -28,7 +29,6 @@ from shoal.settings.inputs import (
 )
 from shoal.settings.job import Job
 from shoal.settings.job_file import read_job
-from shoal.settings.outputs import STREAM, FileSink, name_of
 from shoal.table.frames import DisposableTable
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def run_job(
         with watching(progress) as report, logging_to(asked.output.log) as log:
             log.say(f"started: {name_of(asked.input.path or STREAM)}, k = {asked.k}")
             if on_spark:
-                from shoal.settings.run_spark import run_on_spark
+                from shoal.run.spark import run_on_spark
 
                 release = run_on_spark(request, asked.input, asked.output, log.watching(report))
             else:

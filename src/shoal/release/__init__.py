@@ -265,7 +265,7 @@ class Release(Generic[FrameT]):
             PromiseError: the file would not keep the promises; nothing is written.
             DataError: the file or table cannot be written, or cannot hold the release.
         """
-        from shoal.verified_write import write_release
+        from shoal.release.verified_write import write_release
 
         return write_release(
             self,
@@ -290,8 +290,8 @@ class Release(Generic[FrameT]):
         Raises:
             DataError: it cannot be written, or a column is of a type that it does not hold.
         """
-        from shoal.life.kept import keep
-        from shoal.life.release_file import write_kept
+        from shoal.archive.kept import keep
+        from shoal.archive.release_file import write_kept
 
         write_kept(keep(self), path)
 

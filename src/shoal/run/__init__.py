@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from shoal.archive.membership import new_key, new_mark
+from shoal.archive.release_file import key_of, marks_of
 from shoal.engine.local import LocalEngine
 from shoal.engine.pipeline import run_pipeline
 from shoal.errors import OptionError
-from shoal.life.membership import new_key, new_mark
-from shoal.life.release_file import key_of, marks_of
 from shoal.profile.repeated_people import find_repeats, says_whose
 from shoal.profile.roles import find_slips
 from shoal.release import Release

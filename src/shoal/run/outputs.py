@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.archive.kept import keep
+from shoal.archive.release_file import people_path, stage_kept
 from shoal.errors import DataError, OptionError
 from shoal.io.atomic import AtomicGroup, sha256_of
 from shoal.io.columns import decode_text
@@ -16,8 +18,6 @@ from shoal.io.keys import keyed_sha256, read_secret
 from shoal.io.location import is_database, refuse_almost_url, shown_name
 from shoal.io.multi_file import input_files, refuse_among
 from shoal.io.overwrite_guard import note_input, refuse_input
-from shoal.life.kept import keep
-from shoal.life.release_file import people_path, stage_kept
 from shoal.report.advice import read_explanation
 from shoal.report.risk import check_fraction
 from shoal.runtime.progress import Report, no_progress
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
     from shoal.io.multi_file import Sources
     from shoal.release import Release
+    from shoal.release.verified_write import Staged
     from shoal.report.advice import Explained
     from shoal.settings.files import Input, Output
     from shoal.study.audit.attack_context import Audit
-    from shoal.verified_write import Staged
 
 STREAM = "-"
 WRITTEN = "written"

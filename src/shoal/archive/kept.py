@@ -1,7 +1,7 @@
 """What is kept of a release: its rules and the published cells with their counts, no row.
 
 Everything in it is told by the published table, by the settings and by the hierarchies as they
-were given. Who the people are is kept apart (`shoal.life.membership`), and only where `person`
+were given. Who the people are is kept apart (`shoal.archive.membership`), and only where `person`
 names them.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.life.membership import Digests, KeptPeople
+    from shoal.archive.membership import Digests, KeptPeople
     from shoal.privacy import PrivacyModel
     from shoal.publish.recode import Style
     from shoal.release import Release
@@ -130,7 +130,7 @@ class KeptRelease:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file; see `shoal.Release.save`."""
-        from shoal.life.release_file import write_kept
+        from shoal.archive.release_file import write_kept
 
         write_kept(self, path)
 
@@ -158,7 +158,7 @@ def keep(release: Release | KeptRelease) -> KeptRelease:
     kept = keep_cells(release, cells, sizes, counts)
     if release.ids is None:
         return kept
-    from shoal.life.membership import digests_of, keep_people, new_key
+    from shoal.archive.membership import digests_of, keep_people, new_key
 
     key = release.key or new_key()
     people = keep_people(kept, frame, of_row, digests_of(release.ids, key), key)
@@ -166,7 +166,7 @@ def keep(release: Release | KeptRelease) -> KeptRelease:
 
 
 def _belonging(kept: KeptRelease, people: KeptPeople) -> KeptRelease:
-    from shoal.life.release_file import digest_of, to_bytes
+    from shoal.archive.release_file import digest_of, to_bytes
 
     return replace(kept, people=replace(people, of=digest_of(to_bytes(kept))))
 
@@ -216,7 +216,7 @@ def with_further(
         digests: keyed hash of the person of each row; None where nobody is named.
         n_old: how many rows are those of the release, as `rows_of` returns them.
     """
-    from shoal.life.membership import keep_people, new_mark
+    from shoal.archive.membership import keep_people, new_mark
 
     cells, of_row, sizes = number_classes(frame.select(kept.cells.columns))
     sensitive = {

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from shoal.archive.kept import OPTIONS, KeptRelease, ValueCounts
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.io.limits import limit, read_side_file
-from shoal.life.kept import OPTIONS, KeptRelease, ValueCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from shoal.archive.membership import KeptPeople
     from shoal.io.atomic import AtomicGroup
-    from shoal.life.membership import KeptPeople
     from shoal.table.schema import Column, Schema
 
 
@@ -203,7 +203,7 @@ def stage_kept(group: AtomicGroup, kept: KeptRelease, path: str | os.PathLike[st
     content = to_bytes(kept)
     group.add(path, content)
     if kept.people is not None:
-        from shoal.life.membership import people_to_json
+        from shoal.archive.membership import people_to_json
 
         said = people_to_json(kept.people)
         content = _packed(said, "shoal people", mark=kept.people.mark, chain=kept.people.chain)
@@ -232,7 +232,7 @@ def load_release(path: str | os.PathLike[str]) -> KeptRelease:
     Raises:
         DataError: the file cannot be read, is damaged, is none of ours, or is of a later version.
     """
-    from shoal.life.membership import people_from_json
+    from shoal.archive.membership import people_from_json
 
     content = _read(path, "the release file")
     kept = _parsed(path, content, _FORMAT, _from_json)
@@ -520,7 +520,7 @@ def open_previous(given: Sequence[Any], written: str | None = None) -> tuple[Kep
     """
     if not given:
         return ()
-    from shoal.life.kept import KeptRelease, keep
+    from shoal.archive.kept import KeptRelease, keep
     from shoal.release import Release
 
     found = []

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.archive.release_file import Damaged, numbers_from_json, numbers_to_json, take
 from shoal.hierarchy import canonical_label
-from shoal.life.release_file import Damaged, numbers_from_json, numbers_to_json, take
 from shoal.table.sensitive import person_would_say
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.life.kept import KeptRelease
+    from shoal.archive.kept import KeptRelease
 
 
 _KEY = 32
