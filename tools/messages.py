@@ -1,11 +1,12 @@
-"""Message files of the pages: takes texts out of the code, and compiles what translators wrote.
+"""Message files: takes texts out of the code, and compiles what translators wrote.
 
     python tools/messages.py            update every shoal.po, and compile it to shoal.mo
     python tools/messages.py --check    exit status 1 if a file is not current or not complete
     python tools/messages.py --new fr   begin another language
 
-Texts are found by their calls: ``_("...")``, ``words("...")`` and ``plural("...", "...", n)``, in
-Python files and in templates. A ``.po`` file is edited with any editor, or with Poedit.
+Texts are found by their calls: ``_("...")``, ``words("...")``, ``Message("...")`` and
+``plural("...", "...", n)``, in Python files and in templates.
+A ``.po`` file is edited with any editor, or with Poedit.
 """
 
 from __future__ import annotations
@@ -22,24 +23,21 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 ROOT = Path(__file__).resolve().parents[1]
-APP = ROOT / "src" / "shoal" / "app"
-MESSAGES = APP / "messages"
-KEYWORDS = {"_": None, "words": None, "plural": (1, 2)}
-METHODS = [("**.py", "python"), ("templates/**.html", "jinja2.ext.babel_extract")]
+SOURCE = ROOT / "src" / "shoal"
+MESSAGES = SOURCE / "messages"
+KEYWORDS = {"_": None, "words": None, "Message": None, "plural": (1, 2)}
+METHODS = [("**.py", "python"), ("**/templates/**.html", "jinja2.ext.babel_extract")]
 
 
 def find_texts() -> Catalog:
-    """Returns every text of the pages, in English."""
+    """Returns every text, in English."""
     found = Catalog(project="shoal", charset="utf-8")
     texts = extract_from_dir(
-        APP, METHODS, {"templates/**.html": {"trimmed": "true"}}, keywords=KEYWORDS
+        SOURCE, METHODS, {"**/templates/**.html": {"trimmed": "true"}}, keywords=KEYWORDS
     )
-    places: dict[object, set[str]] = {}
-    for file, _, message, _, _ in texts:
-        places.setdefault(message, set()).add(file)
-    # Files, and not lines: an edit elsewhere leaves the message files as they are.
-    for message, files in sorted(places.items(), key=lambda each: str(each[0])):
-        found.add(message, locations=[(file, 0) for file in sorted(files)])
+    # Without places: an edit elsewhere leaves the message files as they are.
+    for message in sorted({message for _, _, message, _, _ in texts}, key=str):
+        found.add(message)
     return found
 
 
@@ -56,17 +54,17 @@ def updated(path: Path, texts: Catalog) -> Catalog:
         if message.id:
             known = before.get(message.id[0] if isinstance(message.id, tuple) else message.id)
             string = known.string if known is not None and known.id == message.id else None
-            after.add(message.id, string, locations=message.locations)
+            after.add(message.id, string)
     return after
 
 
 def as_po(catalog: Catalog) -> bytes:
     """Returns a language as text for translators."""
     text = io.BytesIO()
-    write_po(text, catalog, width=100, omit_header=True, include_lineno=False, sort_output=True)
+    write_po(text, catalog, width=100, omit_header=True, no_location=True, sort_output=True)
     plurals = f"nplurals={catalog.num_plurals}; plural={catalog.plural_expr};"
     header = (
-        f"# Messages of the pages of `shoal app`: {catalog.locale.english_name}.\n"
+        f"# Messages of Shoal: {catalog.locale.english_name}.\n"
         "# `python tools/messages.py` updates and compiles this file.\n"
         'msgid ""\nmsgstr ""\n'
         f'"Language: {catalog.locale}\\n"\n'

@@ -8,7 +8,9 @@ may appear; values of the data may not.
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from shoal.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,9 +25,16 @@ class ShoalError(Exception):
     Attributes:
         exit_status: what the command line returns for it: 2 when the input or an option is
             wrong, 1 when the promise cannot be or was not met.
+        message: what is wrong, for any language (`shoal.messages`).
     """
 
     exit_status = 2
+
+    def __init__(self, template: str = "", /, **values: Any) -> None:
+        """Take a message, or a template and its values: ``OptionError("No {name!r}.", name=n)``."""
+        is_one = isinstance(template, Message) and not values
+        self.message = template if is_one else Message(template, **values)
+        super().__init__(self.message)
 
 
 class OptionError(ShoalError):
@@ -70,4 +79,4 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
         return ""
     folded = {name.casefold(): name for name in names}
     close = difflib.get_close_matches(given.casefold(), list(folded), n=1, cutoff=0.6)
-    return f" Did you mean {folded[close[0]]!r}?" if close else ""
+    return Message(" Did you mean {name!r}?", name=folded[close[0]]) if close else ""

@@ -146,7 +146,12 @@ def whole(least: int) -> Check:
 
     def check(name: str, value: Any) -> int:
         if _is_truth(value) or not isinstance(value, numbers.Integral) or value < least:
-            raise OptionError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+            raise OptionError(
+                "{name} must be a whole number of at least {least}, got {value!r}.",
+                name=name,
+                least=least,
+                value=value,
+            )
         return int(value)
 
     return check
@@ -155,14 +160,16 @@ def whole(least: int) -> Check:
 def positive(name: str, value: Any) -> float:
     """Check a number above 0."""
     if _is_truth(value) or not isinstance(value, numbers.Real) or not float(value) > 0:
-        raise OptionError(f"{name} must be a number above 0, got {value!r}.")
+        raise OptionError("{name} must be a number above 0, got {value!r}.", name=name, value=value)
     return float(value)
 
 
 def factor(name: str, value: Any) -> float:
     """Check a number of at least 1."""
     if _is_truth(value) or not isinstance(value, numbers.Real) or not 1 <= float(value) <= 1000:
-        raise OptionError(f"{name} must be a number from 1 to 1000, got {value!r}.")
+        raise OptionError(
+            "{name} must be a number from 1 to 1000, got {value!r}.", name=name, value=value
+        )
     return float(value)
 
 
@@ -170,7 +177,9 @@ def share(name: str, value: Any) -> float:
     """Check a share of the rows."""
     if _is_truth(value) or not isinstance(value, numbers.Real) or not 0 <= float(value) < 1:
         raise OptionError(
-            f"{name} must be a share of rows of at least 0 and below 1, got {value!r}."
+            "{name} must be a share of rows of at least 0 and below 1, got {value!r}.",
+            name=name,
+            value=value,
         )
     return float(value)
 
@@ -178,7 +187,7 @@ def share(name: str, value: Any) -> float:
 def truth(name: str, value: Any) -> bool:
     """Check a truth value."""
     if not _is_truth(value):
-        raise OptionError(f"{name} must be True or False, got {value!r}.")
+        raise OptionError("{name} must be True or False, got {value!r}.", name=name, value=value)
     return bool(value)
 
 
@@ -190,7 +199,13 @@ class _OneOf:
         if not isinstance(value, str) or value not in self.known:
             hint = did_you_mean(str(value), self.known)
             words = ", ".join(self.known)
-            raise OptionError(f"{name} must be one of {words}, got {value!r}.{hint}")
+            raise OptionError(
+                "{name} must be one of {words}, got {value!r}.{hint}",
+                name=name,
+                words=words,
+                value=value,
+                hint=hint,
+            )
         return str(value)
 
 
@@ -210,7 +225,9 @@ def mapping(name: str, value: Any) -> dict[str, Any]:
     try:
         return {} if value is None else dict(value)
     except (TypeError, ValueError):
-        raise OptionError(f"{name} must be a mapping of option names to values.") from None
+        raise OptionError(
+            "{name} must be a mapping of option names to values.", name=name
+        ) from None
 
 
 def _is_truth(value: Any) -> bool:

@@ -93,7 +93,11 @@ def load(family: Family, name: str) -> Any:
     if not isinstance(name, str) or name not in table:
         hint = did_you_mean(str(name), table)
         raise OptionError(
-            f"Unknown {_SINGULAR[family]} {name!r}.{hint} Known: {', '.join(sorted(table))}."
+            "Unknown {singular} {name!r}.{hint} Known: {table}.",
+            singular=_SINGULAR[family],
+            name=name,
+            hint=hint,
+            table=", ".join(sorted(table)),
         )
     module, _, attribute = table[name].partition(":")
     return getattr(importlib.import_module(module), attribute)

@@ -170,8 +170,10 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # skle
             qis = [name for name in names if name not in {*sensitive, person}]
         if frame.height < self.k:
             raise UnfitError(
-                f"Found n_samples={frame.height}, fewer than k={self.k}: no grouping of them keeps "
-                "the promise; lower k or give more rows."
+                "Found n_samples={height}, fewer than k={k}: no grouping of them keeps the "
+                "promise; lower k or give more rows.",
+                height=frame.height,
+                k=self.k,
             )
         if not qis:
             raise RoleError("There is no quasi-identifier; name one with quasi_identifiers=[...].")
@@ -199,8 +201,9 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # skle
         )
         if release.n_suppressed:
             raise OptionError(
-                f"Algorithm {self.algorithm!r} leaves rows out, and a step of a pipeline must "
-                "keep them all; choose another one."
+                "Algorithm {algorithm!r} leaves rows out, and a step of a pipeline must keep "
+                "them all; choose another one.",
+                algorithm=self.algorithm,
             )
         table = encode(frame, release.schema)
         partition = Partition.from_labels(release.groups)
@@ -225,7 +228,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # skle
     def fit_transform(self, X: TableLike, y: object = None, **fit_params: object) -> Any:  # noqa: N803
         """Group the training rows and return each with the values of its own group, in order."""
         if fit_params:
-            raise OptionError(f"fit takes no {next(iter(fit_params))!r}.")
+            raise OptionError("fit takes no {fit_params!r}.", fit_params=next(iter(fit_params)))
         self.fit(X, y)
         return self._publish(X, self._to_frame(X, reset=False), self.labels_)
 
@@ -252,8 +255,9 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # skle
         what = f"There are categories that no training row had, in column {where}"
         if self.handle_unknown == "error":
             raise UnknownValueError(
-                f"{what}; leave these rows out, or let them count as missing with "
-                "handle_unknown='warn'."
+                "{what}; leave these rows out, or let them count as missing with "
+                "handle_unknown='warn'.",
+                what=what,
             )
         warnings.warn(f"{what}; they count as missing.", ShoalWarning, stacklevel=3)
 
@@ -384,12 +388,19 @@ def _pick(
 def _name_of(given: str | int, names: Sequence[str], option: str) -> str:
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         if not 0 <= given < len(names):
-            raise RoleError(f"{option} names column {given}, but there are {len(names)} columns.")
+            raise RoleError(
+                "{option} names column {given}, but there are {n} columns.",
+                option=option,
+                given=given,
+                n=len(names),
+            )
         return names[int(given)]
     if given not in names:
         raise RoleError(
-            f"{option} names column {given!r}, which X does not have."
-            f"{did_you_mean(str(given), names)}"
+            "{option} names column {given!r}, which X does not have.{hint}",
+            option=option,
+            given=given,
+            hint=did_you_mean(str(given), names),
         )
     return str(given)
 

@@ -158,7 +158,9 @@ class SparkSource:
         self.keys = [key] if isinstance(key, str) else list(key)
         for name in self.keys:
             if name not in self.frame.columns:
-                raise OptionError(f"key names column {name!r}, which the table does not have.")
+                raise OptionError(
+                    "key names column {name!r}, which the table does not have.", name=name
+                )
             if name == "group":
                 raise OptionError("A key cannot be called 'group', as that is the group of a row.")
 

@@ -12,7 +12,7 @@ import shoal
 from shoal.app.advice import changed_column
 from shoal.app.retold import retell
 from shoal.app.runs import differences, history_of
-from shoal.app.words import Words
+from shoal.messages.language import Language
 from shoal.settings.job import JobColumn
 from shoal.study import findings
 from shoal.study.findings import Advice
@@ -109,7 +109,7 @@ def test_advice_of_every_kind_has_a_button_that_runs_again(opened, table, monkey
             "loss": made.loss,
         },
     )
-    english = [each.sentence for each in advice if retell(Words("de"), each.sentence) is None]
+    english = [each.sentence for each in advice if retell(Language("de"), each.sentence) is None]
     assert english == [], "advice that is not German on a German page"
     shown = items(opened.get(f"/run?run={made.id}").text)
     assert set(shown) == {each.sentence for each in advice}

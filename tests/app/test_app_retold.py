@@ -8,8 +8,8 @@ from tests.helpers.panels import ROLES, panel
 
 from shoal import registry
 from shoal.app.retold import SENTENCES, UNITS, lead_in, quote, retell, say
-from shoal.app.words import Words
 from shoal.life.rerelease import _says_few_left, _says_given_up
+from shoal.messages.language import Language
 from shoal.privacy import PrivacyModel
 from shoal.profile.repeated_people import find_repeats
 from shoal.publish.danger import says_nearly_unique
@@ -31,7 +31,7 @@ from shoal.study.findings import (
 from shoal.study.trials import Measured, Trial
 from shoal.table.schema import Column, Role, Schema, build_schema
 
-GERMAN, ENGLISH = Words("de"), Words("en")
+GERMAN, ENGLISH = Language("de"), Language("en")
 MODELS = {
     "l-diversity": [
         {"l": 3, "kind": "distinct"},

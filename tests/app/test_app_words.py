@@ -5,7 +5,7 @@ import gettext
 import pytest
 from tests.helpers.scripts import load_script
 
-from shoal.app.words import LANGUAGES, Words, language_of
+from shoal.messages.language import LANGUAGES, Language, language_of
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_the_language_is_the_chosen_one_or_what_the_browser_asks_for(cookie, acc
 
 def test_numbers_are_written_as_the_language_does():
     assert LANGUAGES == {"en": "English", "de": "Deutsch"}
-    english, german = Words("en"), Words("de")
+    english, german = Language("en"), Language("de")
     assert (english.number(1234567.5, 1), german.number(1234567.5, 1)) == (
         "1,234,567.5",
         "1.234.567,5",

@@ -492,7 +492,7 @@ def test_every_text_of_the_rooms_below_that_a_form_shows_can_be_translated(opene
     from shoal import registry
     from shoal.app.fields import option_fields
     from shoal.app.told_below import TEXTS
-    from shoal.app.words import Words
+    from shoal.messages.language import Language
 
     shown = [registry.load("privacy", name).title for name in registry.privacy_models()]
     for panel in ("Promises", "Search"):
@@ -500,7 +500,7 @@ def test_every_text_of_the_rooms_below_that_a_form_shows_can_be_translated(opene
             each.help for each in option_fields(opened.work.job, panel, ("k", "max_suppression"))
         ]
     assert [text for text in shown if text not in TEXTS] == []
-    german = Words("de")
+    german = Language("de")
     assert [text for text in TEXTS if german(text) == text] == []
 
 

@@ -27,7 +27,7 @@ def test_german_has_every_text_of_the_pages_and_its_files_are_current(tool, text
 
 def test_a_translation_puts_the_same_values_in(tool, texts):
     catalog = tool.updated(tool.MESSAGES / "de" / "LC_MESSAGES" / "shoal.po", texts)
-    holes = re.compile(r"%\(\w+\)s|\{\w+\}|%%")
+    holes = re.compile(r"%\(\w+\)s|\{\w+(?:!\w)?(?::[^}]*)?\}|%%")
     for message in catalog:
         if not message.id:
             continue

@@ -7,7 +7,7 @@ from tests.helpers.panels import ROLES, panel
 
 import shoal
 from shoal.app.sentences import of_k, of_model
-from shoal.app.words import Words
+from shoal.messages.language import Language
 from shoal.report.page import render_report
 
 
@@ -67,7 +67,7 @@ def test_a_column_called_rows_keeps_its_name():
 
 
 def test_pages_say_people_where_people_are_meant():
-    words = Words("en")
+    words = Language("en")
     assert "10 rows" in of_k(words, 10, ["age"])
     assert "at least 10 different people" in of_k(words, 10, ["age"], people=True)
     table = {"model": "alpha-k", "alpha": 0.5, "column": "ill"}

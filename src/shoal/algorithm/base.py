@@ -105,7 +105,11 @@ def create_algorithm(name: str, options: Mapping[str, Any] | None = None) -> Alg
             hint = did_you_mean(str(option), known)
             allowed = ", ".join(known) if known else "none"
             raise OptionError(
-                f"Algorithm {name!r} has no option {option!r}.{hint} Its options: {allowed}."
+                "Algorithm {name!r} has no option {option!r}.{hint} Its options: {allowed}.",
+                name=name,
+                option=option,
+                hint=hint,
+                allowed=allowed,
             )
     created: Algorithm = algorithm(**dict(options or {}))
     return created
@@ -148,4 +152,11 @@ def check_flag(algorithm: Algorithm, option: str) -> None:
 
 def _wrong(algorithm: Algorithm, option: str, wanted: str, hint: str = "") -> OptionError:
     value = getattr(algorithm, option)
-    return OptionError(f"{option} of {algorithm.name!r} must be {wanted}, got {value!r}.{hint}")
+    return OptionError(
+        "{option} of {name!r} must be {wanted}, got {value!r}.{hint}",
+        option=option,
+        name=algorithm.name,
+        wanted=wanted,
+        value=value,
+        hint=hint,
+    )

@@ -420,9 +420,12 @@ def _require_hierarchy(attribute: Attribute) -> None:
     else:
         builder = "shoal.frequency_hierarchy"
     raise AlgorithmError(
-        f"Algorithm 'incognito' needs a hierarchy of levels for every quasi-identifier, and "
-        f"column {attribute.name!r} of kind {str(attribute.kind)!r} has none; build one with "
-        f"{builder} or `shoal hierarchy build`, or choose another algorithm."
+        "Algorithm 'incognito' needs a hierarchy of levels for every quasi-identifier, and "
+        "column {name!r} of kind {kind!r} has none; build one with {builder} or `shoal "
+        "hierarchy build`, or choose another algorithm.",
+        name=attribute.name,
+        kind=str(attribute.kind),
+        builder=builder,
     )
 
 
@@ -430,7 +433,9 @@ def _require_small_lattice(heights: Sequence[int]) -> None:
     n_nodes = math.prod(height + 2 for height in heights)
     if n_nodes > MOST_NODES:
         raise AlgorithmError(
-            f"Algorithm 'incognito' searches all combinations of levels, and those of "
-            f"{len(heights)} quasi-identifiers are more than the {MOST_NODES:,} it can search; "
-            "use fewer quasi-identifiers or hierarchies with fewer levels, or another algorithm."
+            "Algorithm 'incognito' searches all combinations of levels, and those of {n} "
+            "quasi-identifiers are more than the {most_nodes:,} it can search; use fewer "
+            "quasi-identifiers or hierarchies with fewer levels, or another algorithm.",
+            n=len(heights),
+            most_nodes=MOST_NODES,
         )

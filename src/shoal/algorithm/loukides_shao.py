@@ -85,8 +85,10 @@ class LoukidesShao(Algorithm):
                 break
         if not growth.n_clusters:
             raise PromiseError(
-                f"No cluster reaches k = {run.k} rows within threshold {threshold}, so every "
-                "row would be deleted; raise the threshold of 'loukides-shao' or lower k."
+                "No cluster reaches k = {k} rows within threshold {threshold}, so every row "
+                "would be deleted; raise the threshold of 'loukides-shao' or lower k.",
+                k=run.k,
+                threshold=threshold,
             )
         growth.keep_within_allowance(run.max_suppressed)
         return Partition(growth.label, growth.n_clusters)

@@ -92,7 +92,9 @@ class Sequential(Algorithm):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise OptionError(
-                    f"{name} of 'sequential' must be a whole number of at least 1, got {value!r}."
+                    "{name} of 'sequential' must be a whole number of at least 1, got {value!r}.",
+                    name=name,
+                    value=value,
                 )
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
@@ -128,7 +130,11 @@ def _check(name: str, value: object, low: float, high: float) -> None:
     number = float(value) if isinstance(value, int | float) else math.nan
     if isinstance(value, bool) or not math.isfinite(number) or not low < number <= high:
         raise OptionError(
-            f"{name} of 'sequential' must be above {low:g} and at most {high:g}, got {value!r}."
+            "{name} of 'sequential' must be above {low:g} and at most {high:g}, got {value!r}.",
+            name=name,
+            low=low,
+            high=high,
+            value=value,
         )
 
 

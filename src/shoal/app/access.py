@@ -68,8 +68,9 @@ class Allowed:
         full = (self.root / Path(path).expanduser()).resolve()
         if not full.is_relative_to(self.root):
             raise OptionError(
-                f"Files are opened only in {str(self.root)!r} and below; drop the file on the "
-                "page, or start 'shoal app' with --files and the folder it lies in."
+                "Files are opened only in {root!r} and below; drop the file on the page, or "
+                "start 'shoal app' with --files and the folder it lies in.",
+                root=str(self.root),
             )
         return full
 
@@ -108,7 +109,9 @@ class Allowed:
         full = self.inside_root(name)
         for each in input_files(str(full)):
             if not self.inside_root(each).is_file():
-                raise OptionError(f"There is no file {name!r} in {str(self.root)!r}.")
+                raise OptionError(
+                    "There is no file {name!r} in {root!r}.", name=name, root=str(self.root)
+                )
         return str(full)
 
 

@@ -48,14 +48,16 @@ def apply_settings(
         if name == "columns":
             for column, said in value.items():
                 if column not in columns:
-                    raise OptionError(f"The job says nothing about a column {column!r}.")
+                    raise OptionError(
+                        "The job says nothing about a column {column!r}.", column=column
+                    )
                 columns[column] = _advised(columns[column], column, said, list_values)
         elif name == "privacy":
             changes["privacy"] = (*job.privacy, *value)
         elif name in JOB_OPTIONS:
             changes[name] = value
         else:
-            raise OptionError(f"There is no option {name!r} that advice could set.")
+            raise OptionError("There is no option {name!r} that advice could set.", name=name)
     return job.replaced(columns=columns, **changes)
 
 

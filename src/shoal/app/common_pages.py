@@ -11,7 +11,7 @@ from starlette.routing import Route
 from shoal.app.access import LOGIN
 from shoal.app.retold import lead_in, retell
 from shoal.app.views import LANGUAGE_COOKIE, flash, guard_of, page, tasks_of, to, words_of, work_of
-from shoal.app.words import LANGUAGES
+from shoal.messages.language import LANGUAGES
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -201,6 +201,7 @@ def check_answered(work: Workspace) -> None:
     found = open_questions(work)
     if found:
         raise OptionError(
-            f"Answer the question about column {found[0].column!r} first: it stands above the "
-            "button that runs the job."
+            "Answer the question about column {column!r} first: it stands above the button "
+            "that runs the job.",
+            column=found[0].column,
         )

@@ -155,16 +155,25 @@ def parse_field(of: Field, text: str) -> Any:
         return tuple(line.strip() for line in text.splitlines() if line.strip())
     if of.kind == "whole":
         if not text.removeprefix("-").isdecimal() or len(text) > 18:
-            raise OptionError(f"{of.label} must be a whole number, not {text[:40]!r}.")
+            raise OptionError(
+                "{label} must be a whole number, not {text!r}.", label=of.label, text=text[:40]
+            )
         return int(text)
     if of.kind == "number":
         try:
             number = float(text.replace(",", "."))
         except ValueError:
-            raise OptionError(f"{of.label} must be a number, not {text[:40]!r}.") from None
+            raise OptionError(
+                "{label} must be a number, not {text!r}.", label=of.label, text=text[:40]
+            ) from None
         return int(number) if number.is_integer() and abs(number) < 2**53 else number
     if of.kind == "choice" and text not in of.choices:
-        raise OptionError(f"{of.label} must be one of {', '.join(of.choices)}, not {text[:40]!r}.")
+        raise OptionError(
+            "{label} must be one of {choices}, not {text!r}.",
+            label=of.label,
+            choices=", ".join(of.choices),
+            text=text[:40],
+        )
     return text
 
 

@@ -180,7 +180,8 @@ class EditTree:
         nodes = [node for node, each in self.depths.items() if each == depth]
         if not nodes or depth < 1:
             raise HierarchyError(
-                f"There is no level {depth} between the top and the values; nothing was removed."
+                "There is no level {depth} between the top and the values; nothing was removed.",
+                depth=depth,
             )
         tree = self
         for node in nodes:
@@ -230,15 +231,20 @@ class EditTree:
         label = name.strip()
         if not label or len(label) > _LONGEST or not label.isprintable():
             raise HierarchyError(
-                f"A label must be visible text of at most {_LONGEST} letters; give another one."
+                "A label must be visible text of at most {longest} letters; give another one.",
+                longest=_LONGEST,
             )
         if label in self.inner or label in self.parents:
-            raise HierarchyError(f"There is already a {label!r} in this hierarchy.")
+            raise HierarchyError("There is already a {label!r} in this hierarchy.", label=label)
         return label
 
 
 def _unknown(label: str, known: Iterable[str]) -> HierarchyError:
-    return HierarchyError(f"There is no {label!r} in this hierarchy.{did_you_mean(label, known)}")
+    return HierarchyError(
+        "There is no {label!r} in this hierarchy.{hint}",
+        label=label,
+        hint=did_you_mean(label, known),
+    )
 
 
 # -- undo and redo -------------------------------------------------------------------------------
@@ -273,7 +279,11 @@ class Edit:
             HierarchyError: it cannot be done there.
         """
         if self.name not in EDITS:
-            raise HierarchyError(f"There is no edit {self.name!r}.{did_you_mean(self.name, EDITS)}")
+            raise HierarchyError(
+                "There is no edit {name!r}.{hint}",
+                name=self.name,
+                hint=did_you_mean(self.name, EDITS),
+            )
         return EDITS[self.name](tree, *self.given)
 
 

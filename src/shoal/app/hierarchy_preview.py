@@ -136,11 +136,13 @@ def build(values: Values, method: str, options: Mapping[str, Any]) -> Built:
     """
     if method not in METHODS:
         raise OptionError(
-            f"The method must be one of {', '.join(METHODS)}, not {method!r}."
-            f"{did_you_mean(method, METHODS)}"
+            "The method must be one of {methods}, not {method!r}.{hint}",
+            methods=", ".join(METHODS),
+            method=method,
+            hint=did_you_mean(method, METHODS),
         )
     if not len(values):
-        raise HierarchyError(f"Column {values.name!r} has no value at all.")
+        raise HierarchyError("Column {name!r} has no value at all.", name=values.name)
     given = {name: value for name, value in options.items() if value not in (None, "", (), [])}
     if method == "flat":
         return Built(Taxonomy.flat(dict.fromkeys(values.labels)))
@@ -499,5 +501,7 @@ def _write(work: Workspace, name: str, built: Built) -> Path:
     try:
         atomic_write_text(path, text)
     except OSError as error:
-        raise ShoalError(f"The hierarchy cannot be kept: {error.strerror}.") from None
+        raise ShoalError(
+            "The hierarchy cannot be kept: {strerror}.", strerror=error.strerror
+        ) from None
     return path

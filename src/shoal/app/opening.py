@@ -46,9 +46,10 @@ def start_reading(work: Workspace, tasks: Tasks) -> Task:
         unknown = [name for name in opening.job.columns if name not in table.names]
         if unknown:
             raise OptionError(
-                f"The settings speak of {len(unknown)} columns that this table does not "
-                f"have (the first is {unknown[0]!r}); open the table anew to start with "
-                "fresh guesses."
+                "The settings speak of {n} columns that this table does not have (the first "
+                "is {unknown!r}); open the table anew to start with fresh guesses.",
+                n=len(unknown),
+                unknown=unknown[0],
             )
         job = opening.job if opening.job.columns else _first_job(work, opening, table)
         work.take(opening, table, job)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup, escape
 
 if TYPE_CHECKING:
-    from shoal.app.words import Words
+    from shoal.messages.language import Language
 
 
 def _(text: str) -> str:
@@ -281,7 +281,7 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile("".join(parts), re.DOTALL)
 
 
-def retell(words: Words, text: str) -> str | None:
+def retell(words: Language, text: str) -> str | None:
     """Return a sentence of the rooms below in the language of a page; None if it has none."""
     if words.language == "en":
         return text
@@ -295,7 +295,7 @@ def retell(words: Words, text: str) -> str | None:
     return None
 
 
-def _filled(words: Words, hole: str, value: str) -> str | None:
+def _filled(words: Language, hole: str, value: str) -> str | None:
     kind = hole.rstrip("0123456789")
     if kind in ("column", "list", "label", "clock"):
         return value
@@ -312,20 +312,20 @@ def _filled(words: Words, hole: str, value: str) -> str | None:
     return _number(words, value) if kind in ("n", "x") else retell(words, value)
 
 
-def _number(words: Words, text: str) -> str:
+def _number(words: Language, text: str) -> str:
     if "e" in text or text == "inf":
         return text
     return words.number(float(text.replace(",", "")), len(text.partition(".")[2]))
 
 
-def say(words: Words, text: str) -> Markup:
+def say(words: Language, text: str) -> Markup:
     """Return a sentence of the rooms below for a page, with its language."""
     told = retell(words, text)
     language = "en" if told is None else words.language
     return Markup('<span lang="{}">{}</span>').format(language, text if told is None else told)
 
 
-def quote(words: Words, text: str) -> Markup:
+def quote(words: Language, text: str) -> Markup:
     """Return an error or a note of the rooms below for a page.
 
     What has no translation is introduced in the language of the page and marked as English, so
@@ -337,6 +337,6 @@ def quote(words: Words, text: str) -> Markup:
     return Markup('{} <q lang="en">{}</q>').format(lead_in(words), text)
 
 
-def lead_in(words: Words) -> str:
+def lead_in(words: Language) -> str:
     """Return what introduces an English sentence; nothing on an English page."""
     return "" if words.language == "en" else words("Shoal says in English:")

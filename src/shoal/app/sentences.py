@@ -14,10 +14,10 @@ from shoal.errors import ShoalError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from shoal.app.words import Words
+    from shoal.messages.language import Language
 
 
-def of_k(words: Words, k: int, quasi: Sequence[str], *, people: bool = False) -> str:
+def of_k(words: Language, k: int, quasi: Sequence[str], *, people: bool = False) -> str:
     """Return what k promises to somebody who knows the quasi-identifiers."""
     known = ", ".join(quasi[:6]) + (" …" if len(quasi) > 6 else "")
     if people:
@@ -38,7 +38,7 @@ def of_k(words: Words, k: int, quasi: Sequence[str], *, people: bool = False) ->
     )
 
 
-def of_suppression(words: Words, share: float, n_rows: int) -> str:
+def of_suppression(words: Language, share: float, n_rows: int) -> str:
     """Return what leaving rows out means."""
     if not share:
         return words("Every row is published.")
@@ -49,7 +49,7 @@ def of_suppression(words: Words, share: float, n_rows: int) -> str:
     )
 
 
-def of_model(words: Words, table: Mapping[str, Any], *, people: bool = False) -> tuple[str, str]:
+def of_model(words: Language, table: Mapping[str, Any], *, people: bool = False) -> tuple[str, str]:
     """Return the sentence of a promise, and its language; both empty while it is not complete.
 
     Args:
@@ -70,11 +70,11 @@ def of_model(words: Words, table: Mapping[str, Any], *, people: bool = False) ->
     return made(words, model), words.language
 
 
-def _of_column(words: Words, model: Any) -> str:
+def _of_column(words: Language, model: Any) -> str:
     return words("the sensitive columns") if model.column is None else f"“{model.column}”"
 
 
-def _diversity(words: Words, model: Any) -> str:
+def _diversity(words: Language, model: Any) -> str:
     texts = {
         "distinct": words(
             "In every group there are at least %(l)s different values of %(column)s.",
@@ -98,7 +98,7 @@ def _diversity(words: Words, model: Any) -> str:
     return texts[model.kind]
 
 
-def _closeness(words: Words, model: Any) -> str:
+def _closeness(words: Language, model: Any) -> str:
     return words(
         "Knowing somebody's group tells little about %(column)s: its values are spread there as in "
         "the whole table, up to a distance of %(t)s (0 is alike, 1 is nothing in common).",
@@ -106,21 +106,21 @@ def _closeness(words: Words, model: Any) -> str:
     )  # fmt: skip
 
 
-def _alpha(words: Words, model: Any) -> str:
+def _alpha(words: Language, model: Any) -> str:
     return words(
         "In every group no value of %(column)s belongs to more than %(share)s of the rows.",
         share=words.share(model.alpha), column=_of_column(words, model),
     )  # fmt: skip
 
 
-def _alpha_of_people(words: Words, model: Any) -> str:
+def _alpha_of_people(words: Language, model: Any) -> str:
     return words(
         "In every group no value of %(column)s belongs to more than %(share)s of the people.",
         share=words.share(model.alpha), column=_of_column(words, model),
     )  # fmt: skip
 
 
-def _beta(words: Words, model: Any) -> str:
+def _beta(words: Language, model: Any) -> str:
     return words(
         "In every group each value of %(column)s is at most %(n)s times as frequent as in the "
         "whole table.",
@@ -128,7 +128,7 @@ def _beta(words: Words, model: Any) -> str:
     )  # fmt: skip
 
 
-def _delta(words: Words, model: Any) -> str:
+def _delta(words: Language, model: Any) -> str:
     return words(
         "In every group each value of %(column)s occurs, and at most %(n)s times as often or as "
         "rarely as in the whole table.",
@@ -136,7 +136,7 @@ def _delta(words: Words, model: Any) -> str:
     )  # fmt: skip
 
 
-def _ke(words: Words, model: Any) -> str:
+def _ke(words: Language, model: Any) -> str:
     return words(
         "In every group there are at least %(k)s different numbers of %(column)s, the largest at "
         "least %(e)s above the smallest.",
@@ -144,13 +144,13 @@ def _ke(words: Words, model: Any) -> str:
     )  # fmt: skip
 
 
-def _k_map(words: Words, model: Any) -> str:
+def _k_map(words: Language, model: Any) -> str:
     return words(
         "Every published row fits at least %(k)s people of the population.", k=words.number(model.k)
     )
 
 
-def _presence(words: Words, model: Any) -> str:
+def _presence(words: Language, model: Any) -> str:
     return words(
         "The chance that somebody of the population is in the table is between %(low)s and "
         "%(high)s, for everybody.",
@@ -158,7 +158,7 @@ def _presence(words: Words, model: Any) -> str:
     )  # fmt: skip
 
 
-def _risk(words: Words, model: Any) -> str:
+def _risk(words: Language, model: Any) -> str:
     texts = {
         "average": words(
             "Whoever links every row with a person is right in at most %(share)s of the rows.",

@@ -291,8 +291,10 @@ def server_config(
             tls.load_cert_chain(tls_certificate, tls_key)
         except (OSError, ValueError):  # what is wrong with a file is an OSError of its own kind
             raise OptionError(
-                f"The TLS certificate {tls_certificate!r} and the key {tls_key!r} cannot be used: "
-                "they are no PEM files, or do not belong together."
+                "The TLS certificate {tls_certificate!r} and the key {tls_key!r} cannot be "
+                "used: they are no PEM files, or do not belong together.",
+                tls_certificate=tls_certificate,
+                tls_key=tls_key,
             ) from None
     return uvicorn.Config(
         app,
@@ -319,17 +321,19 @@ def _password(wishes: Wishes) -> str | None:
         raise OptionError("TLS needs both --tls-certificate and --tls-key.")
     if not is_loopback(wishes.host) and (wishes.password_file is None or not both):
         raise OptionError(
-            f"--host {wishes.host} would show the data to other machines: give a password of your "
-            "own (--password-file) and TLS (--tls-certificate, --tls-key), or leave --host out."
+            "--host {host} would show the data to other machines: give a password of your own "
+            "(--password-file) and TLS (--tls-certificate, --tls-key), or leave --host out.",
+            host=wishes.host,
         )
     if wishes.host in _EVERYWHERE:
         raise OptionError(
-            f"--host {wishes.host} is every address at once, and the page must know its own name; "
-            "give the one address or name that people will use."
+            "--host {host} is every address at once, and the page must know its own name; "
+            "give the one address or name that people will use.",
+            host=wishes.host,
         )
     for name, file in (("certificate", wishes.tls_certificate), ("key", wishes.tls_key)):
         if file is not None and not os.access(file, os.R_OK):
-            raise OptionError(f"The TLS {name} {file!r} cannot be read.")
+            raise OptionError("The TLS {name} {file!r} cannot be read.", name=name, file=file)
     if wishes.password_file is None:
         return None
     try:
@@ -337,12 +341,14 @@ def _password(wishes: Wishes) -> str | None:
             password = lines.readline(1_000).rstrip("\r\n")
     except (OSError, UnicodeDecodeError):
         raise OptionError(
-            f"The password file {wishes.password_file!r} cannot be read as UTF-8 text."
+            "The password file {password_file!r} cannot be read as UTF-8 text.",
+            password_file=wishes.password_file,
         ) from None
     if len(password) < _SHORTEST_PASSWORD:
         raise OptionError(
-            f"The password in {wishes.password_file!r} must have at least {_SHORTEST_PASSWORD} "
-            "characters."
+            "The password in {password_file!r} must have at least {shortest_password} characters.",
+            password_file=wishes.password_file,
+            shortest_password=_SHORTEST_PASSWORD,
         )
     return password
 
@@ -360,8 +366,11 @@ def _listen(wishes: Wishes) -> socket.socket:
         listening.close()
         reason = getattr(error, "strerror", None) or "there is no such address"
         raise OptionError(
-            f"The page cannot be served at {wishes.host} port {wishes.port} ({reason}); choose "
-            "another port with --port, or --port 0 for a free one."
+            "The page cannot be served at {host} port {port} ({reason}); choose another port "
+            "with --port, or --port 0 for a free one.",
+            host=wishes.host,
+            port=wishes.port,
+            reason=reason,
         ) from None
     return listening
 
@@ -371,7 +380,9 @@ def _root(wishes: Wishes) -> Path:
     if wishes.files is not None:
         root = Path(wishes.files)
         if not root.is_dir():
-            raise OptionError(f"--files must name a folder, and {wishes.files!r} is none.")
+            raise OptionError(
+                "--files must name a folder, and {files!r} is none.", files=wishes.files
+            )
         return root
     if wishes.data is not None and not is_database(wishes.data):
         return Path(wishes.data).resolve().parent
@@ -389,7 +400,7 @@ def open_named(data: str, work: Workspace, app: Starlette) -> None:
     else:
         path = Path(data).resolve()
         if not path.is_file():
-            raise OptionError(f"There is no file {data!r}.")
+            raise OptionError("There is no file {data!r}.", data=data)
         if path.suffix.lower() == ".toml":
             work.open_job(read_job(path), anywhere=True)
         elif work.source is None or work.source.path != str(path):

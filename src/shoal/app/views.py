@@ -15,7 +15,7 @@ from shoal.app.access import SESSION
 from shoal.app.retold import lead_in, quote, say
 from shoal.app.steps import STEPS
 from shoal.app.tasks import Tasks, sentence_of
-from shoal.app.words import LANGUAGES, Words, language_of
+from shoal.messages.language import LANGUAGES, Language, language_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -74,10 +74,10 @@ def session_of(request: Request) -> Session | None:
     return session
 
 
-def words_of(request: Request) -> Words:
+def words_of(request: Request) -> Language:
     """Return texts in the language of this request."""
     chosen = request.cookies.get(LANGUAGE_COOKIE)
-    return Words(language_of(chosen, request.headers.get("accept-language", "")))
+    return Language(language_of(chosen, request.headers.get("accept-language", "")))
 
 
 def flash(request: Request, text: str, kind: str = "good") -> None:

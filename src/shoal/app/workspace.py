@@ -83,13 +83,16 @@ def claim_folder(folder: Path) -> IO[bytes]:
             folder.chmod(0o700)
     except OSError as error:
         raise OptionError(
-            f"The private folder {str(folder)!r} cannot be made ({error.strerror}); "
-            "name another with --folder."
+            "The private folder {folder!r} cannot be made ({strerror}); name another with "
+            "--folder.",
+            folder=str(folder),
+            strerror=error.strerror,
         ) from None
     if not ours:
         raise OptionError(
-            f"{str(folder)!r} holds other files, and the private folder is cleared at "
-            "the end; name a new or an empty one with --folder."
+            "{folder!r} holds other files, and the private folder is cleared at the end; name "
+            "a new or an empty one with --folder.",
+            folder=str(folder),
         )
     file = (folder / _CLAIM).open("ab")
     try:
@@ -104,8 +107,9 @@ def claim_folder(folder: Path) -> IO[bytes]:
     except OSError:
         file.close()
         raise OptionError(
-            f"Another 'shoal app' works in {str(folder)!r}; use its page, or name another folder "
-            "with --folder."
+            "Another 'shoal app' works in {folder!r}; use its page, or name another folder "
+            "with --folder.",
+            folder=str(folder),
         ) from None
     return file
 

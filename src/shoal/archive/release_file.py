@@ -18,6 +18,7 @@ import numpy as np
 from shoal.archive.kept import OPTIONS, KeptRelease, ValueCounts
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.io.limits import limit, read_side_file
+from shoal.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -115,8 +116,10 @@ def column_to_json(column: pl.Series) -> dict[str, Any]:
         values = [None if each is None else str(each) for each in column.to_list()]
         return {"type": name, "scale": dtype.scale, "values": values}
     raise DataError(
-        f"Column {column.name!r} is of a type that a release file does not hold ({name}); publish "
-        "it as text, numbers or dates, or drop it."
+        "Column {name!r} is of a type that a release file does not hold ({name2}); publish it "
+        "as text, numbers or dates, or drop it.",
+        name=column.name,
+        name2=name,
     )
 
 
@@ -234,7 +237,7 @@ def load_release(path: str | os.PathLike[str]) -> KeptRelease:
     """
     from shoal.archive.membership import people_from_json
 
-    content = _read(path, "the release file")
+    content = _read(path, Message("the release file"))
     kept = _parsed(path, content, _FORMAT, _from_json)
     beside = people_path(path)
     if not Path(beside).exists():
@@ -244,7 +247,7 @@ def load_release(path: str | os.PathLike[str]) -> KeptRelease:
     def read(said: dict[str, Any]) -> KeptPeople:
         return people_from_json(said, kept, digest_of(content))
 
-    people = _parsed(beside, _read(beside, "the file of people"), "shoal people", read)
+    people = _parsed(beside, _read(beside, Message("the file of people")), "shoal people", read)
     return replace(kept, people=people)
 
 
@@ -253,9 +256,11 @@ def _read(path: str | os.PathLike[str], what: str) -> bytes:
     try:
         return read_side_file(Path(path), what)
     except FileNotFoundError:
-        raise DataError(f"There is no file {shown!r}; make one with --save.") from None
+        raise DataError("There is no file {shown!r}; make one with --save.", shown=shown) from None
     except OSError as error:
-        raise DataError(f"Could not read {shown!r}: {error.strerror}.") from None
+        raise DataError(
+            "Could not read {shown!r}: {strerror}.", shown=shown, strerror=error.strerror
+        ) from None
 
 
 def _packed(said: dict[str, Any], name: str, **more: str) -> bytes:
@@ -273,20 +278,30 @@ def _parsed(
     head, _, body = content.partition(b"\n")
     said = _said_first(head)
     if said.get("format") != name:
-        raise DataError(f"{shown!r} is no {name} file, as --save writes it; give another one.")
+        raise DataError(
+            "{shown!r} is no {name} file, as --save writes it; give another one.",
+            shown=shown,
+            name=name,
+        )
     version = said.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise DataError(f"{shown!r} does not say of which version it is; make it again.")
+        raise DataError(
+            "{shown!r} does not say of which version it is; make it again.", shown=shown
+        )
     if version > VERSION:
         raise DataError(
-            f"{shown!r} is of version {version} and this program reads up to {VERSION}; use a "
-            "later version of Shoal."
+            "{shown!r} is of version {version} and this program reads up to {version2}; use a "
+            "later version of Shoal.",
+            shown=shown,
+            version=version,
+            version2=VERSION,
         )
     body = body.removesuffix(b"\n")
     if said.get("bytes") != len(body) or said.get("sha256") != digest_of(body):
         raise DataError(
-            f"{shown!r} is damaged: it is not as it was written; take it from a backup, or make "
-            "it again."
+            "{shown!r} is damaged: it is not as it was written; take it from a backup, or "
+            "make it again.",
+            shown=shown,
         )
     try:
         return read(json.loads(body, parse_constant=_no_constant))
@@ -299,9 +314,12 @@ def _parsed(
     except Exception as error:
         # a frame, a tree or an option cannot be made of it; nothing else can have failed here
         raise DataError(
-            f"{shown!r} cannot be used: what is in it does not fit together; make it again."
+            "{shown!r} cannot be used: what is in it does not fit together; make it again.",
+            shown=shown,
         ) from error
-    raise DataError(f"{shown!r} cannot be used: {problem}; make it again.")
+    raise DataError(
+        "{shown!r} cannot be used: {problem}; make it again.", shown=shown, problem=problem
+    )
 
 
 def _said_first(head: bytes) -> dict[str, Any]:
@@ -341,8 +359,9 @@ def refuse_missing(
             if said.get("chain") in chains and said.get("mark") not in known:
                 name = beside.name.removesuffix(PEOPLE_ENDING)
                 raise OptionError(
-                    f"Release file {name!r} lies beside what is given, is of the same people and "
-                    "is not given; give it if it is out, or move it away if it never was."
+                    "Release file {name!r} lies beside what is given, is of the same people "
+                    "and is not given; give it if it is out, or move it away if it never was.",
+                    name=name,
                 )
 
 
@@ -531,8 +550,9 @@ def open_previous(given: Sequence[Any], written: str | None = None) -> tuple[Kep
             found.append(keep(each))
         else:
             raise OptionError(
-                "previous must be releases, what shoal.load_release returns, or names of release "
-                f"files, not {type(each).__name__}."
+                "previous must be releases, what shoal.load_release returns, or names of "
+                "release files, not {name}.",
+                name=type(each).__name__,
             )
     refuse_missing([each for each in given if isinstance(each, str | os.PathLike)], found, written)
     return tuple(found)
@@ -559,10 +579,12 @@ def list_releases(folder: str) -> list[dict[str, Any]]:
     """
     place = Path(folder)
     if not place.is_dir():
-        raise DataError(f"There is no folder {folder!r}.")
+        raise DataError("There is no folder {folder!r}.", folder=folder)
     files = sorted(place.glob("*.shoal"), key=lambda path: (path.stat().st_mtime, path.name))
     if not files:
-        raise DataError(f"There is no release file (.shoal) in {folder!r}; --save writes one.")
+        raise DataError(
+            "There is no release file (.shoal) in {folder!r}; --save writes one.", folder=folder
+        )
     named: dict[str, str] = {}
     found: list[dict[str, Any]] = []
     for path in files:

@@ -78,11 +78,12 @@ def _resources(need: Need) -> list[tuple[str, str]]:
 
 def _check_promises(request: Request, table: EncodedTable) -> list[tuple[str, str]]:
     if request.k > table.n_rows:
-        message = (
-            f"k is {request.k:,} but the table has only {table.n_rows:,} rows, so no group can "
-            "be that large; choose a smaller k."
+        raise PromiseError(
+            "k is {k:,} but the table has only {n_rows:,} rows, so no group can be that "
+            "large; choose a smaller k.",
+            k=request.k,
+            n_rows=table.n_rows,
         )
-        raise PromiseError(message)
     lines = [("promise", f"k-anonymity with k = {request.k}")]
     for model in request.privacy:
         if not model.looks_at_values:
@@ -99,7 +100,9 @@ def _check_search(request: Request) -> list[tuple[str, str]]:
     from shoal.measure.scores import create_measure
 
     if not create_measure(request.measure, request.measure_options).can_minimise:
-        raise OptionError(f"Measure {request.measure!r} is a score and cannot be minimised.")
+        raise OptionError(
+            "Measure {measure!r} is a score and cannot be minimised.", measure=request.measure
+        )
     create_algorithm(request.algorithm, request.algorithm_options)
     return [("algorithm", request.algorithm), ("minimises", request.measure)]
 
@@ -228,7 +231,9 @@ def demo(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"Could not make the folder {out!r}: {error.strerror}.") from None
+        raise DataError(
+            "Could not make the folder {out!r}: {strerror}.", out=out, strerror=error.strerror
+        ) from None
 
     from shoal.cli.arguments import noting_written
     from shoal.datasets import (

@@ -89,9 +89,16 @@ def parse_pairs(option: str, given: Sequence[str] | None, example: str) -> dict[
     for text in given or ():
         name, equals, value = (part.strip() for part in text.partition("="))
         if not (name and equals and value):
-            raise OptionError(f"{option} must look like {option} {example}, not {text!r}.")
+            raise OptionError(
+                "{option} must look like {option} {example}, not {text!r}.",
+                option=option,
+                example=example,
+                text=text,
+            )
         if name in pairs:
-            raise OptionError(f"{option} is given twice for {name!r}; keep one.")
+            raise OptionError(
+                "{option} is given twice for {name!r}; keep one.", option=option, name=name
+            )
         pairs[name] = value
     return pairs
 
@@ -432,8 +439,9 @@ def _check_effort(options: Mapping[str, Any]) -> None:
     algorithm = options.get("algorithm", "auto")
     if algorithm != "auto":
         raise OptionError(
-            f"--effort belongs to the algorithm 'auto', but {algorithm!r} is asked for; "
-            "use --refine to improve what it finds."
+            "--effort belongs to the algorithm 'auto', but {algorithm!r} is asked for; use "
+            "--refine to improve what it finds.",
+            algorithm=algorithm,
         )
 
 
@@ -511,7 +519,9 @@ def _number(name: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise OptionError(f"--weight of {name!r} must be a number, not {text!r}.") from None
+        raise OptionError(
+            "--weight of {name!r} must be a number, not {text!r}.", name=name, text=text
+        ) from None
 
 
 def merge_privacy(job: Job, flags: PrivacyFlags) -> list[dict[str, Any]]:
@@ -537,7 +547,9 @@ def _given_models(flags: PrivacyFlags) -> list[dict[str, Any]]:
         (flags.presence_min, "--presence-min", "--presence-max"),
     ):
         if value is not None and getattr(flags, needed[2:].replace("-", "_")) is None:
-            raise OptionError(f"{option} refines {needed}, which is not given.")
+            raise OptionError(
+                "{option} refines {needed}, which is not given.", option=option, needed=needed
+            )
     about_values: list[tuple[str, dict[str, Any]]] = [
         ("l-diversity", {"l": flags.l_diversity, "kind": flags.l_kind, "c": flags.l_c}),
         ("t-closeness", {"t": flags.t_closeness, "distance": flags.t_distance}),
@@ -552,7 +564,7 @@ def _given_models(flags: PrivacyFlags) -> list[dict[str, Any]]:
             "--privacy-column names the column of --l-diversity, --t-closeness, --alpha, "
             "--beta-likeness, --delta-disclosure or --ke-range."
         )
-        raise OptionError(f"{message} Give one of them.")
+        raise OptionError("{message} Give one of them.", message=message)
     people = {"population": flags.population, "counts": flags.population_counts}
     about_people: list[tuple[str, dict[str, Any]]] = [
         ("k-map", {"k": flags.k_map}),

@@ -10,6 +10,7 @@ import typer
 from shoal.cli import arguments as opt
 from shoal.cli.arguments import Asked, Reading, takes_flags
 from shoal.errors import OptionError
+from shoal.messages import Message
 
 if TYPE_CHECKING:
     from shoal.study.compare import Comparison
@@ -76,16 +77,18 @@ def compare(
 
     sizes = _sizes(k)
     if workers is not None and workers < 1:
-        raise OptionError(f"--workers must be at least 1, not {workers}.")
+        raise OptionError("--workers must be at least 1, not {workers}.", workers=workers)
     results = out
     if results is None and report not in (None, "-"):
         results = str(Path(str(report)).with_suffix(".jsonl"))
     wanted = job_of(job, asked, source=source, reading=reading)
     seed = 0 if wanted.seed is None else wanted.seed
     request = wanted.replaced(k=sizes[0], seed=seed).request()
-    check_files(source, {"the report": report, "the results": results})
+    check_files(source, {Message("the report"): report, Message("the results"): results})
     if report is not None and Path(str(report)).is_dir():
-        raise OptionError(f"The report {name_of(report)} is a folder; name a file in it.")
+        raise OptionError(
+            "The report {name_of} is a folder; name a file in it.", name_of=name_of(report)
+        )
     minimised = [wanted.measure or "ncp"] if measures is None else opt.parse_names([measures])
     frame = read_input(wanted.input, numeric=numeric_columns(request.kinds))
     request.schema(frame.columns)  # a wrong column is said first
@@ -118,7 +121,9 @@ def _sizes(text: str) -> list[int]:
     except ValueError:
         sizes = []
     if not sizes or min(sizes) < 2:
-        raise OptionError(f"--k must be whole numbers of at least 2, as in 2,5,10, not {text!r}.")
+        raise OptionError(
+            "--k must be whole numbers of at least 2, as in 2,5,10, not {text!r}.", text=text
+        )
     return sorted(set(sizes))
 
 

@@ -8,6 +8,7 @@ import typer
 
 from shoal.cli import arguments as opt
 from shoal.cli.arguments import Asked, Reading, takes_flags
+from shoal.messages import Message
 from shoal.runtime.sanitize import safe_text
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def explain(
 
     wanted = job_of(job, asked, source=source, reading=reading)
     request = wanted.request()
-    check_files(source, {"the explanation": out})
+    check_files(source, {Message("the explanation"): out})
     frame = read_input(wanted.input, numeric=numeric_columns(request.kinds))
     with showing_progress(quiet=quiet) as progress:
         found = explain_request(frame, request, max_rows=rows, progress=progress)

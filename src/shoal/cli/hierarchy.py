@@ -10,6 +10,7 @@ import typer
 from shoal.cli.arguments import Debug, Reading, Said, parse_names, takes_flags
 from shoal.cli.screen import say
 from shoal.errors import HierarchyError, OptionError, did_you_mean
+from shoal.messages import Message
 from shoal.runtime.sanitize import safe_text
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def build(
     _refuse_to_replace(output, force=force)
     from shoal.run.outputs import check_files
 
-    check_files(source, {"the hierarchy file": output})
+    check_files(source, {Message("the hierarchy file"): output})
     series = _read_column(source, column, reading)
     tree = _build(series, method, given)
     text = io.StringIO()
@@ -153,7 +154,9 @@ def _refuse_to_replace(output: str, *, force: bool) -> None:
     from pathlib import Path
 
     if output != "-" and not force and Path(output).exists():
-        raise OptionError(f"{output!r} exists; give another name, or --force to replace it.")
+        raise OptionError(
+            "{output!r} exists; give another name, or --force to replace it.", output=output
+        )
 
 
 def _read_column(source: str, column: str, reading: Said) -> pl.Series:
@@ -167,7 +170,7 @@ def _read_column(source: str, column: str, reading: Said) -> pl.Series:
     if series.dtype.is_float():
         series = series.filter(series.is_finite())
     if series.is_empty():
-        raise HierarchyError(f"Column {column!r} has no value at all.")
+        raise HierarchyError("Column {column!r} has no value at all.", column=column)
     return series
 
 
@@ -183,7 +186,12 @@ def _build(series: pl.Series, method: str | None, options: dict[str, object]) ->
     chosen = _natural_method(series) if method is None else method
     if chosen not in _METHODS:
         hint = did_you_mean(chosen, _METHODS)
-        raise OptionError(f"--method must be one of {', '.join(_METHODS)}, not {chosen!r}.{hint}")
+        raise OptionError(
+            "--method must be one of {methods}, not {chosen!r}.{hint}",
+            methods=", ".join(_METHODS),
+            chosen=chosen,
+            hint=hint,
+        )
     counted = series.value_counts(name="n rows").sort(series.name)
     values, counts = (
         counted.get_column(series.name).to_list(),
@@ -199,7 +207,9 @@ def _build(series: pl.Series, method: str | None, options: dict[str, object]) ->
     builder, takes = builders[chosen]
     for name in options:
         if name not in takes:
-            raise OptionError(f"--{name} does not go with the method {chosen!r}.")
+            raise OptionError(
+                "--{name} does not go with the method {chosen!r}.", name=name, chosen=chosen
+            )
     return builder(values, *([counts] if chosen == "frequency" else []), **options)
 
 
@@ -213,5 +223,6 @@ def _numbers(option: str, text: str, convert: Callable[[str], float]) -> tuple[f
     try:
         return tuple(convert(part) for part in parse_names([text]))
     except ValueError:
-        message = f"{option} must be numbers separated by commas, not {text!r}."
-        raise OptionError(message) from None
+        raise OptionError(
+            "{option} must be numbers separated by commas, not {text!r}.", option=option, text=text
+        ) from None

@@ -13,6 +13,7 @@ import typer
 from shoal.cli.arguments import Debug, Reading, input_of, takes_flags
 from shoal.cli.screen import column_on_screen, say
 from shoal.errors import OptionError
+from shoal.messages import Message
 from shoal.settings.files import Input
 from shoal.table.schema import Role
 
@@ -57,14 +58,14 @@ def init(
     del debug
     if Path(output).exists() and not force:
         raise OptionError(
-            f"{output!r} exists; give another name with -o, or --force to replace it."
+            "{output!r} exists; give another name with -o, or --force to replace it.", output=output
         )
     from shoal.cli.program import note_written
     from shoal.io.location import is_database, typed_name
     from shoal.profile.suggest import suggest_job
     from shoal.run.outputs import check_files
 
-    check_files(source, {"the job file": output})
+    check_files(source, {Message("the job file"): output})
     asked = input_of(Input(), source, reading)
     suggestion = suggest_job(source, **{name: getattr(asked, name) for name in reading})
     from shoal.cli.screen import open_console

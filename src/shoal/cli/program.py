@@ -174,8 +174,9 @@ def _check_letters(arguments: Sequence[str]) -> None:
             os.fsencode(word)
         except UnicodeEncodeError:
             raise OptionError(
-                f"word {place} of the command holds half of a letter (a lone surrogate), which no "
-                "name of a file or column can; type it again."
+                "word {place} of the command holds half of a letter (a lone surrogate), which "
+                "no name of a file or column can; type it again.",
+                place=place,
             ) from None
 
 

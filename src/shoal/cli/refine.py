@@ -10,6 +10,7 @@ from shoal.cli import arguments as opt
 from shoal.cli.arguments import Asked, PrivacyFlags, Reading, Writing, takes_flags
 from shoal.cli.summary import check_json, print_release_json
 from shoal.errors import DataError, OptionError
+from shoal.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +73,7 @@ def refine(
     request = build_request(said, reading=wanted.input)
     sink = FileSink(wanted.input, wanted.output)
     if not is_database(groups):
-        note_input(groups, "the groups file")
+        note_input(groups, Message("the groups file"))
     sink.check()
     frame = read_input(wanted.input, numeric=numeric_columns(request.kinds))
     original = FrameSource(frame, read_as())
@@ -130,17 +131,26 @@ def read_groups(path: str, column: str | None, n_rows: int) -> NDArray[np.int64]
     if column is None:
         if len(table.columns) != 1:
             raise OptionError(
-                f"{shown_name(path)} has {len(table.columns)} columns; say which one holds the "
-                "groups with --group-column."
+                "{shown_name} has {n} columns; say which one holds the groups with --group-column.",
+                shown_name=shown_name(path),
+                n=len(table.columns),
             )
         column = table.columns[0]
     if column not in table.columns:
         hint = did_you_mean(column, table.columns)
-        raise OptionError(f"There is no column {column!r} in {shown_name(path)}.{hint}")
+        raise OptionError(
+            "There is no column {column!r} in {shown_name}.{hint}",
+            column=column,
+            shown_name=shown_name(path),
+            hint=hint,
+        )
     if table.height != n_rows:
         raise DataError(
-            f"{shown_name(path)} has {table.height} rows but the table has {n_rows}; give the "
-            "group of every row, in the same order."
+            "{shown_name} has {height} rows but the table has {n_rows}; give the group of "
+            "every row, in the same order.",
+            shown_name=shown_name(path),
+            height=table.height,
+            n_rows=n_rows,
         )
     cells = table.get_column(column)
     numbers = cells.cast(pl.Int64, strict=False)

@@ -76,12 +76,15 @@ def _stated(path: str) -> str:
             found: Any = json.loads(file.read(_LARGEST))
         stated = found["input"]["hmac_sha256"]
     except OSError as error:
-        raise DataError(f"Could not read {path!r}: {error.strerror}.") from None
+        raise DataError(
+            "Could not read {path!r}: {strerror}.", path=path, strerror=error.strerror
+        ) from None
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise DataError(f"{path!r} is no certificate of Shoal.") from None
+        raise DataError("{path!r} is no certificate of Shoal.", path=path) from None
     if not isinstance(stated, str):
         raise DataError(
-            f"{path!r} has no keyed hash of its input: the release was made without --secret."
+            "{path!r} has no keyed hash of its input: the release was made without --secret.",
+            path=path,
         )
     return stated
 

@@ -194,8 +194,9 @@ def _refuse_twins(names: list[str]) -> None:
         for name in names:
             if name in how.twins:
                 raise DataError(
-                    f"The release has more than one column {name!r}, and a promise about one says "
-                    "nothing about the others; rename them."
+                    "The release has more than one column {name!r}, and a promise about one "
+                    "says nothing about the others; rename them.",
+                    name=name,
                 )
 
 

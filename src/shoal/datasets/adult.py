@@ -35,8 +35,13 @@ def check_choice(option: str, given: object, allowed: tuple[str, ...]) -> None:
         return
     names = ", ".join(repr(name) for name in allowed)
     hint = did_you_mean(given, allowed) if isinstance(given, str) else ""
-    msg = f"{option} must be one of {names}, but {given!r} was given.{hint}"
-    raise OptionError(msg)
+    raise OptionError(
+        "{option} must be one of {names}, but {given!r} was given.{hint}",
+        option=option,
+        names=names,
+        given=given,
+        hint=hint,
+    )
 
 
 def check_backend(backend: object) -> None:
@@ -44,11 +49,13 @@ def check_backend(backend: object) -> None:
     check_choice("backend", backend, tuple(_NEEDS))
     absent = [package for package in _NEEDS[str(backend)] if find_spec(package) is None]
     if absent:
-        msg = (
-            f"backend={backend!r} needs {' and '.join(absent)}, which cannot be imported: "
-            f"run 'pip install {' '.join(absent)}' or choose another backend."
+        raise OptionError(
+            "backend={backend!r} needs {absent}, which cannot be imported: run 'pip install "
+            "{absent2}' or choose another backend.",
+            backend=backend,
+            absent=" and ".join(absent),
+            absent2=" ".join(absent),
         )
-        raise OptionError(msg)
 
 
 def to_backend(frame: pl.DataFrame, backend: str) -> Any:
@@ -208,16 +215,19 @@ def adult_hierarchies(columns: Iterable[str] | None = None) -> dict[str, Taxonom
     Attribute Hierarchical Structures. DaWaK 2006.
     """
     if isinstance(columns, str):
-        msg = f"columns must be a list of column names, but the text {columns!r} was given."
-        raise OptionError(msg)
+        raise OptionError(
+            "columns must be a list of column names, but the text {columns!r} was given.",
+            columns=columns,
+        )
     wanted = _COLUMNS if columns is None else tuple(columns)
     for column in wanted:
         if column not in _COLUMNS:
-            msg = (
-                f"No Adult taxonomy for column {column!r}: columns may name "
-                f"{', '.join(_COLUMNS)}.{did_you_mean(str(column), _COLUMNS)}"
+            raise OptionError(
+                "No Adult taxonomy for column {column!r}: columns may name {columns}.{hint}",
+                column=column,
+                columns=", ".join(_COLUMNS),
+                hint=did_you_mean(str(column), _COLUMNS),
             )
-            raise OptionError(msg)
     return {column: _build(column) for column in wanted}
 
 

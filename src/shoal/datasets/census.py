@@ -330,8 +330,9 @@ def make_census(
     _check_whole_number("n_rows", n_rows, at_least=1)
     _check_whole_number("seed", seed, at_least=0)
     if not isinstance(missing, Real) or not 0 <= float(missing) <= 1:
-        msg = f"missing must be a share from 0 to 1, but {missing!r} was given."
-        raise OptionError(msg)
+        raise OptionError(
+            "missing must be a share from 0 to 1, but {missing!r} was given.", missing=missing
+        )
     check_backend(backend)
     return to_backend(_draw_table(int(n_rows), int(seed), float(missing)), backend)
 
@@ -339,8 +340,12 @@ def make_census(
 def _check_whole_number(option: str, given: object, *, at_least: int) -> None:
     if isinstance(given, Integral) and not isinstance(given, bool) and int(given) >= at_least:
         return
-    msg = f"{option} must be a whole number of at least {at_least}, but {given!r} was given."
-    raise OptionError(msg)
+    raise OptionError(
+        "{option} must be a whole number of at least {at_least}, but {given!r} was given.",
+        option=option,
+        at_least=at_least,
+        given=given,
+    )
 
 
 def _draw_table(n_rows: int, seed: int, missing: float) -> pl.DataFrame:

@@ -161,8 +161,9 @@ def _cut(table: EncodedTable, algorithm: Algorithm, run: Run, block_rows: int | 
 def refused_blocks(algorithm: Algorithm) -> OptionError:
     """Return what is said where an algorithm cannot work in blocks."""
     return OptionError(
-        f"Algorithm {algorithm.name!r} generalises whole columns and cannot work in blocks; "
-        "leave block_rows out."
+        "Algorithm {name!r} generalises whole columns and cannot work in blocks; leave "
+        "block_rows out.",
+        name=algorithm.name,
     )
 
 

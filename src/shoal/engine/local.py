@@ -158,8 +158,9 @@ class LocalEngine:
         measure = create_measure(request.measure, request.measure_options)
         if not isinstance(measure, CostMeasure):
             raise OptionError(
-                f"Measure {request.measure!r} is a score and cannot be minimised; "
-                "choose one such as 'ncp', 'lm' or 'mi'."
+                "Measure {measure!r} is a score and cannot be minimised; choose one such as "
+                "'ncp', 'lm' or 'mi'.",
+                measure=request.measure,
             )
         if request.bound:
             check_measure(measure)
@@ -404,22 +405,34 @@ def _check_whose(request: Request, algorithm: Algorithm) -> None:
         return
     if not request.max_suppression > 0:
         raise OptionError(
-            f"suppress_for={request.suppress_for!r} says what rows are left out for, but none may "
-            "be; give a max_suppression above 0."
+            "suppress_for={suppress_for!r} says what rows are left out for, but none may be; "
+            "give a max_suppression above 0.",
+            suppress_for=request.suppress_for,
         )
     if algorithm.suppresses:
         raise OptionError(
-            f"Algorithm {algorithm.name!r} chooses by itself which rows it leaves out, so "
-            f"suppress_for={request.suppress_for!r} cannot be kept; choose another algorithm."
+            "Algorithm {name!r} chooses by itself which rows it leaves out, so "
+            "suppress_for={suppress_for!r} cannot be kept; choose another algorithm.",
+            name=algorithm.name,
+            suppress_for=request.suppress_for,
         )
 
 
 def check_people(number: int, k: int, what: str = "rows") -> None:
     """Raise a PromiseError if there are fewer rows, or people, than k."""
     if number < k:
+        if what == "rows":
+            raise PromiseError(
+                "The table has {number} rows, fewer than k = {k}, so no k-anonymous release "
+                "exists; lower k or add rows.",
+                number=number,
+                k=k,
+            )
         raise PromiseError(
-            f"The table has {'' if what == 'rows' else 'rows of '}{number} {what}, fewer than "
-            f"k = {k}, so no k-anonymous release exists; lower k or add {what}."
+            "The table has rows of {number} people, fewer than k = {k}, so no k-anonymous release "
+            "exists; lower k or add people.",
+            number=number,
+            k=k,
         )
 
 
@@ -434,8 +447,10 @@ def _rows_to_publish(table: EncodedTable, request: Request) -> NDArray[np.int64]
     if request.missing == "error":
         names = [repr(a.name) for a in table.attributes if a.has_missing]
         raise DataError(
-            f"{int(missing.sum())} rows have a missing quasi-identifier (in {', '.join(names)}) "
-            "and missing='error' was asked for; fill them or use missing='category'."
+            "{n} rows have a missing quasi-identifier (in {names}) and missing='error' was "
+            "asked for; fill them or use missing='category'.",
+            n=int(missing.sum()),
+            names=", ".join(names),
         )
     rows = np.flatnonzero(~missing)
     check_people(len(rows), request.k)

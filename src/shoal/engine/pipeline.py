@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import PromiseError
+from shoal.messages import Message
 from shoal.runtime.progress import Report, Stopwatch, no_progress
 from shoal.runtime.threads import check_process
 from shoal.search.refine import EFFORTS
@@ -127,14 +128,16 @@ def _refine_given(
 def _check_promises(verification: Verification) -> None:
     if not verification.holds:
         raise PromiseError(
-            "The release does not keep its promise, so it is not written: "
-            + " ".join(check.sentence for check in verification.checks if not check.holds)
+            "The release does not keep its promise, so it is not written: {broken}",
+            broken=verification.broken(),
         )
 
 
 def _check_notes(notes: list[str], request: Request) -> None:
     if notes and request.strict:
+        rest = len(notes) - 1
         raise PromiseError(
-            f"The release would come with a warning, so with strict it is not made: {notes[0]}"
-            + (f" ({len(notes) - 1} more of the kind.)" if len(notes) > 1 else "")
+            "The release would come with a warning, so with strict it is not made: {note}{more}",
+            note=notes[0],
+            more=Message(" ({n} more of the kind.)", n=rest) if rest else "",
         )

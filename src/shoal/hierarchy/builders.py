@@ -50,8 +50,10 @@ def interval_hierarchy(
     steps = [_option_number("widths", width) for width in widths]
     start = _option_number("origin", origin)
     if not steps or min(steps) <= 0:
-        msg = f"widths must be one or more numbers above 0, but {tuple(widths)!r} was given."
-        raise OptionError(msg)
+        raise OptionError(
+            "widths must be one or more numbers above 0, but {widths!r} was given.",
+            widths=tuple(widths),
+        )
 
     every = [*numbers, *steps, start]
     places = max(int(decimals), *(-_exponent(number) for number in every))
@@ -63,8 +65,10 @@ def interval_hierarchy(
     zero, step_sizes = scaled.pop(), scaled[len(numbers) :]
     for narrow, wide in pairwise(step_sizes):
         if wide <= narrow or wide % narrow:
-            msg = f"Each of the widths must divide the next one, but {tuple(widths)!r} was given."
-            raise OptionError(msg)
+            raise OptionError(
+                "Each of the widths must divide the next one, but {widths!r} was given.",
+                widths=tuple(widths),
+            )
 
     def path(label: str, number: int) -> list[str]:
         nodes = [label]
@@ -93,16 +97,19 @@ def prefix_hierarchy(
     """
     labels = sorted(_distinct(values))
     if len(mask) != 1 or not mask.strip():
-        msg = f"mask must be one visible character such as '*', but {mask!r} was given."
-        raise OptionError(msg)
+        raise OptionError(
+            "mask must be one visible character such as '*', but {mask!r} was given.", mask=mask
+        )
     width = max(map(len, labels))
     if keep is None:
         kept: Sequence[int] = range(width - 1, 0, -1)
     else:
         kept = (keep,) if isinstance(keep, int) else tuple(keep)
         if any(upper >= lower for lower, upper in pairwise(kept)) or min(kept, default=1) < 1:
-            msg = f"keep must be numbers above 0 that fall, such as (3, 1), but {keep!r} was given."
-            raise OptionError(msg)
+            raise OptionError(
+                "keep must be numbers above 0 that fall, such as (3, 1), but {keep!r} was given.",
+                keep=keep,
+            )
         # A level that keeps the whole code masks nothing and is the leaf itself.
         kept = [count for count in kept if count < width]
     return grow(
@@ -137,21 +144,29 @@ def date_hierarchy(
     for name in names:
         if name not in known:
             hint = did_you_mean(str(name), known)
-            msg = f"levels may name {', '.join(known)}, but {name!r} was given.{hint}"
-            raise OptionError(msg)
+            raise OptionError(
+                "levels may name {known}, but {name!r} was given.{hint}",
+                known=", ".join(known),
+                name=name,
+                hint=hint,
+            )
     places = [known.index(name) for name in names]
     if any(coarse <= fine for fine, coarse in pairwise(places)):
-        msg = f"levels must go from fine to coarse ({', '.join(known)}), but {names!r} was given."
-        raise OptionError(msg)
+        raise OptionError(
+            "levels must go from fine to coarse ({known}), but {names!r} was given.",
+            known=", ".join(known),
+            names=names,
+        )
 
     parsed = [(label, _moment(label)) for label in labels]
     moments = [(moment.isoformat(), label, moment) for label, moment in parsed if moment]
     if len(moments) < len(labels):
-        msg = (
-            f"{len(labels) - len(moments)} of {len(labels)} values are no ISO dates such as "
-            "2024-05-17: convert the column to dates first."
+        raise HierarchyError(
+            "{n} of {n2} values are no ISO dates such as 2024-05-17: convert the column to "
+            "dates first.",
+            n=len(labels) - len(moments),
+            n2=len(labels),
         )
-        raise HierarchyError(msg)
     if "day" not in names and any(len(label) > len("2024-05-17") for label in labels):
         names = ("day", *names)
     makers = [_DATE_LEVELS[name] for name in names]
@@ -176,18 +191,22 @@ def frequency_hierarchy(
     labels = _distinct(values)
     if len(labels) != len(values):
         repeated = len(values) - len(labels)
-        msg = f"{repeated} of {len(values)} values are repetitions: pass each value once."
-        raise HierarchyError(msg)
+        raise HierarchyError(
+            "{repeated} of {n} values are repetitions: pass each value once.",
+            repeated=repeated,
+            n=len(values),
+        )
     if len(counts) != len(labels):
-        msg = f"counts must hold one number per value, {len(labels)}, but holds {len(counts)}."
-        raise OptionError(msg)
+        raise OptionError(
+            "counts must hold one number per value, {n}, but holds {n2}.",
+            n=len(labels),
+            n2=len(counts),
+        )
     if fanout < 2:
-        msg = f"fanout must be at least 2, but {fanout!r} was given."
-        raise OptionError(msg)
+        raise OptionError("fanout must be at least 2, but {fanout!r} was given.", fanout=fanout)
     weights = [int(count) for count in counts]
     if min(weights) < 0:
-        msg = "counts must not be negative."
-        raise OptionError(msg)
+        raise OptionError("counts must not be negative.")
     total = [0, *accumulate(max(weight, 1) for weight in weights)]
 
     paths: list[list[str]] = [[] for _ in labels]
@@ -235,23 +254,23 @@ def grow(paths: list[list[str]], advice: str = "") -> Taxonomy:
     above = {label for path in paths for label in path[1:] if label != path[0]}
     clashes = sum(path[0] in above for path in paths)
     if clashes:
-        msg = (
-            f"{clashes} of {len(paths)} values read like a generalised value of the same "
-            f"hierarchy{advice}; replace them or write the hierarchy by hand."
+        raise HierarchyError(
+            "{clashes} of {n} values read like a generalised value of the same "
+            "hierarchy{advice}; replace them or write the hierarchy by hand.",
+            clashes=clashes,
+            n=len(paths),
+            advice=advice,
         )
-        raise HierarchyError(msg)
     return Taxonomy.from_paths(paths)
 
 
 def _distinct(values: Iterable[object]) -> list[str]:
     labels = list(dict.fromkeys(map(canonical_label, values)))
     if not labels:
-        msg = "A hierarchy needs at least one value and was given none."
-        raise HierarchyError(msg)
+        raise HierarchyError("A hierarchy needs at least one value and was given none.")
     blank = sum(not label.strip() for label in labels)
     if blank:
-        msg = "One of the values is an empty text: make it missing (null) before."
-        raise HierarchyError(msg)
+        raise HierarchyError("One of the values is an empty text: make it missing (null) before.")
     return labels
 
 
@@ -259,11 +278,12 @@ def _decimals(labels: Sequence[str]) -> list[Decimal]:
     numbers = [_decimal(label) for label in labels]
     good = [number for number in numbers if number is not None]
     if len(good) < len(labels):
-        msg = (
-            f"{len(labels) - len(good)} of {len(labels)} values are no finite numbers: intervals "
-            "need a numeric column; make the others missing or use another kind of hierarchy."
+        raise HierarchyError(
+            "{n} of {n2} values are no finite numbers: intervals need a numeric column; make "
+            "the others missing or use another kind of hierarchy.",
+            n=len(labels) - len(good),
+            n2=len(labels),
         )
-        raise HierarchyError(msg)
     return good
 
 
@@ -280,8 +300,9 @@ def _decimal(text: str) -> Decimal | None:
 def _option_number(name: str, value: object) -> Decimal:
     number = _decimal(canonical_label(value))
     if number is None or isinstance(value, (bool, np.bool_)):
-        msg = f"{name} must be finite numbers, but {value!r} was given."
-        raise OptionError(msg)
+        raise OptionError(
+            "{name} must be finite numbers, but {value!r} was given.", name=name, value=value
+        )
     return number
 
 

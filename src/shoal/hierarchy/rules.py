@@ -53,19 +53,29 @@ class HierarchyRule:
             hint = did_you_mean(str(self.name), RULES)
             known = ", ".join(RULES)
             raise OptionError(
-                f"A hierarchy's rule must be one of {known}, got {self.name!r}.{hint}"
+                "A hierarchy's rule must be one of {known}, got {name!r}.{hint}",
+                known=known,
+                name=self.name,
+                hint=hint,
             )
         known_options = RULES[self.name]
         for option, _ in self.options:
             if option not in known_options:
                 hint = did_you_mean(option, known_options)
                 raise OptionError(
-                    f"The rule {self.name!r} takes {', '.join(known_options)}, got {option!r}."
-                    f"{hint}"
+                    "The rule {name!r} takes {known_options}, got {option!r}.{hint}",
+                    name=self.name,
+                    known_options=", ".join(known_options),
+                    option=option,
+                    hint=hint,
                 )
         needed = _NEEDED.get(self.name)
         if needed is not None and self._option(needed) is None:
-            raise OptionError(f"The rule {self.name!r} needs {needed}; see docs/hierarchies.md.")
+            raise OptionError(
+                "The rule {name!r} needs {needed}; see docs/hierarchies.md.",
+                name=self.name,
+                needed=needed,
+            )
         self.build(
             ["2024-05-17" if self.name == "dates" and not self._option("form") else "1"], trial=True
         )
@@ -121,11 +131,17 @@ class HierarchyRule:
         kept = (keep,) if _is_whole(keep) else keep
         whole = isinstance(kept, tuple) and bool(kept) and all(map(_is_whole, kept))
         if not whole or min(kept) < 1 or any(b >= a for a, b in pairwise(kept)):
-            raise OptionError(f"keep must be whole numbers that fall, as in [3, 1], got {keep!r}.")
+            raise OptionError(
+                "keep must be whole numbers that fall, as in [3, 1], got {keep!r}.", keep=keep
+            )
         if length is not None and (not _is_whole(length) or length <= max(kept)):
-            raise OptionError(f"length must be a whole number above those of keep, got {length!r}.")
+            raise OptionError(
+                "length must be a whole number above those of keep, got {length!r}.", length=length
+            )
         if not isinstance(mask, str) or len(mask) != 1 or not mask.strip():
-            raise OptionError(f"mask must be one visible character such as '*', got {mask!r}.")
+            raise OptionError(
+                "mask must be one visible character such as '*', got {mask!r}.", mask=mask
+            )
 
         def masked(label: str, count: int) -> str:
             start = label[:count]
@@ -141,7 +157,7 @@ class HierarchyRule:
             return date_hierarchy(values, levels)
         if not isinstance(form, str) or "%" not in form:
             raise OptionError(
-                f"form must say how dates are written, as in '%d.%m.%Y', got {form!r}."
+                "form must say how dates are written, as in '%d.%m.%Y', got {form!r}.", form=form
             )
         labels = list(dict.fromkeys(map(canonical_label, values)))
         if trial:
@@ -155,8 +171,11 @@ class HierarchyRule:
                 continue
         if len(days) < len(labels):
             raise HierarchyError(
-                f"{len(labels) - len(days)} of {len(labels)} values are no dates of the form "
-                f"{form!r}; make them missing, or change the rule."
+                "{n} of {n2} values are no dates of the form {form!r}; make them missing, or "
+                "change the rule.",
+                n=len(labels) - len(days),
+                n2=len(labels),
+                form=form,
             )
         # Two ways to write one day are two leaves below the same month.
         tree = date_hierarchy([day.date() for day in days.values()], levels)
@@ -167,15 +186,19 @@ class HierarchyRule:
     def _cells(self) -> list[Any]:
         step, factor, levels = (self._option(name) for name in ("step", "factor", "levels"))
         if not _is_whole(factor) or factor < 2:
-            raise OptionError(f"factor must be a whole number of at least 2, got {factor!r}.")
+            raise OptionError(
+                "factor must be a whole number of at least 2, got {factor!r}.", factor=factor
+            )
         if not _is_whole(levels) or not 1 <= levels <= 20:
-            raise OptionError(f"levels must be a whole number from 1 to 20, got {levels!r}.")
+            raise OptionError(
+                "levels must be a whole number from 1 to 20, got {levels!r}.", levels=levels
+            )
         from decimal import Decimal, InvalidOperation
 
         try:
             width = Decimal(str(step))
         except InvalidOperation:
-            raise OptionError(f"step must be a number above 0, got {step!r}.") from None
+            raise OptionError("step must be a number above 0, got {step!r}.", step=step) from None
         return [width * factor**level for level in range(levels)]
 
 

@@ -22,6 +22,7 @@ from shoal.errors import HierarchyError, OptionError
 from shoal.io.encodings import to_utf8
 from shoal.io.limits import read_side_file
 from shoal.io.overwrite_guard import refuse_input
+from shoal.messages import Message, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -47,8 +48,9 @@ def canonical_label(value: object) -> str:
         if isinstance(value, types):
             return label(value)
     if value is None:
-        msg = "A missing value has no label: leave missing values out of a hierarchy."
-        raise HierarchyError(msg)
+        raise HierarchyError(
+            "A missing value has no label: leave missing values out of a hierarchy."
+        )
     return str(value)
 
 
@@ -258,8 +260,13 @@ def raise_problems(subject: str, problems: Sequence[str]) -> None:
     count = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
     rest = len(problems) - _SHOWN
     more = f" And {rest} more." if rest > 0 else ""
-    msg = f"{subject} has {count}: {' '.join(problems[:_SHOWN])}{more}"
-    raise HierarchyError(msg)
+    raise HierarchyError(
+        "{subject} has {count}: {problems}{more}",
+        subject=subject,
+        count=count,
+        problems=" ".join(problems[:_SHOWN]),
+        more=more,
+    )
 
 
 def _quote(label: str) -> str:
@@ -275,11 +282,11 @@ def nested_paths(obj: object, root: str = "*") -> Iterator[tuple[int, tuple[str,
     A key that holds ``None`` or an empty container is a leaf.
     """
     if not _is_container(obj):
-        msg = (
-            "A nested hierarchy is a dict or a list, for example "
-            f'{{"Asia": ["India", "Iran"]}}, but a {type(obj).__name__} was given.'
+        raise HierarchyError(
+            'A nested hierarchy is a dict or a list, for example {{"Asia": ["India", '
+            '"Iran"]}}, but a {name} was given.',
+            name=type(obj).__name__,
         )
-        raise HierarchyError(msg)
     if isinstance(obj, Mapping) and len(obj) == 1:
         ((key, below),) = obj.items()
         if _is_container(below) and below:
@@ -313,11 +320,11 @@ def _below_list(
 ) -> Iterator[tuple[object, tuple[str, ...]]]:
     for member in reversed(item):
         if _is_container(member) and not isinstance(member, Mapping):
-            msg = (
-                f"A list inside a list below {path[0]!r} has no label: "
-                "name it with a dict, as in {'label': [...]}."
+            raise HierarchyError(
+                "A list inside a list below {path!r} has no label: name it with a dict, as in "
+                "{{'label': [...]}}.",
+                path=path[0],
             )
-            raise HierarchyError(msg)
         yield member, path
 
 
@@ -342,21 +349,29 @@ def read_rows(
         delimiter = _sniff(text)
     rows = _parse(subject, text, _one_character(delimiter))
     if not rows:
-        msg = f"{subject} is empty: write one line 'leaf;level 1;…;*' per value."
-        raise HierarchyError(msg)
+        raise HierarchyError(
+            "{subject} is empty: write one line 'leaf;level 1;…;*' per value.", subject=subject
+        )
     width = len(rows[0][1])
     for line, cells in rows:
         if len(cells) != width:
-            msg = (
-                f"{subject} has {_cells(len(cells))} in line {line} but {_cells(width)} in "
-                f"line {rows[0][0]} (delimiter {delimiter!r}): give every line the same number."
+            raise HierarchyError(
+                "{subject} has {cells} in line {line} but {cells2} in line {rows} (delimiter "
+                "{delimiter!r}): give every line the same number.",
+                subject=subject,
+                cells=_cells(len(cells)),
+                line=line,
+                cells2=_cells(width),
+                rows=rows[0][0],
+                delimiter=delimiter,
             )
-            raise HierarchyError(msg)
     if header if header is not None else _has_header(rows):
         rows = rows[1:]
         if not rows:
-            msg = f"{subject} holds a header and no leaf: write one line per value below it."
-            raise HierarchyError(msg)
+            raise HierarchyError(
+                "{subject} holds a header and no leaf: write one line per value below it.",
+                subject=subject,
+            )
     return subject, rows
 
 
@@ -377,15 +392,18 @@ def write_rows(
         target.write(text)
         return
     path = Path(target)
-    refuse_input(path, "the hierarchy file")
+    refuse_input(path, Message("the hierarchy file"))
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.write_bytes(text.encode())
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
-        msg = f"The hierarchy file {str(path)!r} cannot be written: {error.strerror}."
-        raise HierarchyError(msg) from error
+        raise HierarchyError(
+            "The hierarchy file {path!r} cannot be written: {strerror}.",
+            path=str(path),
+            strerror=error.strerror,
+        ) from error
 
 
 def _read_text(source: str | PathLike[str] | TextIO) -> tuple[str, str]:
@@ -394,17 +412,21 @@ def _read_text(source: str | PathLike[str] | TextIO) -> tuple[str, str]:
     path = Path(source)
     subject = f"The hierarchy file {str(path)!r}"
     try:
-        data = read_side_file(path, "the hierarchy file")
+        data = read_side_file(path, Message("the hierarchy file"))
     except OSError as error:
-        msg = f"{subject} cannot be read: {error.strerror}."
-        raise HierarchyError(msg) from error
+        raise HierarchyError(
+            "{subject} cannot be read: {strerror}.", subject=subject, strerror=error.strerror
+        ) from error
     try:
         data = to_utf8(data, None, name=subject, table=False)
         return subject, data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        msg = f"{subject} is not UTF-8 text (line {line}): save it as UTF-8."
-        raise HierarchyError(msg) from error
+        raise HierarchyError(
+            "{subject} is not UTF-8 text (line {line}): save it as UTF-8.",
+            subject=subject,
+            line=line,
+        ) from error
 
 
 def _parse(subject: str, text: str, delimiter: str) -> list[Row]:
@@ -413,8 +435,12 @@ def _parse(subject: str, text: str, delimiter: str) -> list[Row]:
     try:
         return [(reader.line_num, cells) for cells in reader if cells]
     except csv.Error as error:
-        msg = f"{subject} cannot be parsed (line {reader.line_num}): {error}."
-        raise HierarchyError(msg) from error
+        raise HierarchyError(
+            "{subject} cannot be parsed (line {line_num}): {error}.",
+            subject=subject,
+            line_num=reader.line_num,
+            error=error,
+        ) from error
 
 
 def _sniff(text: str) -> str:
@@ -444,13 +470,15 @@ def _has_header(rows: list[Row]) -> bool:
 
 def _one_character(delimiter: str) -> str:
     if len(delimiter) != 1 or delimiter in '"\r\n':
-        msg = f"delimiter must be one character such as ';', but {delimiter!r} was given."
-        raise OptionError(msg)
+        raise OptionError(
+            "delimiter must be one character such as ';', but {delimiter!r} was given.",
+            delimiter=delimiter,
+        )
     return delimiter
 
 
-def _cells(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count} cells"
+def _cells(count: int) -> Message:
+    return plural("{n} cell", "{n} cells", count)
 
 
 IntArray = NDArray[np.int32]
@@ -497,18 +525,20 @@ class Taxonomy:
         """
         leaves = [canonical_label(value) for value in values]
         if not leaves:
-            msg = "A flat hierarchy needs at least one value and was given none."
-            raise HierarchyError(msg)
+            raise HierarchyError("A flat hierarchy needs at least one value and was given none.")
         distinct = set(leaves)
         if len(distinct) < len(leaves):
-            msg = (
-                f"A flat hierarchy lists each value once, but {len(leaves) - len(distinct)} of "
-                f"{len(leaves)} values are repetitions: pass the distinct values."
+            raise HierarchyError(
+                "A flat hierarchy lists each value once, but {n} of {n2} values are "
+                "repetitions: pass the distinct values.",
+                n=len(leaves) - len(distinct),
+                n2=len(leaves),
             )
-            raise HierarchyError(msg)
         if root in distinct:
-            msg = f"The root label {root!r} is also one of the values: choose another root=."
-            raise HierarchyError(msg)
+            raise HierarchyError(
+                "The root label {root!r} is also one of the values: choose another root=.",
+                root=root,
+            )
         return cls._grow([*leaves, root], [len(leaves)] * len(leaves) + [-1])
 
     @classmethod
@@ -713,8 +743,11 @@ class Taxonomy:
         that. The nodes of a level partition the leaves, and each level coarsens the one below.
         """
         if not 0 <= level <= self.tree_height:
-            msg = f"level must be between 0 and {self.tree_height}, but {level!r} was given."
-            raise OptionError(msg)
+            raise OptionError(
+                "level must be between 0 and {tree_height}, but {level!r} was given.",
+                tree_height=self.tree_height,
+                level=level,
+            )
         nodes = np.arange(self.n_leaves, dtype=np.int32)
         for depth in range(self.tree_height - 1, self.tree_height - level - 1, -1):
             nodes = self._climb_to(nodes, depth)
@@ -828,10 +861,13 @@ def require_cover(taxonomy: Taxonomy, column_name: str, labels: Iterable[str]) -
     missing = missing_values(taxonomy, distinct)
     if missing:
         are = "is" if missing == 1 else "are"
-        msg = (
-            f"The hierarchy of column {column_name!r} does not cover the data: {missing} of "
-            f"{len(distinct)} distinct values {are} no leaf of it; add them to the hierarchy "
-            "('shoal hierarchy check' finds the difference), put them directly below its root "
-            "with --unknown-values root, or use a rule instead of listed values."
+        raise HierarchyError(
+            "The hierarchy of column {column_name!r} does not cover the data: {missing} of "
+            "{n} distinct values {are} no leaf of it; add them to the hierarchy ('shoal "
+            "hierarchy check' finds the difference), put them directly below its root with "
+            "--unknown-values root, or use a rule instead of listed values.",
+            column_name=column_name,
+            missing=missing,
+            n=len(distinct),
+            are=are,
         )
-        raise HierarchyError(msg)

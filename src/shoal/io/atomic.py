@@ -103,8 +103,9 @@ class AtomicGroup:
         path = None if shown == "-" else Path(shown)
         final, stream = (None, True) if path is None else _resolve(path, shown)
         if any(each.target == final for each in self._staged):
-            message = f"Two outputs would be written to {_name(shown)}; give each its own file."
-            raise OptionError(message)
+            raise OptionError(
+                "Two outputs would be written to {name}; give each its own file.", name=_name(shown)
+            )
         refuse_input(shown)
         folder = None if stream or final is None else final.parent
         with _reporting(shown):
@@ -186,8 +187,7 @@ def _undisturbed() -> Iterator[None]:
     """Keep a stop from another thread out while the block runs."""
     with _Stop.lock:
         if _Stop.stopped:
-            message = "The run was stopped."
-            raise DataError(message)
+            raise DataError("The run was stopped.")
         yield
 
 
@@ -219,8 +219,11 @@ def sha256_of(path: str | PathLike[str]) -> str:
         with Path(path).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        message = f"Could not read {_name(os.fspath(path))}: {error.strerror}."
-        raise DataError(message) from None
+        raise DataError(
+            "Could not read {name}: {strerror}.",
+            name=_name(os.fspath(path)),
+            strerror=error.strerror,
+        ) from None
 
 
 def _resolve(path: Path, shown: str) -> tuple[Path, bool]:
@@ -231,18 +234,20 @@ def _resolve(path: Path, shown: str) -> tuple[Path, bool]:
         mode = final.stat().st_mode
     except FileNotFoundError:
         if not final.parent.is_dir():
-            message = (
-                f"Could not write {_name(shown)}: the folder "
-                f"{hide_credentials(str(path.parent))!r} does not exist."
-            )
-            raise DataError(message) from None
+            raise DataError(
+                "Could not write {name}: the folder {hide_credentials!r} does not exist.",
+                name=_name(shown),
+                hide_credentials=hide_credentials(str(path.parent)),
+            ) from None
         return final, False
     except OSError as error:
-        message = f"Could not write {_name(shown)}: {error.strerror}."
-        raise DataError(message) from None
+        raise DataError(
+            "Could not write {name}: {strerror}.", name=_name(shown), strerror=error.strerror
+        ) from None
     if stat.S_ISDIR(mode):
-        message = f"Could not write {_name(shown)}: it is a folder; name a file in it."
-        raise DataError(message)
+        raise DataError(
+            "Could not write {name}: it is a folder; name a file in it.", name=_name(shown)
+        )
     return final, not stat.S_ISREG(mode)
 
 
@@ -269,8 +274,10 @@ def _check_new(staged: _Staged, written: set[tuple[int, int]]) -> None:
     with contextlib.suppress(FileNotFoundError):
         there = staged.target.stat()
         if (there.st_dev, there.st_ino) in written:
-            message = f"Two outputs would be written to {_name(staged.shown)}; give each its own."
-            raise OptionError(message)
+            raise OptionError(
+                "Two outputs would be written to {name}; give each its own.",
+                name=_name(staged.shown),
+            )
     status = staged.temporary.stat()
     written.add((status.st_dev, status.st_ino))
 
@@ -334,8 +341,11 @@ def _reporting(shown: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = f"Could not write {_name(shown)}: {error.strerror or 'the write failed'}."
-        raise DataError(message) from error
+        raise DataError(
+            "Could not write {name}: {strerror}.",
+            name=_name(shown),
+            strerror=error.strerror or "the write failed",
+        ) from error
 
 
 def _name(shown: str) -> str:

@@ -73,7 +73,7 @@ def read_sql(
     location = parse_location(url)
     frame = _backend(location).read(location, columns, written=written)
     if frame.height == 0:
-        raise DataError(f"{location.shown!r} has no rows.")
+        raise DataError("{shown!r} has no rows.", shown=location.shown)
     return frame
 
 
@@ -149,14 +149,18 @@ def choose_columns(
 ) -> list[str]:
     """Return the columns to read, after a check that the table has them."""
     if not present:
-        raise DataError(f"{location.shown!r} has no columns.")
+        raise DataError("{shown!r} has no columns.", shown=location.shown)
     if columns is None:
         return list(present)
     wanted = [columns] if isinstance(columns, str) else list(columns)
     for name in wanted:
         if name not in present:
-            message = f"{location.shown!r} has no column {name!r}.{did_you_mean(name, present)}"
-            raise DataError(message)
+            raise DataError(
+                "{shown!r} has no column {name!r}.{hint}",
+                shown=location.shown,
+                name=name,
+                hint=did_you_mean(name, present),
+            )
     return wanted
 
 
@@ -182,8 +186,10 @@ def insertable(frame: pl.DataFrame, location: Location) -> pl.DataFrame:
     for name, dtype in frame.schema.items():
         if dtype.is_nested() or dtype == pl.Object or isinstance(dtype, pl.Duration):
             raise DataError(
-                f"A database table cannot hold column {name!r} of type {dtype}; "
-                "publish it in another form, or write Parquet or Arrow instead."
+                "A database table cannot hold column {name!r} of type {dtype}; publish it in "
+                "another form, or write Parquet or Arrow instead.",
+                name=name,
+                dtype=dtype,
             )
         if not name or "\0" in name:
             raise DataError("A database table needs a name for every column; rename the columns.")
@@ -193,8 +199,9 @@ def insertable(frame: pl.DataFrame, location: Location) -> pl.DataFrame:
         twice = [name for name, count in counts.items() if count > 1]
         if twice:
             raise DataError(
-                f"SQLite does not tell columns apart whose names differ only in their case, as "
-                f"those called {twice[0]!r} do; rename one of them."
+                "SQLite does not tell columns apart whose names differ only in their case, as "
+                "those called {twice!r} do; rename one of them.",
+                twice=twice[0],
             )
     return frame.with_columns(
         pl.col(pl.Categorical, pl.Enum, pl.Null).cast(pl.String),

@@ -212,8 +212,7 @@ def parse_delimited(
         with part.open() as opened:
             table.read(part.name, opened, progress)
     if not table.n_rows:
-        message = f"{name} has a header but no rows."
-        raise DataError(message)
+        raise DataError("{name} has a header but no rows.", name=name)
     return pl.DataFrame(table.finish(numeric, coded=coded))
 
 
@@ -338,8 +337,10 @@ def _rows(
         check_utf8(body, name=name, offset=stream.offset, line=line)
         frame = _parse(body, delimiter, names, wanted, name=name)
         if frame.height != scan.n_records:
-            message = f"{name} could not be read: its rows cannot be told apart; check its quotes."
-            raise DataError(message)
+            raise DataError(
+                "{name} could not be read: its rows cannot be told apart; check its quotes.",
+                name=name,
+            )
         if scan.blank.size:
             keep = pl.Series([True]).new_from_index(0, frame.height)
             keep[scan.blank] = False
@@ -405,16 +406,15 @@ def _skip_blank(stream: Pieces, *, name: str) -> int:
     n_bytes = _SAMPLE
     while not (sample := stream.peek(n_bytes)).strip():
         if len(sample) < n_bytes:
-            message = f"{name} is empty."
-            raise DataError(message)
+            raise DataError("{name} is empty.", name=name)
         check_size(f"{name}, line {lines + 1}: the row", n_bytes, "record")
         n_bytes *= 2
     if b"\0" in sample:
-        message = (
-            f"{name} holds zero bytes and is not UTF-8 text; say what it is in, as in --encoding "
-            "utf-16, or save it again as UTF-8."
+        raise DataError(
+            "{name} holds zero bytes and is not UTF-8 text; say what it is in, as in "
+            "--encoding utf-16, or save it again as UTF-8.",
+            name=name,
         )
-        raise DataError(message)
     return lines
 
 
@@ -437,8 +437,9 @@ def _first_record(stream: Pieces, delimiter: str, *, name: str) -> bytes:
         if not end and len(data) < n_bytes:
             end = len(data)
             if data.count(b'"') % 2:
-                message = f"{name}: a quotation mark in the header is never closed."
-                raise DataError(message)
+                raise DataError(
+                    "{name}: a quotation mark in the header is never closed.", name=name
+                )
         if end:
             check_utf8(data[:end], name=name, offset=stream.offset)
             return data[:end]
@@ -452,8 +453,7 @@ def _names(record: bytes, delimiter: str, how: HowRead, *, name: str) -> list[st
     try:
         names = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     except csv.Error:
-        message = f"The first line of {name} cannot be read as a header."
-        raise DataError(message) from None
+        raise DataError("The first line of {name} cannot be read as a header.", name=name) from None
     if not how.header:
         names = [""] * len(names)
     check_columns(name, names)
@@ -472,8 +472,12 @@ def pick_columns(names: list[str], columns: Columns, *, name: str) -> list[str]:
     wanted = [picked] if isinstance(picked, str) else list(picked)
     for each in wanted:
         if each not in names:
-            message = f"{name} has no column {each!r}.{did_you_mean(each, names)}"
-            raise DataError(message)
+            raise DataError(
+                "{name} has no column {each!r}.{hint}",
+                name=name,
+                each=each,
+                hint=did_you_mean(each, names),
+            )
     return wanted
 
 
@@ -500,6 +504,5 @@ def _parse(
         )
     except pl.exceptions.PolarsError:
         # Its message may show cells.
-        message = f"{name} could not be read as delimited text."
-        raise DataError(message) from None
+        raise DataError("{name} could not be read as delimited text.", name=name) from None
     return frame.select(pl.col(own[each]).alias(each) for each in wanted)

@@ -59,8 +59,9 @@ def check_encoding(name: str) -> str:
         usable = False
     if not usable:
         raise OptionError(
-            f"There is no encoding {name!r}; common ones are utf-8, cp1252 (Western Europe on "
-            "Windows), cp1250, cp1251, utf-16, shift_jis and gb18030."
+            "There is no encoding {name!r}; common ones are utf-8, cp1252 (Western Europe on "
+            "Windows), cp1250, cp1251, utf-16, shift_jis and gb18030.",
+            name=name,
         )
     return found.name
 
@@ -221,7 +222,9 @@ class Utf8Stream:
             if isinstance(error, UnicodeDecodeError):
                 at += error.start - (len(error.object) - len(data))
             raise DataError(
-                f"{self._name} is not text in the encoding {self.encoding} "
-                f"(byte {max(at, 0) + 1}); "
-                "say which one it is in, as in --encoding cp1252."
+                "{name} is not text in the encoding {encoding} (byte {n}); say which one it "
+                "is in, as in --encoding cp1252.",
+                name=self._name,
+                encoding=self.encoding,
+                n=max(at, 0) + 1,
             ) from None

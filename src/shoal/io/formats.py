@@ -66,11 +66,13 @@ def detect_format(path: str, format: str | None = None) -> Format:  # noqa: A002
         name, _, given = format.lower().lstrip(".").partition(".")
         named = Format(_SUFFIXES.get(f".{name}", name), given or None)
         if named.name not in FORMATS or not _fits(named):
-            message = (
-                f"The format must be one of {', '.join(FORMATS)} (csv, tsv and jsonl also with "
-                f".gz or .zst), not {format!r}.{did_you_mean(name, FORMATS)}"
+            raise OptionError(
+                "The format must be one of {formats} (csv, tsv and jsonl also with .gz or "
+                ".zst), not {format!r}.{hint}",
+                formats=", ".join(FORMATS),
+                format=format,
+                hint=did_you_mean(name, FORMATS),
             )
-            raise OptionError(message)
         if named.compression is None and named.is_text:
             suffix = PurePath(path).suffix.lower()
             return Format(named.name, _COMPRESSIONS.get(suffix))
@@ -88,12 +90,13 @@ def detect_format(path: str, format: str | None = None) -> Format:  # noqa: A002
     what = f"The ending {suffix!r} of {path!r}" if suffix else f"The name {path!r}"
     if found.name:
         what = f"The ending {suffix + PurePath(path).suffix!r} of {path!r}"
-    message = (
-        f"{what} does not say which format it is in; use one of {' '.join(_SUFFIXES)} "
-        "(text formats also with .gz or .zst), or give the format."
-        f"{did_you_mean(suffix, _SUFFIXES)}"
+    raise DataError(
+        "{what} does not say which format it is in; use one of {suffixes} (text formats also "
+        "with .gz or .zst), or give the format.{hint}",
+        what=what,
+        suffixes=" ".join(_SUFFIXES),
+        hint=did_you_mean(suffix, _SUFFIXES),
     )
-    raise DataError(message)
 
 
 def check_delimiter(delimiter: str | None) -> str | None:
@@ -103,18 +106,18 @@ def check_delimiter(delimiter: str | None) -> str | None:
     named = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
     single = named.get(delimiter, delimiter)
     if len(single) != 1 or not single.isascii() or single in '"\r\n\0':
-        message = (
-            f"The delimiter must be one ASCII character such as ',' ';' 'tab' or '|', "
-            f"not {delimiter!r}."
+        raise OptionError(
+            "The delimiter must be one ASCII character such as ',' ';' 'tab' or '|', not "
+            "{delimiter!r}.",
+            delimiter=delimiter,
         )
-        raise OptionError(message)
     return single
 
 
 def check_decimal(decimal: str | None) -> str | None:
     """Return what stands before decimals, after a check that it is a point or a comma."""
     if decimal not in (None, ",", "."):
-        raise OptionError(f"The decimal sign must be ',' or '.', not {decimal!r}.")
+        raise OptionError("The decimal sign must be ',' or '.', not {decimal!r}.", decimal=decimal)
     return decimal
 
 

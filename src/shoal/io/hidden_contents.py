@@ -303,8 +303,9 @@ class Sheet:
             return cells
         if below + len(cells) - 1 != last:
             raise DataError(
-                f"{name} shows equal values of a column in different ways, and its rows cannot be "
-                "matched with them; save it as CSV, or remove the formats."
+                "{name} shows equal values of a column in different ways, and its rows cannot "
+                "be matched with them; save it as CSV, or remove the formats.",
+                name=name,
             )
         number = {
             (text, look): n

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from shoal.errors import DataError, OptionError
 from shoal.io.limits import read_side_file
 from shoal.io.overwrite_guard import check_name, note_input
+from shoal.messages import Message
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,10 +49,13 @@ def make_secret(path: str | PathLike[str]) -> None:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise OptionError(
-            f"{shown!r} exists already; a key is never replaced. Name a file that does not exist."
+            "{shown!r} exists already; a key is never replaced. Name a file that does not exist.",
+            shown=shown,
         ) from None
     except OSError as error:
-        raise DataError(f"Could not write {shown!r}: {error.strerror}.") from None
+        raise DataError(
+            "Could not write {shown!r}: {strerror}.", shown=shown, strerror=error.strerror
+        ) from None
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:
             file.write(secrets.token_hex(_BYTES) + "\n")
@@ -59,7 +63,9 @@ def make_secret(path: str | PathLike[str]) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         Path(path).unlink(missing_ok=True)
-        raise DataError(f"Could not write {shown!r}: {error.strerror}.") from None
+        raise DataError(
+            "Could not write {shown!r}: {strerror}.", shown=shown, strerror=error.strerror
+        ) from None
 
 
 def read_secret(path: str | PathLike[str]) -> bytes:
@@ -70,19 +76,23 @@ def read_secret(path: str | PathLike[str]) -> bytes:
         OptionError: others can read it.
     """
     shown = os.fspath(path)
-    note_input(path, "the key")
+    note_input(path, Message("the key"))
     try:
         with Path(path).open("rb") as file:
             text = file.read(_LONGEST)
     except FileNotFoundError:
         raise DataError(
-            f"There is no key file {shown!r}; make one with 'shoal secret {shown}' and keep it."
+            "There is no key file {shown!r}; make one with 'shoal secret {shown}' and keep it.",
+            shown=shown,
         ) from None
     except OSError as error:
-        raise DataError(f"Could not read {shown!r}: {error.strerror}.") from None
+        raise DataError(
+            "Could not read {shown!r}: {strerror}.", shown=shown, strerror=error.strerror
+        ) from None
     if not re.fullmatch(rb"[0-9a-f]{64}\s*", text):
         raise DataError(
-            f"{shown!r} holds no key: it should be 64 hexadecimal digits, as 'shoal secret' writes."
+            "{shown!r} holds no key: it should be 64 hexadecimal digits, as 'shoal secret' writes.",
+            shown=shown,
         )
     refuse_shared(path)
     return bytes.fromhex(text.decode())
@@ -110,7 +120,11 @@ def keyed_sha256(source: str | PathLike[str] | pl.DataFrame, secret: str | PathL
             while chunk := file.read(_CHUNK):
                 digest.update(chunk)
     except OSError as error:
-        raise DataError(f"Could not read {os.fspath(source)!r}: {error.strerror}.") from None
+        raise DataError(
+            "Could not read {source!r}: {strerror}.",
+            source=os.fspath(source),
+            strerror=error.strerror,
+        ) from None
     return digest.hexdigest()
 
 
@@ -176,8 +190,9 @@ def make_key_pair(
     private, public = Path(path), Path(path).with_suffix(".pub")
     if private == public:
         raise OptionError(
-            f"{str(private)!r} is how the public key would be called; give the private key another "
-            "ending, as in officer.key."
+            "{private!r} is how the public key would be called; give the private key another "
+            "ending, as in officer.key.",
+            private=str(private),
         )
     secret = _passphrase(passphrase)
     key = Ed25519PrivateKey.generate()
@@ -214,15 +229,18 @@ def read_private_key(
 
     shown = os.fspath(path)
     secret = _passphrase(passphrase)
-    data = _read(path, "the key", "make one with 'shoal sign --new-key officer.key'")
+    data = _read(path, Message("the key"), "make one with 'shoal sign --new-key officer.key'")
     sealed = b"ENCRYPTED" in data
     if sealed and secret is None:
         raise OptionError(
-            f"The key {shown!r} is protected by a passphrase; name a file that holds it, with "
-            "--passphrase FILE."
+            "The key {shown!r} is protected by a passphrase; name a file that holds it, with "
+            "--passphrase FILE.",
+            shown=shown,
         )
     if not sealed and secret is not None:
-        raise OptionError(f"The key {shown!r} has no passphrase; leave --passphrase out.")
+        raise OptionError(
+            "The key {shown!r} has no passphrase; leave --passphrase out.", shown=shown
+        )
     key: object = None
     with contextlib.suppress(ValueError, TypeError, UnsupportedAlgorithm):
         key = load_pem_private_key(data, secret)
@@ -230,9 +248,10 @@ def read_private_key(
         refuse_shared(path)
         return key
     if sealed:
-        raise DataError(f"The passphrase does not open the key {shown!r}.")
+        raise DataError("The passphrase does not open the key {shown!r}.", shown=shown)
     raise DataError(
-        f"{shown!r} holds no private Ed25519 key in PEM form, as 'shoal sign --new-key' writes it."
+        "{shown!r} holds no private Ed25519 key in PEM form, as 'shoal sign --new-key' writes it.",
+        shown=shown,
     )
 
 
@@ -248,7 +267,7 @@ def read_public_key(path: str | PathLike[str]) -> bytes:
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
     shown = os.fspath(path)
-    data = _read(path, "the public key", "ask whoever signs for it")
+    data = _read(path, Message("the public key"), "ask whoever signs for it")
     key: object = None
     with contextlib.suppress(ValueError, TypeError, UnsupportedAlgorithm):
         key = load_pem_public_key(data)
@@ -256,13 +275,15 @@ def read_public_key(path: str | PathLike[str]) -> bytes:
         number = bytes(key.public_bytes_raw())
         if is_weak(number):
             raise DataError(
-                f"{shown!r} holds a key that anybody can sign with (a point of small order); ask "
-                "whoever signs for another."
+                "{shown!r} holds a key that anybody can sign with (a point of small order); "
+                "ask whoever signs for another.",
+                shown=shown,
             )
         return number
     raise DataError(
-        f"{shown!r} holds no public Ed25519 key in PEM form, as 'shoal sign --new-key' writes it "
-        "with the ending .pub."
+        "{shown!r} holds no public Ed25519 key in PEM form, as 'shoal sign --new-key' writes "
+        "it with the ending .pub.",
+        shown=shown,
     )
 
 
@@ -290,17 +311,22 @@ def refuse_shared(path: str | PathLike[str]) -> None:
     if os.name == "posix" and stat.S_IMODE(Path(path).stat().st_mode) & 0o077:
         shown = os.fspath(path)
         raise OptionError(
-            f"Others can read or change the key {shown!r}, so that it is not yours alone; if "
-            f"nobody has copied it: chmod 600 {shown}. Otherwise make a new one."
+            "Others can read or change the key {shown!r}, so that it is not yours alone; if "
+            "nobody has copied it: chmod 600 {shown}. Otherwise make a new one.",
+            shown=shown,
         )
 
 
 def _passphrase(path: str | PathLike[str] | None) -> bytes | None:
     if path is None:
         return None
-    lines = _read(path, "the passphrase", "write it into the first line of a file").splitlines()
+    lines = _read(
+        path, Message("the passphrase"), "write it into the first line of a file"
+    ).splitlines()
     if not lines or not lines[0]:
-        raise DataError(f"{os.fspath(path)!r} holds no passphrase: its first line is empty.")
+        raise DataError(
+            "{path!r} holds no passphrase: its first line is empty.", path=os.fspath(path)
+        )
     return lines[0]
 
 
@@ -309,9 +335,16 @@ def _read(path: str | PathLike[str], what: str, advice: str) -> bytes:
     try:
         return read_side_file(Path(path), what)
     except FileNotFoundError:
-        raise DataError(f"There is no file {shown!r} for {what}; {advice}.") from None
+        raise DataError(
+            "There is no file {shown!r} for {what}; {advice}.",
+            shown=shown,
+            what=what,
+            advice=advice,
+        ) from None
     except OSError as error:
-        raise DataError(f"Could not read {shown!r}: {error.strerror}.") from None
+        raise DataError(
+            "Could not read {shown!r}: {strerror}.", shown=shown, strerror=error.strerror
+        ) from None
 
 
 def _write_new(path: Path, content: bytes, mode: int) -> None:
@@ -319,11 +352,13 @@ def _write_new(path: Path, content: bytes, mode: int) -> None:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     except FileExistsError:
         raise OptionError(
-            f"{str(path)!r} exists already; a key is never replaced. Name a file that does not "
-            "exist."
+            "{path!r} exists already; a key is never replaced. Name a file that does not exist.",
+            path=str(path),
         ) from None
     except OSError as error:
-        raise DataError(f"Could not write {str(path)!r}: {error.strerror}.") from None
+        raise DataError(
+            "Could not write {path!r}: {strerror}.", path=str(path), strerror=error.strerror
+        ) from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -331,4 +366,6 @@ def _write_new(path: Path, content: bytes, mode: int) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         path.unlink(missing_ok=True)
-        raise DataError(f"Could not write {str(path)!r}: {error.strerror}.") from None
+        raise DataError(
+            "Could not write {path!r}: {strerror}.", path=str(path), strerror=error.strerror
+        ) from None

@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
 from shoal.io.overwrite_guard import note_input
+from shoal.messages import Message
 from shoal.runtime.memory import available_bytes, human_bytes
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def limit(name: str) -> int:
             digits, unit = given[:-1], _UNITS[given[-1].upper()]
         if not (digits.isascii() and digits.isdigit() and len(digits) < 16 and int(digits) > 0):
             message = f"{found.variable} must be a whole number above 0, as in 1000, 64M or 2G"
-            raise OptionError(f"{message}, not {given[:40]!r}.")
+            raise OptionError("{message}, not {given!r}.", message=message, given=given[:40])
         return int(digits) * unit
     return memory_limit() if found.default is None else found.default
 
@@ -108,7 +109,12 @@ def check_size(name: str, n_bytes: int, which: str = "bytes") -> None:
     """
     most = limit(which)
     if n_bytes > most:
-        raise _too_large(f"{name} takes more than {human_bytes(most)}", which)
+        raise _too_large(
+            Message(
+                "{name} takes more than {human_bytes}", name=name, human_bytes=human_bytes(most)
+            ),
+            which,
+        )
 
 
 def check_memory_for(name: str, n_bytes: int, claim: str) -> None:
@@ -125,7 +131,13 @@ def check_memory_for(name: str, n_bytes: int, claim: str) -> None:
     most = limit("bytes")
     if n_bytes > most:
         size, have = human_bytes(n_bytes), human_bytes(most)
-        what = f"{name} claims {claim}: at least {size} of memory, where {have} is allowed"
+        what = Message(
+            "{name} claims {claim}: at least {size} of memory, where {have} is allowed",
+            name=name,
+            claim=claim,
+            size=size,
+            have=have,
+        )
         raise _too_large(what, "bytes")
 
 
@@ -137,12 +149,24 @@ def check_columns(name: str, names: list[str]) -> None:
     """
     most = limit("columns")
     if len(names) > most:
-        raise _too_large(f"{name} has {len(names):,} columns; the most is {most:,}", "columns")
+        raise _too_large(
+            Message(
+                "{name} has {n:,} columns; the most is {most:,}", name=name, n=len(names), most=most
+            ),
+            "columns",
+        )
     longest = limit("name")
     for place, each in enumerate(names, start=1):
         if len(each) > longest:
-            what = f"The name of column {place} of {name} has {len(each):,} characters"
-            raise _too_large(f"{what}; the most is {longest:,}", "name")
+            what = Message(
+                "The name of column {place} of {name} has {n:,} characters",
+                place=place,
+                name=name,
+                n=len(each),
+            )
+            raise _too_large(
+                Message("{what}; the most is {longest:,}", what=what, longest=longest), "name"
+            )
 
 
 def read_side_file(path: Path, what: str) -> bytes:
@@ -161,14 +185,21 @@ def read_side_file(path: Path, what: str) -> bytes:
     with path.open("rb") as file:
         data = file.read(most + 1)
     if len(data) > most:
-        shown = f"{what[:1].upper()}{what[1:]} {str(path)!r}"
-        raise _too_large(f"{shown} is larger than {human_bytes(most)}", "side")
+        larger = Message(
+            "{what:capital} {path!r} is larger than {size}",
+            what=what,
+            path=str(path),
+            size=human_bytes(most),
+        )
+        raise _too_large(larger, "side")
     return data
 
 
 def _too_large(what: str, which: str) -> DataError:
     return DataError(
-        f"{what}; give another file, or raise the limit with {LIMITS[which].variable}."
+        "{what}; give another file, or raise the limit with {variable}.",
+        what=what,
+        variable=LIMITS[which].variable,
     )
 
 
@@ -239,8 +270,9 @@ def check_excel(data: bytes, name: str) -> None:
                     else:
                         total = sum((len(each) for each in _parts(file, name, total)), total)
     except UNREADABLE:
-        message = f"{name} is not a readable Excel file; it is damaged or in another format."
-        raise DataError(message) from None
+        raise DataError(
+            "{name} is not a readable Excel file; it is damaged or in another format.", name=name
+        ) from None
 
 
 def _parts(file: IO[bytes], name: str, total: int) -> Iterator[bytes]:
@@ -273,11 +305,15 @@ def _check_sheet(file: IO[bytes], name: str, total: int) -> int:
         before = text[end:]
     width, height = max(width, longest), max(height, n_rows)
     if height > _MOST_ROWS or width > _MOST_COLUMNS:
-        message = (
-            f"{name} claims cells in row {height:,} and column {width:,}, but a sheet of Excel has "
-            f"{_MOST_ROWS:,} rows and {_MOST_COLUMNS:,} columns; it is damaged."
+        raise DataError(
+            "{name} claims cells in row {height:,} and column {width:,}, but a sheet of Excel "
+            "has {most_rows:,} rows and {most_columns:,} columns; it is damaged.",
+            name=name,
+            height=height,
+            width=width,
+            most_rows=_MOST_ROWS,
+            most_columns=_MOST_COLUMNS,
         )
-        raise DataError(message)
     check_memory_for(
         name, width * height * _CELL_BYTES, f"a sheet of {height:,} rows and {width:,} columns"
     )
@@ -320,14 +356,19 @@ def check_json_lines(data: bytes, name: str) -> None:
         check_depth(text, name, line, deepest)
         if b"\\u" in text and any(found[1] for found in _ESCAPE.finditer(text)):
             raise DataError(
-                f"{name}, line {line}, holds half a character (an escape such as \\ud800 without "
-                "its other half), which is no text; mend what wrote it."
+                "{name}, line {line}, holds half a character (an escape such as \\ud800 "
+                "without its other half), which is no text; mend what wrote it.",
+                name=name,
+                line=line,
             )
         names.update(_KEY.findall(text))
         if len(names) > most:
             raise DataError(
-                f"{name} has more than {most:,} different names; give another file, or raise the "
-                f"limit with {LIMITS['columns'].variable}."
+                "{name} has more than {most:,} different names; give another file, or raise "
+                "the limit with {variable}.",
+                name=name,
+                most=most,
+                variable=LIMITS["columns"].variable,
             )
         position = end
     check_memory_for(name, line * len(names), f"{line:,} rows of {len(names):,} different names")
@@ -341,8 +382,12 @@ def check_depth(text: bytes, name: str, line: int, deepest: int) -> None:
     """
     if text.count(b"{") + text.count(b"[") > deepest and _depth(text) > deepest:
         raise DataError(
-            f"{name}, line {line}, is nested more than {deepest} levels deep; give another "
-            f"file, or raise the limit with {LIMITS['depth'].variable}."
+            "{name}, line {line}, is nested more than {deepest} levels deep; give another "
+            "file, or raise the limit with {variable}.",
+            name=name,
+            line=line,
+            deepest=deepest,
+            variable=LIMITS["depth"].variable,
         )
 
 

@@ -108,8 +108,9 @@ def check_if_exists(choice: str) -> str:
     """Return the choice after a check that it is one of ``IF_EXISTS``."""
     if choice not in IF_EXISTS:
         raise OptionError(
-            f"What to do if the table exists must be fail or replace, not {choice!r}."
-            f"{did_you_mean(str(choice), IF_EXISTS)}"
+            "What to do if the table exists must be fail or replace, not {choice!r}.{hint}",
+            choice=choice,
+            hint=did_you_mean(str(choice), IF_EXISTS),
         )
     return choice
 
@@ -126,7 +127,8 @@ def parse_location(url: str) -> Location:
         given = f"{match['scheme']}://" if match else "this"
         raise OptionError(
             "Tables are read from and written to files, postgresql://host/database?table=name "
-            f"and sqlite:///file.db?table=name, not {given}."
+            "and sqlite:///file.db?table=name, not {given}.",
+            given=given,
         )
     try:
         parts = urlsplit(url)
@@ -191,12 +193,14 @@ def _sqlite(
         )
     if schema is not None:
         raise OptionError(
-            f"SQLite has no schemas: write table={quote(table)}, or put a name that holds a dot "
-            'into double quotes, as in table="a.b".'
+            "SQLite has no schemas: write table={table}, or put a name that holds a dot into "
+            'double quotes, as in table="a.b".',
+            table=quote(table),
         )
     if options:
         raise OptionError(
-            f"The URL of an SQLite database takes only table=, not {next(iter(options))!r}."
+            "The URL of an SQLite database takes only table=, not {options!r}.",
+            options=next(iter(options)),
         )
     shown = f"sqlite:///{path}?table={_shown_table(None, table)}"
     return Location("sqlite", table, path=Path(path), shown=shown)
@@ -230,8 +234,10 @@ def _parse_table(text: str, scheme: str) -> tuple[str | None, str]:
     if not text:
         example = ":///file.db" if scheme == "sqlite" else "://host/database"
         raise OptionError(
-            f"The URL of the database does not name a table; end it with ?table=name, as in "
-            f"{scheme}{example}?table=patients."
+            "The URL of the database does not name a table; end it with ?table=name, as in "
+            "{scheme}{example}?table=patients.",
+            scheme=scheme,
+            example=example,
         )
     match = _TABLE.fullmatch(text)
     if match is None:
@@ -260,6 +266,7 @@ def _shown_table(schema: str | None, table: str) -> str:
 
 def _malformed(scheme: str) -> OptionError:
     return OptionError(
-        f"The {scheme}:// URL cannot be read; write special characters of its user, password and "
-        "names as percent codes (@ is %40, : is %3A, / is %2F, # is %23, ? is %3F)."
+        "The {scheme}:// URL cannot be read; write special characters of its user, password "
+        "and names as percent codes (@ is %40, : is %3A, / is %2F, # is %23, ? is %3F).",
+        scheme=scheme,
     )

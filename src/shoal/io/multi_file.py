@@ -41,14 +41,14 @@ def _files_of(name: str, file_format: str | None) -> list[str]:
     if path is not None and path.is_dir():
         tables = [each for each in sorted(path.iterdir()) if _is_table(each, file_format)]
         if not tables:
-            raise DataError(f"There is no table in the folder {name!r}; name a file.")
+            raise DataError("There is no table in the folder {name!r}; name a file.", name=name)
         return [str(each) for each in tables]
     if path is not None and not path.exists() and glob.has_magic(name):
         refuse_almost_url(name)
         found = glob.glob(name, recursive=True)  # noqa: PTH207 - the pattern may be absolute
         matches = [each for each in sorted(found) if Path(each).is_file()]
         if not matches:
-            raise DataError(f"No file fits {name!r}.")
+            raise DataError("No file fits {name!r}.", name=name)
         return matches
     return [name]
 
@@ -76,8 +76,11 @@ def refuse_among(source: Sources, output: str, what: str) -> None:
         inside = Path(name).is_dir() and Path(output).absolute().parent.samefile(name)
         if inside or (glob.has_magic(name) and Path(output).absolute().match(str(Path(name)))):
             raise OptionError(
-                f"{what[:1].upper()}{what[1:]} {output!r} would be among the inputs {name!r} of "
-                "the next run; write it to another folder."
+                "{what:capital} {output!r} would be among the inputs {name!r} of the next run; "
+                "write it to another folder.",
+                what=what,
+                output=output,
+                name=name,
             )
 
 
@@ -92,11 +95,17 @@ def check_same_columns(first: str, names: Sequence[str], other: str, found: Sequ
     extra = [each for each in found if each not in names]
     if missing:
         raise DataError(
-            f"{other} has no column {missing[0]!r}, which {first} has; several files are read as "
-            "one table only if they have the same columns."
+            "{other} has no column {missing!r}, which {first} has; several files are read as "
+            "one table only if they have the same columns.",
+            other=other,
+            missing=missing[0],
+            first=first,
         )
     if extra:
         raise DataError(
-            f"{other} has a column {extra[0]!r}, which {first} has not; several files are read as "
-            "one table only if they have the same columns."
+            "{other} has a column {extra!r}, which {first} has not; several files are read as "
+            "one table only if they have the same columns.",
+            other=other,
+            extra=extra[0],
+            first=first,
         )

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import OptionError
+from shoal.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -77,6 +78,7 @@ class Watch:
         return list(dict.fromkeys(note for how in self.how_read.values() for note in how.notes))
 
 
+_INPUT, _OUTPUT, _TABLE = Message("the input"), Message("the output"), Message("the table")
 _CURRENT: ContextVar[Watch | None] = ContextVar("shoal_inputs", default=None)
 
 
@@ -96,7 +98,7 @@ def current_watch() -> Watch | None:
     return _CURRENT.get()
 
 
-def note_input(path: str | PathLike[str], what: str = "the input") -> None:
+def note_input(path: str | PathLike[str], what: str = _INPUT) -> None:
     """Remember a file that is read, or is about to be; ``-`` is standard input.
 
     Args:
@@ -122,11 +124,12 @@ def check_name(path: str | PathLike[str]) -> None:
     """
     if "\0" in str(os.fspath(path)):
         raise OptionError(
-            f"{os.fspath(path)!r} is no name of a file: no name can hold the character NUL."
+            "{path!r} is no name of a file: no name can hold the character NUL.",
+            path=os.fspath(path),
         )
 
 
-def note_database(path: str | PathLike[str], what: str = "the input") -> None:
+def note_database(path: str | PathLike[str], what: str = _INPUT) -> None:
     """Remember the file of a database that is read, and the files that belong to it."""
     watch = _CURRENT.get()
     if watch is None:
@@ -136,7 +139,7 @@ def note_database(path: str | PathLike[str], what: str = "the input") -> None:
             watch.databases.setdefault(key, what)
 
 
-def note_table(identity: Hashable, what: str = "the input") -> None:
+def note_table(identity: Hashable, what: str = _INPUT) -> None:
     """Remember a table of a database that is read."""
     watch = _CURRENT.get()
     if watch is not None and identity is not None:
@@ -151,7 +154,7 @@ def note_read(name: str, how: HowRead) -> None:
 
 
 def refuse_input(
-    path: str | PathLike[str], output: str = "the output", *, database: bool = False
+    path: str | PathLike[str], output: str = _OUTPUT, *, database: bool = False
 ) -> None:
     """Make sure that a file about to be written is none that the command reads.
 
@@ -170,10 +173,15 @@ def refuse_input(
     for key in _keys(path, stream=1):
         found = watch.files.get(key) or (None if database else watch.databases.get(key))
         if found is not None:
-            raise _same(output, found, f"the same file, {os.fspath(path)!r}")
+            raise OptionError(
+                "{output:capital} and {what} would be the same file, {file!r}. Give each its own.",
+                output=output,
+                what=found,
+                file=os.fspath(path),
+            )
 
 
-def refuse_table(identity: Hashable, shown: str, output: str = "the table") -> None:
+def refuse_table(identity: Hashable, shown: str, output: str = _TABLE) -> None:
     """Make sure that a table of a database about to be replaced is none that the command reads.
 
     Raises:
@@ -181,13 +189,12 @@ def refuse_table(identity: Hashable, shown: str, output: str = "the table") -> N
     """
     watch = _CURRENT.get()
     if watch is not None and identity is not None and identity in watch.tables:
-        raise _same(output, watch.tables[identity], f"the same, {shown!r}")
-
-
-def _same(output: str, what: str, same: str) -> OptionError:
-    return OptionError(
-        f"{output[:1].upper()}{output[1:]} and {what} would be {same}. Give each its own."
-    )
+        raise OptionError(
+            "{output:capital} and {what} would be the same, {shown!r}. Give each its own.",
+            output=output,
+            what=watch.tables[identity],
+            shown=shown,
+        )
 
 
 def _keys(path: str | PathLike[str], *, stream: int) -> list[Hashable]:

@@ -268,14 +268,17 @@ def _connect(location: Location) -> psycopg.Connection[Any]:
         return psycopg.connect(**options)
     except psycopg.ProgrammingError:
         raise OptionError(
-            f"The URL of {location.shown!r} holds an option that PostgreSQL does not know; see "
-            "its documentation on connection parameters."
+            "The URL of {shown!r} holds an option that PostgreSQL does not know; see its "
+            "documentation on connection parameters.",
+            shown=location.shown,
         ) from None
     except psycopg.Error as error:
         reason = why_not_connected(str(error))
     except (ValueError, UnicodeError):
         reason = "the URL holds a value that is not allowed"
-    raise DataError(f"Could not connect to {location.shown!r}: {reason}.")
+    raise DataError(
+        "Could not connect to {shown!r}: {reason}.", shown=location.shown, reason=reason
+    )
 
 
 @contextlib.contextmanager
@@ -319,7 +322,9 @@ def _reporting(location: Location, verb: str) -> Iterator[None]:
         reason = "a cell cannot be converted (a text that is not UTF-8, or a date out of range)"
     else:
         return
-    raise DataError(f"Could not {verb} {location.shown!r}: {reason}.")
+    raise DataError(
+        "Could not {verb} {shown!r}: {reason}.", verb=verb, shown=location.shown, reason=reason
+    )
 
 
 def _table(location: Location) -> Composable:
@@ -349,8 +354,10 @@ def _describe(connection: psycopg.Connection[Any], location: Location) -> list[p
         if location.query is not None:
             # What PostgreSQL says may repeat values of the query.
             raise DataError(
-                f"PostgreSQL does not accept the query of {location.shown!r} "
-                f"({error.sqlstate}); try it with the program psql."
+                "PostgreSQL does not accept the query of {shown!r} ({sqlstate}); try it with "
+                "the program psql.",
+                shown=location.shown,
+                sqlstate=error.sqlstate,
             ) from None
         if not isinstance(error, (errors.UndefinedTable, errors.InvalidSchemaName)):
             raise
@@ -359,8 +366,10 @@ def _describe(connection: psycopg.Connection[Any], location: Location) -> list[p
             "WHERE table_schema NOT IN ('pg_catalog', 'information_schema')"
         )
         raise DataError(
-            f"There is no table {location.table!r} in {location.shown!r}."
-            f"{did_you_mean(location.table, [name for (name,) in rows])}"
+            "There is no table {table!r} in {shown!r}.{hint}",
+            table=location.table,
+            shown=location.shown,
+            hint=did_you_mean(location.table, [name for (name,) in rows]),
         ) from None
     return list(cursor.description or ())
 
@@ -413,8 +422,11 @@ def _as_decimal(column: pl.Series, scale: int | None, location: Location) -> pl.
     numbers = column.cast(pl.Decimal(min(digits, _MOST_DIGITS), scale), strict=False)
     if digits > _MOST_DIGITS or numbers.null_count() > column.null_count():
         raise DataError(
-            f"Column {column.name!r} of {location.shown!r} holds NaN, infinity or numbers of more "
-            f"than {_MOST_DIGITS} digits; read it through a view that casts it to double precision."
+            "Column {name!r} of {shown!r} holds NaN, infinity or numbers of more than "
+            "{most_digits} digits; read it through a view that casts it to double precision.",
+            name=column.name,
+            shown=location.shown,
+            most_digits=_MOST_DIGITS,
         )
     return numbers
 
@@ -435,8 +447,8 @@ def _stored(column: pl.Series) -> tuple[str, str, pl.Series]:
         return "text", "text", column.cast(pl.String)
     if dtype.time_unit == "ns" and bool((column.cast(pl.Int64) % 1000 != 0).any()):
         raise DataError(
-            f"PostgreSQL keeps microseconds, and column {column.name!r} holds nanoseconds; "
-            "round it first."
+            "PostgreSQL keeps microseconds, and column {name!r} holds nanoseconds; round it first.",
+            name=column.name,
         )
     if dtype.time_zone is None:
         return "timestamp", "timestamp", column
@@ -476,10 +488,12 @@ def _check_existing(
     kind = row[0].decode() if isinstance(row[0], bytes) else str(row[0])
     if kind not in {"r", "p"}:
         raise DataError(
-            f"Could not write {location.shown!r}: it exists and is no table; choose another name."
+            "Could not write {shown!r}: it exists and is no table; choose another name.",
+            shown=location.shown,
         )
     if if_exists == "fail":
         raise DataError(
-            f"{location.shown!r} exists; choose another table, or replace it with "
-            "--if-exists replace (if_exists='replace')."
+            "{shown!r} exists; choose another table, or replace it with --if-exists replace "
+            "(if_exists='replace').",
+            shown=location.shown,
         )

@@ -104,8 +104,7 @@ def read_written(
         beside: list[str] | None = None if own else []
         frame, spelled = _read(path, format, written, choose, beside)
     if frame.height == 0:
-        message = f"{_shown(path)} has no rows."
-        raise DataError(message)
+        raise DataError("{shown} has no rows.", shown=_shown(path))
     return Written(frame, tuple(names), spelled, tuple(beside or ()))
 
 
@@ -231,13 +230,11 @@ def _read_json(stream: Readable, name: str, choose: Pick) -> pl.DataFrame:
             cells.add([each.get(key, _ABSENT) for each in objects], rows)
         n_rows += len(rows)
     if not n_rows:
-        message = f"{name} is empty."
-        raise DataError(message)
+        raise DataError("{name} is empty.", name=name)
     wanted = choose(list(columns))
     missing = [key for key in wanted if key not in columns]
     if missing:
-        message = f"{name} has no column {missing[0]!r}."
-        raise DataError(message)
+        raise DataError("{name} has no column {missing!r}.", name=name, missing=missing[0])
     return pl.DataFrame([columns[key].finish(key) for key in wanted])
 
 
@@ -334,14 +331,18 @@ def _objects(
             good = not line.strip() or isinstance(_parse(line), dict)
         except _TwiceError as twice:
             raise DataError(
-                f"{name}, line {number}, has {twice.args[0]!r} twice, and readers do not agree "
-                "which of them counts; rename one."
+                "{name}, line {number}, has {args!r} twice, and readers do not agree which of "
+                "them counts; rename one.",
+                name=name,
+                number=number,
+                args=twice.args[0],
             ) from None
         except (ValueError, RecursionError):
             good = False
         if not good:
-            message = f"{name}, line {number}, is not one JSON object per line."
-            raise DataError(message)
+            raise DataError(
+                "{name}, line {number}, is not one JSON object per line.", name=name, number=number
+            )
     return [_parse(line) for line in filled]
 
 
@@ -377,8 +378,7 @@ def _read_excel(
     import polars as pl
 
     if not data:
-        message = f"{name} is empty."
-        raise DataError(message)
+        raise DataError("{name} is empty.", name=name)
     try:
         book = fastexcel.read_excel(data)
         start = 0 if header else None
@@ -404,8 +404,9 @@ def _read_excel(
             dates = sheet(dtypes="datetime", use_columns=days).to_polars()
         seen = None if beside is None else look_at_sheet(data)
     except (fastexcel.FastExcelError, pl.exceptions.PolarsError, *UNREADABLE):
-        message = f"{name} is not a readable Excel file; it is damaged or in another format."
-        raise DataError(message) from None
+        raise DataError(
+            "{name} is not a readable Excel file; it is damaged or in another format.", name=name
+        ) from None
     columns = []
     for place, column in zip(wanted, texts.get_columns(), strict=True):
         neither = truths.get_column(column.name).is_null()

@@ -33,6 +33,7 @@ from shoal.io.multi_file import Sources, check_same_columns, input_files
 from shoal.io.overwrite_guard import HowRead, note_input, note_read
 from shoal.io.records import check_utf8
 from shoal.io.source import Source, open_source
+from shoal.messages import Message
 from shoal.runtime.threads import check_process
 
 if TYPE_CHECKING:
@@ -184,8 +185,7 @@ def read_table(  # noqa: PLR0913 - one argument per option
                 frame = _joined(name, frame, _called(each), further)
             frame = frame.select(pick_columns(frame.columns, columns, name=name))
     if frame.height == 0 or frame.width == 0:
-        message = f"{name} has no rows."
-        raise DataError(message)
+        raise DataError("{name} has no rows.", name=name)
     if coded:
         import polars as pl
 
@@ -211,8 +211,10 @@ def _one_format(paths: list[str], format_name: str | None) -> Format:
     for each in paths[1:]:
         if detect_format(each, format_name).name != found.name:
             raise DataError(
-                f"{each!r} is in another format than {paths[0]!r}; several files are read as one "
-                "table only if they are in the same."
+                "{each!r} is in another format than {paths!r}; several files are read as one "
+                "table only if they are in the same.",
+                each=each,
+                paths=paths[0],
             )
     return found
 
@@ -240,8 +242,13 @@ def _check_same_types(first: str, types: pl.Schema, other: str, found: pl.Schema
         same = dtype == found[name] or (dtype.is_numeric() and found[name].is_numeric())
         if not same and not {str(dtype), str(found[name])} & {"Null"}:
             raise DataError(
-                f"Column {name!r} is {found[name]} in {other} and {dtype} in {first}; make them "
-                "the same first."
+                "Column {name!r} is {found} in {other} and {dtype} in {first}; make them the "
+                "same first.",
+                name=name,
+                found=found[name],
+                other=other,
+                dtype=dtype,
+                first=first,
             )
 
 
@@ -299,7 +306,7 @@ def _scan_parquet(path: str) -> tuple[pl.LazyFrame, int]:
         names = table.collect_schema().names()
         n_rows = int(table.select(pl.len()).collect().item())
     except FileNotFoundError:
-        raise DataError(f"There is no file {path!r}.") from None
+        raise DataError("There is no file {path!r}.", path=path) from None
     except _unreadable():
         raise _damaged(_called(path), "parquet") from None
     check_columns(_called(path), names)
@@ -328,8 +335,7 @@ def _read_whole(
 ) -> pl.DataFrame:
     data = stream.read_all()
     if not data:
-        message = f"{name} is empty."
-        raise DataError(message)
+        raise DataError("{name} is empty.", name=name)
     if found.name == "jsonl":
         return _read_json_lines(to_utf8(data, encoding, name=name), name, markers)
     if found.name == "xlsx":
@@ -369,8 +375,9 @@ def _unreadable() -> tuple[type[BaseException], ...]:
 
 def _damaged(name: str, format_name: str) -> DataError:
     return DataError(
-        f"{name} is not a readable {format_name.capitalize()} file; "
-        "it is damaged or in another format."
+        "{name} is not a readable {kind} file; it is damaged or in another format.",
+        name=name,
+        kind=format_name.capitalize(),
     )
 
 
@@ -391,11 +398,11 @@ def _read_excel(data: bytes, name: str, markers: tuple[str, ...], *, header: boo
             raise_if_empty=False,
         )
     except (fastexcel.FastExcelError, pl.exceptions.PolarsError, OSError, ValueError):
-        message = f"{name} is not a readable Excel file; it is damaged or in another format."
-        raise DataError(message) from None
+        raise DataError(
+            "{name} is not a readable Excel file; it is damaged or in another format.", name=name
+        ) from None
     if first.height == 0:
-        message = f"{name} is empty."
-        raise DataError(message)
+        raise DataError("{name} is empty.", name=name)
     how = HowRead(header=header)
     note_read(name, how)
     given = first.row(0) if header and first.width == frame.width else [None] * frame.width
@@ -417,14 +424,16 @@ def _read_json_lines(data: bytes, name: str, markers: tuple[str, ...]) -> pl.Dat
     check_utf8(data, name=name)
     data = data.removeprefix(b"\xef\xbb\xbf")
     if not data.strip():
-        message = f"{name} is empty."
-        raise DataError(message)
+        raise DataError("{name} is empty.", name=name)
     check_json_lines(data, name)
     try:
         frame = pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        message = f"{name}{_bad_json_line(data)} is not one JSON object per line."
-        raise DataError(message) from None
+        raise DataError(
+            "{name}{bad_json_line} is not one JSON object per line.",
+            name=name,
+            bad_json_line=_bad_json_line(data),
+        ) from None
     frame = frame.rename(_named(frame.columns))
     # JSON has no dates: ISO texts are what a date was written as.
     return type_columns(_without_markers(frame, markers), numbers=False)
@@ -437,7 +446,7 @@ def _bad_json_line(data: bytes) -> str:
         except (ValueError, RecursionError):
             good = False
         if not good:
-            return f", line {number},"
+            return Message(", line {number},", number=number)
     return ""
 
 

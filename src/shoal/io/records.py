@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from shoal.errors import DataError
 from shoal.io.limits import check_size
+from shoal.messages import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,11 +179,13 @@ def check_utf8(data: bytes, *, name: str, offset: int = 0, line: int = 1) -> Non
         except UnicodeDecodeError as error:
             at = position + error.start
             line += data.count(b"\n", 0, at)
-            message = (
-                f"{name} is not UTF-8 text (byte {offset + at + 1}, line {line}); "
-                "say what it is in, as in --encoding cp1252, or save it again as UTF-8."
-            )
-            raise DataError(message) from None
+            raise DataError(
+                "{name} is not UTF-8 text (byte {offset}, line {line}); say what it is in, as "
+                "in --encoding cp1252, or save it again as UTF-8.",
+                name=name,
+                offset=offset + at + 1,
+                line=line,
+            ) from None
         position = end
 
 
@@ -224,8 +227,9 @@ def scan_records(
         if last and whole < piece.size:
             opened = np.flatnonzero((checked == _QUOTE) & inside)[-1]
             at = line + int(np.count_nonzero(checked[:opened] == _NEWLINE))
-            message = f"{name}, line {at}: a quotation mark is opened and never closed."
-            raise DataError(message)
+            raise DataError(
+                "{name}, line {at}: a quotation mark is opened and never closed.", name=name, at=at
+            )
     fields, starts, empty = _records(checked, inside, delimiter)
     # In a table of one column a blank line is a missing value, elsewhere it is nothing.
     skipped = empty if n_fields > 1 else np.zeros_like(empty)
@@ -238,11 +242,13 @@ def scan_records(
     if wrong.any():
         first = int(np.argmax(wrong))
         at = line + int(np.count_nonzero(checked[: starts[first]] == _NEWLINE))
-        message = (
-            f"{name}, line {at}: the row has {fields[first]} "
-            f"field{'' if fields[first] == 1 else 's'} where the header has {n_fields}."
+        raise DataError(
+            "{name}, line {at}: the row has {fields} where the header has {n_fields}.",
+            name=name,
+            at=at,
+            fields=plural("{n} field", "{n} fields", int(fields[first])),
+            n_fields=n_fields,
         )
-        raise DataError(message)
     return Scan(min(checked.size, len(data)), fields.size, np.flatnonzero(skipped))
 
 
@@ -289,11 +295,12 @@ def _check_quotes(
     stray = np.where(opening, ~begins, ~ends)
     if stray.any():
         at = line + int(np.count_nonzero(piece[: quotes[np.argmax(stray)]] == _NEWLINE))
-        message = (
-            f"{name}, line {at}: a quotation mark stands in the middle of a field; "
-            "put the whole field in quotation marks and double the one inside."
+        raise DataError(
+            "{name}, line {at}: a quotation mark stands in the middle of a field; put the "
+            "whole field in quotation marks and double the one inside.",
+            name=name,
+            at=at,
         )
-        raise DataError(message)
 
 
 def _records(

@@ -64,9 +64,12 @@ class Unpacked(io.RawIOBase):
         self._n_bytes += len(data)
         if self._n_bytes > _SMALL and self._n_bytes > self._most * self._packed.n_bytes:
             raise DataError(
-                f"{self._name} grows to more than {human_bytes(self._n_bytes)}, {self._most:,} "
-                "times its size, when it is decompressed; give another file, or raise the limit "
-                f"with {LIMITS['expansion'].variable}."
+                "{name} grows to more than {human_bytes}, {most:,} times its size, when it is "
+                "decompressed; give another file, or raise the limit with {variable}.",
+                name=self._name,
+                human_bytes=human_bytes(self._n_bytes),
+                most=self._most,
+                variable=LIMITS["expansion"].variable,
             )
         return data
 
@@ -151,8 +154,9 @@ def _zstandard() -> Any:
     try:
         import zstandard
     except ImportError:
-        message = "Files ending in .zst need the package zstandard: pip install zstandard."
-        raise DataError(message) from None
+        raise DataError(
+            "Files ending in .zst need the package zstandard: pip install zstandard."
+        ) from None
     return zstandard
 
 
@@ -177,7 +181,9 @@ class Source(io.RawIOBase):
             try:
                 self._start = file.read(4)
             except OSError as error:
-                raise DataError(f"{name} cannot be read: {error.strerror}.") from None
+                raise DataError(
+                    "{name} cannot be read: {strerror}.", name=name, strerror=error.strerror
+                ) from None
             compression = compression_of(self._start)
         self._bytes: IO[bytes] = file
         self._compression = compression
@@ -200,10 +206,15 @@ class Source(io.RawIOBase):
             return self._bytes.read(size)
         except (EOFError, zlib.error, gzip.BadGzipFile):
             kind = NAMES.get(self._compression or "", "")
-            message = f"{self._name} is not a readable {kind} file; it is damaged or was cut short."
+            raise DataError(
+                "{name} is not a readable {kind} file; it is damaged or was cut short.",
+                name=self._name,
+                kind=kind,
+            ) from None
         except OSError as error:
-            message = f"{self._name} cannot be read: {error.strerror}."
-        raise DataError(message)
+            raise DataError(
+                "{name} cannot be read: {strerror}.", name=self._name, strerror=error.strerror
+            ) from None
 
     def read_all(self) -> bytes:
         """Return all bytes, if they are not more than fit.
@@ -255,13 +266,12 @@ def open_source(path: str, name: str, compression: str | None = None) -> Iterato
     try:
         file = Path(path).open("rb")  # noqa: SIM115 - closed below; errors of the block are not ours
     except FileNotFoundError:
-        message = f"There is no file {name}."
+        raise DataError("There is no file {name}.", name=name) from None
     except IsADirectoryError:
-        message = f"{name} is a folder; name a file in it."
+        raise DataError("{name} is a folder; name a file in it.", name=name) from None
     except OSError as error:
-        message = f"{name} cannot be read: {error.strerror}."
-    else:
-        with file:
-            yield Source(file, name, compression, Path(path).stat().st_size)
-        return
-    raise DataError(message)
+        raise DataError(
+            "{name} cannot be read: {strerror}.", name=name, strerror=error.strerror
+        ) from None
+    with file:
+        yield Source(file, name, compression, Path(path).stat().st_size)

@@ -18,6 +18,7 @@ from shoal.errors import DataError, did_you_mean
 from shoal.io.columns import type_columns
 from shoal.io.database import BATCH, choose_columns, collect_batches
 from shoal.io.overwrite_guard import note_database, note_table, refuse_input, refuse_table
+from shoal.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -97,12 +98,13 @@ def _select_written(
 def check_target(location: Location, if_exists: str) -> None:
     """Raise unless the table could be written."""
     path = _path(location)
-    refuse_input(path, "the database", database=True)
+    refuse_input(path, Message("the database"), database=True)
     if not path.exists():
         if not path.parent.is_dir():
             raise DataError(
-                f"Could not write {location.shown!r}: the folder {str(path.parent)!r} does not "
-                "exist."
+                "Could not write {shown!r}: the folder {parent!r} does not exist.",
+                shown=location.shown,
+                parent=str(path.parent),
             )
         return
     with _reading(location, reads_rows=False) as connection:
@@ -223,7 +225,7 @@ def _path(location: Location) -> Path:
 def _reading(location: Location, *, reads_rows: bool = True) -> Iterator[sqlite3.Connection]:
     path = _path(location)
     if not path.is_file():
-        raise DataError(f"There is no file {str(path)!r}.")
+        raise DataError("There is no file {path!r}.", path=str(path))
     if reads_rows:
         note_database(path)
     with _reporting(location, "read"):
@@ -253,8 +255,8 @@ def _name_query(connection: sqlite3.Connection, location: Location) -> None:
             raise
         # What SQLite says repeats names of the query, which whoever typed it knows.
         raise DataError(
-            f"SQLite does not understand the query of {location.shown!r}; try it with the "
-            "program sqlite3."
+            "SQLite does not understand the query of {shown!r}; try it with the program sqlite3.",
+            shown=location.shown,
         ) from None
 
 
@@ -288,7 +290,9 @@ def _reporting(location: Location, verb: str) -> Iterator[None]:
         )
     else:
         return
-    raise DataError(f"Could not {verb} {location.shown!r}: {reason}.")
+    raise DataError(
+        "Could not {verb} {shown!r}: {reason}.", verb=verb, shown=location.shown, reason=reason
+    )
 
 
 def _quoted(name: str) -> str:
@@ -306,8 +310,10 @@ def _declared(connection: sqlite3.Connection, location: Location) -> dict[str, s
             )
         ]
         raise DataError(
-            f"There is no table {location.table!r} in {str(location.path)!r}."
-            f"{did_you_mean(location.table, names)}"
+            "There is no table {table!r} in {path!r}.{hint}",
+            table=location.table,
+            path=str(location.path),
+            hint=did_you_mean(location.table, names),
         )
     return {row[1]: row[2] or "" for row in rows if row[6] != 1}
 
@@ -380,7 +386,8 @@ def _stored(column: pl.Series) -> tuple[str, pl.Series]:
         largest = column.max()
         if isinstance(largest, int) and largest > _LARGEST:
             raise DataError(
-                f"SQLite cannot hold column {column.name!r}: its numbers do not fit into 64 bits."
+                "SQLite cannot hold column {name!r}: its numbers do not fit into 64 bits.",
+                name=column.name,
             )
         return "INTEGER", column.cast(pl.Int64)
     if isinstance(dtype, pl.Decimal):
@@ -422,11 +429,13 @@ def _check_existing(connection: sqlite3.Connection, location: Location, if_exist
         return
     if row[0] != "table":
         raise DataError(
-            f"Could not write {location.shown!r}: a {row[0]} of that name exists; choose another "
-            "name."
+            "Could not write {shown!r}: a {row} of that name exists; choose another name.",
+            shown=location.shown,
+            row=row[0],
         )
     if if_exists == "fail":
         raise DataError(
-            f"{location.shown!r} exists; choose another table, or replace it with "
-            "--if-exists replace (if_exists='replace')."
+            "{shown!r} exists; choose another table, or replace it with --if-exists replace "
+            "(if_exists='replace').",
+            shown=location.shown,
         )

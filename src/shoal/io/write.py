@@ -154,8 +154,9 @@ def stage_table(
         return group.add(target, write)
     except pl.exceptions.PolarsError:
         # Its message may show cells.
-        message = f"Could not write {path!r}: the format or the disk does not take the table."
-        raise DataError(message) from None
+        raise DataError(
+            "Could not write {path!r}: the format or the disk does not take the table.", path=path
+        ) from None
 
 
 def _write_parquet(frame: pl.DataFrame, file: IO[bytes]) -> None:
@@ -176,17 +177,21 @@ def _check_fits(frame: pl.DataFrame, found: Format) -> None:
         flat = "Excel" if found.name == "xlsx" else found.name.upper()
         for name, dtype in frame.schema.items():
             if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
-                message = (
-                    f"{flat} cannot hold column {name!r}, which is nested or binary; "
-                    "write Parquet or Arrow instead."
+                raise DataError(
+                    "{flat} cannot hold column {name!r}, which is nested or binary; write "
+                    "Parquet or Arrow instead.",
+                    flat=flat,
+                    name=name,
                 )
-                raise DataError(message)
     if found.name == "xlsx" and (frame.height > _EXCEL_ROWS or frame.width > _EXCEL_COLUMNS):
-        message = (
-            f"An Excel sheet holds {_EXCEL_ROWS:,} rows and {_EXCEL_COLUMNS:,} columns, the "
-            f"table has {frame.height:,} and {frame.width:,}; write CSV or Parquet instead."
+        raise DataError(
+            "An Excel sheet holds {excel_rows:,} rows and {excel_columns:,} columns, the "
+            "table has {height:,} and {width:,}; write CSV or Parquet instead.",
+            excel_rows=_EXCEL_ROWS,
+            excel_columns=_EXCEL_COLUMNS,
+            height=frame.height,
+            width=frame.width,
         )
-        raise DataError(message)
 
 
 def _write_excel(frame: pl.DataFrame, file: IO[bytes]) -> None:

@@ -28,6 +28,7 @@ from shoal.life.compatibility import (
 )
 from shoal.life.coverage import Coverage
 from shoal.measure.scores import Scores
+from shoal.messages import Message
 from shoal.publish.aggregates import Facts
 from shoal.publish.recode import RowHash, published_names
 from shoal.publish.verification_terms import grids_of, promises_of
@@ -165,7 +166,8 @@ def apply(
         )
     if request.strict and notes:
         raise PromiseError(
-            f"The rows would come with a warning, so with strict they are not published: {notes[0]}"
+            "The rows would come with a warning, so with strict they are not published: {notes}",
+            notes=notes[0],
         )
     from shoal.engine.local import LocalEngine
 
@@ -267,9 +269,11 @@ class _Work:
             else:  # groups of their own that the whole table does not allow
                 taking = np.setdiff1d(taking, used[broken])
         raise PromiseError(
-            f"None of the {self.table.height:,} rows can be published yet: no {self.kept.k:,} of "
-            "them share a published cell or form a group that keeps the promises, alone and with "
-            "the release; wait for more."
+            "None of the {height:,} rows can be published yet: no {k:,} of them share a "
+            "published cell or form a group that keeps the promises, alone and with the "
+            "release; wait for more.",
+            height=self.table.height,
+            k=self.kept.k,
         )
 
     def _taking_part(self) -> NDArray[np.int64]:
@@ -278,8 +282,9 @@ class _Work:
             missing |= attribute.codes == attribute.size
         if self.request.missing == "error" and missing.any():
             raise DataError(
-                f"{int(missing.sum()):,} rows lack a quasi-identifier; fill it in, or make the "
-                "release with missing='category' or 'suppress'."
+                "{n:,} rows lack a quasi-identifier; fill it in, or make the release with "
+                "missing='category' or 'suppress'.",
+                n=int(missing.sum()),
             )
         return np.flatnonzero(~missing | (self.request.missing != "suppress"))
 
@@ -406,12 +411,16 @@ class _Work:
             )
             for each, who in ((frame, people), (both, whose))
         )
-        for found, what in ((alone, "The new rows do"), (together, "Both tables together do")):
-            if not found.holds:
-                raise PromiseError(
-                    f"{what} not keep the promise, so nothing is published: "
-                    + " ".join(check.sentence for check in found.checks if not check.holds)
-                )
+        if not alone.holds:
+            raise PromiseError(
+                "The new rows do not keep the promise, so nothing is published: {broken}",
+                broken=alone.broken(),
+            )
+        if not together.holds:
+            raise PromiseError(
+                "Both tables together do not keep the promise, so nothing is published: {broken}",
+                broken=together.broken(),
+            )
         cells, classes, _ = number_classes(frame.select(self.kept.cells.columns))
         return _Made(
             frame=frame,
@@ -464,10 +473,10 @@ def check_places(sink: FileSink, waiting: str | None, kept: KeptRelease) -> None
     check_files(
         None,
         {
-            "the table": None if sink.to_database else sink.table,
-            "the rows that wait": waiting,
-            "the certificate": output.certificate,
-            "the release file": output.save,
+            Message("the table"): None if sink.to_database else sink.table,
+            Message("the rows that wait"): waiting,
+            Message("the certificate"): output.certificate,
+            Message("the release file"): output.save,
         },
     )
     if not output.replaces:

@@ -41,8 +41,9 @@ def request_of_kept(kept: KeptRelease, columns: list[str], **more: Any) -> Reque
         # what they look at, a population or a tree of values, is not kept
         if not model.looks_at_values or getattr(model, "distance", "") == "hierarchical":
             raise OptionError(
-                f"The release promises {model.label}, which cannot be kept for further rows; make "
-                "a new release of all rows instead."
+                "The release promises {label}, which cannot be kept for further rows; make a "
+                "new release of all rows instead.",
+                label=model.label,
             )
     keys = [schema[name] for name in schema.quasi_identifiers]
     trees: dict[str, Any] = {c.name: c.rule or c.hierarchy for c in keys}
@@ -124,9 +125,10 @@ def whose_are(kept: KeptRelease, table: pl.DataFrame) -> Whose:
     n_again = len(np.intersect1d(old_person[: len(people.digests)], person))
     if n_again:
         raise DataError(
-            f"{n_again:,} people of the new table are in the release already, where their rows "
+            "{n_again:,} people of the new table are in the release already, where their rows "
             "could be put together; leave them out, or make a new release of everybody with "
-            "previous=... (--previous)."
+            "previous=... (--previous).",
+            n_again=n_again,
         )
     return Whose(old, old_person, person, digests)
 
@@ -161,8 +163,11 @@ def stacked(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
         types = [each.schema[name] for each in tables]
         if pl.Null not in types and len({each.is_numeric() for each in types}) > 1:
             raise DataError(
-                f"Column {name!r} is of type {types[0]} in the release and {types[1]} in the new "
-                "table; read both alike, for example with --kind or --missing-values."
+                "Column {name!r} is of type {types} in the release and {types2} in the new "
+                "table; read both alike, for example with --kind or --missing-values.",
+                name=name,
+                types=types[0],
+                types2=types[1],
             )
     try:
         return pl.concat(tables, how="vertical_relaxed")

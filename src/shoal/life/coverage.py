@@ -125,8 +125,9 @@ class Coverage:
     ) -> None:
         if style.numeric in ("mean", "median"):
             raise OptionError(
-                f"The release publishes a {style.numeric} for each group, which does not tell whom "
-                "the group covers; make it with intervals (--numeric-output interval)."
+                "The release publishes a {numeric} for each group, which does not tell whom "
+                "the group covers; make it with intervals (--numeric-output interval).",
+                numeric=style.numeric,
             )
         self._columns = [
             _column(schema[name], cells, style, frame) for name in schema.quasi_identifiers
@@ -185,8 +186,9 @@ def _column(column: Column, cells: pl.DataFrame, style: Style, frame: pl.DataFra
     name = column.name
     if column.kind is Kind.ORDINAL and column.order is None:
         raise DataError(
-            f"Column {name!r} is ordinal, and nobody has said in which order; make the release "
-            "with an order (--order)."
+            "Column {name!r} is ordinal, and nobody has said in which order; make the release "
+            "with an order (--order).",
+            name=name,
         )
     sources = [cells.get_column(each) for each in source_names(name, cells.columns)]
     if column.kind is Kind.CATEGORICAL:

@@ -16,6 +16,7 @@ from shoal.archive.kept import number_classes
 from shoal.archive.membership import digests_of, number_people
 from shoal.errors import OptionError
 from shoal.hierarchy import canonical_label
+from shoal.messages import plural
 from shoal.privacy import LDiversity
 from shoal.publish.cells import columns_needed
 from shoal.publish.verify import BESIDE, Check, count_of
@@ -101,14 +102,16 @@ def check_chain(previous: Sequence[KeptRelease]) -> tuple[KeptPeople, ...]:
     for number, kept in enumerate(previous, start=1):
         if kept.people is None:
             raise OptionError(
-                f"Release {number} of those given as previous does not say who its people are; it "
-                "must have been made with person=... (--person), and its private file "
-                "(.shoal.people) must lie beside it."
+                "Release {number} of those given as previous does not say who its people are; "
+                "it must have been made with person=... (--person), and its private file "
+                "(.shoal.people) must lie beside it.",
+                number=number,
             )
         if not kept.people.alone:
             raise OptionError(
-                f"Release {number} of those given as previous has people with several rows, or "
-                "rows without a person; releases beside others need one row for each person."
+                "Release {number} of those given as previous has people with several rows, or "
+                "rows without a person; releases beside others need one row for each person.",
+                number=number,
             )
         found.append(kept.people)
     if len({people.key for people in found}) > 1:
@@ -126,8 +129,13 @@ def check_chain(previous: Sequence[KeptRelease]) -> tuple[KeptPeople, ...]:
     missing = {each for people in found for each in people.beside} - known
     if missing:
         raise OptionError(
-            f"{len(missing)} earlier release{'s' if len(missing) > 1 else ''} that the given ones "
-            "were made beside must be given as previous, too."
+            plural(
+                "{n} earlier release that the given ones were made beside must be given as "
+                "previous, too.",
+                "{n} earlier releases that the given ones were made beside must be given as "
+                "previous, too.",
+                len(missing),
+            )
         )
     return tuple(found)
 
@@ -169,8 +177,10 @@ def tell_stories(
         for place, (kept, each) in enumerate(zip(previous, people, strict=True)):
             if name not in kept.sensitive:
                 raise OptionError(
-                    f"Column {name!r} is sensitive now and was not in release {place + 1} of those "
-                    "given as previous; give it the same role."
+                    "Column {name!r} is sensitive now and was not in release {place} of those "
+                    "given as previous; give it the same role.",
+                    name=name,
+                    place=place + 1,
                 )
             codes = _said(kept.sensitive[name].values, known)[each.values[name]]
             told[name][number[starts[place] : starts[place + 1]], place] = codes

@@ -102,8 +102,9 @@ class AgainEngine(LocalEngine):
         lost = given_up(self.previous, request, schema)
         if lost and not request.weaken:
             raise OptionError(
-                f"A release that is out promises {'; '.join(lost)}: ask for as much, or give it up "
-                "with weaken=True (--weaken)."
+                "A release that is out promises {lost}: ask for as much, or give it up with "
+                "weaken=True (--weaken).",
+                lost="; ".join(lost),
             )
         self.warn = warn
         for each in lost:
@@ -113,8 +114,9 @@ class AgainEngine(LocalEngine):
         work = super().describe(table, schema, request, warn, progress)
         if work.algorithm.suppresses or not work.algorithm.works_in_blocks:
             raise OptionError(
-                f"Algorithm {work.algorithm.name!r} generalises whole columns or leaves rows out "
-                "by itself, which releases beside others cannot have; choose another one."
+                "Algorithm {name!r} generalises whole columns or leaves rows out by itself, "
+                "which releases beside others cannot have; choose another one.",
+                name=work.algorithm.name,
             )
         if work.whole.person is not None:
             raise DataError(

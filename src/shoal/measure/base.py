@@ -238,8 +238,9 @@ class CostMeasure(Measure):
         """Raise an OptionError if a sensitive column is looked at and there is none."""
         if self.needs_sensitive and not any_given:
             raise OptionError(
-                f"Measure {self.name!r} looks at a sensitive column and none was given; "
-                "name one with sensitive=[...]."
+                "Measure {name!r} looks at a sensitive column and none was given; name one "
+                "with sensitive=[...].",
+                name=self.name,
             )
 
     @property
@@ -363,7 +364,7 @@ def picked_columns(
     for name in names:
         if name not in by_name:
             raise OptionError(
-                f"measure_options names column {name!r}, which is not a sensitive column."
+                "measure_options names column {name!r}, which is not a sensitive column.", name=name
             )
     chosen = [by_name[name] for name in dict.fromkeys(names)]
     if not chosen:

@@ -60,7 +60,11 @@ class Discernibility(Measure):
         """Choose what is counted: groups as "formed", or rows with equal "published" cells."""
         if classes not in get_args(Classes):
             known = ", ".join(get_args(Classes))
-            raise OptionError(f"classes of 'dm' must be one of {known}, got {classes!r}.")
+            raise OptionError(
+                "classes of 'dm' must be one of {known}, got {classes!r}.",
+                known=known,
+                classes=classes,
+            )
         self.classes: Classes = classes
 
     def score(self, grouped: Grouped) -> float:

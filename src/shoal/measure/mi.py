@@ -119,7 +119,9 @@ class PMI(CostMeasure):
         """Set the norm over columns that a search aims at."""
         if norm not in get_args(Norm):
             known = ", ".join(get_args(Norm))
-            raise OptionError(f"norm of 'pmi' must be one of {known}, got {norm!r}.")
+            raise OptionError(
+                "norm of 'pmi' must be one of {known}, got {norm!r}.", known=known, norm=norm
+            )
         self.norm: Norm = norm
 
     @property
@@ -171,9 +173,9 @@ class WeightedMI(CostMeasure):
     def __init__(self, w: float = 0.5) -> None:
         """Set the weight of MI, between 0 (PMI alone) and 1 (MI alone)."""
         if isinstance(w, bool) or not isinstance(w, int | float) or not math.isfinite(w):
-            raise OptionError(f"w of 'wmi' must be a number between 0 and 1, got {w!r}.")
+            raise OptionError("w of 'wmi' must be a number between 0 and 1, got {w!r}.", w=w)
         if not 0 <= w <= 1:
-            raise OptionError(f"w of 'wmi' must lie between 0 and 1, got {w}.")
+            raise OptionError("w of 'wmi' must lie between 0 and 1, got {w}.", w=w)
         self.w = float(w)
 
     def form(self, attribute: Attribute, target: Sensitive | None, table: EncodedTable) -> Form:

@@ -111,8 +111,10 @@ def score_table(
 
     if partition.n_rows != table.n_rows:
         raise OptionError(
-            f"The grouping has {partition.n_rows} rows but the table has {table.n_rows}; "
-            "give one group label per row of the table."
+            "The grouping has {n_rows} rows but the table has {n_rows2}; give one group label "
+            "per row of the table.",
+            n_rows=partition.n_rows,
+            n_rows2=table.n_rows,
         )
     asked = dict.fromkeys([measures] if isinstance(measures, str) else measures)
     options = _check_mapping(measure_options)
@@ -127,8 +129,9 @@ def score_table(
         measure = _build(cls, name, options, strict=False)
         if measure.needs_sensitive and target is None:
             raise OptionError(
-                f"Measure {name!r} looks at a sensitive column and none was given; "
-                "name one with sensitive=[...]."
+                "Measure {name!r} looks at a sensitive column and none was given; name one "
+                "with sensitive=[...].",
+                name=name,
             )
         values[name] = measure.score(grouped)
         columns = measure.by_column(grouped)
@@ -142,8 +145,8 @@ def _check_mapping(options: Mapping[str, object] | None) -> Mapping[str, object]
         return {}
     if not isinstance(options, Mapping):
         raise OptionError(
-            f"measure_options must map option names to values, as in {{'w': 0.5}}, not "
-            f"{type(options).__name__}."
+            "measure_options must map option names to values, as in {{'w': 0.5}}, not {name}.",
+            name=type(options).__name__,
         )
     return options
 
@@ -167,8 +170,10 @@ def _check_options(options: Mapping[str, object], classes: Mapping[str, Any]) ->
         owner = next((m for m in names("measures") if option in load("measures", m).options), None)
         if owner is not None:
             raise OptionError(
-                f"Option {option!r} goes with measure {owner!r}, which is not asked for; add "
-                f"{owner!r} to the measures or leave the option out."
+                "Option {option!r} goes with measure {owner!r}, which is not asked for; add "
+                "{owner!r} to the measures or leave the option out.",
+                option=option,
+                owner=owner,
             )
         every = {option for m in names("measures") for option in load("measures", m).options}
         _raise_unknown(option, "No measure", sorted(every), verb="has")
@@ -179,6 +184,10 @@ def _raise_unknown(
 ) -> None:
     listed = ", ".join((*known, _COMMON))
     raise OptionError(
-        f"{subject} {verb} the option {option!r}.{did_you_mean(str(option), (*known, _COMMON))} "
-        f"Known: {listed}."
+        "{subject} {verb} the option {option!r}.{hint} Known: {listed}.",
+        subject=subject,
+        verb=verb,
+        option=option,
+        hint=did_you_mean(str(option), (*known, _COMMON)),
+        listed=listed,
     )

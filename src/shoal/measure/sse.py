@@ -52,9 +52,11 @@ class SquaredError(CostMeasure):
         del target, table
         if not is_number(attribute):
             raise OptionError(
-                f"Measure 'sse' is of the means of numbers, and column {attribute.name!r} has none "
-                f"(its kind is {attribute.kind.value!r}); minimise another measure, such as 'ncp', "
-                "and ask for 'sse' as a score."
+                "Measure 'sse' is of the means of numbers, and column {name!r} has none (its "
+                "kind is {value!r}); minimise another measure, such as 'ncp', and ask for "
+                "'sse' as a score.",
+                name=attribute.name,
+                value=attribute.kind.value,
             )
         return range_share(attribute)
 

@@ -47,8 +47,10 @@ def check_level_weights(measure: str, given: object) -> dict[str, tuple[float, .
         return {}
     if not isinstance(given, Mapping):
         raise OptionError(
-            f"level_weights of {measure!r} must map columns to lists of weights, as in "
-            f"{{'age': [3, 2, 1]}}, not {type(given).__name__}."
+            "level_weights of {measure!r} must map columns to lists of weights, as in "
+            "{{'age': [3, 2, 1]}}, not {name}.",
+            measure=measure,
+            name=type(given).__name__,
         )
     result: dict[str, tuple[float, ...]] = {}
     for name, weights in given.items():
@@ -57,8 +59,10 @@ def check_level_weights(measure: str, given: object) -> dict[str, tuple[float, .
         fine = bool(listed) and len(numbers) == len(listed)
         if not fine or not all(math.isfinite(w) and w >= 0 for w in numbers) or not sum(numbers):
             raise OptionError(
-                f"level_weights of {measure!r} for column {name!r} must be a list of numbers of at "
-                "least 0, not all of them 0."
+                "level_weights of {measure!r} for column {name!r} must be a list of numbers "
+                "of at least 0, not all of them 0.",
+                measure=measure,
+                name=name,
             )
         result[str(name)] = tuple(float(w) for w in numbers)
     return result
@@ -94,8 +98,10 @@ class WHD(CostMeasure):
         for name in self.level_weights:
             if name not in {each.name for each in table.attributes}:
                 raise OptionError(
-                    f"level_weights of {self.name!r} names column {name!r}, which is no "
-                    "quasi-identifier."
+                    "level_weights of {name!r} names column {name2!r}, which is no "
+                    "quasi-identifier.",
+                    name=self.name,
+                    name2=name,
                 )
         return climbing_form(attribute, partial(self._climbed, attribute.name))
 
@@ -105,8 +111,12 @@ class WHD(CostMeasure):
             steps: Floats = weighted_distance(taxonomy.tree_height + 1, self.beta)
         elif len(given) != taxonomy.tree_height:
             raise OptionError(
-                f"level_weights of {self.name!r} has {len(given)} weights for column {name!r}, "
-                f"whose hierarchy has {taxonomy.tree_height} steps from the root to a leaf."
+                "level_weights of {name!r} has {n} weights for column {name2!r}, whose "
+                "hierarchy has {tree_height} steps from the root to a leaf.",
+                name=self.name,
+                n=len(given),
+                name2=name,
+                tree_height=taxonomy.tree_height,
             )
         else:
             steps = given_distance(given)
@@ -130,9 +140,11 @@ class WHDHeight(WHD):
         """
         super().__init__(level_weights)
         if isinstance(beta, bool) or not isinstance(beta, int | float) or not math.isfinite(beta):
-            raise OptionError(f"beta of 'whd-height' must be a number of at least 1, got {beta!r}.")
+            raise OptionError(
+                "beta of 'whd-height' must be a number of at least 1, got {beta!r}.", beta=beta
+            )
         if beta < 1:
-            raise OptionError(f"beta of 'whd-height' must be at least 1, got {beta}.")
+            raise OptionError("beta of 'whd-height' must be at least 1, got {beta}.", beta=beta)
         self.beta = float(beta)
 
 

@@ -54,7 +54,8 @@ class AlphaK(PrivacyModel):
         number = as_number(self.alpha)
         if number is None or not 0 < number < 1:
             raise OptionError(
-                f"alpha must be a number above 0 and below 1, but {self.alpha!r} was given."
+                "alpha must be a number above 0 and below 1, but {alpha!r} was given.",
+                alpha=self.alpha,
             )
         object.__setattr__(self, "alpha", number)
         check_column_name(self.column)

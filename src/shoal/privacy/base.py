@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from shoal.errors import OptionError, PromiseError, did_you_mean
+from shoal.messages import Message
 from shoal.registry import load
 
 if TYPE_CHECKING:
@@ -136,8 +137,11 @@ class PrivacyModel(ABC):
         whole, model = sensitive.counts, self.on(sensitive)
         if self.monotone and not model.holds(whole[np.newaxis], whole)[0]:
             raise PromiseError(
-                f"No release of all rows can keep the promise of {self.label} in column "
-                f"{sensitive.name!r}: {model.possible(whole)}."
+                "No release of all rows can keep the promise of {label} in column {name!r}: "
+                "{possible}.",
+                label=self.label,
+                name=sensitive.name,
+                possible=model.possible(whole),
             )
 
     def _check_people(self, sensitive: Sensitive) -> None:
@@ -154,17 +158,19 @@ class PrivacyModel(ABC):
         if self.monotone and not verdict.holds[0]:
             bound = round_down if self.at_least else round_up
             raise PromiseError(
-                f"The promise of {self.label} in column {sensitive.name!r} cannot be kept, "
-                "counted in people: one group of everybody reaches "
-                f"{bound(verdict.measured)}, so ask for no more than that."
+                "The promise of {label} in column {name!r} cannot be kept, counted in people: "
+                "one group of everybody reaches {bound}, so ask for no more than that.",
+                label=self.label,
+                name=sensitive.name,
+                bound=bound(verdict.measured),
             )
 
     def possible(self, whole: NDArray[np.int64]) -> str:
         """Return the number that one group of all rows reaches, as part of a sentence."""
         best = self.measured(whole[np.newaxis], whole)
         if self.at_least:
-            return f"it can be at most {round_down(best)}"
-        return f"it can be no less than {round_up(best)}"
+            return Message("it can be at most {number}", number=round_down(best))
+        return Message("it can be no less than {number}", number=round_up(best))
 
     def columns(self, table: EncodedTable) -> tuple[Sensitive, ...]:
         """Return the sensitive columns the promise is about: all, or the one it names.
@@ -176,16 +182,20 @@ class PrivacyModel(ABC):
         """
         if not table.sensitive:
             raise OptionError(
-                f"The privacy model {self.name!r} looks at a sensitive column and none was given; "
-                "name one with sensitive=[...] (--sensitive on the command line)."
+                "The privacy model {name!r} looks at a sensitive column and none was given; "
+                "name one with sensitive=[...] (--sensitive on the command line).",
+                name=self.name,
             )
         chosen = tuple(s for s in table.sensitive if self.column in (None, s.name))
         if not chosen:
             known = [s.name for s in table.sensitive]
             hint = did_you_mean(str(self.column), known) or f" Sensitive: {', '.join(known)}."
             raise OptionError(
-                f"The privacy model {self.name!r} names column {self.column!r}, which is not a "
-                f"sensitive column.{hint}"
+                "The privacy model {name!r} names column {column!r}, which is not a sensitive "
+                "column.{hint}",
+                name=self.name,
+                column=self.column,
+                hint=hint,
             )
         for sensitive in chosen:
             self.check_column(sensitive)
@@ -247,21 +257,29 @@ class PrivacyModel(ABC):
         name = options.pop("model", None)
         if not isinstance(name, str):
             raise OptionError(
-                "A privacy model needs its name, for example model = 'l-diversity', "
-                f"but {'none' if name is None else repr(name)} was given."
+                "A privacy model needs its name, for example model = 'l-diversity', but {name} was "
+                "given.",
+                name=Message("none") if name is None else repr(name),
             )
         model: type[PrivacyModel] = load("privacy", name)
         known = {each.name: each for each in _options(model)}
         for option in options:
             if option not in known:
                 raise OptionError(
-                    f"The privacy model {name!r} has no option {option!r}."
-                    f"{did_you_mean(str(option), known)} It has {', '.join(known)}."
+                    "The privacy model {name!r} has no option {option!r}.{hint} It has {known}.",
+                    name=name,
+                    option=option,
+                    hint=did_you_mean(str(option), known),
+                    known=", ".join(known),
                 )
         for option, each in known.items():
             needed = each.default is MISSING and each.default_factory is MISSING
             if needed and option not in options:
-                raise OptionError(f"The privacy model {name!r} needs the option {option!r}.")
+                raise OptionError(
+                    "The privacy model {name!r} needs the option {option!r}.",
+                    name=name,
+                    option=option,
+                )
         return model(**options)
 
 
@@ -290,8 +308,9 @@ def parse_privacy(models: object) -> tuple[PrivacyModel, ...]:
 
 def _no_model(given: object) -> OptionError:
     return OptionError(
-        "privacy must be a list of privacy models, as in privacy=[shoal.LDiversity(2)], "
-        f"but {given!r} was given."
+        "privacy must be a list of privacy models, as in privacy=[shoal.LDiversity(2)], but "
+        "{given!r} was given.",
+        given=given,
     )
 
 
@@ -304,14 +323,20 @@ def check_choice(option: str, given: object, known: tuple[str, ...]) -> None:
     if given not in known:
         hint = did_you_mean(given, known) if isinstance(given, str) else ""
         raise OptionError(
-            f"{option} must be one of {', '.join(map(repr, known))}, but {given!r} was given.{hint}"
+            "{option} must be one of {map}, but {given!r} was given.{hint}",
+            option=option,
+            map=", ".join(map(repr, known)),
+            given=given,
+            hint=hint,
         )
 
 
 def check_column_name(given: object) -> None:
     """Raise an OptionError unless ``given`` is a column name or None."""
     if given is not None and (not isinstance(given, str) or not given):
-        raise OptionError(f"column must be the name of one column, but {given!r} was given.")
+        raise OptionError(
+            "column must be the name of one column, but {given!r} was given.", given=given
+        )
 
 
 def as_number(given: object) -> float | None:

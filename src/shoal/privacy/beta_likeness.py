@@ -58,7 +58,9 @@ class BetaLikeness(PrivacyModel):
     def __post_init__(self) -> None:
         number = as_number(self.beta)
         if number is None or number <= 0:
-            raise OptionError(f"beta must be a number above 0, but {self.beta!r} was given.")
+            raise OptionError(
+                "beta must be a number above 0, but {beta!r} was given.", beta=self.beta
+            )
         object.__setattr__(self, "beta", number)
         check_choice("kind", self.kind, ("basic", "enhanced"))
         check_column_name(self.column)

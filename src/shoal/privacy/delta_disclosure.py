@@ -45,7 +45,9 @@ class DeltaDisclosure(PrivacyModel):
     def __post_init__(self) -> None:
         number = as_number(self.delta)
         if number is None or number <= 0:
-            raise OptionError(f"delta must be a number above 0, but {self.delta!r} was given.")
+            raise OptionError(
+                "delta must be a number above 0, but {delta!r} was given.", delta=self.delta
+            )
         object.__setattr__(self, "delta", number)
         check_column_name(self.column)
 

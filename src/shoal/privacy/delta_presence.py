@@ -69,13 +69,14 @@ class DeltaPresence(PopulationModel):
         highest, lowest = as_number(self.delta_max), as_number(self.delta_min)
         if highest is None or not 0 < highest <= 1:
             raise OptionError(
-                "delta_max must be a number above 0 and at most 1, but "
-                f"{self.delta_max!r} was given."
+                "delta_max must be a number above 0 and at most 1, but {delta_max!r} was given.",
+                delta_max=self.delta_max,
             )
         if lowest is None or not 0 <= lowest <= highest:
             raise OptionError(
                 "delta_min must be a number of at least 0 and at most delta_max, but "
-                f"{self.delta_min!r} was given."
+                "{delta_min!r} was given.",
+                delta_min=self.delta_min,
             )
         object.__setattr__(self, "delta_max", float(highest))
         object.__setattr__(self, "delta_min", float(lowest))

@@ -61,7 +61,7 @@ class KMap(PopulationModel):
         number = as_number(self.k)
         if not isinstance(number, int) or number < 2:
             raise OptionError(
-                f"k of k-map must be a whole number of at least 2, but {self.k!r} was given."
+                "k of k-map must be a whole number of at least 2, but {k!r} was given.", k=self.k
             )
         object.__setattr__(self, "k", number)
         self._check_population()

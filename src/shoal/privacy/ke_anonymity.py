@@ -62,12 +62,13 @@ class KEAnonymity(PrivacyModel):
     def __post_init__(self) -> None:
         number = as_number(self.e)
         if number is None or number <= 0:
-            raise OptionError(f"e must be a number above 0, but {self.e!r} was given.")
+            raise OptionError("e must be a number above 0, but {e!r} was given.", e=self.e)
         object.__setattr__(self, "e", number)
         several = as_number(self.k)
         if not isinstance(several, int) or several < 2:
             raise OptionError(
-                f"k of ke-anonymity must be a whole number of at least 2, but {self.k!r} was given."
+                "k of ke-anonymity must be a whole number of at least 2, but {k!r} was given.",
+                k=self.k,
             )
         object.__setattr__(self, "k", several)
         check_column_name(self.column)
@@ -134,6 +135,7 @@ class KEAnonymity(PrivacyModel):
         """Raise an OptionError if the column does not hold numbers."""
         if sensitive.numbers is None:
             raise OptionError(
-                f"ke-anonymity needs numbers, and column {sensitive.name!r} does not hold them; "
-                "name another column with column=... (--privacy-column on the command line)."
+                "ke-anonymity needs numbers, and column {name!r} does not hold them; name "
+                "another column with column=... (--privacy-column on the command line).",
+                name=sensitive.name,
             )

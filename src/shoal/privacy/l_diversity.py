@@ -74,11 +74,13 @@ class LDiversity(PrivacyModel):
         check_choice("kind", self.kind, _KINDS)
         number = as_number(self.l)
         if number is None or number <= 1:
-            raise OptionError(f"l must be a number above 1, but {self.l!r} was given.")
+            raise OptionError("l must be a number above 1, but {l!r} was given.", l=self.l)
         whole = self.kind in ("distinct", "recursive")
         if whole and not isinstance(number, int):
             raise OptionError(
-                f"l must be a whole number for kind={self.kind!r}, but {self.l!r} was given."
+                "l must be a whole number for kind={kind!r}, but {l!r} was given.",
+                kind=self.kind,
+                l=self.l,
             )
         object.__setattr__(self, "l", number)
         if self.kind == "recursive":
@@ -86,12 +88,14 @@ class LDiversity(PrivacyModel):
             if factor is None or factor <= 0:
                 given = "none" if self.c is None else repr(self.c)
                 raise OptionError(
-                    f"c must be a number above 0 for kind='recursive', but {given} was given."
+                    "c must be a number above 0 for kind='recursive', but {given} was given.",
+                    given=given,
                 )
             object.__setattr__(self, "c", factor)
         elif self.c is not None:
             raise OptionError(
-                f"c belongs to kind='recursive', but kind={self.kind!r} was given; leave c out."
+                "c belongs to kind='recursive', but kind={kind!r} was given; leave c out.",
+                kind=self.kind,
             )
         check_column_name(self.column)
 

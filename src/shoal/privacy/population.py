@@ -64,7 +64,9 @@ class Population:
         for attribute in table.attributes:
             if attribute.name not in frame.columns:
                 hint = did_you_mean(attribute.name, frame.columns)
-                raise OptionError(f"The population has no column {attribute.name!r}.{hint}")
+                raise OptionError(
+                    "The population has no column {name!r}.{hint}", name=attribute.name, hint=hint
+                )
             codes, line = _codes(frame.get_column(attribute.name), attribute)
             columns.append(codes)
             places.append(line)
@@ -187,14 +189,19 @@ def _on_line(cells: pl.Series, domain: pl.Series, name: str) -> Coded:
 
     if domain.dtype.is_numeric() != cells.dtype.is_numeric():
         raise DataError(
-            f"Column {name!r} of the population is of another type than that of the table, "
-            f"{cells.dtype} and not {domain.dtype}; convert it first."
+            "Column {name!r} of the population is of another type than that of the table, "
+            "{dtype} and not {dtype2}; convert it first.",
+            name=name,
+            dtype=cells.dtype,
+            dtype2=domain.dtype,
         )
     try:
         same = cells if domain.dtype.is_numeric() else cells.cast(domain.dtype)
     except pl.exceptions.PolarsError:
         raise DataError(
-            f"Column {name!r} of the population cannot be read as {domain.dtype}; convert it first."
+            "Column {name!r} of the population cannot be read as {dtype}; convert it first.",
+            name=name,
+            dtype=domain.dtype,
         ) from None
     places = _places(same)
     known = ~np.isnan(places)

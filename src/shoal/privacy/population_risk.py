@@ -78,8 +78,9 @@ class PopulationRisk(ReleaseModel):
                 continue
             if number is None or not 0 < number <= 1:
                 raise OptionError(
-                    f"{name} must be a number above 0 and at most 1, but "
-                    f"{getattr(self, name)!r} was given."
+                    "{name} must be a number above 0 and at most 1, but {getattr!r} was given.",
+                    name=name,
+                    getattr=getattr(self, name),
                 )
             object.__setattr__(self, name, float(number))
         if self.population_size is not None:
@@ -87,7 +88,8 @@ class PopulationRisk(ReleaseModel):
             if not isinstance(people, int) or people < 1:
                 raise OptionError(
                     "population_size must be a whole number of at least 1, but "
-                    f"{self.population_size!r} was given."
+                    "{population_size!r} was given.",
+                    population_size=self.population_size,
                 )
             object.__setattr__(self, "population_size", people)
             if self.sampling_fraction is not None:
@@ -103,8 +105,8 @@ class PopulationRisk(ReleaseModel):
             )
         if self.estimator != "auto" and self.kind != "uniques":
             raise OptionError(
-                f"estimator belongs to kind='uniques', but kind={self.kind!r} was given; leave it "
-                "out."
+                "estimator belongs to kind='uniques', but kind={kind!r} was given; leave it out.",
+                kind=self.kind,
             )
 
     @property

@@ -123,7 +123,7 @@ class TCloseness(PrivacyModel):
         number = as_number(self.t)
         if number is None or not 0 <= number < 1:
             raise OptionError(
-                f"t must be a number of at least 0 and below 1, but {self.t!r} was given."
+                "t must be a number of at least 0 and below 1, but {t!r} was given.", t=self.t
             )
         object.__setattr__(self, "t", float(number))
         check_column_name(self.column)
@@ -200,12 +200,14 @@ class TCloseness(PrivacyModel):
         if self.distance == "hierarchical" and sensitive.taxonomy is None:
             raise OptionError(
                 "t-closeness with distance='hierarchical' needs a hierarchy of column "
-                f"{sensitive.name!r}; give one with hierarchies={{{sensitive.name!r}: ...}} "
-                f"(--hierarchy {sensitive.name}=FILE), or name another column with column=..."
+                "{name!r}; give one with hierarchies={{{name!r}: ...}} (--hierarchy "
+                "{name}=FILE), or name another column with column=...",
+                name=sensitive.name,
             )
         if self.distance == "ordered" and not sensitive.ordered:
             raise OptionError(
-                "t-closeness with distance='ordered' needs numbers, dates or ordered categories, "
-                f"and column {sensitive.name!r} holds none of them; use distance='equal', or name "
-                "another column with column=..."
+                "t-closeness with distance='ordered' needs numbers, dates or ordered "
+                "categories, and column {name!r} holds none of them; use distance='equal', or "
+                "name another column with column=...",
+                name=sensitive.name,
             )

@@ -62,8 +62,10 @@ class ReleaseModel(PrivacyModel):
         together = Partition(np.zeros(table.n_rows, np.int32), 1)
         if self.broken(table, together).any():
             raise PromiseError(
-                f"The promise of {self.label} cannot be kept: one group of all rows reaches "
-                f"{self.reached(table, together):.4g}."
+                "The promise of {label} cannot be kept: one group of all rows reaches "
+                "{reached:.4g}.",
+                label=self.label,
+                reached=self.reached(table, together),
             )
 
 
@@ -79,7 +81,8 @@ class PopulationModel(ReleaseModel):
     def _check_population(self) -> None:
         if self.counts is not None and not isinstance(self.counts, str):
             raise OptionError(
-                f"counts must be the name of one column, but {self.counts!r} was given."
+                "counts must be the name of one column, but {counts!r} was given.",
+                counts=self.counts,
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,8 +97,9 @@ class PopulationModel(ReleaseModel):
         """
         if self.population is None or isinstance(self.population, str):
             raise OptionError(
-                f"The privacy model {self.name!r} needs a table of the population; give it with "
-                "population=... (--population FILE on the command line)."
+                "The privacy model {name!r} needs a table of the population; give it with "
+                "population=... (--population FILE on the command line).",
+                name=self.name,
             )
         return to_polars(self.population)
 
@@ -132,13 +136,15 @@ def numbers_of_people(frame: pl.DataFrame, counts: str | None) -> NDArray[np.int
         return np.ones(frame.height, np.int64)
     if counts not in frame.columns:
         raise OptionError(
-            f"The population has no column {counts!r} of counts."
-            f"{did_you_mean(counts, frame.columns)}"
+            "The population has no column {counts!r} of counts.{hint}",
+            counts=counts,
+            hint=did_you_mean(counts, frame.columns),
         )
     column = frame.get_column(counts)
     if not column.dtype.is_integer() or column.null_count() or bool((column < 0).any()):
         raise DataError(
-            f"Column {counts!r} of the population must say how many people each row stands for, "
-            "in whole numbers of at least 0."
+            "Column {counts!r} of the population must say how many people each row stands "
+            "for, in whole numbers of at least 0.",
+            counts=counts,
         )
     return column.to_numpy().astype(np.int64)

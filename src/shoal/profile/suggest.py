@@ -159,8 +159,8 @@ class Suggestion:
         existing = [p for p in (target, *files.values()) if p.exists()]
         if existing and not force:
             raise OptionError(
-                f"{os.fspath(existing[0])!r} exists; give another name, or --force (force=True) "
-                "to replace it."
+                "{existing!r} exists; give another name, or --force (force=True) to replace it.",
+                existing=os.fspath(existing[0]),
             )
         job, comments = self._job(target, files, source)
         if files:

@@ -138,24 +138,30 @@ def check_names(keys: list[str], sensitive: list[str]) -> None:
     for names in (keys, sensitive):
         for number, name in enumerate(names):
             if name in names[:number]:
-                raise RoleError(f"Column {name!r} is named twice; name it once.")
+                raise RoleError("Column {name!r} is named twice; name it once.", name=name)
     for name in sensitive:
         if name in keys:
             raise RoleError(
-                f"Column {name!r} is given two roles, quasi-identifier and sensitive; keep one."
+                "Column {name!r} is given two roles, quasi-identifier and sensitive; keep one.",
+                name=name,
             )
 
 
 def _unknown(known: Sequence[str], name: str, role: str) -> RoleError:
     hint = did_you_mean(name, known) or f" It has {', '.join(map(repr, known[:20]))}."
-    return RoleError(f"There is no column {name!r} (given as {role}) in the table.{hint}")
+    return RoleError(
+        "There is no column {name!r} (given as {role}) in the table.{hint}",
+        name=name,
+        role=role,
+        hint=hint,
+    )
 
 
 def listed(names: str | Iterable[str], option: str) -> list[str]:
     """Return names as a list; a bare text is a list of one."""
     given = [names] if isinstance(names, str) else list(names)
     if not all(isinstance(name, str) for name in given):
-        raise RoleError(f"{option} must be a list of column names as text.")
+        raise RoleError("{option} must be a list of column names as text.", option=option)
     return given
 
 
@@ -294,8 +300,9 @@ def _codes(column: pl.Series) -> tuple[NDArray[np.integer[Any]], int]:
     dtype = column.dtype
     if isinstance(dtype, pl.Object):
         raise DataError(
-            f"Column {column.name!r} holds values of mixed types; "
-            "convert it to one type (text, numbers or dates) first."
+            "Column {name!r} holds values of mixed types; convert it to one type (text, "
+            "numbers or dates) first.",
+            name=column.name,
         )
     if dtype == pl.String:
         column = column.cast(pl.Categorical(pl.Categories.random()))

@@ -89,7 +89,9 @@ class GridPromise:
             self._step = Fraction(0)
         if self._step <= 0:
             raise OptionError(
-                f"There is no rule to verify the grid {step!r} of column {self.name!r} by."
+                "There is no rule to verify the grid {step!r} of column {name!r} by.",
+                step=step,
+                name=self.name,
             )
 
     def holds(self, cell: object) -> bool:

@@ -308,9 +308,10 @@ def rule_by_value(
     paths = trees.get(cells.name)
     if paths is None:
         raise OptionError(
-            "t-closeness with distance='hierarchical' needs the hierarchy of column "
-            f"{cells.name!r} that was used; give it with hierarchies={{{cells.name!r}: ...}} "
-            f"(--hierarchy {cells.name}=FILE)."
+            "t-closeness with distance='hierarchical' needs the hierarchy of column {name!r} "
+            "that was used; give it with hierarchies={{{name!r}: ...}} (--hierarchy "
+            "{name}=FILE).",
+            name=cells.name,
         )
     ways = ways_up(cells, reading, paths, missing)
     return lambda counted: close(tree_distance(counted, ways), asked["t"])
@@ -351,8 +352,9 @@ def numbers_of(column: pl.Series, reading: Reading, missing: frozenset[str]) -> 
         number = number_of(cell) if isinstance(cell, str) else cell
         if number is None or isinstance(number, bool) or not hasattr(number, "__float__"):
             raise OptionError(
-                f"ke-anonymity needs numbers, and column {column.name!r} does not hold them; "
-                "name another column with column=..."
+                "ke-anonymity needs numbers, and column {name!r} does not hold them; name "
+                "another column with column=...",
+                name=column.name,
             )
         numbers[code] = float(number)
     return numbers
@@ -435,8 +437,9 @@ def ways_up(
             ways.append({f"{root} without a value": 0.5})
         else:
             raise OptionError(
-                f"The hierarchy of column {column.name!r} does not list all of its published "
-                "values; give the one that was used."
+                "The hierarchy of column {name!r} does not list all of its published values; "
+                "give the one that was used.",
+                name=column.name,
             )
     return ways
 
@@ -513,8 +516,9 @@ def judge_counts(
         share = estimate_uniques(np.repeat(size, n_groups), float(fraction), estimator)
         if share is None:
             raise OptionError(
-                f"The estimator {estimator!r} does not converge for the sizes of these groups; "
-                "use estimator='zayatz' or 'auto'."
+                "The estimator {estimator!r} does not converge for the sizes of these groups; "
+                "use estimator='zayatz' or 'auto'.",
+                estimator=estimator,
             )
         return share, share <= limit, np.asarray(size == 1)
     if kind == "highest":

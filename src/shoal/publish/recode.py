@@ -186,8 +186,9 @@ class Style:
         for each in fields(self):
             if not isinstance(getattr(self, each.name), str):
                 raise OptionError(
-                    f"The style's {each.name} must be text, but {getattr(self, each.name)!r} "
-                    "was given."
+                    "The style's {name} must be text, but {getattr!r} was given.",
+                    name=each.name,
+                    getattr=getattr(self, each.name),
                 )
         for option, known in (
             ("numeric", get_args(Numeric)),
@@ -196,21 +197,26 @@ class Style:
             given = getattr(self, option)
             if given not in known:
                 raise OptionError(
-                    f"The style's {option} must be one of {', '.join(map(repr, known))}, but "
-                    f"{given!r} was given.{did_you_mean(given, known)}"
+                    "The style's {option} must be one of {map}, but {given!r} was given.{hint}",
+                    option=option,
+                    map=", ".join(map(repr, known)),
+                    given=given,
+                    hint=did_you_mean(given, known),
                 )
         for option in ("interval_format", "wide_interval_format"):
             text = getattr(self, option)
             once = text.count("{low}") == text.count("{high}") == 1
             if not once or text.index("{high}") - text.index("{low}") <= len("{low}"):
                 raise OptionError(
-                    f"The style's {option} must hold {{low}} once and {{high}} once, in this order "
-                    f"and with something between them, but {text!r} was given."
+                    "The style's {option} must hold {{low}} once and {{high}} once, in this "
+                    "order and with something between them, but {text!r} was given.",
+                    option=option,
+                    text=text,
                 )
         if self.set_format.count("{values}") != 1:
             raise OptionError(
-                f"The style's set_format must hold {{values}} once, but {self.set_format!r} "
-                "was given."
+                "The style's set_format must hold {{values}} once, but {set_format!r} was given.",
+                set_format=self.set_format,
             )
         if not self.set_separator:
             raise OptionError("The style's set_separator must not be empty.")
@@ -226,8 +232,10 @@ class Style:
         for option in options:
             if option not in known:
                 raise OptionError(
-                    f"The style has no option {option!r}.{did_you_mean(str(option), known)} "
-                    f"It has {', '.join(known)}."
+                    "The style has no option {option!r}.{hint} It has {known}.",
+                    option=option,
+                    hint=did_you_mean(str(option), known),
+                    known=", ".join(known),
                 )
         return cls(**options)
 
@@ -364,8 +372,11 @@ def published_names(schema: Schema, style: Style) -> dict[str, tuple[str, ...]]:
         for title in result[name]:
             if title in schema.published:
                 raise RoleError(
-                    f"The bounds of column {name!r} would be published as {title!r}, but there is "
-                    "already a column of that name; rename it or choose another numeric style."
+                    "The bounds of column {name!r} would be published as {title!r}, but there "
+                    "is already a column of that name; rename it or choose another numeric "
+                    "style.",
+                    name=name,
+                    title=title,
                 )
     return result
 

@@ -78,8 +78,10 @@ def read_grids(
             given = (hierarchies or {}).get(name)
             if given is None:
                 raise OptionError(
-                    f"The grid {str(step)!r} of column {name!r} can be verified only with its "
-                    f"hierarchy; give it, as in --hierarchy {name}={name}.csv."
+                    "The grid {step!r} of column {name!r} can be verified only with its "
+                    "hierarchy; give it, as in --hierarchy {name}={name}.csv.",
+                    step=str(step),
+                    name=name,
                 )
             paths = read_trees({name: given})[name]
         if step:
@@ -123,8 +125,9 @@ def read_trees(hierarchies: Mapping[str, object] | None) -> dict[str, Sequence[S
     for name, given in (hierarchies or {}).items():
         if as_rule(given) is not None:
             raise OptionError(
-                f"The hierarchy of column {name!r} is a rule, which grows with the original "
-                "values; to verify a release, give the tree itself."
+                "The hierarchy of column {name!r} is a rule, which grows with the original "
+                "values; to verify a release, give the tree itself.",
+                name=name,
             )
         trees[name] = load_hierarchy(given).to_paths()
     return trees

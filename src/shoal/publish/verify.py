@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, RoleError, did_you_mean
+from shoal.messages import joined
 from shoal.publish.cells import check_names, columns_needed, listed
 from shoal.table.frames import to_polars
 
@@ -170,6 +171,10 @@ class Verification:
             "notes": list(self.notes),
             "judgement": None if self.judgement is None else self.judgement.to_dict(),
         }
+
+    def broken(self) -> str:
+        """Return what was found of the promises that are not kept."""
+        return joined(" ", (check.sentence for check in self.checks if not check.holds))
 
     def how(self) -> str:
         """Return in a sentence or two what was checked, and by whom."""
@@ -371,7 +376,9 @@ def _people_of(
     if people is None:
         return None
     if len(people) != table.height:
-        raise DataError(f"There are {len(people)} numbers of people for {table.height} rows.")
+        raise DataError(
+            "There are {n} numbers of people for {height} rows.", n=len(people), height=table.height
+        )
     numbers: NDArray[np.int64] = np.unique(people, return_inverse=True)[1]
     return numbers.astype(np.int64)
 
@@ -524,13 +531,14 @@ def _outcomes(
     rule = predicate_of(promise.table)
     if rule is None:
         raise OptionError(
-            f"There is no rule to verify the promise {promise.table.get('model')!r} by."
+            "There is no rule to verify the promise {table!r} by.", table=promise.table.get("model")
         )
     if promise.table.get("distance") == "ordered" and not column.ordered:
         raise OptionError(
             "t-closeness with distance='ordered' needs numbers, dates or ordered categories, "
-            f"and column {column.name!r} holds none of them; use distance='equal', or name "
-            "another column with column=..."
+            "and column {name!r} holds none of them; use distance='equal', or name another "
+            "column with column=...",
+            name=column.name,
         )
     return [
         rule(count_values(groups, reading.codes, reading.size, people))
@@ -543,15 +551,19 @@ def columns_of(promise: Promise, sensitive: list[str]) -> list[str]:
     model, wanted = promise.table.get("model"), promise.table.get("column")
     if not sensitive:
         raise OptionError(
-            f"The privacy model {model!r} looks at a sensitive column and none was given; "
-            "name one with sensitive=[...] (--sensitive on the command line)."
+            "The privacy model {model!r} looks at a sensitive column and none was given; name "
+            "one with sensitive=[...] (--sensitive on the command line).",
+            model=model,
         )
     chosen = [name for name in sensitive if wanted in (None, name)]
     if not chosen:
         hint = did_you_mean(str(wanted), sensitive) or f" Sensitive: {', '.join(sensitive)}."
         raise OptionError(
-            f"The privacy model {model!r} names column {wanted!r}, which is not a sensitive "
-            f"column.{hint}"
+            "The privacy model {model!r} names column {wanted!r}, which is not a sensitive "
+            "column.{hint}",
+            model=model,
+            wanted=wanted,
+            hint=hint,
         )
     return chosen
 
@@ -598,5 +610,5 @@ def check_k(k: object) -> int:
     except TypeError:
         size = 0
     if size < 2:
-        raise OptionError(f"k must be a whole number of at least 2, but {k!r} was given.")
+        raise OptionError("k must be a whole number of at least 2, but {k!r} was given.", k=k)
     return size

@@ -122,7 +122,8 @@ def stage_release(
     if verification.notes and release.parameters.get("strict"):
         raise PromiseError(
             "What was written would come with a warning, so with strict it is not published: "
-            f"{verification.notes[0]}"
+            "{notes}",
+            notes=verification.notes[0],
         )
     # who was where in other releases is not in the file, and was checked in memory
     over_all = [each for each in release.verification.checks if each.judged_by == BESIDE]
@@ -151,8 +152,10 @@ def _same_places(release: Release, frame: pl.DataFrame, names: list[str]) -> dic
     """
     if len(names) != frame.width:
         raise PromiseError(
-            f"What was written has {len(names)} columns and the release {frame.width}, so it is "
-            "not published; this format does not hold the table."
+            "What was written has {n} columns and the release {width}, so it is not "
+            "published; this format does not hold the table.",
+            n=len(names),
+            width=frame.width,
         )
     sensitive = release.schema.sensitive if release.privacy else ()
     needed = columns_needed(frame.columns, release.schema.quasi_identifiers, sensitive)
@@ -195,8 +198,10 @@ def _verify(
     people, memory = release.people, release.verification
     if written.frame.height != frame.height:
         raise PromiseError(
-            f"What was written has {written.frame.height:,} rows and the release "
-            f"{frame.height:,}, so it is not published; this format does not hold the table."
+            "What was written has {height:,} rows and the release {height2:,}, so it is not "
+            "published; this format does not hold the table.",
+            height=written.frame.height,
+            height2=frame.height,
         )
     table = written.frame.rename(columns)
     keys = columns_needed(table.columns, release.schema.quasi_identifiers)
@@ -221,15 +226,17 @@ def _verify(
     if not verification.holds:
         raise PromiseError(
             "What was written does not keep the promise, although the table in memory does, so it "
-            "is not published: "
-            + " ".join(check.sentence for check in verification.checks if not check.holds)
+            "is not published: {broken}",
+            broken=verification.broken(),
         )
     if not stands:
         # a database gave the rows back in another order: whose they are is known in memory
         if verification.n_groups != memory.n_groups:
             raise PromiseError(
-                f"What was written has {verification.n_groups:,} groups and the release "
-                f"{memory.n_groups:,}, so it is not published; people cannot be counted there."
+                "What was written has {n_groups:,} groups and the release {n_groups2:,}, so "
+                "it is not published; people cannot be counted there.",
+                n_groups=verification.n_groups,
+                n_groups2=memory.n_groups,
             )
         return replace(memory, read_from="the table in memory, and rows in what was written")
     return replace(verification, read_from="what was written")

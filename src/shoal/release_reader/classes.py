@@ -237,7 +237,9 @@ def values_of(frame: pl.DataFrame, classes: Classes, *, known: bool = True) -> P
     for column in classes.columns:
         if column.name not in frame.columns:
             hint = did_you_mean(column.name, frame.columns)
-            raise OptionError(f"The table has no column {column.name!r}.{hint}")
+            raise OptionError(
+                "The table has no column {name!r}.{hint}", name=column.name, hint=hint
+            )
         cells = frame.get_column(column.name)
         found.append(
             _labels_of(column, cells, known=known)
@@ -268,8 +270,9 @@ def _places_of(column: OpenColumn, cells: pl.Series) -> Values:
         table = {value: place(value) for value in distinct.to_list()}
         if any(each is None for each in table.values()):
             raise DataError(
-                f"The release publishes intervals in column {column.name!r}, but the table holds "
-                "values there that lie on no line; say its kind, or give its order."
+                "The release publishes intervals in column {name!r}, but the table holds "
+                "values there that lie on no line; say its kind, or give its order.",
+                name=column.name,
             )
         places = np.array([np.nan if v is None else table[v] for v in texts.to_list()], np.float64)
     return Values(places, np.zeros(len(places), np.int64))
@@ -293,9 +296,12 @@ def _labels_of(column: OpenColumn, cells: pl.Series, *, known: bool) -> Values:
         unknown += not (places or column.missing[cell] or column.everything[cell])
     if unknown and known:
         raise DataError(
-            f"{unknown:,} of the {len(column.cells):,} distinct cells that the release publishes "
-            f"in column {column.name!r} stand for no value of the original; are the two files from "
-            "the same data, and is the hierarchy given that was used?"
+            "{unknown:,} of the {n:,} distinct cells that the release publishes in column "
+            "{name!r} stand for no value of the original; are the two files from the same "
+            "data, and is the hierarchy given that was used?",
+            unknown=unknown,
+            n=len(column.cells),
+            name=column.name,
         )
     both = np.array(pairs, np.int64).reshape(-1, 2)
     covered = Covers(len(distinct), both[:, 0].copy(), both[:, 1].copy())

@@ -229,7 +229,9 @@ def source_names(name: str, columns: Sequence[str]) -> tuple[str, ...]:
     pair = (f"{name}_low", f"{name}_high")
     if all(each in columns for each in pair):
         return pair
-    raise OptionError(f"The release has no column {name!r}.{did_you_mean(name, columns)}")
+    raise OptionError(
+        "The release has no column {name!r}.{hint}", name=name, hint=did_you_mean(name, columns)
+    )
 
 
 def open_column(

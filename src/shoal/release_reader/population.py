@@ -102,8 +102,10 @@ class _Cells:
         kinds = {schema[name].kind for name in schema.quasi_identifiers}
         if self.style.numeric in _MEANS and Kind.NUMERIC in kinds:
             raise DataError(
-                f"Numbers published as {self.style.numeric} do not tell whom they cover, so that "
-                f"{self.model.name} cannot be judged; publish intervals or bounds."
+                "Numbers published as {numeric} do not tell whom they cover, so that {name} "
+                "cannot be judged; publish intervals or bounds.",
+                numeric=self.style.numeric,
+                name=self.model.name,
             )
         classes = open_classes(table, schema, self.style)
         distinct = different_people(self.model, schema.quasi_identifiers)
@@ -156,7 +158,7 @@ def different_people(model: KMap | DeltaPresence, quasi_identifiers: Sequence[st
     for name in names:
         if name not in everybody.columns:
             hint = did_you_mean(name, everybody.columns)
-            raise OptionError(f"The population has no column {name!r}.{hint}")
+            raise OptionError("The population has no column {name!r}.{hint}", name=name, hint=hint)
     number = numbers_of_people(everybody, model.counts)
     title = people_title(names)
     some = everybody.select(names).with_columns(**{title: number}).filter(number > 0)

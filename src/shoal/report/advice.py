@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from shoal.errors import DataError
 from shoal.io.limits import read_side_file
+from shoal.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,13 +45,17 @@ def read_explanation(path: str | PathLike[str]) -> Explained:
         DataError: the file cannot be read, or is none of those.
     """
     try:
-        findings = json.loads(read_side_file(Path(path), "the explanation").decode("utf-8-sig"))
+        findings = json.loads(
+            read_side_file(Path(path), Message("the explanation")).decode("utf-8-sig")
+        )
     except OSError as error:
-        raise DataError(f"Could not read {str(path)!r}: {error.strerror}.") from None
+        raise DataError(
+            "Could not read {path!r}: {strerror}.", path=str(path), strerror=error.strerror
+        ) from None
     except (ValueError, RecursionError):
         findings = None
     if not _is_explanation(findings):
-        raise DataError(f"{str(path)!r} is not what 'shoal explain --out' writes.")
+        raise DataError("{path!r} is not what 'shoal explain --out' writes.", path=str(path))
     return _Saved(findings)
 
 

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, PromiseError
+from shoal.messages import Message
 from shoal.publish.judgement import OpenPoint, point_of
 from shoal.publish.label_check import LabelPromise
 from shoal.settings.files import About
@@ -328,21 +329,24 @@ def read_certificate(path: str | PathLike[str]) -> CertificateFile:
 
     shown = os.fspath(path)
     try:
-        data = read_side_file(Path(path), "the certificate")
+        data = read_side_file(Path(path), Message("the certificate"))
     except FileNotFoundError:
-        raise DataError(f"There is no certificate {shown!r}.") from None
+        raise DataError("There is no certificate {shown!r}.", shown=shown) from None
     except OSError as error:
-        raise DataError(f"Could not read {shown!r}: {error.strerror}.") from None
+        raise DataError(
+            "Could not read {shown!r}: {strerror}.", shown=shown, strerror=error.strerror
+        ) from None
     try:
         content = json.loads(data, object_pairs_hook=_once, parse_constant=_refuse)
         version = content["schema_version"]
         if isinstance(version, int) and version > SCHEMA_VERSION:
             raise DataError(
-                f"The certificate {shown!r} is of a newer version of Shoal; check it with that one."
+                "The certificate {shown!r} is of a newer version of Shoal; check it with that one.",
+                shown=shown,
             )
         return CertificateFile(content, _terms_of(content), data)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise DataError(f"{shown!r} is no certificate of Shoal.") from None
+        raise DataError("{shown!r} is no certificate of Shoal.", shown=shown) from None
 
 
 def sign(
@@ -411,16 +415,20 @@ def sign_certificate(
         before = read_certificate(path)
     if before.signed and not replace:
         raise OptionError(
-            f"{shown!r} is signed already; with --replace your signature takes the place of that "
-            "one."
+            "{shown!r} is signed already; with --replace your signature takes the place of "
+            "that one.",
+            shown=shown,
         )
     if before.terms.sha256 is None:
         raise OptionError(
-            f"{shown!r} holds no hash of a published file, so a signature would vouch for none; "
-            "let 'shoal anonymize' write table and certificate together."
+            "{shown!r} holds no hash of a published file, so a signature would vouch for "
+            "none; let 'shoal anonymize' write table and certificate together.",
+            shown=shown,
         )
     if not before.terms.holds:
-        raise PromiseError(f"{shown!r} says that a promise does not hold; it is not to be signed.")
+        raise PromiseError(
+            "{shown!r} says that a promise does not hold; it is not to be signed.", shown=shown
+        )
     show(before)
     content = {name: value for name, value in before.content.items() if name != "signature"}
     content["signature"] = {

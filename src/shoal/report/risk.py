@@ -62,8 +62,9 @@ def check_fraction(fraction: object) -> float | None:
     number = isinstance(fraction, int | float | np.number) and not isinstance(fraction, bool)
     if not number or not 0 < float(fraction) <= 1:  # type: ignore[arg-type]  # it is a number here
         raise OptionError(
-            "sampling_fraction must be the share of the population that is in the table, above 0 "
-            f"and at most 1, got {fraction!r}."
+            "sampling_fraction must be the share of the population that is in the table, "
+            "above 0 and at most 1, got {fraction!r}.",
+            fraction=fraction,
         )
     return float(fraction)  # type: ignore[arg-type]  # as above
 

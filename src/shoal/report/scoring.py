@@ -109,11 +109,11 @@ def score_published(
     form = "interval" if style is None else style.numeric
     kinds = {schema[name].kind for name in schema.quasi_identifiers}
     if form in ("mean", "median") and Kind.NUMERIC in kinds:
-        message = (
-            f"Numbers published as {form} do not tell how far they were generalised, so such a "
-            "release cannot be scored; use the scores of the run (--certificate)."
+        raise DataError(
+            "Numbers published as {form} do not tell how far they were generalised, so such a "
+            "release cannot be scored; use the scores of the run (--certificate).",
+            form=form,
         )
-        raise DataError(message)
     table = encode(original, schema)
     options = dict(measure_options or {})
     asked = (*default_measures(table), *also) if measures is None else measures
@@ -143,10 +143,11 @@ def _create(names: Iterable[str], options: Mapping[str, Any]) -> dict[str, Measu
     known = {"column", *(option for each in takes.values() for option in each)}
     for option in options:
         if option not in known:
-            message = (
-                f"None of the measures takes the option {option!r}.{did_you_mean(option, known)}"
+            raise OptionError(
+                "None of the measures takes the option {option!r}.{hint}",
+                option=option,
+                hint=did_you_mean(option, known),
             )
-            raise OptionError(message)
     return {
         name: create_measure(name, {key: options[key] for key in each if key in options})
         for name, each in takes.items()
@@ -164,11 +165,12 @@ def read_groups(
     """Return the classes of a published table and what their cells stand for."""
     n_suppressed = table.n_rows - published.height
     if n_suppressed < 0:
-        message = (
-            f"The release has {published.height:,} rows but the original only {table.n_rows:,}; "
-            "it cannot have been made from it."
+        raise DataError(
+            "The release has {height:,} rows but the original only {n_rows:,}; it cannot have "
+            "been made from it.",
+            height=published.height,
+            n_rows=table.n_rows,
         )
-        raise DataError(message)
     columns = [_cells_of(attribute, published) for attribute in table.attributes]
     equal = Partition.of_equal_rows([codes for _, codes in reversed(columns)])
     classes, first = equal.labels.astype(np.int64), equal.heads
@@ -198,8 +200,11 @@ def _cells_of(
         return _distinct(series)
     if low in published.columns and high in published.columns:
         return _distinct_pairs(published.select(low, high))
-    message = f"The release has no column {name!r}.{did_you_mean(name, published.columns)}"
-    raise OptionError(message)
+    raise OptionError(
+        "The release has no column {name!r}.{hint}",
+        name=name,
+        hint=did_you_mean(name, published.columns),
+    )
 
 
 def _distinct(series: pl.Series) -> tuple[list[object], NDArray[np.int64]]:
@@ -232,11 +237,11 @@ def _target_counts(
 ) -> NDArray[np.int64]:
     """Count the target's values per class; what the original has more is suppressed."""
     if target.name not in published.columns:
-        message = (
-            f"The release has no column {target.name!r}."
-            f"{did_you_mean(target.name, published.columns)}"
+        raise OptionError(
+            "The release has no column {name!r}.{hint}",
+            name=target.name,
+            hint=did_you_mean(target.name, published.columns),
         )
-        raise OptionError(message)
     place: dict[str | None, int] = {}
     cells, which = _distinct(original.get_column(target.name))
     first = np.unique(which, return_index=True)[1]
@@ -250,11 +255,11 @@ def _target_counts(
     )
     rest = target.counts - np.bincount(np.maximum(codes, 0), minlength=target.size)
     if (codes < 0).any() or (rest < 0).any():
-        message = (
-            f"Column {target.name!r} of the release holds values more often than the original "
-            "does; the two files are not from the same data."
+        raise DataError(
+            "Column {name!r} of the release holds values more often than the original does; "
+            "the two files are not from the same data.",
+            name=target.name,
         )
-        raise DataError(message)
     return np.vstack((counts.reshape(n_classes, target.size), rest))
 
 
@@ -291,12 +296,14 @@ class CellReader:
         found = [self._read(cell) for cell in cells]
         unknown = sum(each is None for each in found)
         if unknown:
-            message = (
-                f"{unknown} of the {len(cells)} distinct cells that the release publishes in "
-                f"column {self.attribute.name!r} stand for no value of the original; are the two "
-                "files from the same data, and is the hierarchy the one that was used?"
+            raise DataError(
+                "{unknown} of the {n} distinct cells that the release publishes in column "
+                "{name!r} stand for no value of the original; are the two files from the same "
+                "data, and is the hierarchy the one that was used?",
+                unknown=unknown,
+                n=len(cells),
+                name=self.attribute.name,
             )
-            raise DataError(message)
         known = [each for each in found if each is not None]
         chosen = [known[cell] for cell in of_class.tolist()]
         return self._assemble([*chosen, EVERYTHING])
@@ -305,12 +312,12 @@ class CellReader:
         """Return the interval between two published ends; without ends it is suppressed."""
         if low is None or high is None:
             if self.attribute.has_missing:
-                message = (
-                    f"Bounds without a value in column {self.attribute.name!r} may be suppressed "
-                    "or missing, so this release cannot be scored from the file; use the scores "
-                    "of the run (--certificate)."
+                raise DataError(
+                    "Bounds without a value in column {name!r} may be suppressed or missing, "
+                    "so this release cannot be scored from the file; use the scores of the "
+                    "run (--certificate).",
+                    name=self.attribute.name,
                 )
-                raise DataError(message)
             return EVERYTHING
         first, last = self._code(low), self._code(high, self.upper)
         return None if first is None or last is None or first > last else (first, last)

@@ -204,8 +204,9 @@ def _verify(
     unchecked = [name for name in terms.names if name not in {each.name for each in found.checks}]
     if unchecked and not unseen:
         raise DataError(
-            f"The certificate promises {unchecked[0]!r}, but does not say how that is checked; it "
-            "is damaged or was made by another program."
+            "The certificate promises {unchecked!r}, but does not say how that is checked; it "
+            "is damaged or was made by another program.",
+            unchecked=unchecked[0],
         )
     return found
 

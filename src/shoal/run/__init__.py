@@ -207,7 +207,8 @@ def labels_of(groups: LabelsLike, n_rows: int) -> NDArray[np.integer[Any]]:
     labels: NDArray[Any] = np.asarray(groups)
     if labels.ndim != 1 or len(labels) != n_rows or labels.dtype.kind not in "iu":
         raise OptionError(
-            f"groups must hold one whole number per row of the table ({n_rows} rows); "
-            "negative ones mean suppressed."
+            "groups must hold one whole number per row of the table ({n_rows} rows); negative "
+            "ones mean suppressed.",
+            n_rows=n_rows,
         )
     return labels

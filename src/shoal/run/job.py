@@ -246,13 +246,16 @@ def logging_to(path: str | None) -> Iterator[RunLog]:
         return
     if named_like_a_table(path):
         raise OptionError(
-            f"The log {path!r} is named like a table; lines would be added to it. Give it a name "
-            "such as runs.log."
+            "The log {path!r} is named like a table; lines would be added to it. Give it a "
+            "name such as runs.log.",
+            path=path,
         )
     try:
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     except OSError as error:
-        raise DataError(f"The log {path!r} cannot be written: {error.strerror}.") from None
+        raise DataError(
+            "The log {path!r} cannot be written: {strerror}.", path=path, strerror=error.strerror
+        ) from None
     log = RunLog(handle)
     try:
         yield log

@@ -18,6 +18,7 @@ from shoal.io.keys import keyed_sha256, read_secret
 from shoal.io.location import is_database, refuse_almost_url, shown_name
 from shoal.io.multi_file import input_files, refuse_among
 from shoal.io.overwrite_guard import note_input, refuse_input
+from shoal.messages import Message
 from shoal.report.advice import read_explanation
 from shoal.report.risk import check_fraction
 from shoal.runtime.progress import Report, no_progress
@@ -123,12 +124,12 @@ class FileSink:
         check_files(
             self.source.sources or None,
             {
-                "the table": None if self.to_database else self.table,
-                "the certificate": output.certificate,
-                "the report": output.report,
-                "the release file": output.save,
-                "its private half": self.private_half,
-                "the log": output.log,
+                Message("the table"): None if self.to_database else self.table,
+                Message("the certificate"): output.certificate,
+                Message("the report"): output.report,
+                Message("the release file"): output.save,
+                Message("its private half"): self.private_half,
+                Message("the log"): output.log,
             },
         )
         self.refuse_existing()
@@ -147,8 +148,8 @@ class FileSink:
         source = self.source.path
         if source is not None and is_database(source) and reads_table(source, self.table):
             raise OptionError(
-                f"The table and the input would be the same, {shown_name(source)!r}. "
-                "Give each its own."
+                "The table and the input would be the same, {shown_name!r}. Give each its own.",
+                shown_name=shown_name(source),
             )
 
     def _check_report(self) -> None:
@@ -160,7 +161,9 @@ class FileSink:
         }
         for option, value in given.items():
             if value is not None and output.report is None:
-                raise OptionError(f"{option} is for the report; ask for one with --report FILE.")
+                raise OptionError(
+                    "{option} is for the report; ask for one with --report FILE.", option=option
+                )
         self._explanation()
         if self.about != About() and output.report is None and output.certificate is None:
             raise OptionError(
@@ -191,7 +194,7 @@ class FileSink:
                 "--secret ties a release to the file it was made from, and here there are "
                 "several; put them into one file."
             )
-        note_input(output.secret, "the key file")
+        note_input(output.secret, Message("the key file"))
         read_secret(output.secret)
 
     def look_at(self, table: Any) -> None:
@@ -281,8 +284,9 @@ def refuse_existing(paths: Iterable[str | None]) -> None:
         if path in (None, STREAM) or is_database(path) or not Path(path).is_file():
             continue
         raise OptionError(
-            f"{path!r} exists; give another name, or --replace (replace = true under [output] of "
-            "the job file) to replace it."
+            "{path!r} exists; give another name, or --replace (replace = true under [output] "
+            "of the job file) to replace it.",
+            path=path,
         )
 
 
@@ -307,8 +311,12 @@ def check_files(source: Sources | None, outputs: Mapping[str, str | None]) -> No
             refuse_among(source, path, name)
         real = STREAM if path == STREAM else os.path.realpath(path)
         if real in taken:
-            message = f"{name.capitalize()} and {taken[real]} would be the same file, {path!r}."
-            raise OptionError(f"{message} Give each its own.")
+            raise OptionError(
+                "{output:capital} and {what} would be the same file, {file!r}. Give each its own.",
+                output=name,
+                what=taken[real],
+                file=path,
+            )
         taken[real] = name
         if path != STREAM:
             _check_place(path)
@@ -317,14 +325,19 @@ def check_files(source: Sources | None, outputs: Mapping[str, str | None]) -> No
 def _check_place(path: str) -> None:
     folder = Path(path).parent
     if not folder.is_dir():
-        message = f"Could not write {path!r}: the folder {str(folder)!r} does not exist."
-        raise DataError(message)
+        raise DataError(
+            "Could not write {path!r}: the folder {folder!r} does not exist.",
+            path=path,
+            folder=str(folder),
+        )
     try:
         Path(path).stat()
     except FileNotFoundError:
         return
     except OSError as error:  # links in a circle, too long names, folders that let nobody in
-        raise DataError(f"Could not write {path!r}: {error.strerror}.") from None
+        raise DataError(
+            "Could not write {path!r}: {strerror}.", path=path, strerror=error.strerror
+        ) from None
 
 
 def name_of(source: str) -> str:

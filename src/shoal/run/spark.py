@@ -11,6 +11,7 @@ from shoal.engine.spark.session import column, load_functions, open_session, say
 from shoal.errors import DataError, OptionError
 from shoal.io.atomic import AtomicGroup
 from shoal.io.columns import type_column
+from shoal.messages import Message
 from shoal.run import run
 from shoal.run.outputs import STREAM, FileSink, check_files, refuse_existing
 from shoal.runtime.progress import Report, no_progress
@@ -108,12 +109,12 @@ def _check_files(outputs: Output) -> None:
     Raises:
         OptionError: one exists and is not to be replaced, or two are the same.
     """
-    files = {
-        "the certificate": outputs.certificate,
-        "the report": outputs.report,
-        "the release file": outputs.save,
+    files: dict[str, str | None] = {
+        Message("the certificate"): outputs.certificate,
+        Message("the report"): outputs.report,
+        Message("the release file"): outputs.save,
     }
-    check_files(None, {**files, "the log": outputs.log})
+    check_files(None, {**files, Message("the log"): outputs.log})
     if STREAM in files.values():
         raise OptionError("On Spark every output is a file or a folder; name it.")
     if not outputs.replaces:
@@ -130,10 +131,12 @@ def _refuse(source: Input, output: Output) -> None:
     for name in INPUT_OPTIONS:
         same = getattr(source, name) == getattr(plain, name)
         if not same and name not in _READ_HERE and name not in _ALWAYS:
-            raise OptionError(f"{name} is not heeded on Spark; turn the files into Parquet first.")
+            raise OptionError(
+                "{name} is not heeded on Spark; turn the files into Parquet first.", name=name
+            )
     for name, row in OUTPUT_OPTIONS.items():
         if name not in _WRITTEN_HERE and getattr(output, name) != row.default:
-            raise OptionError(f"{name} is not for Spark yet; leave it out.")
+            raise OptionError("{name} is not for Spark yet; leave it out.", name=name)
 
 
 def _read(session: Any, source: Input, request: Request) -> Any:
@@ -156,11 +159,17 @@ def _read(session: Any, source: Input, request: Request) -> Any:
             return _typed(_renamed(read, source), source, request)
     except AnalysisException as error:
         name = error.getCondition() or "unknown"
-        raise DataError(f"{paths[0]!r} cannot be read on Spark ({name}).") from None
+        raise DataError(
+            "{paths!r} cannot be read on Spark ({name}).", paths=paths[0], name=name
+        ) from None
     except PySparkException as error:
         name = error.getCondition() or type(error).__name__
-        raise DataError(f"{paths[0]!r} cannot be read on Spark ({name}).") from None
-    raise OptionError(f"On Spark, folders of parquet and csv are read, and {kind!r} was given.")
+        raise DataError(
+            "{paths!r} cannot be read on Spark ({name}).", paths=paths[0], name=name
+        ) from None
+    raise OptionError(
+        "On Spark, folders of parquet and csv are read, and {kind!r} was given.", kind=kind
+    )
 
 
 def _renamed(frame: Any, source: Input) -> Any:
@@ -195,8 +204,9 @@ def _typed(frame: Any, source: Input, request: Request) -> Any:
         known = next((title for kind, title in types.items() if found == kind), None)
         if known is None:
             raise DataError(
-                f"Column {name!r} holds moments, which are not read from a CSV on Spark; turn the "
-                "files into Parquet first."
+                "Column {name!r} holds moments, which are not read from a CSV on Spark; turn "
+                "the files into Parquet first.",
+                name=name,
             )
         if known != "string":
             # a cast that fails would say the cell
@@ -204,8 +214,10 @@ def _typed(frame: Any, source: Input, request: Request) -> Any:
             lost = frame.filter(column(name).isNotNull() & cells.isNull()).select(column(name))
             if lost.distinct().count() != typed.null_count() - values.null_count():
                 raise DataError(
-                    f"Column {name!r} holds {found} that Spark reads in another way; turn the "
-                    "files into Parquet first."
+                    "Column {name!r} holds {found} that Spark reads in another way; turn the "
+                    "files into Parquet first.",
+                    name=name,
+                    found=found,
                 )
             frame = frame.withColumn(name, cells)
     return frame

@@ -244,5 +244,6 @@ def watching(progress: bool | Report) -> Iterator[Report]:  # noqa: FBT001 - as 
             yield report
     else:
         raise OptionError(
-            f"progress must be true, false or a function of (done, total, what), got {progress!r}."
+            "progress must be true, false or a function of (done, total, what), got {progress!r}.",
+            progress=progress,
         )

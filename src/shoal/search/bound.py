@@ -137,7 +137,7 @@ def lower_bound(  # noqa: PLR0913 - the arguments of anonymize that matter here
     from shoal.table.infer import schema_of_used
 
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 2:
-        raise OptionError(f"k must be a whole number of at least 2, got {k!r}.")
+        raise OptionError("k must be a whole number of at least 2, got {k!r}.", k=k)
     found = create_measure(measure, measure_options)
     table = to_polars(frame)
     schema = schema_of_used(
@@ -172,8 +172,10 @@ def bound_table(
     checked = check_measure(measure)
     if table.n_rows < k:
         raise PromiseError(
-            f"The table has {table.n_rows} rows, fewer than k = {k}, so no k-anonymous release "
-            "exists; lower k or add rows."
+            "The table has {n_rows} rows, fewer than k = {k}, so no k-anonymous release "
+            "exists; lower k or add rows.",
+            n_rows=table.n_rows,
+            k=k,
         )
     model = CostModel.bind(checked, table)
     distinct = Partition.of_equal_rows([attribute.codes for attribute in table.attributes])
@@ -240,18 +242,21 @@ def check_measure(measure: object) -> CostMeasure:
     if not isinstance(measure, CostMeasure):
         name = getattr(measure, "name", "")
         raise OptionError(
-            f"Measure {name!r} is a score and has no lower bound; choose one such as 'ncp', 'lm' "
-            "or 'mi'."
+            "Measure {name!r} is a score and has no lower bound; choose one such as 'ncp', "
+            "'lm' or 'mi'.",
+            name=name,
         )
     if measure.of_means:
         raise OptionError(
-            f"Measure {measure.name!r} is of means, not of intervals, so no lower bound is known "
-            "for it; choose one such as 'ncp', 'lm' or 'mi'."
+            "Measure {name!r} is of means, not of intervals, so no lower bound is known for "
+            "it; choose one such as 'ncp', 'lm' or 'mi'.",
+            name=measure.name,
         )
     if measure.needs_sensitive:
         raise OptionError(
-            f"Measure {measure.name!r} may fall when groups grow, so no lower bound is known for "
-            "it; choose one such as 'ncp', 'lm' or 'mi'."
+            "Measure {name!r} may fall when groups grow, so no lower bound is known for it; "
+            "choose one such as 'ncp', 'lm' or 'mi'.",
+            name=measure.name,
         )
     return measure
 

@@ -295,8 +295,11 @@ class _Builder:
     def _add_set(self, attribute: Attribute, form: Form, factor: float) -> None:
         if attribute.size > MAX_SET_VALUES:
             raise OptionError(
-                f"Column {attribute.name!r} has {attribute.size} distinct values, more than the "
-                f"{MAX_SET_VALUES} that kind 'set' allows; give it a hierarchy or kind 'flat'."
+                "Column {name!r} has {size} distinct values, more than the {max_set_values} "
+                "that kind 'set' allows; give it a hierarchy or kind 'flat'.",
+                name=attribute.name,
+                size=attribute.size,
+                max_set_values=MAX_SET_VALUES,
             )
         codes = attribute.codes.astype(np.int64)
         for word in range(attribute.size // 64 + 1):

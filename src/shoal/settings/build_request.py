@@ -40,10 +40,12 @@ def build_request(
     """
     for name in options:
         if name not in OPTIONS:
-            raise OptionError(f"There is no option {name!r}.{did_you_mean(name, OPTIONS)}")
+            raise OptionError(
+                "There is no option {name!r}.{hint}", name=name, hint=did_you_mean(name, OPTIONS)
+            )
     for name, row in OPTIONS.items():
         if row.default is REQUIRED and name not in options:
-            raise OptionError(f"{name} is not given; say it as for shoal.anonymize.")
+            raise OptionError("{name} is not given; say it as for shoal.anonymize.", name=name)
     request = Request(**options)
     if not (request.hierarchies or request.privacy or request.previous):
         return request

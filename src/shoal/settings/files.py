@@ -47,15 +47,20 @@ def check_said(name: str, value: object) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise OptionError(f"{name} must be text, got {value!r}.")
+        raise OptionError("{name} must be text, got {value!r}.", name=name, value=value)
     text = " ".join(value.split())
     if len(text) > _LONGEST:
         raise OptionError(
-            f"{name} has {len(text):,} characters; say it in at most {_LONGEST}, it is printed on "
-            "the first page of the report."
+            "{name} has {n:,} characters; say it in at most {longest}, it is printed on the "
+            "first page of the report.",
+            name=name,
+            n=len(text),
+            longest=_LONGEST,
         )
     if not text.isprintable():
-        raise OptionError(f"{name} holds characters that cannot be printed; leave them out.")
+        raise OptionError(
+            "{name} holds characters that cannot be printed; leave them out.", name=name
+        )
     return text or None
 
 
@@ -78,7 +83,7 @@ _ORIGINALS = tuple(each for each in _READERS if each != "verify")  # which reads
 
 def _text(name: str, value: Any) -> str | None:
     if value is not None and not isinstance(value, str):
-        raise OptionError(f"{name} must be text, got {value!r}.")
+        raise OptionError("{name} must be text, got {value!r}.", name=name, value=value)
     return value
 
 
@@ -86,7 +91,11 @@ def _texts(name: str, value: Any) -> tuple[str, ...] | None:
     if value is None:
         return None
     if isinstance(value, str) or not all(isinstance(each, str) for each in value):
-        raise OptionError(f"{name} must be a list of texts, as in ['', '?'], got {value!r}.")
+        raise OptionError(
+            "{name} must be a list of texts, as in ['', '?'], got {value!r}.",
+            name=name,
+            value=value,
+        )
     return tuple(value)
 
 
@@ -95,13 +104,15 @@ def _new_names(name: str, value: Any) -> dict[str, str] | None:
     texts = isinstance(pairs, Mapping) and [each for pair in pairs.items() for each in pair]
     if texts is False or not all(isinstance(each, str) for each in texts):
         raise OptionError(
-            f"{name} must say the new names of columns, as in {{Geburtsdatum = 'birth date'}}."
+            "{name} must say the new names of columns, as in {{Geburtsdatum = 'birth date'}}.",
+            name=name,
         )
     found = {old: new.strip() for old, new in pairs.items()}
     for old, new in found.items():
         if not new or not new.isprintable():
             raise OptionError(
-                f"The new name of column {old!r} must be text that can be seen, on one line."
+                "The new name of column {old!r} must be text that can be seen, on one line.",
+                old=old,
             )
     return found or None
 
@@ -115,7 +126,7 @@ def _decimal(name: str, value: Any) -> str | None:
     named = {"comma": ",", "point": "."}
     text = _text(name, value)
     if text is not None and named.get(text, text) not in (",", "."):
-        raise OptionError(f"{name} must be ',' or '.', got {value!r}.")
+        raise OptionError("{name} must be ',' or '.', got {value!r}.", name=name, value=value)
     return None if text is None else named.get(text, text)
 
 

@@ -44,10 +44,14 @@ def renamed(names: Sequence[str], rename: Mapping[str, str] | None) -> list[str]
     for old, new in (rename or {}).items():
         if old not in names:
             hint = did_you_mean(old, names)
-            raise OptionError(f"There is no column {old!r} that could be renamed.{hint}")
+            raise OptionError(
+                "There is no column {old!r} that could be renamed.{hint}", old=old, hint=hint
+            )
         if found.count(new) > 1:
             raise OptionError(
-                f"Column {old!r} cannot be called {new!r}: another column is; choose another name."
+                "Column {old!r} cannot be called {new!r}: another column is; choose another name.",
+                old=old,
+                new=new,
             )
     check_columns("the table", found)
     return found
@@ -205,7 +209,9 @@ def check_memory(need: Need) -> None:
     available = available_bytes()
     if available is not None and need.memory > available:
         raise DataError(
-            f"This run needs about {human_bytes(need.memory)} of memory and "
-            f"{human_bytes(available)} is available: drop columns that nobody needs (--drop), "
-            "give fewer rows, use a larger machine, or try all the same with --no-memory-check."
+            "This run needs about {human_bytes} of memory and {human_bytes2} is available: "
+            "drop columns that nobody needs (--drop), give fewer rows, use a larger machine, "
+            "or try all the same with --no-memory-check.",
+            human_bytes=human_bytes(need.memory),
+            human_bytes2=human_bytes(available),
         )

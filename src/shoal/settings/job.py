@@ -113,7 +113,11 @@ class Job:
     ) -> None:
         for name in options:
             if name not in JOB_OPTIONS:
-                raise OptionError(f"There is no option {name!r}.{did_you_mean(name, JOB_OPTIONS)}")
+                raise OptionError(
+                    "There is no option {name!r}.{hint}",
+                    name=name,
+                    hint=did_you_mean(name, JOB_OPTIONS),
+                )
         source = input if isinstance(input, Input) else Input(path=input)
         if missing_values is not None:
             source = replace(source, missing_values=missing_values)
@@ -243,8 +247,9 @@ class Job:
             OptionError: k is not said.
         """
         if "k" not in self.options:
-            message = "k is not given: say from how many people nobody may stand out, with --k 10."
-            raise OptionError(message)
+            raise OptionError(
+                "k is not given: say from how many people nobody may stand out, with --k 10."
+            )
         return {**self.schema_options(), **self.options}
 
 

@@ -17,6 +17,7 @@ from shoal.io.atomic import atomic_write_text
 from shoal.io.limits import read_side_file
 from shoal.io.location import is_database
 from shoal.io.overwrite_guard import refuse_input
+from shoal.messages import Message
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
 from shoal.settings.job import JOB_OPTIONS, MODELS, TABLE, Job, JobColumn, is_open
 from shoal.table.grid import parse_grid
@@ -29,21 +30,21 @@ if TYPE_CHECKING:
     from shoal.options import Option
 
 _TYPES = {
-    "bool": "a truth value",
-    "int": "a whole number",
-    "float": "a number",
-    "str": "text",
-    "list": "a list",
-    "dict": "a table",
+    "bool": Message("a truth value"),
+    "int": Message("a whole number"),
+    "float": Message("a number"),
+    "str": Message("text"),
+    "list": Message("a list"),
+    "dict": Message("a table"),
 }
 # What an option is in TOML, by its type.
 _TEXTS = "tuple[str, ...]"
 _FILES = "list[str]"
 _WANTED = {
-    "int": (int, "a whole number"),
-    "float": (float, "a number"),
-    "str": (str, "text in quotation marks"),
-    "bool": (bool, "true or false"),
+    "int": (int, Message("a whole number")),
+    "float": (float, Message("a number")),
+    "str": (str, Message("text in quotation marks")),
+    "bool": (bool, Message("true or false")),
 }
 
 
@@ -59,14 +60,19 @@ def read_job(path: str | PathLike[str]) -> Job:
     """
     file = Path(path)
     try:
-        text = read_side_file(file, "the job file").decode("utf-8-sig")
+        text = read_side_file(file, Message("the job file")).decode("utf-8-sig")
     except FileNotFoundError:
-        raise JobError(f"There is no job file {str(file)!r}.") from None
+        raise JobError("There is no job file {file!r}.", file=str(file)) from None
     except UnicodeDecodeError:
-        message = f"The job file {str(file)!r} is not UTF-8 text; save it again as UTF-8."
-        raise JobError(message) from None
+        raise JobError(
+            "The job file {file!r} is not UTF-8 text; save it again as UTF-8.", file=str(file)
+        ) from None
     except OSError as error:
-        raise JobError(f"The job file {str(file)!r} cannot be read: {error.strerror}.") from None
+        raise JobError(
+            "The job file {file!r} cannot be read: {strerror}.",
+            file=str(file),
+            strerror=error.strerror,
+        ) from None
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -74,11 +80,13 @@ def read_job(path: str | PathLike[str]) -> Job:
         place = re.search(r"\(at (line \d+, column \d+|end of document)\)$", str(error))
         where = "" if place is None else f" at {place[1].replace('end of', 'the end of the')}"
         raise JobError(
-            f"The job file {str(file)!r} is not valid TOML{where}; look for a missing quotation "
-            "mark or bracket, or a key that is there twice."
+            "The job file {file!r} is not valid TOML{where}; look for a missing quotation "
+            "mark or bracket, or a key that is there twice.",
+            file=str(file),
+            where=where,
         ) from None
     except RecursionError:
-        raise JobError(f"The job file {str(file)!r} is nested too deeply.") from None
+        raise JobError("The job file {file!r} is nested too deeply.", file=str(file)) from None
     return _Reader(file).job(tables)
 
 
@@ -116,8 +124,10 @@ class _Reader:
             column = found.get(name, JobColumn())
             if column.hierarchy is not None:
                 raise JobError(
-                    f"Column {name!r} has a hierarchy in {self.at(place)} and one in "
-                    f"[columns.{name}]; keep one of them."
+                    "Column {name!r} has a hierarchy in {at} and one in [columns.{name}]; "
+                    "keep one of them.",
+                    name=name,
+                    at=self.at(place),
                 )
             found[name] = replace(column, hierarchy=self.hierarchy(value, place))
         return found
@@ -165,22 +175,23 @@ class _Reader:
 
     def column(self, table: object, place: str) -> JobColumn:
         if not isinstance(table, dict):
-            raise self.wrong(place, "a table", table)
+            raise self.wrong(place, Message("a table"), table)
         self.known(table, [each.name for each in fields(JobColumn)], place)
         name = place.removeprefix("columns.")
         role = self.text(table, "role", place)
         if role is None:
-            message = (
-                f"Column {name!r} has no role in {self.at(place)}; "
-                f"add role = one of {', '.join(repr(each.value) for each in Role)}."
+            raise JobError(
+                "Column {name!r} has no role in {at}; add role = one of {role}.",
+                name=name,
+                at=self.at(place),
+                role=", ".join(repr(each.value) for each in Role),
             )
-            raise JobError(message)
         kind = self.text(table, "kind", place)
         try:
             parsed_role = parse_role(role, column=name)
             parsed_kind = None if kind is None else parse_kind(kind, column=name)
         except (OptionError, RoleError) as error:
-            raise JobError(f"In {self.at(place)}: {error}") from None
+            raise JobError("In {at}: {error}", at=self.at(place), error=error) from None
         weight = self.scalar(table, "weight", "float", place)
         return JobColumn(
             role=parsed_role,
@@ -204,25 +215,25 @@ class _Reader:
         try:
             return HierarchyRule.of(value)
         except OptionError as error:
-            raise JobError(f"In {self.at(place)}: {error}") from None
+            raise JobError("In {at}: {error}", at=self.at(place), error=error) from None
 
     def scale(self, table: dict[str, Any], name: str, place: str) -> str | None:
         value = self.text(table, "scale", place)
         try:
             return None if value is None else check_scale(value, column=name)
         except OptionError as error:
-            raise JobError(f"In {self.at(place)}: {error}") from None
+            raise JobError("In {at}: {error}", at=self.at(place), error=error) from None
 
     def grid(self, table: dict[str, Any], name: str, place: str) -> str | float | None:
         value = table.get("grid")
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float | str):
-            raise self.wrong(f"{place}.grid", "a number or text", value)
+            raise self.wrong(f"{place}.grid", Message("a number or text"), value)
         try:
             parse_grid(value, column=name)
         except OptionError as error:
-            raise JobError(f"In {self.at(place)}: {error}") from None
+            raise JobError("In {at}: {error}", at=self.at(place), error=error) from None
         return value
 
     def order(self, table: dict[str, Any], place: str) -> tuple[str, ...] | None:
@@ -230,19 +241,20 @@ class _Reader:
         if values is None:
             return None
         if not isinstance(values, list) or any(isinstance(each, (list, dict)) for each in values):
-            raise self.wrong(f"{place}.order", "a list of values from low to high", values)
+            raise self.wrong(f"{place}.order", Message("a list of values from low to high"), values)
         return tuple(canonical_label(value) for value in values)
 
     def privacy(self, models: object) -> tuple[dict[str, Any], ...]:
         if not isinstance(models, list) or not all(isinstance(each, dict) for each in models):
-            raise self.wrong("privacy", "written as [[privacy]] tables", models)
+            raise self.wrong("privacy", Message("written as [[privacy]] tables"), models)
         for number, model in enumerate(models, start=1):
             if self.text(model, "model", f"privacy {number}") is None:
-                message = (
-                    f"[[privacy]] table {number} of {str(self.file)!r} names no model; "
-                    "add, for example, model = 'l-diversity'."
+                raise JobError(
+                    "[[privacy]] table {number} of {file!r} names no model; add, for example, "
+                    "model = 'l-diversity'.",
+                    number=number,
+                    file=str(self.file),
                 )
-                raise JobError(message)
             people = self.text(model, "population", f"privacy {number}")
             if people is not None:
                 model["population"] = str(self.file.parent / people)
@@ -252,7 +264,7 @@ class _Reader:
         value = tables.get(key, {})
         if not isinstance(value, dict):
             key = _join(place, key)
-            raise self.wrong(key, f"a table, written as [{key}]", value)
+            raise self.wrong(key, Message("a table, written as [{key}]", key=key), value)
         return value
 
     def text(self, table: dict[str, Any], key: str, place: str = "") -> str | None:
@@ -264,22 +276,33 @@ class _Reader:
         if value is None:
             return None
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise self.wrong(key, "a list of texts, as in ['', '?']", value)
+            raise self.wrong(key, Message("a list of texts, as in ['', '?']"), value)
         return tuple(value)
 
     def known(self, table: dict[str, Any], keys: list[str], place: str) -> None:
         for key in table:
             if key not in keys:
-                hint = did_you_mean(key, keys) or f" Known keys: {', '.join(keys)}."
-                raise JobError(f"Unknown key {key!r} in {self.at(place)}.{hint}")
+                hint = did_you_mean(key, keys) or Message(
+                    " Known keys: {keys}.", keys=", ".join(keys)
+                )
+                raise JobError(
+                    "Unknown key {key!r} in {at}.{hint}", key=key, at=self.at(place), hint=hint
+                )
 
     def at(self, place: str) -> str:
-        return f"[{place}] of {str(self.file)!r}" if place else repr(str(self.file))
+        if not place:
+            return repr(str(self.file))
+        return Message("[{place}] of {file!r}", place=place, file=str(self.file))
 
     def wrong(self, place: str, expected: str, given: object) -> JobError:
-        found = _TYPES.get(type(given).__name__, "a date or time")
-        message = f"{place} in {str(self.file)!r} must be {expected}, not {found}."
-        return JobError(message)
+        found = _TYPES.get(type(given).__name__, Message("a date or time"))
+        return JobError(
+            "{place} in {file!r} must be {expected}, not {found}.",
+            place=place,
+            file=str(self.file),
+            expected=expected,
+            found=found,
+        )
 
 
 def _join(place: str, key: str) -> str:
@@ -298,12 +321,12 @@ def write_job(
         JobError: the file cannot be written, or the job holds what TOML cannot.
     """
     file = Path(path)
-    refuse_input(file, "the job file")
+    refuse_input(file, Message("the job file"))
     text = format_job(job, comments, folder=file.parent)
     try:
         atomic_write_text(file, text)
     except DataError as error:
-        raise JobError(str(error)) from None
+        raise JobError(error.message) from None
 
 
 def format_job(
@@ -326,8 +349,9 @@ def format_job(
     try:
         text.encode()
     except UnicodeEncodeError:
-        message = "The job holds text that is not valid Unicode and cannot be written to a file."
-        raise JobError(message) from None
+        raise JobError(
+            "The job holds text that is not valid Unicode and cannot be written to a file."
+        ) from None
     return text
 
 
@@ -455,5 +479,8 @@ def toml_of(value: object, place: str) -> str:
             pairs = (f"{toml_key(k)} = {toml_of(v, f'{place}.{k}')}" for k, v in value.items())
             return "{" + ", ".join(pairs) + "}"
         case _:
-            message = f"{place} is of type {type(value).__name__}, which a job file cannot hold."
-            raise JobError(message)
+            raise JobError(
+                "{place} is of type {name}, which a job file cannot hold.",
+                place=place,
+                name=type(value).__name__,
+            )

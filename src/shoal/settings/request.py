@@ -531,8 +531,9 @@ class Request:
             )
         if self.rows_are_people and self.person is not None:
             raise OptionError(
-                f"Column {self.person!r} says whose row it is, and rows_are_people that every row "
-                "is a different person; keep one of the two."
+                "Column {person!r} says whose row it is, and rows_are_people that every row "
+                "is a different person; keep one of the two.",
+                person=self.person,
             )
         schema = build_schema(columns, **{name: getattr(self, name) for name in COLUMN_OPTIONS})
         return replace(schema, pseudonyms=self.pseudonyms)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 from shoal.errors import DataError, OptionError, ShoalError, did_you_mean
 from shoal.io.limits import limit
 from shoal.io.overwrite_guard import refuse_input
+from shoal.messages import Message
 from shoal.runtime.progress import Report, watching
 from shoal.settings.build_request import build_request
 from shoal.study.side_by_side import run_side_by_side
@@ -272,7 +273,7 @@ def distances(sizes: Sequence[int], losses: Sequence[float]) -> list[float]:
 def _names(given: str | Iterable[str], option: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys([given] if isinstance(given, str) else given))
     if not names:
-        raise OptionError(f"{option} must name at least one.")
+        raise OptionError("{option} must name at least one.", option=option)
     return names
 
 
@@ -289,7 +290,12 @@ def _check_options(asked: Request, algorithms: Sequence[str], measures: Sequence
         for option in given:
             if option not in those:
                 hint = did_you_mean(option, those)
-                raise OptionError(f"None of the {what} has the option {option!r}.{hint}")
+                raise OptionError(
+                    "None of the {what} has the option {option!r}.{hint}",
+                    what=what,
+                    option=option,
+                    hint=hint,
+                )
 
 
 def _request(asked: Request, algorithm: str, k: int, measure: str) -> Request:
@@ -305,7 +311,9 @@ def _request(asked: Request, algorithm: str, k: int, measure: str) -> Request:
     known = ("column", *registry.load("measures", measure).options)
     measure_options = {n: v for n, v in asked.measure_options.items() if n in known}
     if not create_measure(measure, measure_options).can_minimise:
-        raise OptionError(f"Measure {measure!r} is a score and cannot be minimised.")
+        raise OptionError(
+            "Measure {measure!r} is a score and cannot be minimised.", measure=measure
+        )
     return replace(
         asked,
         k=k,
@@ -412,10 +420,13 @@ class _Ledger:
             with self.path.open("rb") as file:
                 data = file.read(most + 1) if self.path.is_file() else None
         except OSError as error:
-            raise DataError(f"{str(self.path)!r} cannot be read: {error.strerror}.") from None
+            raise DataError(
+                "{path!r} cannot be read: {strerror}.", path=str(self.path), strerror=error.strerror
+            ) from None
         if data is None or len(data) > most:
             raise OptionError(
-                f"{str(self.path)!r} is no file of results; give another name for the results."
+                "{path!r} is no file of results; give another name for the results.",
+                path=str(self.path),
             )
         lines = data.decode(errors="replace").splitlines()
         known = {each.name for each in fields(Outcome)}
@@ -432,13 +443,14 @@ class _Ledger:
                 outcomes[outcome.key] = outcome
         if n_foreign > 1:  # one may have been cut off; more are somebody else's
             raise OptionError(
-                f"{str(self.path)!r} is no file of results; give another name for the results."
+                "{path!r} is no file of results; give another name for the results.",
+                path=str(self.path),
             )
         return outcomes
 
     def __enter__(self) -> Self:
         if self.path is not None:
-            refuse_input(self.path, "the results")
+            refuse_input(self.path, Message("the results"))
             try:
                 torn = self._is_torn()
                 self.handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -446,7 +458,9 @@ class _Ledger:
                     os.write(self.handle, b"\n")
             except OSError as error:
                 raise DataError(
-                    f"{str(self.path)!r} cannot be written: {error.strerror}."
+                    "{path!r} cannot be written: {strerror}.",
+                    path=str(self.path),
+                    strerror=error.strerror,
                 ) from None
         return self
 

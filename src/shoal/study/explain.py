@@ -211,8 +211,10 @@ def explain_release(
     table = to_polars(frame)
     if table.height != release.n_rows:
         raise OptionError(
-            f"The release was made from {release.n_rows:,} rows but the table has "
-            f"{table.height:,}; give the table it was made from."
+            "The release was made from {n_rows:,} rows but the table has {height:,}; give the "
+            "table it was made from.",
+            n_rows=release.n_rows,
+            height=table.height,
         )
     schema = release.schema
     names = ("k", "algorithm", "algorithm_options", "measure", "measure_options")
@@ -287,7 +289,7 @@ def _explain(
 
 def _sample(table: pl.DataFrame, max_rows: int, seed: int) -> pl.DataFrame:
     if max_rows < 2:
-        raise OptionError(f"max_rows must be at least 2, got {max_rows!r}.")
+        raise OptionError("max_rows must be at least 2, got {max_rows!r}.", max_rows=max_rows)
     if table.height <= max_rows:
         return table
     rows = np.random.default_rng(seed).choice(table.height, max_rows, replace=False)

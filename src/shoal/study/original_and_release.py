@@ -63,7 +63,9 @@ def schema_and_style(
     known = Described.__annotations__
     for name in described:
         if name not in known:
-            raise OptionError(f"There is no option {name!r}.{did_you_mean(name, known)}")
+            raise OptionError(
+                "There is no option {name!r}.{hint}", name=name, hint=did_you_mean(name, known)
+            )
     if "quasi_identifiers" not in described:
         raise OptionError("Say which columns were generalised, with quasi_identifiers=[...].")
     style = described.get("style")

@@ -105,7 +105,10 @@ def _check(seed: object, copies: object, *, draw: bool) -> None:
     for name, value, least in (("seed", seed, 0), ("copies", copies, 1)):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise OptionError(
-                f"{name} must be a whole number of at least {least}, but {value!r} was given."
+                "{name} must be a whole number of at least {least}, but {value!r} was given.",
+                name=name,
+                least=least,
+                value=value,
             )
     if copies != 1 and not draw:
         raise OptionError("copies are several draws of every row; say draw=True, too.")
@@ -114,7 +117,10 @@ def _check(seed: object, copies: object, *, draw: bool) -> None:
 def _kind(name: str, given: object) -> str:
     if given not in KINDS:
         raise OptionError(
-            f"The kind of {name!r} must be one of {', '.join(KINDS)}, but {given!r} was given."
+            "The kind of {name!r} must be one of {kinds}, but {given!r} was given.",
+            name=name,
+            kinds=", ".join(KINDS),
+            given=given,
         )
     return str(given)
 
@@ -141,7 +147,8 @@ def _load(source: Any, reading: dict[str, Any]) -> tuple[Any, pl.DataFrame]:
     if is_frame(source):
         if reading:
             raise OptionError(
-                f"{next(iter(reading))!r} says how a file is read, and a frame is given."
+                "{reading!r} says how a file is read, and a frame is given.",
+                reading=next(iter(reading)),
             )
         return source, to_polars(source)
     from shoal.io.read import read_table
@@ -152,7 +159,7 @@ def _load(source: Any, reading: dict[str, Any]) -> tuple[Any, pl.DataFrame]:
         if "unexpected keyword" not in str(error):
             raise
         unknown = next(iter(reading), "")
-        raise OptionError(f"read_release has no option {unknown!r}.") from None
+        raise OptionError("read_release has no option {unknown!r}.", unknown=unknown) from None
 
 
 Opened = list[tuple[tuple[str, ...], "OpenColumn"]]
@@ -292,7 +299,7 @@ def _drawn(
     import polars as pl
 
     if copies > 1 and _COPY in table.columns:
-        raise RoleError(f"The release has a column {_COPY!r} already; rename it first.")
+        raise RoleError("The release has a column {copy!r} already; rename it first.", copy=_COPY)
     instead = {names[0]: column for names, column in opened}
     gone = {name for names, _ in opened for name in names}
     parts = []
@@ -360,7 +367,8 @@ def _frame(columns: list[pl.Series]) -> pl.DataFrame:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise RoleError(
-            f"A column {twice!r} would be made, but the release has one already; rename it first."
+            "A column {twice!r} would be made, but the release has one already; rename it first.",
+            twice=twice,
         )
     if not names:
         raise DataError("The release has no columns.")

@@ -322,14 +322,17 @@ def anonymize_sites(
     table, schema, union = _code_book(frames, list(quasi_identifiers), hierarchies, kinds)
     if table.n_rows < k:
         raise PromiseError(
-            f"All sites together have {table.n_rows} rows, fewer than k = {k}, so no k-anonymous "
-            "release exists; lower k or add rows."
+            "All sites together have {n_rows} rows, fewer than k = {k}, so no k-anonymous "
+            "release exists; lower k or add rows.",
+            n_rows=table.n_rows,
+            k=k,
         )
     chosen = create_measure(measure)
     if not isinstance(chosen, CostMeasure) or chosen.needs_sensitive or chosen.of_means:
         raise OptionError(
-            f"Measure {measure!r} cannot be minimised over sites; choose one that looks at cells "
-            "alone, such as 'lm', 'ncp', 'il', 'whd' or 'suppression'."
+            "Measure {measure!r} cannot be minimised over sites; choose one that looks at "
+            "cells alone, such as 'lm', 'ncp', 'il', 'whd' or 'suppression'.",
+            measure=measure,
         )
     book = cost_book(table, CostModel.bind(chosen, table))
     codes = np.column_stack([a.codes.astype(np.int64) for a in table.attributes])
@@ -376,8 +379,9 @@ def _code_book(
     for attribute in table.attributes:
         if attribute.has_missing or attribute.algebra == "set":
             raise DataError(
-                f"Column {attribute.name!r} has missing values or is published as sets, which "
-                "clustering over sites does not do; fill or drop it, or give it another kind."
+                "Column {name!r} has missing values or is published as sets, which clustering "
+                "over sites does not do; fill or drop it, or give it another kind.",
+                name=attribute.name,
             )
     return table, schema, union
 

@@ -337,7 +337,9 @@ def train(
     for reading in READINGS:
         sets[reading] = _read(views, published, truth, reading, chance)
     if len(np.unique(test_y)) < 2 or any(len(np.unique(y)) < 2 for _, y, _ in sets.values()):
-        raise DataError(f"The target {target.name!r} has fewer than two values, nothing to learn.")
+        raise DataError(
+            "The target {name!r} has fewer than two values, nothing to learn.", name=target.name
+        )
     return [
         {"trained_on": name, "model": model, **_judge(model, *data, test_x, test_y)}
         for name, data in sets.items()
@@ -545,7 +547,9 @@ def utility(
         DataError: the release cannot have been made from the original.
     """
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise OptionError(f"seed must be a whole number of at least 0, but {seed!r} was given.")
+        raise OptionError(
+            "seed must be a whole number of at least 0, but {seed!r} was given.", seed=seed
+        )
     before, after = to_polars(original), to_polars(published)
     if not before.height or not after.height:
         raise DataError("A table has no rows, so there is nothing to learn from.")
@@ -600,7 +604,9 @@ def _views(
     for name in names:
         if name not in before.columns:
             raise OptionError(
-                f"The table has no column {name!r}.{did_you_mean(name, before.columns)}"
+                "The table has no column {name!r}.{hint}",
+                name=name,
+                hint=did_you_mean(name, before.columns),
             )
     kept = [exact_column(name, after) for name in names if name not in schema.quasi_identifiers]
     every = Classes((*classes.columns, *kept), classes.cells, classes.of_row, classes.sizes)
@@ -609,7 +615,9 @@ def _views(
     if test is not None:
         missing = next((name for name in used if name not in test.columns), None)
         if missing is not None:
-            raise OptionError(f"The rows that were held out have no column {missing!r}.")
+            raise OptionError(
+                "The rows that were held out have no column {missing!r}.", missing=missing
+            )
         table = pl.concat([table, test.select(used)], how="vertical_relaxed")
     people = values_of(table, every)
     views = [view_of(c, v) for c, v in zip(every.columns, people.values, strict=True)]

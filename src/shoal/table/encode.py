@@ -195,7 +195,8 @@ def encode_values(series: pl.Series, column: Column, rows: Any = None) -> Attrib
     series = _nan_to_null(series)
     if series.null_count() == len(series):
         raise DataError(
-            f"Column {column.name!r} has no value at all; give it the role 'drop' instead."
+            "Column {name!r} has no value at all; give it the role 'drop' instead.",
+            name=column.name,
         )
     kind = column.kind
     taxonomy: Taxonomy | None = None
@@ -251,8 +252,10 @@ def _flat_tree(domain: pl.Series) -> Taxonomy:
         labels = domain.cast(pl.String).to_list()
     if SUPPRESSED_MARK in labels:
         raise DataError(
-            f"Column {domain.name!r} already holds {SUPPRESSED_MARK!r}, which stands for a "
-            "suppressed value in a release; replace it by a missing value first."
+            "Column {name!r} already holds {suppressed_mark!r}, which stands for a suppressed "
+            "value in a release; replace it by a missing value first.",
+            name=domain.name,
+            suppressed_mark=SUPPRESSED_MARK,
         )
     return Taxonomy.flat(labels, root=SUPPRESSED_MARK)
 
@@ -268,8 +271,9 @@ def encode_sensitive(series: pl.Series, taxonomy: Taxonomy | None = None) -> Sen
 
     if isinstance(series.dtype, pl.Object):
         raise DataError(
-            f"Column {series.name!r} holds values of mixed types; "
-            "convert it to one type (text, numbers or dates) first."
+            "Column {name!r} holds values of mixed types; convert it to one type (text, "
+            "numbers or dates) first.",
+            name=series.name,
         )
     dtype = series.dtype
     narrow_codes, domain = _codes_by_rank(_nan_to_null(series))
@@ -304,8 +308,9 @@ def _nan_to_null(series: pl.Series) -> pl.Series:
     if series.dtype.is_float():
         if bool(series.is_infinite().any()):
             raise DataError(
-                f"Column {series.name!r} holds infinite numbers; "
-                "replace them by missing values or remove those rows."
+                "Column {name!r} holds infinite numbers; replace them by missing values or "
+                "remove those rows.",
+                name=series.name,
             )
         return series.fill_nan(None)
     return series
@@ -395,7 +400,10 @@ def _codes_in_order(
     unknown = found.count(-1)
     if unknown:
         raise HierarchyError(
-            f"The order of column {name!r} leaves out {unknown} of its {len(found)} distinct "
-            "values; list every value from low to high."
+            "The order of column {name!r} leaves out {unknown} of its {n} distinct values; "
+            "list every value from low to high.",
+            name=name,
+            unknown=unknown,
+            n=len(found),
         )
     return narrow(np.append(found, len(order))[ranks], len(order)), tuple(order)

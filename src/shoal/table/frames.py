@@ -54,8 +54,9 @@ def to_polars(frame: Any) -> pl.DataFrame:
         raise _same_name() from None
     except TypeError:
         raise DataError(
-            f"The table must be a pandas, polars or pyarrow dataframe, got "
-            f"{type(frame).__name__}; read files with shoal.read_table(path) first."
+            "The table must be a pandas, polars or pyarrow dataframe, got {name}; read files "
+            "with shoal.read_table(path) first.",
+            name=type(frame).__name__,
         ) from None
     if len(set(eager.columns)) != len(eager.columns):
         raise _same_name()
@@ -67,13 +68,15 @@ def to_polars(frame: Any) -> pl.DataFrame:
             columns.append(_column_to_polars(eager.get_column(name)).alias(name))
         except ImportError:
             raise DataError(
-                f"Column {name!r} cannot be read without pyarrow; "
-                "install it with: pip install 'shoal-anonymity[pyarrow]'"
+                "Column {name!r} cannot be read without pyarrow; install it with: pip install "
+                "'shoal-anonymity[pyarrow]'",
+                name=name,
             ) from None
         except Exception:  # noqa: BLE001 - each backend has its own errors for mixed types
             raise DataError(
-                f"Column {name!r} holds values of mixed types; "
-                "convert it to one type (text, numbers or dates) first."
+                "Column {name!r} holds values of mixed types; convert it to one type (text, "
+                "numbers or dates) first.",
+                name=name,
             ) from None
     return pl.DataFrame(columns)
 

@@ -97,14 +97,22 @@ def parse_grid(value: Any, *, column: str) -> Grid:
     if step is None or not step.is_finite() or step <= 0:
         hint = did_you_mean(words, CALENDAR) if words else ""
         raise OptionError(
-            f"The grid of column {column!r} must be a number above 0, one of "
-            f"{', '.join(CALENDAR)}, 'powers of 10', 'powers of 2', 'level 1' (or higher) or "
-            f"'none', not {value!r}.{hint}"
+            "The grid of column {column!r} must be a number above 0, one of {calendar}, "
+            "'powers of 10', 'powers of 2', 'level 1' (or higher) or 'none', not "
+            "{value!r}.{hint}",
+            column=column,
+            calendar=", ".join(CALENDAR),
+            value=value,
+            hint=hint,
         )
     if not _FINEST <= step.adjusted() <= _LARGEST or len(step.as_tuple().digits) > _LARGEST:
         raise OptionError(
-            f"The grid of column {column!r} must lie between 1e{_FINEST} and 1e{_LARGEST}, with at "
-            f"most {_LARGEST} digits, not {value!r}."
+            "The grid of column {column!r} must lie between 1e{finest} and 1e{largest}, with "
+            "at most {largest} digits, not {value!r}.",
+            column=column,
+            finest=_FINEST,
+            largest=_LARGEST,
+            value=value,
         )
     return Grid(step=step)
 
@@ -132,22 +140,32 @@ def with_grids(schema: Schema, grid: Mapping[str, Any] | str | None) -> Schema:
     if isinstance(grid, str):
         if grid.strip().lower() != "none":
             raise OptionError(
-                f"grid must be 'none' or map columns to steps, as in grid={{{keys[0]!r}: 5}}, not "
-                f"{grid!r}."
+                "grid must be 'none' or map columns to steps, as in grid={{{keys!r}: 5}}, not "
+                "{grid!r}.",
+                keys=keys[0],
+                grid=grid,
             )
         grid = dict.fromkeys(keys, NO_GRID)
     if not isinstance(grid, Mapping):
         raise OptionError(
-            f"grid must be 'none' or map columns to steps, as in grid={{{keys[0]!r}: 5}}, not "
-            f"{type(grid).__name__}."
+            "grid must be 'none' or map columns to steps, as in grid={{{keys!r}: 5}}, not {name}.",
+            keys=keys[0],
+            name=type(grid).__name__,
         )
     for name in grid:
         if name not in keys:
             known = {column.name for column in schema.columns}
+            hint = did_you_mean(str(name), keys)
+            if name in known:
+                raise OptionError(
+                    "grid names column {name!r}, which is not a quasi-identifier.{hint}",
+                    name=str(name),
+                    hint=hint,
+                )
             raise OptionError(
-                f"grid names column {str(name)!r}, which is not "
-                + ("a quasi-identifier." if name in known else "in the table.")
-                + did_you_mean(str(name), keys)
+                "grid names column {name!r}, which is not in the table.{hint}",
+                name=str(name),
+                hint=hint,
             )
     return replace(
         schema,
@@ -204,19 +222,25 @@ def check_fit(column: Column, grid: Grid) -> None:
     if kind is Kind.NUMERIC:
         if grid.unit or grid.level:
             raise OptionError(
-                f"The grid of column {name!r} is {str(grid)!r}, but it holds numbers; give a "
-                "number, as 5 or 0.01."
+                "The grid of column {name!r} is {grid!r}, but it holds numbers; give a "
+                "number, as 5 or 0.01.",
+                name=name,
+                grid=str(grid),
             )
     elif kind in (Kind.DATE, Kind.DATETIME):
         if not grid.unit:
             raise OptionError(
-                f"The grid of column {name!r} is {str(grid)!r}, but it holds dates; give one of "
-                f"{', '.join(CALENDAR)}."
+                "The grid of column {name!r} is {grid!r}, but it holds dates; give one of "
+                "{calendar}.",
+                name=name,
+                grid=str(grid),
+                calendar=", ".join(CALENDAR),
             )
         if kind is Kind.DATE and grid.unit in WITHIN_A_DAY:
             raise OptionError(
-                f"The grid of column {name!r} is {grid.unit!r}, but it holds days; give 'day' or "
-                "longer."
+                "The grid of column {name!r} is {unit!r}, but it holds days; give 'day' or longer.",
+                name=name,
+                unit=grid.unit,
             )
     elif kind is Kind.ORDINAL:
         _check_words(column, grid)
@@ -225,8 +249,11 @@ def check_fit(column: Column, grid: Grid) -> None:
     else:
         word = "unknown" if kind is None else kind.value
         raise OptionError(
-            f"Column {name!r} is given a grid but is of kind {word!r}, whose cells have no ends "
-            "on a number line; leave the grid out, or give the column an order or a hierarchy."
+            "Column {name!r} is given a grid but is of kind {word!r}, whose cells have no "
+            "ends on a number line; leave the grid out, or give the column an order or a "
+            "hierarchy.",
+            name=name,
+            word=word,
         )
 
 
@@ -234,22 +261,29 @@ def _check_words(column: Column, grid: Grid) -> None:
     step, name = grid.step, column.name
     if step is None or step < 2 or step != step.to_integral_value():
         raise OptionError(
-            f"The grid of column {name!r} is {str(grid)!r}, but it holds ordered words; give how "
-            "many neighbours are published together, as 2."
+            "The grid of column {name!r} is {grid!r}, but it holds ordered words; give how "
+            "many neighbours are published together, as 2.",
+            name=name,
+            grid=str(grid),
         )
     if column.order is not None and step >= len(column.order):
         raise OptionError(
-            f"The grid of column {name!r} is {grid}, but its order has only {len(column.order)} "
-            "values, so that nothing would be left of them; choose a smaller one, leave the grid "
-            "out, or drop the column."
+            "The grid of column {name!r} is {grid}, but its order has only {n} values, so "
+            "that nothing would be left of them; choose a smaller one, leave the grid out, or "
+            "drop the column.",
+            name=name,
+            grid=grid,
+            n=len(column.order),
         )
 
 
 def _check_tree(column: Column, grid: Grid) -> None:
     if not grid.level:
         raise OptionError(
-            f"The grid of column {column.name!r} is {str(grid)!r}, but it has a hierarchy; give "
-            "the lowest level of it that is published, as 'level 1'."
+            "The grid of column {name!r} is {grid!r}, but it has a hierarchy; give the lowest "
+            "level of it that is published, as 'level 1'.",
+            name=column.name,
+            grid=str(grid),
         )
     if column.hierarchy is not None:
         from shoal.table.grid_cells import level_of

@@ -165,8 +165,9 @@ def _float_keys(domain: pl.Series, step: Decimal, name: str) -> NDArray[np.int64
     most = most_parts(domain.dtype)
     if not np.isfinite(parts).all() or np.abs(parts).max(initial=0.0) >= most:
         raise OptionError(
-            f"The grid of column {name!r} is finer than its largest numbers can tell; choose a "
-            "larger step, or 'powers of 10'."
+            "The grid of column {name!r} is finer than its largest numbers can tell; choose a "
+            "larger step, or 'powers of 10'.",
+            name=name,
         )
     nearest = np.rint(parts).astype(np.int64)
     lines = _float_lines(nearest, step)
@@ -183,7 +184,9 @@ def _whole(domain: pl.Series, step: Decimal, name: str) -> Lines:
 
     if step != step.to_integral_value():
         raise OptionError(
-            f"The grid of column {name!r} must be a whole number, as its values are, not {step:f}."
+            "The grid of column {name!r} must be a whole number, as its values are, not {step:f}.",
+            name=name,
+            step=step,
         )
     width = int(step)
     narrow = domain.cast(pl.Int64, strict=False)
@@ -206,8 +209,9 @@ def _of_whole(name: str, of_value: NDArray[np.int64], lower: Any, upper: Any) ->
 
 def _too_large(name: str) -> None:
     raise OptionError(
-        f"The numbers of column {name!r} are too large for that grid; choose another step or make "
-        "them smaller."
+        "The numbers of column {name!r} are too large for that grid; choose another step or "
+        "make them smaller.",
+        name=name,
     )
 
 
@@ -219,8 +223,10 @@ def _decimal(domain: pl.Series, step: Decimal, name: str) -> Lines:
     unit = Decimal(1).scaleb(-dtype.scale)
     if step % unit:
         raise OptionError(
-            f"The grid of column {name!r} is finer than its numbers, which have {dtype.scale} "
-            "decimals; choose a larger step."
+            "The grid of column {name!r} is finer than its numbers, which have {scale} "
+            "decimals; choose a larger step.",
+            name=name,
+            scale=dtype.scale,
         )
     # Decimals are divided towards zero.
     keys = [int(value // step) - (value % step < 0) for value in domain.to_list()]
@@ -274,8 +280,10 @@ def _powers(domain: pl.Series, base: int, name: str) -> Lines:
         _too_large(name)
     if decimal and base != 10 and least < 0:
         raise OptionError(
-            f"The powers of {base} below 1 do not fit the decimals of column {name!r}; use 'powers "
-            "of 10' or a step."
+            "The powers of {base} below 1 do not fit the decimals of column {name!r}; use "
+            "'powers of 10' or a step.",
+            base=base,
+            name=name,
         )
     lower, upper = [low for low, _ in ends], [high for _, high in ends]
     if whole:
@@ -523,9 +531,12 @@ def level_of(tree: Taxonomy, level: int, column: str) -> NDArray[np.int32]:
     if not 1 <= level <= top:
         known = "no level" if top < 1 else "level 1 only" if top == 1 else f"levels 1 to {top}"
         raise OptionError(
-            f"The grid of column {column!r} is 'level {level}', but its hierarchy has {known} "
+            "The grid of column {column!r} is 'level {level}', but its hierarchy has {known} "
             "between its values and its root; choose another, leave the grid out, or drop the "
-            "column."
+            "column.",
+            column=column,
+            level=level,
+            known=known,
         )
     above = tree.generalization(level)
     nodes = np.arange(tree.n_nodes, dtype=np.int32)
@@ -572,8 +583,9 @@ def positions_of(domain: pl.Series, name: str) -> NDArray[np.float64]:
         return domain.to_physical().cast(pl.Float64).to_numpy()
     if not domain.dtype.is_numeric():
         raise DataError(
-            f"Column {name!r} is text and cannot be read as numbers; "
-            "convert it, or give it another kind (flat, categorical, set)."
+            "Column {name!r} is text and cannot be read as numbers; convert it, or give it "
+            "another kind (flat, categorical, set).",
+            name=name,
         )
     if isinstance(domain.dtype, pl.Decimal):
         return np.array([float(decimal.Decimal(v)) for v in domain.to_list()])

@@ -138,27 +138,31 @@ def _with_kind(column: Column, dtype: DType, frame: nw.DataFrame[Any]) -> Column
     if order is not None and column.order is None and column.grid:
         # the words of a data type may be those of the rows, and a grid publishes any of them
         raise OptionError(
-            f"Column {column.name!r} is given a grid, but the order of its words is only that of "
-            f"its data type; list them from low to high with orders={{{column.name!r}: [...]}} "
-            "(--order on the command line)."
+            "Column {name!r} is given a grid, but the order of its words is only that of its "
+            "data type; list them from low to high with orders={{{name!r}: [...]}} (--order "
+            "on the command line).",
+            name=column.name,
         )
     if column.kind is None:
         return replace(column, kind=natural, order=order)
     if column.kind is Kind.ORDINAL and column.order is None:
         if order is None:
-            message = (
-                f"Column {column.name!r} is ordinal but has no order; list its values from low "
-                f"to high with orders={{{column.name!r}: [...]}} (order in the job file)."
+            raise OptionError(
+                "Column {name!r} is ordinal but has no order; list its values from low to "
+                "high with orders={{{name!r}: [...]}} (order in the job file).",
+                name=column.name,
             )
-            raise OptionError(message)
         return replace(column, order=order)
     needed = _NEEDS.get(column.kind)
     if needed is not None and natural is not column.kind:
-        message = (
-            f"Column {column.name!r} is given the kind {column.kind.value!r}, which needs "
-            f"{needed}, but its data type is {dtype}; convert it or choose another kind."
+        raise OptionError(
+            "Column {name!r} is given the kind {value!r}, which needs {needed}, but its data "
+            "type is {dtype}; convert it or choose another kind.",
+            name=column.name,
+            value=column.kind.value,
+            needed=needed,
+            dtype=dtype,
         )
-        raise OptionError(message)
     return column
 
 
@@ -180,23 +184,28 @@ def _natural_kind(
     if dtype in {nw.String, nw.Categorical, nw.Boolean}:
         return Kind.FLAT, None
     if dtype.is_nested():
-        message = (
-            f"Column {name!r} holds lists or structs, which cannot be generalised; "
-            "split it into plain columns or drop it."
+        raise DataError(
+            "Column {name!r} holds lists or structs, which cannot be generalised; split it into "
+            "plain columns or drop it.",
+            name=name,
         )
-    elif dtype == nw.Binary:
-        message = f"Column {name!r} holds binary data, which cannot be generalised; drop it."
-    elif dtype in {nw.Time, nw.Duration}:
-        message = (
-            f"Column {name!r} is of type {dtype}, which cannot be generalised; "
-            "convert it to a number first."
+    if dtype == nw.Binary:
+        raise DataError(
+            "Column {name!r} holds binary data, which cannot be generalised; drop it.", name=name
         )
-    elif frame[name].null_count() == len(frame):
+    if dtype in {nw.Time, nw.Duration}:
+        raise DataError(
+            "Column {name!r} is of type {dtype}, which cannot be generalised; convert it to a "
+            "number first.",
+            name=name,
+            dtype=dtype,
+        )
+    if frame[name].null_count() == len(frame):
         # A column without a single value has no type of its own.
         return Kind.FLAT, None
-    else:
-        message = (
-            f"Column {name!r} holds values of mixed or unknown types (its data type is {dtype}); "
-            "convert it to one type first."
-        )
-    raise DataError(message)
+    raise DataError(
+        "Column {name!r} holds values of mixed or unknown types (its data type is {dtype}); "
+        "convert it to one type first.",
+        name=name,
+        dtype=dtype,
+    )

@@ -36,8 +36,11 @@ def check_scale(value: object, *, column: str) -> str:
     """Return a scale, or raise an OptionError that lists them."""
     if not isinstance(value, str) or value not in SCALES:
         raise OptionError(
-            f"The scale of column {column!r} must be one of {', '.join(SCALES)}, not {value!r}."
-            f"{did_you_mean(str(value), SCALES)}"
+            "The scale of column {column!r} must be one of {scales}, not {value!r}.{hint}",
+            column=column,
+            scales=", ".join(SCALES),
+            value=value,
+            hint=did_you_mean(str(value), SCALES),
         )
     return value
 
@@ -80,8 +83,11 @@ def _rescaled(attribute: Attribute, scale: str) -> Attribute:
         return attribute
     if attribute.kind not in _KINDS:
         raise OptionError(
-            f"Column {attribute.name!r} is given the scale {scale!r} but is of kind "
-            f"{attribute.kind.value!r}; scales are for numbers and dates."
+            "Column {name!r} is given the scale {scale!r} but is of kind {value!r}; scales "
+            "are for numbers and dates.",
+            name=attribute.name,
+            scale=scale,
+            value=attribute.kind.value,
         )
     position, cells = attribute.positions, attribute.cells
     assert position is not None
@@ -124,7 +130,10 @@ def check_width(attribute: Attribute) -> None:
     width = float(upper.max()) - float(ends.min())
     if width > _MOST_WIDE or 0 < width < _LEAST_WIDE:
         raise DataError(
-            f"Column {attribute.name!r} holds numbers that cannot be computed with: they lie more "
-            f"than {_MOST_WIDE:g} or less than {_LEAST_WIDE:g} apart; write them in another unit, "
-            "or round them."
+            "Column {name!r} holds numbers that cannot be computed with: they lie more than "
+            "{most_wide:g} or less than {least_wide:g} apart; write them in another unit, or "
+            "round them.",
+            name=attribute.name,
+            most_wide=_MOST_WIDE,
+            least_wide=_LEAST_WIDE,
         )

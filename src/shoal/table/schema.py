@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
 from shoal.errors import OptionError, RoleError, did_you_mean
+from shoal.messages import Message, plural
 
 if TYPE_CHECKING:
     from shoal.hierarchy import Taxonomy
@@ -79,11 +80,13 @@ def parse_role(text: str, *, column: str) -> Role:
         return Role(text)
     except ValueError:
         known = [role.value for role in Role]
-        message = (
-            f"The role of column {column!r} must be one of {', '.join(known)}, not {text!r}."
-            f"{did_you_mean(str(text), known)}"
-        )
-        raise RoleError(message) from None
+        raise RoleError(
+            "The role of column {column!r} must be one of {known}, not {text!r}.{hint}",
+            column=column,
+            known=", ".join(known),
+            text=text,
+            hint=did_you_mean(str(text), known),
+        ) from None
 
 
 def parse_kind(text: str, *, column: str) -> Kind | None:
@@ -94,11 +97,13 @@ def parse_kind(text: str, *, column: str) -> Kind | None:
         return Kind(text)
     except ValueError:
         known = [*(kind.value for kind in Kind), "infer"]
-        message = (
-            f"The kind of column {column!r} must be one of {', '.join(known)}, not {text!r}."
-            f"{did_you_mean(str(text), known)}"
-        )
-        raise OptionError(message) from None
+        raise OptionError(
+            "The kind of column {column!r} must be one of {known}, not {text!r}.{hint}",
+            column=column,
+            known=", ".join(known),
+            text=text,
+            hint=did_you_mean(str(text), known),
+        ) from None
 
 
 # What is said about a quasi-identifier beside its kind: checked here, used by the schema.
@@ -114,12 +119,13 @@ def check_weight(name: str, weight: float) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not 0 < number <= _MOST:
-        message = (
-            f"The weight of column {name!r} must be a number above 0 and at most {_MOST:g}, not "
-            f"{weight!r}; "
-            "to leave the column out of the release, drop it."
+        raise OptionError(
+            "The weight of column {name!r} must be a number above 0 and at most {most:g}, not "
+            "{weight!r}; to leave the column out of the release, drop it.",
+            name=name,
+            most=_MOST,
+            weight=weight,
         )
-        raise OptionError(message)
     return number
 
 
@@ -128,14 +134,16 @@ def check_order(name: str, order: Sequence[object]) -> tuple[str, ...]:
     from shoal.hierarchy.taxonomy import canonical_label
 
     if isinstance(order, str) or not isinstance(order, Iterable):
-        message = f"The order of column {name!r} must be a list of its values from low to high."
-        raise OptionError(message)
+        raise OptionError(
+            "The order of column {name!r} must be a list of its values from low to high.", name=name
+        )
     labels = tuple(canonical_label(value) for value in order)
     if not labels:
-        message = f"The order of column {name!r} is empty; list its values from low to high."
-        raise OptionError(message)
+        raise OptionError(
+            "The order of column {name!r} is empty; list its values from low to high.", name=name
+        )
     if len(set(labels)) < len(labels):
-        raise OptionError(f"The order of column {name!r} lists a value more than once.")
+        raise OptionError("The order of column {name!r} lists a value more than once.", name=name)
     return labels
 
 
@@ -248,7 +256,11 @@ class Schema:
             if column.name == name:
                 return column
         known = (column.name for column in self.columns)
-        raise RoleError(f"There is no column {name!r} in the table.{did_you_mean(name, known)}")
+        raise RoleError(
+            "There is no column {name!r} in the table.{hint}",
+            name=name,
+            hint=did_you_mean(name, known),
+        )
 
 
 def build_schema(  # noqa: PLR0913 - one named argument for every role and detail
@@ -305,11 +317,10 @@ def build_schema(  # noqa: PLR0913 - one named argument for every role and detai
     }
     listed = {role: _as_names(names, role.option) for role, names in given.items()}
     if len(listed[Role.PERSON]) > 1:
-        message = (
-            f"person must name one column, not {len(listed[Role.PERSON])}; put several ids "
-            "together into one column first."
+        raise RoleError(
+            "person must name one column, not {n}; put several ids together into one column first.",
+            n=len(listed[Role.PERSON]),
         )
-        raise RoleError(message)
     roles = _assign_roles(table, listed)
     qis = [name for name in table if roles[name] is Role.QUASI_IDENTIFIER]
     private = [name for name in table if roles[name] is Role.SENSITIVE]
@@ -353,10 +364,16 @@ def _as_names(names: Names, option: str) -> list[str]:
         return [names]
     listed = list(names) if isinstance(names, Iterable) else None
     if listed is None or not all(isinstance(name, str) for name in listed):
-        message = f"{option} must be a list of column names, not {type(names).__name__}."
         if listed is not None:
-            message = f"{option} must hold column names as text only; rename the columns first."
-        raise RoleError(message)
+            raise RoleError(
+                "{option} must hold column names as text only; rename the columns first.",
+                option=option,
+            )
+        raise RoleError(
+            "{option} must be a list of column names, not {name}.",
+            option=option,
+            name=type(names).__name__,
+        )
     return listed
 
 
@@ -366,8 +383,10 @@ def _check_table(columns: Sequence[str]) -> list[str]:
         raise RoleError("Every column name of the table must be text; rename the columns first.")
     twice = [name for name, count in Counter(table).items() if count > 1]
     if twice:
-        message = f"The table has more than one column called {_quote(twice)}; rename one of them."
-        raise RoleError(message)
+        raise RoleError(
+            "The table has more than one column called {quote}; rename one of them.",
+            quote=_quote(twice),
+        )
     return table
 
 
@@ -381,13 +400,18 @@ def roles_of(given: Mapping[Role, Iterable[str]]) -> dict[str, Role]:
     for role, names in given.items():
         for name in names:
             if name in roles:
-                message = (
-                    f"Column {name!r} is given twice as {role.value}; name it once."
-                    if roles[name] is role
-                    else f"Column {name!r} is given two roles, {roles[name].value} and "
-                    f"{role.value}; keep one."
+                if roles[name] is role:
+                    raise RoleError(
+                        "Column {name!r} is given twice as {role}; name it once.",
+                        name=name,
+                        role=role.value,
+                    )
+                raise RoleError(
+                    "Column {name!r} is given two roles, {one} and {other}; keep one.",
+                    name=name,
+                    one=roles[name].value,
+                    other=role.value,
                 )
-                raise RoleError(message)
             roles[name] = role
     return roles
 
@@ -397,27 +421,31 @@ def _assign_roles(table: list[str], given: dict[Role, list[str]]) -> dict[str, R
     roles = roles_of(given)
     for name, role in roles.items():
         if name not in known:
-            message = (
-                f"There is no column {name!r} (given as {role.value}) in the table."
-                f"{did_you_mean(name, table) or f' It has {_quote(table)}.'}"
+            raise RoleError(
+                "There is no column {name!r} (given as {value}) in the table.{hint}",
+                name=name,
+                value=role.value,
+                hint=did_you_mean(name, table) or Message(" It has {names}.", names=_quote(table)),
             )
-            raise RoleError(message)
     if not given[Role.QUASI_IDENTIFIER]:
-        message = (
+        raise RoleError(
             "There is no quasi-identifier; name the columns that could single a person out, "
             "with quasi_identifiers=[...] (--qi on the command line)."
         )
-        raise RoleError(message)
     without = [name for name in table if name not in roles]
     if without:
         example = "[" + ", ".join(repr(name) for name in without) + "]"
-        plural = "s" if len(without) > 1 else ""
-        message = (
-            f"Column{plural} {_quote(without)} {'have' if plural else 'has'} no role; publish as "
-            f"{'they are' if plural else 'it is'} with insensitive={example} or remove with "
-            f"drop={example} (--insensitive or --drop on the command line)."
+        raise RoleError(
+            plural(
+                "Column {names} has no role; publish as it is with insensitive={example} or remove "
+                "with drop={example} (--insensitive or --drop on the command line).",
+                "Columns {names} have no role; publish as they are with insensitive={example} or "
+                "remove with drop={example} (--insensitive or --drop on the command line).",
+                len(without),
+                names=_quote(without),
+                example=example,
+            )
         )
-        raise RoleError(message)
     return roles
 
 
@@ -427,21 +455,28 @@ def _check_keys(
     if mapping is None:
         return
     if not isinstance(mapping, Mapping):
-        message = (
-            f"{option} must map column names to values, as in {option}={{{qis[0]!r}: ...}}, "
-            f"not {type(mapping).__name__}."
+        raise OptionError(
+            "{option} must map column names to values, as in {option}={{{qis!r}: ...}}, not "
+            "{name}.",
+            option=option,
+            qis=qis[0],
+            name=type(mapping).__name__,
         )
-        raise OptionError(message)
     for name in mapping:
         if name in qis:
             continue
         if name in table:
-            raise OptionError(f"{option} names column {name!r}, which is not a quasi-identifier.")
-        message = (
-            f"{option} names column {str(name)!r}, which is not in the table."
-            f"{did_you_mean(str(name), qis)}"
+            raise OptionError(
+                "{option} names column {name!r}, which is not a quasi-identifier.",
+                option=option,
+                name=name,
+            )
+        raise OptionError(
+            "{option} names column {name!r}, which is not in the table.{hint}",
+            option=option,
+            name=str(name),
+            hint=did_you_mean(str(name), qis),
         )
-        raise OptionError(message)
 
 
 def _quasi_identifier(
@@ -457,32 +492,36 @@ def _quasi_identifier(
     rule: HierarchyRule | None = None
     if hierarchy is not None:
         if order is not None:
-            message = f"Column {name!r} is given both a hierarchy and an order; keep one of them."
-            raise OptionError(message)
-        if parsed not in (None, Kind.CATEGORICAL):
-            message = (
-                f"Column {name!r} is given a hierarchy, which makes it categorical, and the kind "
-                f"{parsed.value!r}; keep one of them."
+            raise OptionError(
+                "Column {name!r} is given both a hierarchy and an order; keep one of them.",
+                name=name,
             )
-            raise OptionError(message)
+        if parsed not in (None, Kind.CATEGORICAL):
+            raise OptionError(
+                "Column {name!r} is given a hierarchy, which makes it categorical, and the "
+                "kind {value!r}; keep one of them.",
+                name=name,
+                value=parsed.value,
+            )
         from shoal.hierarchy import load_hierarchy
         from shoal.hierarchy.rules import as_rule
 
         parsed, rule = Kind.CATEGORICAL, as_rule(hierarchy)
         taxonomy = load_hierarchy(hierarchy) if rule is None else None
     elif parsed is Kind.CATEGORICAL:
-        message = (
-            f"Column {name!r} is of kind 'categorical' but has no hierarchy; give it one with "
-            f"hierarchies={{{name!r}: ...}}, or make it 'flat'."
+        raise OptionError(
+            "Column {name!r} is of kind 'categorical' but has no hierarchy; give it one with "
+            "hierarchies={{{name!r}: ...}}, or make it 'flat'.",
+            name=name,
         )
-        raise OptionError(message)
     if order is not None:
         if parsed not in (None, Kind.ORDINAL):
-            message = (
-                f"Column {name!r} is given an order, which makes it ordinal, and the kind "
-                f"{parsed.value!r}; keep one of them."
+            raise OptionError(
+                "Column {name!r} is given an order, which makes it ordinal, and the kind "
+                "{value!r}; keep one of them.",
+                name=name,
+                value=parsed.value,
             )
-            raise OptionError(message)
         parsed = Kind.ORDINAL
     return Column(
         name=name,

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from shoal.app.words import Words
     from shoal.app.workspace import Workspace
+    from shoal.messages.language import Language
     from shoal.settings.job import JobColumn
 
 
@@ -74,7 +74,7 @@ def show(request: Request) -> Response:
     )
 
 
-def _how(words: Words, column: JobColumn) -> str:
+def _how(words: Language, column: JobColumn) -> str:
     """Return how a column is generalised, in words."""
     from shoal.hierarchy.rules import HierarchyRule
 
@@ -95,7 +95,7 @@ def _how(words: Words, column: JobColumn) -> str:
     return words("the value, or nothing")
 
 
-def _held(words: Words, column: JobColumn) -> str | None:
+def _held(words: Language, column: JobColumn) -> str | None:
     """Return how fine a column with a hierarchy or an order may be published, in words."""
     if column.grid in (None, "none"):
         return None
@@ -297,7 +297,9 @@ def _options(given: Mapping[str, str]) -> dict[str, Any]:
         try:
             found = [float(each) for each in parts]
         except ValueError:
-            raise OptionError(f"{name} must be numbers with commas between, as in 5, 10.") from None
+            raise OptionError(
+                "{name} must be numbers with commas between, as in 5, 10.", name=name
+            ) from None
         return [int(each) if each.is_integer() else each for each in found] or None
 
     origin, fanout = numbers("origin"), numbers("fanout")

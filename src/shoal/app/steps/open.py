@@ -22,6 +22,7 @@ from shoal.errors import DataError, OptionError
 from shoal.io.limits import read_side_file
 from shoal.io.location import is_database
 from shoal.io.overwrite_guard import HowRead
+from shoal.messages import Message
 from shoal.settings.job_file import read_job
 
 if TYPE_CHECKING:
@@ -119,7 +120,9 @@ def browse(request: Request) -> Response:
                     path = (folder / entry.name).relative_to(work.root)
                     found.append({"name": entry.name, "kind": kind, "path": str(path)})
     except OSError as error:
-        raise OptionError(f"The folder cannot be listed: {error.strerror}.") from None
+        raise OptionError(
+            "The folder cannot be listed: {strerror}.", strerror=error.strerror
+        ) from None
     order = {"folder": 0, "table": 1, "job": 2}
     found.sort(key=lambda each: (order[each["kind"]], each["name"].casefold()))
     inside = folder.relative_to(work.root)
@@ -162,9 +165,11 @@ async def open_path(request: Request) -> Response:
     else:
         path = work.inside_root(given)
         if path.is_dir():
-            raise OptionError(f"{given!r} is a folder; choose a file in it.")
+            raise OptionError("{given!r} is a folder; choose a file in it.", given=given)
         if not path.is_file():
-            raise OptionError(f"There is no file {given!r} in {str(work.root)!r}.")
+            raise OptionError(
+                "There is no file {given!r} in {root!r}.", given=given, root=str(work.root)
+            )
         if path.suffix.lower() == _JOB:
             work.open_job(read_job(path))
         else:
@@ -188,7 +193,7 @@ async def upload(request: Request) -> Response:
         raise DataError("The file did not arrive whole; drop it again.") from None
     except OSError as error:
         _drop_copy(target)
-        raise DataError(f"The file cannot be kept: {error.strerror}.") from None
+        raise DataError("The file cannot be kept: {strerror}.", strerror=error.strerror) from None
     if target.suffix.lower() == _JOB:
         try:
             _take_job(request, target)
@@ -215,8 +220,10 @@ def _take_job(request: Request, path: Path) -> None:
     unknown = [name for name in job.columns if name not in names]
     if unknown:
         raise OptionError(
-            f"The job file speaks of {len(unknown)} columns that this table does not have; the "
-            f"first is {unknown[0]!r}."
+            "The job file speaks of {n} columns that this table does not have; the first is "
+            "{unknown!r}.",
+            n=len(unknown),
+            unknown=unknown[0],
         )
     mine = {name: each.hierarchy for name, each in work.job.columns.items()}
     columns = dict(job.columns)
@@ -319,7 +326,7 @@ def job_file(request: Request) -> Response:
     for number, (name, column) in enumerate(columns.items(), start=1):
         if isinstance(column.hierarchy, Path):
             file = f"hierarchies/column_{number}.csv"
-            trees[file] = read_side_file(column.hierarchy, "the hierarchy file")
+            trees[file] = read_side_file(column.hierarchy, Message("the hierarchy file"))
             columns[name] = replace(column, hierarchy=Path(file))
     text = work.job_text(work.job.replaced(columns=columns))
     if not trees:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from shoal.app.words import Words
     from shoal.app.workspace import Workspace
+    from shoal.messages.language import Language
     from shoal.settings.job import Job
 
 
@@ -121,7 +121,7 @@ def encoded_of(request: Request, work: Workspace) -> Encoded:
     return kept[1]
 
 
-def words_for_place(words: Words, place: str) -> str:
+def words_for_place(words: Language, place: str) -> str:
     """Return what a page calls the place of a setting."""
     if place == "columns":
         return words("Columns")

@@ -116,7 +116,7 @@ def _start(request: Request, given: dict[str, str]) -> Response:
     suffix = given.get("suffix", "csv")
     try:
         if suffix not in FORMATS:
-            raise OptionError(f"The format must be one of {', '.join(FORMATS)}.")
+            raise OptionError("The format must be one of {formats}.", formats=", ".join(FORMATS))
         about: dict[str, Any] = {
             name: given.get(name) or None for name in ("title", "owner", "purpose")
         }

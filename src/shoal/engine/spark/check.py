@@ -134,8 +134,10 @@ def count_values(
     counted = frame.groupBy(column(name)).count().limit(MOST_VALUES + 1).toArrow()
     if counted.num_rows > MOST_VALUES:
         raise DataError(
-            f"Column {title or name!r} has more than {MOST_VALUES:,} different values, which is "
-            "more than Spark may hand to one machine here; round them or group them first."
+            "Column {title!r} has more than {most_values:,} different values, which is more "
+            "than Spark may hand to one machine here; round them or group them first.",
+            title=title or name,
+            most_values=MOST_VALUES,
         )
     values = pl.Series(title or name, pl.from_arrow(counted.column(0)))
     return values, counted.column(1).to_numpy().astype(np.int64)
@@ -387,7 +389,8 @@ def _judged(
             if table.get("distance") == "ordered" and not columns[name].ordered:
                 raise OptionError(
                     "t-closeness with distance='ordered' needs numbers, dates or ordered "
-                    f"categories, and column {name!r} holds none of them; use distance='equal'."
+                    "categories, and column {name!r} holds none of them; use distance='equal'.",
+                    name=name,
                 )
             for which, (own, place) in enumerate(codes):
                 if own != name:
@@ -400,7 +403,8 @@ def _judged(
                     rule = rule_by_value(table, promise.trees, series[name], reading, MISSING)
                 if rule is None:
                     raise OptionError(
-                        f"There is no rule to verify the promise {table.get('model')!r} by."
+                        "There is no rule to verify the promise {table!r} by.",
+                        table=table.get("model"),
                     )
                 judged.append(Judged(which, len(about), rule, promise.at_least, wholes[which]))
             about.append((promise, name))

@@ -361,9 +361,11 @@ def _check_size(sizes: NDArray[np.int64], block_rows: int) -> None:
     total = int(sizes.sum())
     if total > UNITED * block_rows:
         raise PromiseError(
-            f"{total:,} similar rows have to be looked at together to keep the promises, because "
-            "their sensitive values (or people) differ too little, and a block has "
-            f"{block_rows:,}; give a larger block_rows, or promise less."
+            "{total:,} similar rows have to be looked at together to keep the promises, "
+            "because their sensitive values (or people) differ too little, and a block has "
+            "{block_rows:,}; give a larger block_rows, or promise less.",
+            total=total,
+            block_rows=block_rows,
         )
 
 
@@ -393,9 +395,12 @@ def _judge(plan: Plan, placed: Any, n_leaves: int) -> Callable[[list[int]], bool
     for number, column in enumerate(plan.sensitive):
         if n_leaves * column.size > MOST_COUNTS:
             raise DataError(
-                f"Column {column.name!r} has {column.size:,} different values, which is too many "
-                f"to keep a promise about it in {n_leaves:,} blocks; give a larger block_rows, or "
-                "group the values first."
+                "Column {name!r} has {size:,} different values, which is too many to keep a "
+                "promise about it in {n_leaves:,} blocks; give a larger block_rows, or group "
+                "the values first.",
+                name=column.name,
+                size=column.size,
+                n_leaves=n_leaves,
             )
         found = placed.groupBy("leaf", f"s{number}").agg(how.alias("n")).toArrow()
         counts = np.zeros((n_leaves, column.size), np.int64)

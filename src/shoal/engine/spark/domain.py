@@ -237,10 +237,17 @@ def find_target(plan: Plan, rows: Any, taking_part: Any, *, needed: str | None) 
             return None
         classes = f"more than {MOST_CLASSES:,}" if found is None else f"{found.searched.size:,}"
         raise OptionError(
-            f"Measure {needed!r} counts on Spark how often each value goes with each of {name}, at "
-            f"most {MOST_CLASSES:,} sensitive values and {MOST_PAIRS:,} pairs; here are {classes} "
-            f"sensitive values and {values:,} others: give values in fewer steps, look at another "
-            "column (measure_options), or use the engine of one machine."
+            "Measure {needed!r} counts on Spark how often each value goes with each of "
+            "{name}, at most {most_classes:,} sensitive values and {most_pairs:,} pairs; here "
+            "are {classes} sensitive values and {values:,} others: give values in fewer "
+            "steps, look at another column (measure_options), or use the engine of one "
+            "machine.",
+            needed=needed,
+            name=name,
+            most_classes=MOST_CLASSES,
+            most_pairs=MOST_PAIRS,
+            classes=classes,
+            values=values,
         )
     all_rows = _joint(plan, rows, found)
     search = all_rows if taking_part is rows else _joint(plan, taking_part, found)

@@ -212,8 +212,10 @@ class SparkEngine:
             if bad:
                 names = [repr(a.name) for a in plan.attributes if a.has_missing]
                 raise DataError(
-                    f"{bad} rows have a missing quasi-identifier (in {', '.join(names)}) and "
-                    "missing='error' was asked for; fill them or use missing='category'."
+                    "{bad} rows have a missing quasi-identifier (in {names}) and "
+                    "missing='error' was asked for; fill them or use missing='category'.",
+                    bad=bad,
+                    names=", ".join(names),
                 )
         if request.missing == "suppress":
             check_people(work.taking_part.count(), request.k)
@@ -352,8 +354,10 @@ class SparkEngine:
         """
         if tallies.n_rows != work.n_rows:
             raise DataError(
-                f"The table had {work.n_rows:,} rows at first and {tallies.n_rows:,} in the end; "
-                "give a table that stays the same while it is read (write it down first)."
+                "The table had {n_rows:,} rows at first and {n_rows2:,} in the end; give a "
+                "table that stays the same while it is read (write it down first).",
+                n_rows=work.n_rows,
+                n_rows2=tallies.n_rows,
             )
         frame = laid_out(finished, titles_of(work.plan), tallies.n_published)
         return SparkPublished(frame, finished, tallies, held)
@@ -433,9 +437,11 @@ class SparkEngine:
         broken = " ".join(check.sentence for check in found.checks if not check.holds)
         if broken and work.wholes and full_domain(request):
             raise PromiseError(
-                f"At the levels that algorithm {request.algorithm!r} has chosen a promise about "
-                f"the release as a whole does not hold: {broken} Spark merges no groups of it; "
-                "ask for a larger k, promise less, or use the engine of one machine."
+                "At the levels that algorithm {algorithm!r} has chosen a promise about the "
+                "release as a whole does not hold: {broken} Spark merges no groups of it; ask "
+                "for a larger k, promise less, or use the engine of one machine.",
+                algorithm=request.algorithm,
+                broken=broken,
             )
         return found
 

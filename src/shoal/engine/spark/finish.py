@@ -133,8 +133,9 @@ def regroup_regions(
     )
     if found is not None and int(np.bincount(found).max()) > UNITED:
         raise PromiseError(
-            f"More than {UNITED} blocks of similar rows have to be looked at together to keep the "
-            "promises, because people have rows in many of them; give a larger block_rows, or "
-            "promise less."
+            "More than {united} blocks of similar rows have to be looked at together to keep "
+            "the promises, because people have rows in many of them; give a larger "
+            "block_rows, or promise less.",
+            united=UNITED,
         )
     return found

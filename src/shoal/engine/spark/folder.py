@@ -202,7 +202,9 @@ def format_of_folder(given: str | None) -> str:
     """
     found = "parquet" if given is None else given.lower()
     if found not in FORMATS:
-        raise OptionError(f"On Spark a folder is of parquet or csv, but {given!r} was given.")
+        raise OptionError(
+            "On Spark a folder is of parquet or csv, but {given!r} was given.", given=given
+        )
     return found
 
 
@@ -226,13 +228,14 @@ class Folder:
         """
         head, name = os.path.split(target.rstrip("/"))
         if not name:
-            raise OptionError(f"{target!r} is no name for a folder.")
+            raise OptionError("{target!r} is no name for a folder.", target=target)
         side = f"_{name}-{secrets.token_hex(8)}"
         found = cls(session, f"{head}/{side}" if head else side, target.rstrip("/"), replaces)
         if found.exists(found.target) and not replaces:
             raise OptionError(
-                f"{target!r} exists; give another name, or replace it (--replace on the command "
-                "line, if_exists='replace' in Python)."
+                "{target!r} exists; give another name, or replace it (--replace on the "
+                "command line, if_exists='replace' in Python).",
+                target=target,
             )
         return found
 
@@ -249,7 +252,9 @@ class Folder:
             return self.path(self.target).getFileSystem(settings)
         except Py4JError as error:
             raise DataError(
-                f"{self.target!r} cannot be reached from this cluster ({_reason(error)})."
+                "{target!r} cannot be reached from this cluster ({reason}).",
+                target=self.target,
+                reason=_reason(error),
             ) from None
 
     def exists(self, name: str) -> bool:
@@ -265,7 +270,8 @@ class Folder:
         place = _bare(self.files().makeQualified(self.path(self.target)).toString())
         if any(_bare(each).startswith(f"{place}/") or _bare(each) == place for each in inputs):
             raise OptionError(
-                f"{self.target!r} is what the table is read from; give the release another name."
+                "{target!r} is what the table is read from; give the release another name.",
+                target=self.target,
             )
 
     def tidy(self) -> None:
@@ -292,7 +298,9 @@ class Folder:
         old = None
         if self.exists(self.target):
             if not self.replaces:
-                raise DataError(f"{self.target!r} has appeared meanwhile; nothing was replaced.")
+                raise DataError(
+                    "{target!r} has appeared meanwhile; nothing was replaced.", target=self.target
+                )
             old = self.path(self.side + "-old")
             self._rename(files, target, old)
         try:
@@ -307,7 +315,9 @@ class Folder:
 
     def _rename(self, files: Any, source: Any, target: Any) -> None:
         if not files.rename(source, target):
-            raise DataError(f"{self.target!r} could not be put in place; look at its rights.")
+            raise DataError(
+                "{target!r} could not be put in place; look at its rights.", target=self.target
+            )
 
     def close(self) -> None:
         """Remove what was not moved, also while a task is writing or after Java has ended."""
@@ -391,7 +401,9 @@ def write_folder(
         else:
             writer.options(**WRITING).csv(folder.side, header=True, sep=separator)
     except (Py4JError, PySparkException) as error:
-        raise DataError(f"{folder.target!r} cannot be written ({_reason(error)}).") from None
+        raise DataError(
+            "{target!r} cannot be written ({reason}).", target=folder.target, reason=_reason(error)
+        ) from None
     with saying_why():
         folder.tidy()
         written = read_folder(session, folder.side, kind, separator)
@@ -405,7 +417,8 @@ def write_folder(
     if found.notes and release.parameters.get("strict"):
         raise PromiseError(
             "What was written would come with a warning, so with strict it is not published: "
-            f"{found.notes[0]}"
+            "{notes}",
+            notes=found.notes[0],
         )
     return Staged(replace(release, verification=found, warnings=tuple(warnings)), None)
 
@@ -424,8 +437,9 @@ def _verify(
     person = None
     if len(written.columns) != len(release.frame.columns):
         raise PromiseError(
-            f"What was written has {len(written.columns)} columns and the release "
-            f"{len(release.frame.columns)}, so it is not published."
+            "What was written has {n} columns and the release {n2}, so it is not published.",
+            n=len(written.columns),
+            n2=len(release.frame.columns),
         )
     frame = written.toDF(*release.frame.columns)
     if people is not None:
@@ -444,13 +458,16 @@ def _verify(
     )
     if found.n_rows != release.n_published:
         raise PromiseError(
-            f"What was written has {found.n_rows:,} rows and the release {release.n_published:,}, "
-            "so it is not published."
+            "What was written has {n_rows:,} rows and the release {n_published:,}, so it is "
+            "not published.",
+            n_rows=found.n_rows,
+            n_published=release.n_published,
         )
     if not found.holds:
         raise PromiseError(
             "What was written does not keep the promise, although the table before does, so it is "
-            "not published: " + " ".join(c.sentence for c in found.checks if not c.holds)
+            "not published: {broken}",
+            broken=found.broken(),
         )
     return replace(found, read_from="what was written")
 

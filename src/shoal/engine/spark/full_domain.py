@@ -66,9 +66,10 @@ def told_by_levels(plan: Plan, chosen: Chosen, rows: Any, finished: Any) -> Tall
     n_rows, n_published = int(counted[0]), int(counted[1])
     if n_published != int(chosen.sizes.sum()):
         raise DataError(
-            f"The table had {int(chosen.sizes.sum()):,} rows to publish at first and "
-            f"{n_published:,} in the end; give a table that stays the same while it is read "
-            "(write it down first)."
+            "The table had {n:,} rows to publish at first and {n_published:,} in the end; "
+            "give a table that stays the same while it is read (write it down first).",
+            n=int(chosen.sizes.sum()),
+            n_published=n_published,
         )
     joint = None
     if plan.target is not None:
@@ -300,9 +301,11 @@ def count_lines(plan: Plan, rows: Any) -> tuple[EncodedTable, NDArray[np.int64]]
         what += " and sensitive values" if private else ""
         what += ", each with its people," if names.person else ""
         raise DataError(
-            f"Algorithm 'incognito' needs all {what} on the driver of Spark, and there are more "
-            f"than the {MOST_LINES:,} that it takes; use fewer quasi-identifiers, a grid such as "
-            "'level 1' for columns of many values, or another algorithm."
+            "Algorithm 'incognito' needs all {what} on the driver of Spark, and there are "
+            "more than the {most_lines:,} that it takes; use fewer quasi-identifiers, a grid "
+            "such as 'level 1' for columns of many values, or another algorithm.",
+            what=what,
+            most_lines=MOST_LINES,
         )
     lines = {
         name: np.concatenate([part.column(name).to_numpy() for part in parts]) for name in columns

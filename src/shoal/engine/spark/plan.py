@@ -51,8 +51,10 @@ def packed_models(models: Sequence[PrivacyModel]) -> Packed:
             found.append((model.name, cloudpickle.dumps(model)))
         except Exception as error:  # noqa: BLE001 - whatever its fields raise
             raise OptionError(
-                f"The privacy model {model.name!r} cannot be sent to workers "
-                f"({type(error).__name__}); its options must be plain values."
+                "The privacy model {name!r} cannot be sent to workers ({name2}); its options "
+                "must be plain values.",
+                name=model.name,
+                name2=type(error).__name__,
             ) from None
     return tuple(found)
 
@@ -69,8 +71,10 @@ def unpacked_models(packed: Packed) -> tuple[PrivacyModel, ...]:
             found.append(pickle.loads(text))  # noqa: S301 - the driver has made it
         except Exception as error:  # noqa: BLE001 - whatever importing raises
             raise OptionError(
-                f"A worker cannot load the privacy model {name!r} ({type(error).__name__}); "
-                "install its package on every worker."
+                "A worker cannot load the privacy model {name!r} ({name2}); install its "
+                "package on every worker.",
+                name=name,
+                name2=type(error).__name__,
             ) from None
     return tuple(found)
 
@@ -118,8 +122,9 @@ class Coding:
         ).get_column("code")
         if found.null_count():
             raise DataError(
-                f"Column {self.name!r} holds other values than a moment ago; give a table that "
-                "stays the same while it is read (write it down first)."
+                "Column {name!r} holds other values than a moment ago; give a table that "
+                "stays the same while it is read (write it down first).",
+                name=self.name,
             )
         return found.to_numpy()
 

@@ -103,9 +103,10 @@ def _counted(model: KMap | DeltaPresence, quasi_identifiers: Sequence[str]) -> A
     )
     if people.height > MOST_COMBINATIONS:
         raise DataError(
-            f"The population has more than {MOST_COMBINATIONS:,} different combinations of "
-            "quasi-identifiers, more than every worker can be given; use fewer quasi-identifiers, "
-            "or coarser values in both tables."
+            "The population has more than {most_combinations:,} different combinations of "
+            "quasi-identifiers, more than every worker can be given; use fewer "
+            "quasi-identifiers, or coarser values in both tables.",
+            most_combinations=MOST_COMBINATIONS,
         )
     return people
 
@@ -119,7 +120,12 @@ def _counted_by_spark(frame: Any, counts: str | None, names: Sequence[str]) -> A
         if name not in frame.columns:
             what = " of counts" if name == counts else ""
             hint = did_you_mean(name, frame.columns)
-            raise OptionError(f"The population has no column {name!r}{what}.{hint}")
+            raise OptionError(
+                "The population has no column {name!r}{what}.{hint}",
+                name=name,
+                what=what,
+                hint=hint,
+            )
     number = functions.lit(1).cast("long")
     if counts is not None:
         kind = frame.schema[counts].dataType.simpleString()
@@ -127,8 +133,9 @@ def _counted_by_spark(frame: Any, counts: str | None, names: Sequence[str]) -> A
         own = column(counts)
         if not whole or frame.filter(own.isNull() | (own < 0)).limit(1).count():
             raise DataError(
-                f"Column {counts!r} of the population must say how many people each row stands "
-                "for, in whole numbers of at least 0."
+                "Column {counts!r} of the population must say how many people each row stands "
+                "for, in whole numbers of at least 0.",
+                counts=counts,
             )
         number = own.cast("long")
     title = people_title(names)
@@ -192,8 +199,10 @@ def check_whole(plan: Plan, wholes: Sequence[Whole], n_people: int) -> None:
                     kept = reached >= model.delta_min - TOLERANCE
         if not kept:
             raise PromiseError(
-                f"The promise of {model.label} cannot be kept: one group of all rows reaches "
-                f"{reached:.4g}."
+                "The promise of {label} cannot be kept: one group of all rows reaches "
+                "{reached:.4g}.",
+                label=model.label,
+                reached=reached,
             )
 
 
@@ -355,8 +364,10 @@ def _open(groups: Any, columns: Sequence[str], about: AboutAll, model: Any) -> _
         found = groups.select(*own).distinct().limit(MOST_CELLS + 1).toArrow()
         if found.num_rows > MOST_CELLS:
             raise DataError(
-                f"Column {name!r} has more than {MOST_CELLS:,} different published cells, more "
-                "than can be compared with a population; choose a grid, or generalise more."
+                "Column {name!r} has more than {most_cells:,} different published cells, more "
+                "than can be compared with a population; choose a grid, or generalise more.",
+                name=name,
+                most_cells=MOST_CELLS,
             )
         table = pl.DataFrame(pl.from_arrow(found))
         column_of = open_cells(name, table.get_columns(), about.schema, about.style)

@@ -159,8 +159,9 @@ def classes_of(frame: Any, names: Sequence[str], value: str | None = None) -> pl
     found = frame.select(*cells).groupBy(*titles).agg(number.alias("n")).limit(most + 1).toArrow()
     if found.num_rows > most:
         raise DataError(
-            f"The release has more than {most:,} different published cells, which is more than a "
-            "file for further rows holds; keep a part of it, or generalise more."
+            "The release has more than {most:,} different published cells, which is more than "
+            "a file for further rows holds; keep a part of it, or generalise more.",
+            most=most,
         )
     return pl.DataFrame(pl.from_arrow(found))
 

@@ -419,8 +419,9 @@ def _united(
     promised = ", ".join(labels)
     if len(regions) == 1:
         raise PromiseError(
-            f"The promise cannot be kept ({promised}), not even with all published rows in one "
-            "group; promise less."
+            "The promise cannot be kept ({promised}), not even with all published rows in one "
+            "group; promise less.",
+            promised=promised,
         )
     united, done = region_of.copy(), set()
     for region in stuck or regions.tolist():
@@ -433,7 +434,9 @@ def _united(
         done |= {region, beside}
     if int(np.bincount(united).max()) > UNITED:
         raise PromiseError(
-            f"More than {UNITED} blocks of similar rows would have to be looked at together to "
-            f"keep the promise ({promised}); give a larger block_rows, or promise less."
+            "More than {united} blocks of similar rows would have to be looked at together to "
+            "keep the promise ({promised}); give a larger block_rows, or promise less.",
+            united=UNITED,
+            promised=promised,
         )
     return united

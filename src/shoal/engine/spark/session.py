@@ -42,9 +42,11 @@ def load_functions() -> Any:
         import pyspark
         from pyspark.sql import functions
     except ImportError:
-        raise OptionError(f"Spark needs the package pyspark; {INSTALL}.") from None
+        raise OptionError("Spark needs the package pyspark; {install}.", install=INSTALL) from None
     if int(pyspark.__version__.split(".")[0]) < 4:
-        raise OptionError(f"Spark 4 or newer is needed, and this is {pyspark.__version__}.")
+        raise OptionError(
+            "Spark 4 or newer is needed, and this is {version}.", version=pyspark.__version__
+        )
     return functions
 
 
@@ -59,8 +61,9 @@ def check_frame(frame: Any) -> Any:
 
     if not isinstance(frame, DataFrame):
         raise DataError(
-            f"shoal.spark needs a DataFrame of Spark, but {type(frame).__name__} was given; use "
-            "shoal.anonymize for tables in memory."
+            "shoal.spark needs a DataFrame of Spark, but {name} was given; use "
+            "shoal.anonymize for tables in memory.",
+            name=type(frame).__name__,
         )
     if not hasattr(frame, "_jdf"):
         raise DataError(
@@ -158,8 +161,9 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
     measure = create_measure(request.measure, request.measure_options)
     if not isinstance(measure, CostMeasure):
         raise OptionError(
-            f"Measure {request.measure!r} is a score and cannot be minimised; choose one such as "
-            "'ncp', 'lm' or 'mi'."
+            "Measure {measure!r} is a score and cannot be minimised; choose one such as "
+            "'ncp', 'lm' or 'mi'.",
+            measure=request.measure,
         )
     measure.check_target(any_given=bool(schema.sensitive))
     algorithm = create_algorithm(request.algorithm, request.algorithm_options)
@@ -197,16 +201,18 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
         ours = isinstance(model, KMap | DeltaPresence | PopulationRisk)
         if not (model.looks_at_values or ours):
             raise OptionError(
-                f"Spark does not do this: {model.name}, a plug-in's promise about a release as a "
-                f"whole; {LOCAL}."
+                "Spark does not do this: {name}, a plug-in's promise about a release as a "
+                "whole; {local}.",
+                name=model.name,
+                local=LOCAL,
             )
     packed_models([model for model in request.privacy if model.looks_at_values])
     for name, row in OPTIONS.items():
         if name not in DONE and getattr(request, name) not in (row.default, None, ()):
-            raise OptionError(f"Spark does not do this: {name}; {LOCAL}.")
+            raise OptionError("Spark does not do this: {name}; {local}.", name=name, local=LOCAL)
     for refused, what in asked:
         if refused:
-            raise OptionError(f"Spark does not do this: {what}; {LOCAL}.")
+            raise OptionError("Spark does not do this: {what}; {local}.", what=what, local=LOCAL)
     _check_types(schema, frame)
 
 
@@ -217,8 +223,10 @@ def refuse_columns(plan: Plan, privacy: Sequence[PrivacyModel]) -> None:
         for model in privacy:
             if isinstance(model, KMap | DeltaPresence):
                 raise DataError(
-                    f"Numbers published as {form} do not tell whom they cover, so that "
-                    f"{model.name} cannot be judged; publish intervals or bounds."
+                    "Numbers published as {form} do not tell whom they cover, so that {name} "
+                    "cannot be judged; publish intervals or bounds.",
+                    form=form,
+                    name=model.name,
                 )
     measure = create_measure(plan.request.measure, plan.request.measure_options)
     if isinstance(measure, SquaredError):
@@ -234,8 +242,10 @@ def _check_types(schema: Schema, frame: Any) -> None:
         kind = frame.schema[name].dataType.simpleString()
         if "map<" in kind or "variant" in kind or "interval" in kind:
             raise DataError(
-                f"Column {name!r} is of type {kind.split('<')[0]}, whose values cannot be compared "
-                "on Spark; drop it or turn it into text first."
+                "Column {name!r} is of type {split}, whose values cannot be compared on "
+                "Spark; drop it or turn it into text first.",
+                name=name,
+                split=kind.split("<")[0],
             )
 
 
@@ -329,8 +339,11 @@ def _sentence(error: Exception) -> Exception:
     condition = getattr(error, "getCondition", lambda: None)()
     why = str(condition or type(error).__name__)
     if condition is not None:
-        return DataError(f"Spark could not read or write the table ({why}); look at its log.")
+        return DataError(
+            "Spark could not read or write the table ({why}); look at its log.", why=why
+        )
     return DataError(
-        f"Spark gave up ({why}): a worker was lost too often, a disk is full, or a file cannot be "
-        "read; look at its log. Nothing was published."
+        "Spark gave up ({why}): a worker was lost too often, a disk is full, or a file cannot "
+        "be read; look at its log. Nothing was published.",
+        why=why,
     )

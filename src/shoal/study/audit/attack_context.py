@@ -208,7 +208,9 @@ def read_secrets(
     for frame in frames:
         if name not in frame.columns:
             hint = did_you_mean(name, frame.columns)
-            raise OptionError(f"A table has no sensitive column {name!r}.{hint}")
+            raise OptionError(
+                "A table has no sensitive column {name!r}.{hint}", name=name, hint=hint
+            )
     codes = _common_codes([frame.get_column(name) for frame in frames])
     n_values = int(max(each.max(initial=0) for each in codes)) + 1
     found = []

@@ -89,7 +89,10 @@ def audit_of_release(
     for name, value, least in (("targets", targets, 1), ("seed", seed, 0)):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise OptionError(
-                f"{name} must be a whole number of at least {least}, but {value!r} was given."
+                "{name} must be a whole number of at least {least}, but {value!r} was given.",
+                name=name,
+                least=least,
+                value=value,
             )
     original, published = to_polars(original_table), to_polars(published_table)
     population, control, second = (
@@ -146,8 +149,9 @@ def _check_style(schema: Schema, style: Style) -> None:
     kinds = {schema[name].kind for name in schema.quasi_identifiers}
     if style.numeric in ("mean", "median") and Kind.NUMERIC in kinds:
         raise DataError(
-            f"Numbers published as {style.numeric} do not tell whom they cover, so that such a "
-            "release cannot be audited; publish intervals or bounds."
+            "Numbers published as {numeric} do not tell whom they cover, so that such a "
+            "release cannot be audited; publish intervals or bounds.",
+            numeric=style.numeric,
         )
 
 
