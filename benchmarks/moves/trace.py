@@ -61,7 +61,7 @@ class Trace:
         """Return a method of `Search` that makes moves, noted."""
 
         def noted(search: Search, *given: Any, **named: Any) -> None:
-            heat = "hot " if search.scratch.heat.mean[0] else ""
+            heat = "hot " if search.scratch.annealing.temperature[0] else ""
             what = name or ("rebuild" if named["apart"] else "open")
             before, began = int(search.groups.costs.sum()), time.thread_time()
             function(search, *given, **named)

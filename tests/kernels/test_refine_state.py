@@ -97,7 +97,7 @@ def test_closures_costs_and_pillars_equal_those_computed_anew_after_every_move(
     table, measure, size, privacy, share
 ):
     search = search_of(table, measure, size, privacy)
-    search.scratch.heat.mean[0] = share * search._full_heat()
+    search.scratch.annealing.temperature[0] = share * search._first_temperature()
     check(search)
     for sweep in range(3):
         for move in ("relocate", "slices", "dissolve"):
@@ -121,7 +121,7 @@ def test_hot_moves_raise_the_cost_and_keep_k_people(table, measure):
         costs.append(search._cost())
         assert search.groups.size[search.groups.size > 0].min() >= K
     assert (np.diff(costs) > 0).any()
-    assert search.scratch.heat.mean[0] == 0.0, "what follows is cold again"
+    assert search.scratch.annealing.temperature[0] == 0.0, "what follows is cold again"
 
 
 @MODELS

@@ -17,7 +17,6 @@ from shoal.kernels.kaca import (
     Turns,
     generalise_small_classes,
 )
-from shoal.kernels.space import COST
 from shoal.search.blocked import form_blocks, similar_blocks, unite_blocks
 from shoal.search.enforce import GroupState
 from shoal.search.scan import take_groups
@@ -211,9 +210,7 @@ def generalise_closest(
     used = np.zeros(3, np.int64)
     longest = max(int(classes.sizes.max()), 2 * k)  # classes grow to 2k - 1 before they are split
     scratch = KacaScratch(
-        scanner.query(),
-        np.empty(n, COST),
-        np.empty(n, np.int64),
+        scanner.scratch(n),
         np.empty(n, np.int64),
         np.empty(longest, np.int64),
     )

@@ -19,6 +19,7 @@ from shoal.table.schema import Kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shoal.kernels.space import Codes
     from shoal.search.run import Run
     from shoal.table.encode import Attribute, EncodedTable
 
@@ -164,7 +165,7 @@ def _shape(table: EncodedTable) -> Shape:
     )
 
 
-def _order_by_frequency(table: EncodedTable, codes: NDArray[np.int32]) -> None:
+def _order_by_frequency(table: EncodedTable, codes: Codes) -> None:
     """Number the values of flat columns anew, the most frequent first (ties: the lower code)."""
     for j, a in enumerate(table.attributes):
         if a.kind == Kind.FLAT:

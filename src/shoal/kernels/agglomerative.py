@@ -8,45 +8,53 @@ and looks anew only when it comes up.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shoal.kernels.bundle import bundle
 from shoal.kernels.codes import store_query
-from shoal.kernels.group_blocks import FAR, closest_in_blocks, describe_blocks, note_change
+from shoal.kernels.group_blocks import (
+    FAR,
+    GroupBlocks,
+    closest_in_blocks,
+    describe_blocks,
+    note_change,
+)
 from shoal.kernels.groups import group_cost, union_costs
 from shoal.kernels.jit import helper, kernel
 from shoal.kernels.scan import absorb, load_query
 
-__all__ = ["FAR", "Pairs", "Unions", "unify_closest"]
+if TYPE_CHECKING:
+    from shoal.kernels.space import ClosedGroups, Counts, Places, Scratch, Space, Totals
 
-Array = np.ndarray[Any, Any]
+
+__all__ = ["FAR", "Pairs", "Unions", "unify_closest"]
 
 
 @bundle
 class Pairs(NamedTuple):
     """The pair that each group knows, and a heap of the groups by these pairs."""
 
-    partner: Array  # int64 [groups]: where it stands; negative: not known
-    seen: Array  # int64 [groups]: its number when it was found; with another it is not that group
-    distance: Array  # int64 [groups]
-    younger: Array  # int64 [groups]: the higher number of the pair
-    older: Array  # int64 [groups]
-    heap: Array  # int64 [groups]
+    partner: Places  # int64 [groups]: where it stands; negative: not known
+    seen: Places  # int64 [groups]: its number when it was found; with another it is not that group
+    distance: Totals  # int64 [groups]
+    younger: Places  # int64 [groups]: the higher number of the pair
+    older: Places  # int64 [groups]
+    heap: Places  # int64 [groups]
 
 
 @bundle
 class Unions(NamedTuple):
     """Which group of the start each group is named after, and what became of all of them."""
 
-    roots: Array  # int64 [groups]: the first group of the start that it holds
-    target: Array  # int64 [groups of the start]: leads to the root of its union
+    roots: Places  # int64 [groups]: the first group of the start that it holds
+    target: Places  # int64 [groups of the start]: leads to the root of its union
 
 
 @helper
 def _closest_by_value(
-    space: Any, groups: Any, c: int, stop: int, numbers: Any, scratch: Any
+    space: Space, groups: ClosedGroups, c: int, stop: int, numbers: Places, scratch: Scratch
 ) -> tuple[np.int64, np.int64]:
     """Return the closest group older than c below ``stop``, where costs look at values."""
     union_costs(space, groups, c, stop, scratch)
@@ -63,7 +71,7 @@ def _closest_by_value(
 
 
 @helper
-def _comes_first(keys: Any, a: int, b: int) -> bool:
+def _comes_first(keys: Pairs, a: int, b: int) -> bool:
     """Whether the pair that group a knows comes before that of group b."""
     if keys.distance[a] != keys.distance[b]:
         return bool(keys.distance[a] < keys.distance[b])
@@ -73,7 +81,7 @@ def _comes_first(keys: Any, a: int, b: int) -> bool:
 
 
 @helper
-def _sink(keys: Any, n: int) -> None:
+def _sink(keys: Pairs, n: int) -> None:
     """Let the group on top of the heap sink to its place."""
     heap = keys.heap
     c = heap[0]
@@ -91,17 +99,17 @@ def _sink(keys: Any, n: int) -> None:
 
 @kernel
 def unify_closest(
-    space: Any,
-    groups: Any,
-    unions: Any,
-    pairs: Any,
-    blocks: Any,
+    space: Space,
+    groups: ClosedGroups,
+    unions: Unions,
+    pairs: Pairs,
+    blocks: GroupBlocks,
     k: int,
     first_union: int,
     max_looks: int,
     max_gone: int,
-    counts: Any,
-    scratch: Any,
+    counts: Counts,
+    scratch: Scratch,
 ) -> None:
     """Unify the two closest small groups again and again.
 

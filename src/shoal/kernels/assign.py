@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from shoal.kernels.groups import union_costs
 from shoal.kernels.jit import kernel
 from shoal.kernels.scan import load_query
+
+if TYPE_CHECKING:
+    from shoal.kernels.space import ClosedGroups, Labels, Scratch, Space
+
 
 __all__ = ["assign_rows"]
 
 
 @kernel
 def assign_rows(
-    space: Any, groups: Any, n_groups: int, start: int, stop: int, scratch: Any, labels: Any
+    space: Space,
+    groups: ClosedGroups,
+    n_groups: int,
+    start: int,
+    stop: int,
+    scratch: Scratch,
+    labels: Labels,
 ) -> None:
     """Write the cheapest group of rows start … stop-1, which stand behind the n_groups groups."""
     for i in range(start, stop):

@@ -16,9 +16,23 @@ import numpy as np
 
 from shoal.kernels.bundle import bundle
 from shoal.kernels.codes import join_codes, load_codes, store_query
-from shoal.kernels.jit import helper, inlined_helper, kernel
+from shoal.kernels.jit import helper, inlined_helper, kernel, unrolled
 from shoal.kernels.scan import own_cost
-from shoal.kernels.space import MIXED8, MIXED16, MIXED32
+from shoal.kernels.space import (
+    MIXED8,
+    MIXED16,
+    MIXED32,
+    Codes,
+    Columns,
+    Costs,
+    Counts,
+    Flags,
+    Places,
+    Query,
+    Reals,
+    Space,
+    Totals,
+)
 
 ZERO = np.int64(0)
 
@@ -28,7 +42,6 @@ NONE8 = np.uint8(MIXED8 - 1)
 NONE16 = np.uint16(MIXED16 - 1)
 NONE32 = np.uint32(MIXED32 - 1)
 
-Array = np.ndarray[Any, Any]
 
 __all__ = [
     "RowBlocks",
@@ -47,26 +60,28 @@ __all__ = [
 class RowBlocks(NamedTuple):
     """Rows in blocks of similar ones; those used up stand at the end of their block."""
 
-    columns: Any  # Columns of the rows, in block order
-    ids: Array  # int64 [rows]: the number of each row, which breaks ties
-    starts: Array  # int64 [blocks + 1]
-    alive: Array  # int64 [blocks]: rows left
-    closures: Any  # Columns of the blocks
+    columns: Columns  # of the rows, in block order
+    ids: Places  # int64 [rows]: the number of each row, which breaks ties
+    starts: Places  # int64 [blocks + 1]
+    alive: Counts  # int64 [blocks]: rows left
+    closures: Columns  # of the blocks
 
 
 @bundle
 class RowScratch(NamedTuple):
     """Where one cluster is compared with the rows of a block, and with whole blocks."""
 
-    spare: Array  # COST [longest block]
-    total: Array  # int64 [longest block]
-    bound: Array  # int64 [blocks]
-    farthest: Array  # COST [blocks]
-    floor: Array  # int64 [blocks]: least cost per member at the last visit; −1: not yet
+    spare: Costs  # COST [longest block]
+    total: Totals  # int64 [longest block]
+    bound: Totals  # int64 [blocks]
+    farthest: Costs  # COST [blocks]
+    floor: Totals  # int64 [blocks]: least cost per member at the last visit; −1: not yet
 
 
 @helper
-def _widest(codes: Any, place: Any, start_of: Any, order: Any, low: int, high: int) -> int:
+def _widest(
+    codes: Codes, place: Reals, start_of: Places, order: Places, low: int, high: int
+) -> int:
     """Return the column whose values spread most (−1 if all rows are equal).
 
     Ties go to the column with fewer distinct codes in its domain, which becomes constant soonest.
@@ -91,7 +106,9 @@ def _widest(codes: Any, place: Any, start_of: Any, order: Any, low: int, high: i
 
 
 @helper
-def _split(codes: Any, j: int, order: Any, low: int, high: int, count: Any, spare: Any) -> int:
+def _split(
+    codes: Codes, j: int, order: Places, low: int, high: int, count: Counts, spare: Places
+) -> int:
     """Sort order[low:high] stably by column j; return a cut near the middle between two codes."""
     least = codes[j, order[low]]
     most = least
@@ -122,15 +139,15 @@ def _split(codes: Any, j: int, order: Any, low: int, high: int, count: Any, spar
 
 @kernel
 def cut_rows(
-    codes: Any,
-    place: Any,
-    start_of: Any,
+    codes: Codes,
+    place: Reals,
+    start_of: Places,
     max_rows: int,
-    order: Any,
-    count: Any,
-    spare: Any,
-    stack: Any,
-    ends: Any,
+    order: Places,
+    count: Counts,
+    spare: Places,
+    stack: Places,
+    ends: Places,
 ) -> int:
     """Reorder rows so that similar ones are neighbours, in blocks of at most max_rows.
 
@@ -162,7 +179,7 @@ def cut_rows(
 
 
 @kernel
-def close_blocks(cols: Any, starts: Any, query: Any, blocks: Any) -> None:
+def close_blocks(cols: Columns, starts: Places, query: Query, blocks: Columns) -> None:
     """Write the closure of each block of rows; the query is scratch space."""
     for b in range(starts.shape[0] - 1):
         load_codes(cols, starts[b], query)
@@ -172,7 +189,7 @@ def close_blocks(cols: Any, starts: Any, query: Any, blocks: Any) -> None:
 
 
 @helper
-def _common(codes: Any, live: Any, start: int, stop: int, mixed: Any, none: Any) -> Any:
+def _common(codes: Codes, live: Flags, start: int, stop: int, mixed: Any, none: Any) -> Any:
     """Return the code that all groups have which have any: mixed if they differ."""
     code = none
     found = False
@@ -186,19 +203,23 @@ def _common(codes: Any, live: Any, start: int, stop: int, mixed: Any, none: Any)
 
 
 @helper
-def close_inside(cols: Any, live: Any, start: int, stop: int, blocks: Any, b: int) -> None:
+@unrolled
+def close_inside(
+    cols: Columns, live: Flags, start: int, stop: int, blocks: Columns, b: int
+) -> None:
     """Write the inner closure of a block of groups start..stop, of which only live ones count.
 
     The code of a level is that of all groups that have one (groups without are charged for the
     level by any query, so the others decide). An interval reaches from the lowest upper end to the
     highest lower end, which is what `bound_scan` takes for the block's nearest point.
     """
-    for j in range(cols.lev8.shape[0]):
-        blocks.lev8[j, b] = _common(cols.lev8[j], live, start, stop, MIXED8, NONE8)
-    for j in range(cols.lev16.shape[0]):
-        blocks.lev16[j, b] = _common(cols.lev16[j], live, start, stop, MIXED16, NONE16)
-    for j in range(cols.lev32.shape[0]):
-        blocks.lev32[j, b] = _common(cols.lev32[j], live, start, stop, MIXED32, NONE32)
+    for codes, inner, mixed, none in (
+        (cols.lev8, blocks.lev8, MIXED8, NONE8),
+        (cols.lev16, blocks.lev16, MIXED16, NONE16),
+        (cols.lev32, blocks.lev32, MIXED32, NONE32),
+    ):
+        for j in range(codes.shape[0]):
+            inner[j, b] = _common(codes[j], live, start, stop, mixed, none)
     for j in range(cols.low.shape[0]):
         seen = False
         low = cols.high[j, start]
@@ -213,7 +234,7 @@ def close_inside(cols: Any, live: Any, start: int, stop: int, blocks: Any, b: in
 
 
 @inlined_helper
-def least_of(costs: Any, start: int, stop: int) -> Any:
+def least_of(costs: Costs, start: int, stop: int) -> Any:
     """Return the least of some costs: a loop without branches, which vectorises."""
     part = costs[start:stop]
     least = part[0]
@@ -231,7 +252,8 @@ def block_at(turn: int, first: int) -> int:
 
 
 @inlined_helper
-def bound_scan(space: Any, blocks: Any, query: Any, out: Any) -> None:
+@unrolled
+def bound_scan(space: Space, blocks: Columns, query: Query, out: Totals) -> None:
     """Write a lower bound of the cost per member of (query ∪ row) over the rows of each block."""
     m = out.shape[0]
     base = np.int64(query.base[0])
@@ -241,27 +263,18 @@ def bound_scan(space: Any, blocks: Any, query: Any, out: Any) -> None:
     base += own_cost(space, query, ZERO) - np.int64(query.base[0])
     for b in range(m):
         out[b] = base
-    for j in range(blocks.lev8.shape[0]):
-        step = np.int64(query.step8[0, j])
-        if step != 0:
-            code8 = query.code8[j]
-            c8 = blocks.lev8[j]
-            for b in range(m):
-                out[b] += step if (c8[b] != code8 and c8[b] != MIXED8) else 0
-    for j in range(blocks.lev16.shape[0]):
-        step = np.int64(query.step16[0, j])
-        if step != 0:
-            code16 = query.code16[j]
-            c16 = blocks.lev16[j]
-            for b in range(m):
-                out[b] += step if (c16[b] != code16 and c16[b] != MIXED16) else 0
-    for j in range(blocks.lev32.shape[0]):
-        step = np.int64(query.step32[0, j])
-        if step != 0:
-            code32 = query.code32[j]
-            c32 = blocks.lev32[j]
-            for b in range(m):
-                out[b] += step if (c32[b] != code32 and c32[b] != MIXED32) else 0
+    for codes, own, steps, mixed in (
+        (blocks.lev8, query.code8, query.step8, MIXED8),
+        (blocks.lev16, query.code16, query.step16, MIXED16),
+        (blocks.lev32, query.code32, query.step32, MIXED32),
+    ):
+        for j in range(codes.shape[0]):
+            step = np.int64(steps[0, j])
+            if step != 0:
+                code = own[j]
+                c = codes[j]
+                for b in range(m):
+                    out[b] += step if (c[b] != code and c[b] != mixed) else 0
     for j in range(blocks.low.shape[0]):
         low = np.int64(query.low[j])
         high = np.int64(query.high[j])
@@ -273,7 +286,8 @@ def bound_scan(space: Any, blocks: Any, query: Any, out: Any) -> None:
 
 
 @helper
-def remove_row(rows: Any, b: int, i: int) -> None:
+@unrolled
+def remove_row(rows: RowBlocks, b: int, i: int) -> None:
     """Take row i from block b; the last row of the block moves to its place.
 
     Rows have one array for low and high, unless they are cells of a grid.
@@ -281,17 +295,15 @@ def remove_row(rows: Any, b: int, i: int) -> None:
     rows.alive[b] -= 1
     last = rows.starts[b] + rows.alive[b]
     cols = rows.columns
-    for j in range(cols.lev8.shape[0]):
-        cols.lev8[j, i] = cols.lev8[j, last]
-    for j in range(cols.lev16.shape[0]):
-        cols.lev16[j, i] = cols.lev16[j, last]
-    for j in range(cols.lev32.shape[0]):
-        cols.lev32[j, i] = cols.lev32[j, last]
-    for j in range(cols.low.shape[0]):
-        cols.low[j, i] = cols.low[j, last]
-        cols.high[j, i] = cols.high[j, last]
-    for j in range(cols.clow.shape[0]):
-        cols.clow[j, i] = cols.clow[j, last]
-    for j in range(cols.bits.shape[0]):
-        cols.bits[j, i] = cols.bits[j, last]
+    for codes in (
+        cols.lev8,
+        cols.lev16,
+        cols.lev32,
+        cols.low,
+        cols.high,
+        cols.clow,
+        cols.bits,
+    ):
+        for j in range(codes.shape[0]):
+            codes[j, i] = codes[j, last]
     rows.ids[i] = rows.ids[last]

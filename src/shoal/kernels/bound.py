@@ -13,43 +13,46 @@ the best closure known; blocks of rows that cannot hold a candidate are skipped.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.blocks import bound_scan
+from shoal.kernels.blocks import RowBlocks, bound_scan
 from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import array_helper, array_kernel, helper
 from shoal.kernels.scan import join_scan, load_query
+
+if TYPE_CHECKING:
+    from shoal.kernels.space import Codes, Columns, Costs, Counts, Places, Query, Space, Totals
+
 
 __all__ = ["BoundScratch", "least_closures"]
 
 ZERO = np.int64(0)
 EXACT = 128
-Array = np.ndarray[Any, Any]
 
 
 @bundle
 class BoundScratch(NamedTuple):
     """Room for one search, of at most `room` candidates and t trees."""
 
-    spare: Array  # COST [longest block]
-    blocks: Array  # int64 [blocks]
-    rows: Array  # int64 [room]: candidates
-    joins: Array  # int64 [room]: cost of the join with the row
-    rest: Array  # int64 [room]: the part of the join without trees
-    depth: Array  # uint8 [t, room]: levels of each tree above the row's leaf
-    rise: Array  # int64 [t, levels + 1]: cost of going up so many levels
-    lists: Array  # int64 [t + 1, room]: candidates that fit the trees decided so far
-    counts: Array  # int64 [t + 1]
-    level: Array  # int64 [t + 1]: the level being tried
-    paid: Array  # int64 [t + 1]: cost of the levels decided so far
-    buckets: Array  # int64 [many]: for sorting by counting
-    top: Array  # int64 [t]: deepest level of the candidates at hand
+    spare: Costs  # COST [longest block]
+    blocks: Places  # int64 [blocks]
+    rows: Places  # int64 [room]: candidates
+    joins: Totals  # int64 [room]: cost of the join with the row
+    rest: Totals  # int64 [room]: the part of the join without trees
+    depth: Codes  # uint8 [t, room]: levels of each tree above the row's leaf
+    rise: Totals  # int64 [t, levels + 1]: cost of going up so many levels
+    lists: Places  # int64 [t + 1, room]: candidates that fit the trees decided so far
+    counts: Counts  # int64 [t + 1]
+    level: Places  # int64 [t + 1]: the level being tried
+    paid: Totals  # int64 [t + 1]: cost of the levels decided so far
+    buckets: Counts  # int64 [many]: for sorting by counting
+    top: Places  # int64 [t]: deepest level of the candidates at hand
 
 
 @helper
-def _load_rises(space: Any, query: Any, rise: Any) -> None:
+def _load_rises(space: Space, query: Query, rise: Totals) -> None:
     """Write what going up 0, 1, … levels of each tree costs; levels are stored from the top."""
     for t in range(space.tree_first.shape[0] - 1):
         rise[t, 0] = 0
@@ -69,7 +72,7 @@ def _load_rises(space: Any, query: Any, rise: Any) -> None:
 
 
 @helper
-def _part(space: Any, cols: Any, query: Any, c: int, s: Any) -> None:
+def _part(space: Space, cols: Columns, query: Query, c: int, s: BoundScratch) -> None:
     """Split the join with candidate c into the levels of its trees and the rest."""
     i = s.rows[c]
     rest = s.joins[c] - np.int64(query.base[0])
@@ -94,7 +97,7 @@ def _part(space: Any, cols: Any, query: Any, c: int, s: Any) -> None:
 
 
 @helper
-def _nearest_few(mult: Any, k: int, n: int, s: Any) -> int:
+def _nearest_few(mult: Counts, k: int, n: int, s: BoundScratch) -> int:
     """List the candidates up to the bucket that holds the k-th row; return how many there are."""
     highest = np.int64(0)
     for c in range(n):
@@ -120,7 +123,7 @@ def _nearest_few(mult: Any, k: int, n: int, s: Any) -> int:
 
 
 @array_helper
-def _sort_by_rest(n: int, s: Any) -> None:
+def _sort_by_rest(n: int, s: BoundScratch) -> None:
     """List n candidates by their rest, which is rounded down to one of many steps if n is large.
 
     Lower is safe: the rest only ever bounds a cost from below.
@@ -149,7 +152,9 @@ def _sort_by_rest(n: int, s: Any) -> None:
 
 
 @array_helper
-def _near(space: Any, cols: Any, mult: Any, query: Any, k: int, n: int, s: Any) -> tuple[int, int]:
+def _near(
+    space: Space, cols: Columns, mult: Counts, query: Query, k: int, n: int, s: BoundScratch
+) -> tuple[int, int]:
     """Return the k-th smallest join of n candidates, and what one closure of k of them costs.
 
     The second number is a cost of the kind that the search minimises, so no more than a real
@@ -181,7 +186,7 @@ def _near(space: Any, cols: Any, mult: Any, query: Any, k: int, n: int, s: Any) 
 
 
 @helper
-def _fit(mult: Any, t: int, d: int, paid: int, best: int, k: int, s: Any) -> int:
+def _fit(mult: Counts, t: int, d: int, paid: int, best: int, k: int, s: BoundScratch) -> int:
     """Keep the candidates that part within d levels of tree t; return the k-th rest, −1 if none.
 
     Candidates are ordered by their rest, so those too dear for the best known end the list.
@@ -205,7 +210,7 @@ def _fit(mult: Any, t: int, d: int, paid: int, best: int, k: int, s: Any) -> int
 
 
 @helper
-def _search(mult: Any, base: int, best: int, k: int, work: int, s: Any) -> int:
+def _search(mult: Counts, base: int, best: int, k: int, work: int, s: BoundScratch) -> int:
     """Return the least of paid levels + k-th rest below best, best if there is none.
 
     Returns −1 when more than `work` comparisons would be needed.
@@ -241,17 +246,17 @@ def _search(mult: Any, base: int, best: int, k: int, work: int, s: Any) -> int:
 
 @array_kernel
 def least_closures(
-    space: Any,
-    blocks: Any,
-    mult: Any,
+    space: Space,
+    blocks: RowBlocks,
+    mult: Counts,
     around: int,
     first: int,
     last: int,
     k: int,
     work: int,
-    query: Any,
-    s: Any,
-    out: Any,
+    query: Query,
+    s: BoundScratch,
+    out: Totals,
 ) -> None:
     """Write what one row of each distinct tuple first … last−1 pays at least.
 

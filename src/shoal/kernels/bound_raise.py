@@ -7,7 +7,7 @@ all. `raise_prices` raises fair prices row by row and keeps them fair; the proof
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,27 +15,30 @@ from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import helper, kernel
 from shoal.kernels.scan import join_scan, load_query
 
+if TYPE_CHECKING:
+    from shoal.kernels.space import Costs, Places, Query, Records, Totals
+
+
 __all__ = ["PriceScratch", "raise_prices"]
 
 ZERO = np.int64(0)
-Array = np.ndarray[Any, Any]
 
 
 @bundle
 class PriceScratch(NamedTuple):
     """Room for one row's look at all others."""
 
-    query: Any  # Query
-    spare: Array  # COST [rows]
-    near: Array  # int64 [rows]: least cost of a group with the row
-    head: Array  # int64 [buckets]: first row of each bucket of costs
-    after: Array  # int64 [rows]
-    top: Array  # int64 [k − 1]: the highest prices so far, falling
-    extra: Array  # int64 [some]: further prices above what a group costs per row
+    query: Query
+    spare: Costs  # COST [rows]
+    near: Totals  # int64 [rows]: least cost of a group with the row
+    head: Places  # int64 [buckets]: first row of each bucket of costs
+    after: Places  # int64 [rows]
+    top: Totals  # int64 [k − 1]: the highest prices so far, falling
+    extra: Totals  # int64 [some]: further prices above what a group costs per row
 
 
 @helper
-def _fill_buckets(least: Any, x: int, s: Any) -> int:
+def _fill_buckets(least: Totals, x: int, s: PriceScratch) -> int:
     """Put all rows but x into buckets by the least cost of a group of both; return their width."""
     n = s.near.shape[0]
     highest = np.int64(0)
@@ -53,7 +56,7 @@ def _fill_buckets(least: Any, x: int, s: Any) -> int:
 
 
 @helper
-def _slack(least: Any, prices: Any, x: int, k: int, highest: int, s: Any) -> int:
+def _slack(least: Totals, prices: Totals, x: int, k: int, highest: int, s: PriceScratch) -> int:
     """Return what every group with row x costs more than its rows are charged, at least.
 
     Groups are looked at by what they cost per row, in steps of a bucket. A group that costs so
@@ -111,7 +114,13 @@ def _slack(least: Any, prices: Any, x: int, k: int, highest: int, s: Any) -> int
 
 @kernel
 def raise_prices(
-    records: Any, order: Any, k: int, everything: int, least: Any, prices: Any, s: Any
+    records: Records,
+    order: Places,
+    k: int,
+    everything: int,
+    least: Totals,
+    prices: Totals,
+    s: PriceScratch,
 ) -> None:
     """Raise the prices of these rows, in order, as far as they stay fair.
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.kernels.jit import kernel
 from shoal.kernels.scan import join_scan, load_query
+
+if TYPE_CHECKING:
+    from shoal.kernels.space import Columns, Costs, Labels, Query, Space
+
 
 ZERO = np.int64(0)
 
@@ -16,15 +20,15 @@ __all__ = ["closest_centres"]
 
 @kernel
 def closest_centres(
-    space: Any,
-    cols: Any,
+    space: Space,
+    cols: Columns,
     start: int,
     stop: int,
-    classes: Any,
-    centres: Any,
-    query: Any,
-    spare: Any,
-    label: Any,
+    classes: Labels,
+    centres: Columns,
+    query: Query,
+    spare: Costs,
+    label: Labels,
 ) -> None:
     """Write the centre that each row costs least to be joined with; ties go to the lowest."""
     n = spare.shape[0]

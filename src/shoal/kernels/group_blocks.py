@@ -6,7 +6,7 @@ group, ties included.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,11 +15,23 @@ from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import helper, inlined_helper
 from shoal.kernels.scan import join_scan
 
+if TYPE_CHECKING:
+    from shoal.kernels.space import (
+        ClosedGroups,
+        Columns,
+        Counts,
+        Flags,
+        Places,
+        Scratch,
+        Space,
+        Totals,
+    )
+
+
 ZERO = np.int64(0)
 FAR = np.int64(1) << 62
 REFRESH = 16
 CHUNK = 64
-Array = np.ndarray[Any, Any]
 
 __all__ = ["FAR", "GroupBlocks", "closest_in_blocks", "describe_blocks", "note_change"]
 
@@ -28,21 +40,21 @@ __all__ = ["FAR", "GroupBlocks", "closest_in_blocks", "describe_blocks", "note_c
 class GroupBlocks(NamedTuple):
     """Blocks of similar groups, and what bounds the distance to the living ones of each."""
 
-    starts: Array  # int64 [blocks + 1]
-    block_of: Array  # int64 [groups]
-    numbers: Array  # int64 [groups]: the lowest wins a tie
-    live: Array  # bool [groups]: whether it has members
-    each: Array  # int64 [groups]: cost per member
-    inner: Any  # Columns: inner closures
-    least: Array  # int64 [blocks]: members of the smallest group; 0 if none is alive
-    most: Array  # int64 [blocks]: highest cost per member
-    number: Array  # int64 [blocks]: no group has a lower number
-    changes: Array  # int64 [blocks]: since the bounds were computed anew; negative: never
-    bound: Array  # int64 [blocks]
+    starts: Places  # int64 [blocks + 1]
+    block_of: Places  # int64 [groups]
+    numbers: Places  # int64 [groups]: the lowest wins a tie
+    live: Flags  # bool [groups]: whether it has members
+    each: Totals  # int64 [groups]: cost per member
+    inner: Columns  # inner closures
+    least: Counts  # int64 [blocks]: members of the smallest group; 0 if none is alive
+    most: Totals  # int64 [blocks]: highest cost per member
+    number: Places  # int64 [blocks]: no group has a lower number
+    changes: Counts  # int64 [blocks]: since the bounds were computed anew; negative: never
+    bound: Totals  # int64 [blocks]
 
 
 @helper
-def _describe(groups: Any, blocks: Any, b: int) -> None:
+def _describe(groups: ClosedGroups, blocks: GroupBlocks, b: int) -> None:
     """Compute anew what bounds the distance to the groups of block b."""
     sizes = groups.sizes
     start = blocks.starts[b]
@@ -64,7 +76,7 @@ def _describe(groups: Any, blocks: Any, b: int) -> None:
 
 
 @helper
-def describe_blocks(groups: Any, blocks: Any) -> None:
+def describe_blocks(groups: ClosedGroups, blocks: GroupBlocks) -> None:
     """Compute the bounds of blocks that have none yet."""
     for b in range(blocks.least.shape[0]):
         if blocks.changes[b] < 0:
@@ -72,7 +84,7 @@ def describe_blocks(groups: Any, blocks: Any) -> None:
 
 
 @helper
-def note_change(groups: Any, blocks: Any, h: int) -> None:
+def note_change(groups: ClosedGroups, blocks: GroupBlocks, h: int) -> None:
     """Let the bounds of its block hold for group h, which was generalised or lost members.
 
     What all groups contain is contained in a more general group, too, so that still holds.
@@ -92,7 +104,7 @@ def note_change(groups: Any, blocks: Any, h: int) -> None:
 
 @inlined_helper
 def closest_in_blocks(
-    space: Any, groups: Any, c: int, k: int, blocks: Any, scratch: Any
+    space: Space, groups: ClosedGroups, c: int, k: int, blocks: GroupBlocks, scratch: Scratch
 ) -> tuple[np.int64, np.int64]:
     """Return the group closest to c (the query) and how far it is.
 

@@ -8,16 +8,32 @@ is, so nobody has to walk through the group.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shoal.kernels.bundle import bundle
 from shoal.kernels.codes import join_codes, load_codes, store_query
 from shoal.kernels.jit import called_helper, helper, kernel
-from shoal.kernels.people import PERSON, enter, leave, rows_inside
-from shoal.kernels.private import group_holds
+from shoal.kernels.people import PERSON, Crowd, enter, leave, rows_inside
+from shoal.kernels.private import Rules, group_holds
 from shoal.kernels.scan import absorb, charge_scan, load_query, own_cost, prepare
+
+if TYPE_CHECKING:
+    from shoal.kernels.space import (
+        ClosedGroups,
+        Columns,
+        Counts,
+        Flags,
+        Labels,
+        Places,
+        Query,
+        Records,
+        Scratch,
+        Space,
+        Totals,
+    )
+
 
 __all__ = [
     "Groups",
@@ -37,29 +53,28 @@ __all__ = [
 ]
 
 ZERO = np.int64(0)
-Array = np.ndarray[Any, Any]
 
 
 @bundle
 class Groups(NamedTuple):
     """Groups with their members as chains; a group of size 0 is free to be used again."""
 
-    label: Array  # int32 [rows]
-    head: Array  # int64 [groups]: −1 if it has no rows
-    after: Array  # int64 [rows]
-    before: Array
-    size: Array  # int64 [groups]
-    columns: Any  # closures
-    hists: Array  # int64 [classes, groups]
-    costs: Array  # int64 [groups]: total cost
-    phist: Array  # int64 [groups or 1, sensitive values]
-    pillar: Array  # bool [rows]: the pillars of a group span its closure without the others
-    people: Array  # int64 [groups]: different people; ``size`` itself if every row is one
-    crowd: Any  # Crowd
+    label: Labels  # int32 [rows]
+    head: Places  # int64 [groups]: −1 if it has no rows
+    after: Places  # int64 [rows]
+    before: Places
+    size: Counts  # int64 [groups]
+    columns: Columns  # closures
+    hists: Counts  # int64 [classes, groups]
+    costs: Totals  # int64 [groups]: total cost
+    phist: Counts  # int64 [groups or 1, sensitive values]
+    pillar: Flags  # bool [rows]: the pillars of a group span its closure without the others
+    people: Counts  # int64 [groups]: different people; ``size`` itself if every row is one
+    crowd: Crowd
 
 
 @helper
-def group_cost(space: Any, query: Any, hists: Any, g: int) -> int:
+def group_cost(space: Space, query: Query, hists: Counts, g: int) -> int:
     """Return the total cost of group g, whose closure the query holds."""
     cost = np.int64(0)
     for y in range(hists.shape[0]):
@@ -68,7 +83,9 @@ def group_cost(space: Any, query: Any, hists: Any, g: int) -> int:
 
 
 @kernel
-def close_groups(records: Any, order: Any, starts: Any, query: Any, groups: Any) -> None:
+def close_groups(
+    records: Records, order: Places, starts: Places, query: Query, groups: ClosedGroups
+) -> None:
     """Write closure, histogram and total cost of each group: rows order[starts[g]:starts[g+1]].
 
     No group is empty: `Partition` sees to that.
@@ -87,7 +104,9 @@ def close_groups(records: Any, order: Any, starts: Any, query: Any, groups: Any)
 
 
 @helper
-def union_costs(space: Any, groups: Any, g: int, stop: int, scratch: Any) -> None:
+def union_costs(
+    space: Space, groups: Groups | ClosedGroups, g: int, stop: int, scratch: Scratch
+) -> None:
     """Write dist(g, h) = cost(g ∪ h) − cost(g) − cost(h) for groups h < stop; the query is g."""
     out = scratch.out
     for y in range(groups.hists.shape[0]):
@@ -100,7 +119,7 @@ def union_costs(space: Any, groups: Any, g: int, stop: int, scratch: Any) -> Non
 
 
 @kernel
-def nearest_group(space: Any, groups: Any, g: int, scratch: Any) -> int:
+def nearest_group(space: Space, groups: ClosedGroups, g: int, scratch: Scratch) -> int:
     """Return the group whose union with g costs least more (−1: none); ties: lowest."""
     n_groups = groups.sizes.shape[0]
     load_query(space, groups.columns, g, scratch.query)
@@ -113,7 +132,7 @@ def nearest_group(space: Any, groups: Any, g: int, scratch: Any) -> int:
 
 
 @kernel
-def merge_groups(space: Any, groups: Any, g: int, h: int, query: Any) -> None:
+def merge_groups(space: Space, groups: ClosedGroups, g: int, h: int, query: Query) -> None:
     """Merge group h into group g."""
     load_query(space, groups.columns, g, query)
     absorb(space, groups.columns, query, h)
@@ -126,7 +145,7 @@ def merge_groups(space: Any, groups: Any, g: int, h: int, query: Any) -> None:
 
 
 @kernel
-def link_members(label: Any, head: Any, after: Any, before: Any, size: Any) -> None:
+def link_members(label: Labels, head: Places, after: Places, before: Places, size: Counts) -> None:
     """Chain the rows of each group, in row order."""
     head[:] = -1
     size[:] = 0
@@ -141,7 +160,7 @@ def link_members(label: Any, head: Any, after: Any, before: Any, size: Any) -> N
 
 
 @helper
-def holds_with(groups: Any, rules: Any, g: int, i: int, sign: int, hist: Any) -> bool:
+def holds_with(groups: Groups, rules: Rules, g: int, i: int, sign: int, hist: Counts) -> bool:
     """Return whether group g keeps the models after row i joins (+1) or leaves (−1)."""
     if rules.kinds.shape[0] == 0:
         return True
@@ -158,7 +177,7 @@ def holds_with(groups: Any, rules: Any, g: int, i: int, sign: int, hist: Any) ->
 
 
 @helper
-def spares(groups: Any, g: int, i: int, k: int) -> bool:
+def spares(groups: Groups, g: int, i: int, k: int) -> bool:
     """Return whether group g has k people left without its row i."""
     if groups.people[g] > k:
         return True
@@ -168,7 +187,7 @@ def spares(groups: Any, g: int, i: int, k: int) -> bool:
 
 
 @helper
-def take_out(groups: Any, rules: Any, classes: Any, i: int) -> None:
+def take_out(groups: Groups, rules: Rules, classes: Labels, i: int) -> None:
     """Take row i out of its group; the closure is left as it is."""
     g = np.int64(groups.label[i])
     if groups.before[i] >= 0:
@@ -188,7 +207,7 @@ def take_out(groups: Any, rules: Any, classes: Any, i: int) -> None:
 
 
 @helper
-def put_in(groups: Any, rules: Any, classes: Any, i: int, g: int) -> None:
+def put_in(groups: Groups, rules: Rules, classes: Labels, i: int, g: int) -> None:
     """Put row i into group g; the closure is left as it is."""
     groups.after[i] = groups.head[g]
     groups.before[i] = -1
@@ -207,7 +226,7 @@ def put_in(groups: Any, rules: Any, classes: Any, i: int, g: int) -> None:
 
 
 @helper
-def _span(rows: Any, groups: Any, g: int, without: int, query: Any) -> None:
+def _span(rows: Columns, groups: Groups, g: int, without: int, query: Query) -> None:
     """Join the codes of the rows of group g but one (−1: of all) and note its pillars."""
     p = groups.head[g]
     if p == without:
@@ -222,7 +241,7 @@ def _span(rows: Any, groups: Any, g: int, without: int, query: Any) -> None:
 
 
 @called_helper
-def close_group(records: Any, groups: Any, g: int, query: Any) -> None:
+def close_group(records: Records, groups: Groups, g: int, query: Query) -> None:
     """Compute closure, pillars and cost of group g anew from its members."""
     if groups.head[g] < 0:
         groups.costs[g] = 0
@@ -234,7 +253,7 @@ def close_group(records: Any, groups: Any, g: int, query: Any) -> None:
 
 
 @called_helper
-def gain_without(records: Any, groups: Any, i: int, query: Any) -> int:
+def gain_without(records: Records, groups: Groups, i: int, query: Query) -> int:
     """Return what the group of row i (which has company) would save without it."""
     space, classes = records.space, records.classes
     g = np.int64(groups.label[i])
@@ -254,7 +273,7 @@ def gain_without(records: Any, groups: Any, i: int, query: Any) -> int:
 
 
 @helper
-def widen(rows: Any, groups: Any, g: int, i: int, query: Any) -> bool:
+def widen(rows: Columns, groups: Groups, g: int, i: int, query: Query) -> bool:
     """Widen the closure of group g to cover row i; return whether that changed it."""
     load_codes(groups.columns, g, query)
     grew = join_codes(rows, query, i)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.blocks import remove_row
+from shoal.kernels.blocks import RowBlocks, remove_row
 from shoal.kernels.bundle import bundle
-from shoal.kernels.groups import put_in, take_out, widen
+from shoal.kernels.groups import Groups, put_in, take_out, widen
 from shoal.kernels.jit import helper, kernel
 from shoal.kernels.private import (
     ALPHA,
@@ -21,6 +21,7 @@ from shoal.kernels.private import (
     T_ORDERED,
     T_TREE,
     TOLERANCE,
+    Rules,
     distance_of,
     group_holds,
     recursive_gap,
@@ -29,30 +30,44 @@ from shoal.kernels.private import (
 from shoal.kernels.refine import NONE, best_group
 from shoal.kernels.scan import absorb, join_scan, load_query
 
+if TYPE_CHECKING:
+    from shoal.kernels.space import (
+        Costs,
+        Counts,
+        Flags,
+        Labels,
+        Places,
+        Query,
+        Reals,
+        Records,
+        Scratch,
+        Space,
+    )
+
+
 __all__ = ["Growth", "grow_groups", "place_rows"]
 
 ZERO = np.int64(0)
 MOST_FAILURES = 8
 """Seeds in a row around which no group could be grown: then the rest is left over."""
-Array = np.ndarray[Any, Any]
 
 
 @bundle
 class Growth(NamedTuple):
     """Rows without a group, and where the next group is grown."""
 
-    rows: Any  # RowBlocks of one block
-    used: Array  # bool [rows]: whether a place is taken by the group that is grown
-    cost: Array  # COST [rows]
-    joined: Array  # int64 [rows]: places of the group's rows
-    hist: Array  # int64 [sensitive values]
-    after: Array  # float64 [sensitive values]: what a column lacks after one more such row
-    known: Array  # int64 [sensitive values]: step for which ``after`` holds
-    state: Array  # int64 [4]: groups grown, place of the next seed, failures, steps
+    rows: RowBlocks  # RowBlocks of one block
+    used: Flags  # bool [rows]: whether a place is taken by the group that is grown
+    cost: Costs  # COST [rows]
+    joined: Places  # int64 [rows]: places of the group's rows
+    hist: Counts  # int64 [sensitive values]
+    after: Reals  # float64 [sensitive values]: what a column lacks after one more such row
+    known: Places  # int64 [sensitive values]: step for which ``after`` holds
+    state: Places  # int64 [4]: groups grown, place of the next seed, failures, steps
 
 
 @helper
-def _lack(hist: Any, rules: Any, m: int) -> float:
+def _lack(hist: Counts, rules: Rules, m: int) -> float:
     """Return how far a group is from keeping model m; 0 if it keeps it."""
     s = int(rules.numbers[m, 2])
     a, b = rules.first[s], rules.first[s + 1]
@@ -89,7 +104,7 @@ def _lack(hist: Any, rules: Any, m: int) -> float:
 
 
 @helper
-def _column_lack(hist: Any, rules: Any, s: int) -> float:
+def _column_lack(hist: Counts, rules: Rules, s: int) -> float:
     """Return how far a group is from keeping the models of sensitive column s."""
     lack = 0.0
     for m in range(rules.kinds.shape[0]):
@@ -99,7 +114,7 @@ def _column_lack(hist: Any, rules: Any, s: int) -> float:
 
 
 @helper
-def _lack_with(rules: Any, i: int, growth: Any) -> float:
+def _lack_with(rules: Rules, i: int, growth: Growth) -> float:
     """Return how far the group is from keeping all models if row i joins."""
     hist, step = growth.hist, growth.state[3]
     total = 0.0
@@ -115,7 +130,7 @@ def _lack_with(rules: Any, i: int, growth: Any) -> float:
 
 
 @helper
-def _join(space: Any, rules: Any, p: int, size: int, query: Any, growth: Any) -> float:
+def _join(space: Space, rules: Rules, p: int, size: int, query: Query, growth: Growth) -> float:
     """Let the row at place p join the group; return how far that is from the promises."""
     rows = growth.rows
     if size == 0:
@@ -134,7 +149,7 @@ def _join(space: Any, rules: Any, p: int, size: int, query: Any, growth: Any) ->
 
 
 @helper
-def _cheapest(rules: Any, lack: float, left: int, anyone: bool, growth: Any) -> int:
+def _cheapest(rules: Rules, lack: float, left: int, anyone: bool, growth: Growth) -> int:
     """Return the place of the cheapest row that helps (−1: none); ties: the lowest."""
     best, least = np.int64(-1), NONE
     for p in range(left):
@@ -148,7 +163,7 @@ def _cheapest(rules: Any, lack: float, left: int, anyone: bool, growth: Any) -> 
 
 
 @helper
-def _nearest(rules: Any, left: int, growth: Any) -> int:
+def _nearest(rules: Rules, left: int, growth: Growth) -> int:
     """Return the place of the row that brings the group least away; ties: cheapest, lowest."""
     best, least = np.int64(-1), np.inf
     for p in range(left):
@@ -161,7 +176,14 @@ def _nearest(rules: Any, left: int, growth: Any) -> int:
 
 @kernel
 def grow_groups(
-    records: Any, rules: Any, k: int, free: int, budget: int, query: Any, label: Any, growth: Any
+    records: Records,
+    rules: Rules,
+    k: int,
+    free: int,
+    budget: int,
+    query: Query,
+    label: Labels,
+    growth: Growth,
 ) -> bool:
     """Grow groups one after the other; return whether there may be more.
 
@@ -226,7 +248,9 @@ def grow_groups(
 
 
 @kernel
-def place_rows(records: Any, groups: Any, rules: Any, order: Any, rest: int, scratch: Any) -> int:
+def place_rows(
+    records: Records, groups: Groups, rules: Rules, order: Places, rest: int, scratch: Scratch
+) -> int:
     """Put these rows of the last group, ``rest``, where they cost least and all promises hold.
 
     Returns how many found a place.

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.kernels.codes import join_codes, load_codes
 from shoal.kernels.jit import kernel
 from shoal.kernels.scan import own_cost, prepare
+
+if TYPE_CHECKING:
+    from shoal.kernels.space import Bits, Counts, Query, Records, Totals
+
 
 __all__ = ["curve_keys", "cut_runs"]
 
@@ -18,7 +22,7 @@ WORD = 64
 
 
 @kernel
-def curve_keys(points: Any, bits: int, keys: Any) -> None:
+def curve_keys(points: Bits, bits: int, keys: Bits) -> None:
     """Write the place of each point on the curve, as words from the most significant one down.
 
     The points (uint64 [n, dimensions], each below 2 ** bits) are overwritten. Skilling's
@@ -56,7 +60,14 @@ def curve_keys(points: Any, bits: int, keys: Any) -> None:
 
 @kernel
 def cut_runs(
-    records: Any, k: int, first: int, last: int, query: Any, hist: Any, best: Any, size: Any
+    records: Records,
+    k: int,
+    first: int,
+    last: int,
+    query: Query,
+    hist: Counts,
+    best: Totals,
+    size: Counts,
 ) -> None:
     """Find the cheapest grouping of the first ``end`` rows for each end in first..last.
 

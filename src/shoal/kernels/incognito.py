@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.kernels.jit import kernel
+
+if TYPE_CHECKING:
+    from shoal.kernels.space import Codes, Counts, Places
+
 
 __all__ = ["roll_up"]
 
@@ -16,15 +20,15 @@ PRIME = np.uint64(0x100000001B3)
 
 @kernel
 def roll_up(
-    tuples: Any,
-    counts: Any,
-    columns: Any,
-    lookup: Any,
-    start: Any,
-    slots: Any,
-    merged: Any,
-    sums: Any,
-    group: Any,
+    tuples: Codes,
+    counts: Counts,
+    columns: Places,
+    lookup: Codes,
+    start: Places,
+    slots: Places,
+    merged: Codes,
+    sums: Counts,
+    group: Places,
 ) -> int:
     """Map each tuple to coarser values, count the distinct ones and return how many there are.
 

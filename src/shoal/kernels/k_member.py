@@ -6,18 +6,21 @@ which rows are stored and blocks are visited does not show in the result.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.blocks import block_at, bound_scan, remove_row
+from shoal.kernels.blocks import RowBlocks, RowScratch, block_at, bound_scan, remove_row
 from shoal.kernels.bundle import bundle
 from shoal.kernels.codes import store_query
 from shoal.kernels.jit import helper, inlined_helper, kernel
 from shoal.kernels.scan import absorb, charge_scan, join_scan, load_query, own_cost
 
+if TYPE_CHECKING:
+    from shoal.kernels.space import Columns, Counts, Labels, Places, Query, Records, Scratch, Space
+
+
 ZERO = np.int64(0)  # a plain 0 is a type of its own to numba, and would compile a kernel twice
-Array = np.ndarray[Any, Any]
 
 __all__ = [
     "Cluster",
@@ -33,32 +36,32 @@ __all__ = [
 class Cluster(NamedTuple):
     """The cluster that grows, and record r of line 6, which the next one starts far from."""
 
-    whole: Any  # Query: closure of its members
-    centre: Any  # Query: its first member
-    hist: Array  # int64 [classes]: its members
-    last: Any  # Query: record r
-    last_class: Array  # int64 [1]: the sensitive value of record r
+    whole: Query  # closure of its members
+    centre: Query  # its first member
+    hist: Counts  # int64 [classes]: its members
+    last: Query  # record r
+    last_class: Places  # int64 [1]: the sensitive value of record r
 
 
 @bundle
 class Vote(NamedTuple):
     """Class labels, where a row that is not of a cluster's majority pays a penalty."""
 
-    labels: Array  # int32 [rows]
-    counts: Array  # int64 [labels]: of the cluster that grows; zeros between two clusters
-    seen: Array  # int64 [k + 1]: labels that have votes, in order
+    labels: Labels  # int32 [rows]
+    counts: Counts  # int64 [labels]: of the cluster that grows; zeros between two clusters
+    seen: Places  # int64 [k + 1]: labels that have votes, in order
 
 
 @inlined_helper
 def _row_cost(
-    space: Any,
-    rows: Any,
-    query: Any,
-    hist: Any,
-    classes: Any,
+    space: Space,
+    rows: RowBlocks,
+    query: Query,
+    hist: Counts,
+    classes: Labels,
     start: int,
     stop: int,
-    scratch: Any,
+    scratch: RowScratch,
 ) -> None:
     """Write the total cost of (cluster ∪ row) for rows start..stop; hist counts the cluster."""
     m = stop - start
@@ -78,7 +81,9 @@ def _row_cost(
 
 
 @inlined_helper
-def _farthest_row(space: Any, rows: Any, query: Any, hist: Any, classes: Any, scratch: Any) -> int:
+def _farthest_row(
+    space: Space, rows: RowBlocks, query: Query, hist: Counts, classes: Labels, scratch: RowScratch
+) -> int:
     """Return the position of the row whose join with the query costs most.
 
     ``hist`` describes the query as a cluster of one row. Blocks whose upper bound is below the
@@ -117,15 +122,15 @@ def _farthest_row(space: Any, rows: Any, query: Any, hist: Any, classes: Any, sc
 
 @inlined_helper
 def cheapest_row(
-    space: Any,
-    rows: Any,
-    query: Any,
-    hist: Any,
-    classes: Any,
-    labels: Any,
+    space: Space,
+    rows: RowBlocks,
+    query: Query,
+    hist: Counts,
+    classes: Labels,
+    labels: Labels,
     majority: int,
     penalty: int,
-    scratch: Any,
+    scratch: RowScratch,
 ) -> int:
     """Return the position of the row whose join with the cluster costs least.
 
@@ -173,7 +178,7 @@ def cheapest_row(
 
 
 @helper
-def _block_of(starts: Any, i: int) -> int:
+def _block_of(starts: Places, i: int) -> int:
     low = 0
     high = starts.shape[0] - 1
     while high - low > 1:
@@ -186,12 +191,12 @@ def _block_of(starts: Any, i: int) -> int:
 
 
 @helper
-def _remove(rows: Any, i: int) -> None:
+def _remove(rows: RowBlocks, i: int) -> None:
     remove_row(rows, _block_of(rows.starts, i), i)
 
 
 @helper
-def _majority(votes: Any, order: Any, n_seen: int) -> int:
+def _majority(votes: Counts, order: Places, n_seen: int) -> int:
     """Return the label with most votes; ties go to the label seen first."""
     best = order[0]
     for v in range(1, n_seen):
@@ -201,7 +206,7 @@ def _majority(votes: Any, order: Any, n_seen: int) -> int:
 
 
 @helper
-def _lowest_id(rows: Any) -> int:
+def _lowest_id(rows: RowBlocks) -> int:
     best_at = np.int64(-1)
     for b in range(rows.alive.shape[0]):
         for i in range(rows.starts[b], rows.starts[b] + rows.alive[b]):
@@ -211,25 +216,25 @@ def _lowest_id(rows: Any) -> int:
 
 
 @kernel
-def start_from(space: Any, cols: Any, i: int, query: Any) -> None:
+def start_from(space: Space, cols: Columns, i: int, query: Query) -> None:
     """Set the query to row i, the one picked by chance."""
     load_query(space, cols, i, query)
 
 
 @kernel
 def grow_clusters(
-    space: Any,
-    rows: Any,
-    classes: Any,
-    cluster: Any,
-    vote: Any,
+    space: Space,
+    rows: RowBlocks,
+    classes: Labels,
+    cluster: Cluster,
+    vote: Vote,
     penalty: int,
     fixed_centre: bool,
     first_cluster: int,
     n_clusters: int,
-    groups: Any,
-    members: Any,
-    scratch: Any,
+    groups: Columns,
+    members: Places,
+    scratch: RowScratch,
 ) -> None:
     """Build n_clusters clusters of k rows (lines 5 to 15 of Byun's Fig. 5).
 
@@ -284,7 +289,7 @@ def grow_clusters(
 
 @kernel
 def join_leftovers(
-    records: Any, rows: Any, groups: Any, hists: Any, scratch: Any, label: Any
+    records: Records, rows: Places, groups: Columns, hists: Counts, scratch: Scratch, label: Labels
 ) -> None:
     """Put each row into the group whose total cost rises least (lines 16 to 21 of Fig. 5).
 

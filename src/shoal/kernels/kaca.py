@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shoal.kernels.bundle import bundle
 from shoal.kernels.codes import store_query
-from shoal.kernels.group_blocks import FAR, closest_in_blocks, describe_blocks, note_change
+from shoal.kernels.group_blocks import (
+    FAR,
+    GroupBlocks,
+    closest_in_blocks,
+    describe_blocks,
+    note_change,
+)
 from shoal.kernels.groups import group_cost
 from shoal.kernels.jit import helper, kernel
 from shoal.kernels.scan import absorb, join_scan, load_query
 
+if TYPE_CHECKING:
+    from shoal.kernels.space import (
+        ClosedGroups,
+        Counts,
+        Labels,
+        Places,
+        Reals,
+        Scratch,
+        Space,
+        Totals,
+    )
+
+
 ZERO = np.int64(0)
 
-Array = np.ndarray[Any, Any]
 
 __all__ = [
     "Chains",
@@ -32,57 +50,55 @@ __all__ = [
 class Chains(NamedTuple):
     """The members of each class: the rows head, following[head], … tail."""
 
-    head: Array  # int64 [classes]
-    tail: Array  # int64 [classes]
-    following: Array  # int64 [rows]
+    head: Places  # int64 [classes]
+    tail: Places  # int64 [classes]
+    following: Places  # int64 [rows]
 
 
 @bundle
 class SmallClasses(NamedTuple):
     """The classes below k."""
 
-    listed: Array  # int64: the first n_small of them
-    place: Array  # int64 [classes]: where each stands there (−1: not at all)
+    listed: Places  # int64: the first n_small of them
+    place: Places  # int64 [classes]: where each stands there (−1: not at all)
 
 
 @bundle
 class Chance(NamedTuple):
     """Random numbers, and how much of them, of the classes and of the rows was used up."""
 
-    uniforms: Array  # float64
-    used: Array  # int64 [3]: numbers, classes, rows that were suppressed
+    uniforms: Reals  # float64
+    used: Counts  # int64 [3]: numbers, classes, rows that were suppressed
 
 
 @bundle
 class Outliers(NamedTuple):
     """Which classes are suppressed instead of generalised."""
 
-    limit: Any  # int: a class that costs more per row of the common class is one; negative: none is
-    room: Any  # int: how many rows may be suppressed
+    limit: np.int64  # a class that costs more per row of the common class is one; negative: none is
+    room: np.int64  # how many rows may be suppressed
 
 
 @bundle
 class Turns(NamedTuple):
     """When a call stops although classes are small still."""
 
-    most: Any  # int: after so many classes that were generalised
-    most_dead: Any  # int: when so many classes were used up
+    most: int  # after so many classes that were generalised
+    most_dead: int  # when so many classes were used up
 
 
 @bundle
 class KacaScratch(NamedTuple):
     """Where one class is compared with all others, and where a class is split."""
 
-    query: Any  # Query
-    spare: Array  # COST [classes]
-    out: Array  # int64 [classes]: what the class at hand pays more for each union
-    others: Array  # int64 [classes]: what the other one does
-    rows: Array  # int64 [longest class]
+    compared: Scratch  # with what the class at hand pays more for each union
+    others: Totals  # int64 [classes]: what the other one does
+    rows: Places  # int64 [longest class]
 
 
 @helper
 def _closest_by_value(
-    space: Any, groups: Any, c: int, k: int, scratch: Any
+    space: Space, groups: ClosedGroups, c: int, k: int, scratch: KacaScratch
 ) -> tuple[np.int64, np.int64]:
     """Return the class closest to c, and how far it is, where costs depend on sensitive values.
 
@@ -92,7 +108,7 @@ def _closest_by_value(
     generalisation. A stub's rise is its share of the whole class's, rounded down.
     """
     sizes, hists = groups.sizes, groups.hists
-    out, others, spare = scratch.out, scratch.others, scratch.spare
+    out, others, spare = scratch.compared.out, scratch.others, scratch.compared.spare
     n = sizes.shape[0]
     own = sizes[c]
     best = np.int64(-1)
@@ -101,7 +117,7 @@ def _closest_by_value(
         out[h] = -groups.costs[c]
         others[h] = -groups.costs[h]
     for y in range(hists.shape[0]):
-        join_scan(space, groups.columns, scratch.query, y, ZERO, n, spare)
+        join_scan(space, groups.columns, scratch.compared.query, y, ZERO, n, spare)
         for h in range(n):
             out[h] += hists[y, c] * np.int64(spare[h])
             others[h] += hists[y, h] * np.int64(spare[h])
@@ -119,7 +135,7 @@ def _closest_by_value(
 
 @helper
 def _split_stub(
-    chains: Any, h: int, size: int, n_stub: int, uniforms: Any, at: int, rows: Any
+    chains: Chains, h: int, size: int, n_stub: int, uniforms: Reals, at: int, rows: Places
 ) -> None:
     """Move n_stub random members of class h to rows[:n_stub]; the others stay in h."""
     following = chains.following
@@ -139,7 +155,7 @@ def _split_stub(
 
 
 @helper
-def _forget(small: Any, n_small: int, c: int) -> int:
+def _forget(small: SmallClasses, n_small: int, c: int) -> int:
     """Take class c from the list of small classes; the last one moves to its place."""
     last = small.listed[n_small - 1]
     small.listed[small.place[c]] = last
@@ -150,18 +166,18 @@ def _forget(small: Any, n_small: int, c: int) -> int:
 
 @kernel
 def generalise_small_classes(
-    space: Any,
-    groups: Any,
-    chains: Any,
-    classes: Any,
-    small: Any,
+    space: Space,
+    groups: ClosedGroups,
+    chains: Chains,
+    classes: Labels,
+    small: SmallClasses,
     n_small: int,
-    turns: Any,
+    turns: Turns,
     k: int,
-    blocks: Any,
-    chance: Any,
-    outliers: Any,
-    scratch: Any,
+    blocks: GroupBlocks,
+    chance: Chance,
+    outliers: Outliers,
+    scratch: KacaScratch,
 ) -> int:
     """Generalise random small classes with their closest class; return how many are still small.
 
@@ -175,7 +191,7 @@ def generalise_small_classes(
     gone = 0
     left = turns.most
     columns, hists, sizes = groups.columns, groups.hists, groups.sizes
-    uniforms, query, rows = chance.uniforms, scratch.query, scratch.rows
+    uniforms, query, rows = chance.uniforms, scratch.compared.query, scratch.rows
     bounded = hists.shape[0] == 1
     describe_blocks(groups, blocks)
     while n_small > 0 and left > 0 and dead < turns.most_dead and at + k <= uniforms.shape[0]:
@@ -184,7 +200,7 @@ def generalise_small_classes(
         at += 1
         load_query(space, columns, c, query)
         if bounded:
-            h, far = closest_in_blocks(space, groups, c, k, blocks, scratch)
+            h, far = closest_in_blocks(space, groups, c, k, blocks, scratch.compared)
         else:
             h, far = _closest_by_value(space, groups, c, k, scratch)
         joining = sizes[h]

@@ -8,16 +8,19 @@ once in 2⁶⁴ pairs; they then share a group, which is only a worse group.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import kernel
 
+if TYPE_CHECKING:
+    from shoal.kernels.space import Bits, Counts, Labels, Places
+
+
 __all__ = ["CellScratch", "set_cells_aside"]
 
-Array = np.ndarray[Any, Any]
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -25,17 +28,17 @@ SPREAD = np.uint64(0x9E3779B97F4A7C15)
 class CellScratch(NamedTuple):
     """The rows that are left, and a table of the keys among them."""
 
-    rows: Array  # int64 [rows]: those that are in no cell yet
-    keys: Array  # uint64 [rows]: the key of each of them
-    slot: Array  # int64 [rows]: its place in the table
-    used: Array  # uint64 [a power of two above twice the rows]: the key that has a place
-    count: Array  # int64 [places]: rows of a key; zeros between two generalisations
-    level: Array  # int64 [columns]: the levels that the keys are made of
+    rows: Places  # int64 [rows]: those that are in no cell yet
+    keys: Bits  # uint64 [rows]: the key of each of them
+    slot: Places  # int64 [rows]: its place in the table
+    used: Bits  # uint64 [a power of two above twice the rows]: the key that has a place
+    count: Counts  # int64 [places]: rows of a key; zeros between two generalisations
+    level: Places  # int64 [columns]: the levels that the keys are made of
 
 
 @kernel
 def set_cells_aside(
-    marks: Any, vectors: Any, k: int, n_left: int, n_groups: int, label: Any, s: Any
+    marks: Bits, vectors: Places, k: int, n_left: int, n_groups: int, label: Labels, s: CellScratch
 ) -> tuple[int, int]:
     """Go through generalisations in order; rows of cells of at least k rows become groups.
 

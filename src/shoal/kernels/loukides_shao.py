@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.blocks import bound_scan, remove_row
+from shoal.kernels.blocks import RowBlocks, RowScratch, bound_scan, remove_row
 from shoal.kernels.bundle import bundle
 from shoal.kernels.codes import store_query
 from shoal.kernels.groups import group_cost
@@ -14,10 +14,24 @@ from shoal.kernels.jit import helper, kernel
 from shoal.kernels.k_member import cheapest_row
 from shoal.kernels.scan import absorb, charge_scan, join_one, join_scan, load_query, own_cost
 
+if TYPE_CHECKING:
+    from shoal.kernels.space import (
+        ClosedGroups,
+        Columns,
+        Counts,
+        Labels,
+        Places,
+        Query,
+        Records,
+        Scratch,
+        Space,
+        Totals,
+    )
+
+
 ZERO = np.int64(0)
 FREE = -2
 DELETED = -1
-Array = np.ndarray[Any, Any]
 
 __all__ = ["DELETED", "FREE", "Growing", "Limits", "grow_to_threshold", "join_cheapest"]
 
@@ -26,23 +40,23 @@ __all__ = ["DELETED", "FREE", "Growing", "Limits", "grow_to_threshold", "join_ch
 class Growing(NamedTuple):
     """The cluster that grows."""
 
-    query: Any  # Query: its closure
-    hist: Array  # int64 [classes]: its members
-    base: Array  # int64 [classes]: what its seed costs alone
-    members: Array  # int64 [rows]
+    query: Query  # its closure
+    hist: Counts  # int64 [classes]: its members
+    base: Totals  # int64 [classes]: what its seed costs alone
+    members: Places  # int64 [rows]
 
 
 @bundle
 class Limits(NamedTuple):
     """When a cluster is full, and when it is too small."""
 
-    everything: Array  # int64 [classes]: cost of full generalisation
+    everything: Totals  # int64 [classes]: cost of full generalisation
     threshold: float  # largest loss, as a share of what full generalisation loses
     k: int
 
 
 @helper
-def _position(ids: Any, start: int, row: int) -> int:
+def _position(ids: Places, start: int, row: int) -> int:
     at = start
     while ids[at] != row:
         at += 1
@@ -50,7 +64,7 @@ def _position(ids: Any, start: int, row: int) -> int:
 
 
 @helper
-def _take(space: Any, rows: Any, b: int, at: int, cluster: Any, classes: Any) -> int:
+def _take(space: Space, rows: RowBlocks, b: int, at: int, cluster: Growing, classes: Labels) -> int:
     """Join the row at a position of block b into the cluster; return its id."""
     row = rows.ids[at]
     absorb(space, rows.columns, cluster.query, at)
@@ -61,7 +75,7 @@ def _take(space: Any, rows: Any, b: int, at: int, cluster: Any, classes: Any) ->
 
 @helper
 def _take_covered(
-    space: Any, rows: Any, cluster: Any, classes: Any, scratch: Any, size: int
+    space: Space, rows: RowBlocks, cluster: Growing, classes: Labels, scratch: RowScratch, size: int
 ) -> int:
     """Join all rows that cost the cluster nothing more; return its size.
 
@@ -90,7 +104,9 @@ def _take_covered(
 
 
 @helper
-def _exceeds(space: Any, cols: Any, cluster: Any, own_class: int, at: int, limits: Any) -> bool:
+def _exceeds(
+    space: Space, cols: Columns, cluster: Growing, own_class: int, at: int, limits: Limits
+) -> bool:
     """Whether the cluster with the row at a position would lose more than the threshold allows."""
     hist, base = cluster.hist, cluster.base
     loss = np.int64(0)
@@ -105,17 +121,17 @@ def _exceeds(space: Any, cols: Any, cluster: Any, own_class: int, at: int, limit
 
 @kernel
 def grow_to_threshold(
-    space: Any,
-    rows: Any,
-    block_of: Any,
-    classes: Any,
-    seeds: Any,
-    limits: Any,
+    space: Space,
+    rows: RowBlocks,
+    block_of: Places,
+    classes: Labels,
+    seeds: Places,
+    limits: Limits,
     n_clusters: int,
-    groups: Any,
-    label: Any,
-    cluster: Any,
-    scratch: Any,
+    groups: ClosedGroups,
+    label: Labels,
+    cluster: Growing,
+    scratch: RowScratch,
 ) -> int:
     """Grow a cluster around every seed that is still free; return the number of clusters so far.
 
@@ -162,7 +178,13 @@ def grow_to_threshold(
 
 @kernel
 def join_cheapest(
-    records: Any, rows: Any, join: Any, groups: Any, scratch: Any, label: Any, rise: Any
+    records: Records,
+    rows: Places,
+    join: bool,
+    groups: ClosedGroups,
+    scratch: Scratch,
+    label: Labels,
+    rise: Totals,
 ) -> None:
     """Find for each row the group whose total cost rises least; if asked to, join it at once."""
     space, classes, columns = records.space, records.classes, groups.columns

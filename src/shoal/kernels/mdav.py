@@ -5,12 +5,16 @@ What is left of the points lies side by side; a point that is taken leaves its p
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import helper, kernel
+
+if TYPE_CHECKING:
+    from shoal.kernels.space import Codes, Counts, Flags, Labels, Places, Reals
+
 
 __all__ = [
     "Left",
@@ -23,36 +27,34 @@ __all__ = [
     "smallest",
 ]
 
-Array = np.ndarray[Any, Any]
-
 
 @bundle
 class Points(NamedTuple):
     """Rows as points; coordinates are whole numbers, so sums of squares are exact."""
 
-    numbers: Array  # float64 [coordinates, rows]
-    levels: Array  # int32 [levels, rows]: equal or not
-    weights: Array  # float64 [levels]: squared distance of two that are not
-    absent: Array  # bool [coordinates]: whether it tells missing values of the one before
+    numbers: Reals  # float64 [coordinates, rows]
+    levels: Codes  # int32 [levels, rows]: equal or not
+    weights: Reals  # float64 [levels]: squared distance of two that are not
+    absent: Flags  # bool [coordinates]: whether it tells missing values of the one before
 
 
 @bundle
 class Left(NamedTuple):
     """Points that are in no cluster yet, in the first places, and scratch arrays."""
 
-    points: Any  # Points
-    rows: Array  # int64 [rows]: which row is at each place
-    distance: Array  # float64 [rows]: to whatever was asked for
-    near: Array  # float64 [rows]: moves along
-    centre: Array  # float64 [coordinates]: the point that distances are measured to
-    modes: Array  # int32 [levels]
-    counts: Array  # int64 [codes of all levels]: of what is left
-    first: Array  # int64 [levels + 1]: where the codes of each level begin
-    chosen: Array  # int64 [k]: places
+    points: Points
+    rows: Places  # int64 [rows]: which row is at each place
+    distance: Reals  # float64 [rows]: to whatever was asked for
+    near: Reals  # float64 [rows]: moves along
+    centre: Reals  # float64 [coordinates]: the point that distances are measured to
+    modes: Codes  # int32 [levels]
+    counts: Counts  # int64 [codes of all levels]: of what is left
+    first: Places  # int64 [levels + 1]: where the codes of each level begin
+    chosen: Places  # int64 [k]: places
 
 
 @helper
-def distances(points: Any, n: int, centre: Any, modes: Any, out: Any) -> None:
+def distances(points: Points, n: int, centre: Reals, modes: Labels, out: Reals) -> None:
     """Write the squared distance of the first n points to a point."""
     for t in range(n):
         out[t] = 0.0
@@ -69,7 +71,7 @@ def distances(points: Any, n: int, centre: Any, modes: Any, out: Any) -> None:
 
 
 @helper
-def load_point(points: Any, t: int, centre: Any, modes: Any) -> None:
+def load_point(points: Points, t: int, centre: Reals, modes: Labels) -> None:
     """Let distances be measured to the point at place t."""
     for j in range(points.numbers.shape[0]):
         centre[j] = points.numbers[j, t]
@@ -78,7 +80,7 @@ def load_point(points: Any, t: int, centre: Any, modes: Any) -> None:
 
 
 @helper
-def _load_average(left: Any, n: int) -> None:
+def _load_average(left: Left, n: int) -> None:
     """Let distances be measured to the mean, rounded, and the most frequent codes of what is left.
 
     Ties go to the lowest code.
@@ -98,7 +100,7 @@ def _load_average(left: Any, n: int) -> None:
 
 
 @helper
-def _farthest(left: Any, n: int) -> int:
+def _farthest(left: Left, n: int) -> int:
     """Return the place of the largest distance; ties: lowest row."""
     best = np.int64(0)
     for t in range(1, n):
@@ -109,7 +111,7 @@ def _farthest(left: Any, n: int) -> int:
 
 
 @helper
-def smallest(values: Any, rows: Any, n: int, but: int) -> int:
+def smallest(values: Reals, rows: Places, n: int, but: int) -> int:
     """Return the place of the smallest value, but not this one (−1: any); ties: lowest row."""
     best = np.int64(-1)
     for t in range(n):
@@ -125,7 +127,7 @@ def smallest(values: Any, rows: Any, n: int, but: int) -> int:
 
 
 @helper
-def nearest_points(left: Any, n: int, k: int) -> None:
+def nearest_points(left: Left, n: int, k: int) -> None:
     """Choose the places of the k smallest distances; ties: lowest rows."""
     chosen, distance, rows = left.chosen, left.distance, left.rows
     found = 0
@@ -148,7 +150,7 @@ def nearest_points(left: Any, n: int, k: int) -> None:
 
 
 @helper
-def remove_points(left: Any, n: int, k: int, label: Any, group: int) -> int:
+def remove_points(left: Left, n: int, k: int, label: Labels, group: int) -> int:
     """Give the k chosen points to a group; return how many are left."""
     points, chosen = left.points, left.chosen
     for p in range(1, k):  # the last places first: what moves is then never a chosen one
@@ -175,7 +177,7 @@ def remove_points(left: Any, n: int, k: int, label: Any, group: int) -> int:
 
 
 @helper
-def _around(left: Any, t: int, n: int, k: int, label: Any, group: int) -> int:
+def _around(left: Left, t: int, n: int, k: int, label: Labels, group: int) -> int:
     """Form a group of the point at place t and the k − 1 nearest to it."""
     load_point(left.points, t, left.centre, left.modes)
     distances(left.points, n, left.centre, left.modes, left.distance)
@@ -185,7 +187,7 @@ def _around(left: Any, t: int, n: int, k: int, label: Any, group: int) -> int:
 
 @kernel
 def mdav_clusters(
-    left: Any, n: int, k: int, rounds: int, label: Any, group: int
+    left: Left, n: int, k: int, rounds: int, label: Labels, group: int
 ) -> tuple[int, int]:
     """Form clusters for so many rounds; return how many points are left and the next group.
 

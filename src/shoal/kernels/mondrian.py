@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.kernels.jit import helper, kernel
 from shoal.kernels.mondrian_splits import (
     NEAREST,
+    CutScratch,
+    Shape,
     find_edges,
     pieces_stand,
     range_of,
     sort_by_code,
     width_of,
 )
+
+if TYPE_CHECKING:
+    from shoal.kernels.private import Rules
+    from shoal.kernels.space import Codes, Counts, Places, Reals
+
 
 __all__ = ["cut_medians"]
 
@@ -24,7 +31,7 @@ NEARLY = 1e-9
 
 
 @helper
-def _loss(shape: Any, j: int, least: int, most: int) -> float:
+def _loss(shape: Shape, j: int, least: int, most: int) -> float:
     """Return what publishing codes from least to most as one costs, between 0 and 1."""
     if shape.flat[j]:
         return 0.0 if least == most else 1.0
@@ -32,7 +39,7 @@ def _loss(shape: Any, j: int, least: int, most: int) -> float:
 
 
 @helper
-def _most_frequent_first(count: Any, width: int, codes: Any, merged: Any) -> int:
+def _most_frequent_first(count: Counts, width: int, codes: Places, merged: Places) -> int:
     """List the codes below width that occur, equally frequent ones in order; return how many."""
     n = np.int64(0)
     for c in range(width):
@@ -61,7 +68,14 @@ def _most_frequent_first(count: Any, width: int, codes: Any, merged: Any) -> int
 
 @helper
 def _sort_by_frequency(
-    codes: Any, j: int, order: Any, low: int, high: int, least: int, most: int, scratch: Any
+    codes: Codes,
+    j: int,
+    order: Places,
+    low: int,
+    high: int,
+    least: int,
+    most: int,
+    scratch: CutScratch,
 ) -> int:
     """Sort order[low:high] stably, the most frequent code of attribute j first.
 
@@ -93,7 +107,14 @@ def _sort_by_frequency(
 
 @helper
 def _widest_cut(
-    shape: Any, k: int, where: int, rules: Any, order: Any, low: int, high: int, scratch: Any
+    shape: Shape,
+    k: int,
+    where: int,
+    rules: Rules,
+    order: Places,
+    low: int,
+    high: int,
+    scratch: CutScratch,
 ) -> int:
     """Cut by the widest attribute that has an allowed cut; return the number of cuts, or 0."""
     widths, edges = scratch.widths, scratch.edges
@@ -117,7 +138,9 @@ def _widest_cut(
 
 
 @helper
-def _losses(shape: Any, order: Any, low: int, high: int, edges: Any, n: int, losses: Any) -> None:
+def _losses(
+    shape: Shape, order: Places, low: int, high: int, edges: Places, n: int, losses: Reals
+) -> None:
     """Write what is lost by all rows after a single cut at each of n ascending edges."""
     losses[:n] = 0.0
     for a in range(shape.codes.shape[0]):
@@ -143,7 +166,9 @@ def _losses(shape: Any, order: Any, low: int, high: int, edges: Any, n: int, los
 
 
 @helper
-def _loss_of_pieces(shape: Any, order: Any, low: int, high: int, edges: Any, n_cuts: int) -> float:
+def _loss_of_pieces(
+    shape: Shape, order: Places, low: int, high: int, edges: Places, n_cuts: int
+) -> float:
     """Return what is lost by all rows after cuts at all edges at once."""
     total = 0.0
     start = low
@@ -158,7 +183,7 @@ def _loss_of_pieces(shape: Any, order: Any, low: int, high: int, edges: Any, n_c
 
 @helper
 def _cheapest_cut(
-    shape: Any, k: int, rules: Any, order: Any, low: int, high: int, scratch: Any
+    shape: Shape, k: int, rules: Rules, order: Places, low: int, high: int, scratch: CutScratch
 ) -> int:
     """Cut where the parts lose least; return the number of cuts, or 0 if none is allowed.
 
@@ -201,18 +226,18 @@ def _cheapest_cut(
 
 @kernel
 def cut_medians(
-    shape: Any,
+    shape: Shape,
     k: int,
     where: int,
     cheapest: bool,
-    rules: Any,
-    order: Any,
-    stack: Any,
+    rules: Rules,
+    order: Places,
+    stack: Places,
     top: int,
     budget: int,
-    ends: Any,
+    ends: Places,
     n_ends: int,
-    scratch: Any,
+    scratch: CutScratch,
 ) -> tuple[int, int]:
     """Cut sets of rows from the stack until it is empty or the budget of rows is used up.
 

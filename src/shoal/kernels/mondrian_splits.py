@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import helper
-from shoal.kernels.private import count_rows, group_holds
+from shoal.kernels.private import Rules, count_rows, group_holds
+
+if TYPE_CHECKING:
+    from shoal.kernels.space import Codes, Counts, Flags, Places, Reals
+
 
 __all__ = [
     "AT_MOST",
@@ -23,7 +27,6 @@ __all__ = [
     "width_of",
 ]
 
-Array = np.ndarray[Any, Any]
 
 NEAREST, MIDDLE, AT_MOST = np.int64(0), np.int64(1), np.int64(2)
 """Where an attribute without a taxonomy is cut."""
@@ -47,35 +50,35 @@ class Shape(NamedTuple):
         node_first: where the nodes of each attribute start.
     """
 
-    codes: Any
-    place: Any
-    start_of: Any
-    missing: Any
-    children: Any
-    flat: Any
-    levels: Any
-    level_first: Any
-    n_levels: Any
-    node_width: Any
-    node_first: Any
+    codes: Codes
+    place: Reals
+    start_of: Places
+    missing: Places
+    children: Flags
+    flat: Flags
+    levels: Places
+    level_first: Places
+    n_levels: Places
+    node_width: Reals
+    node_first: Places
 
 
 @bundle
 class CutScratch(NamedTuple):
     """Where rows are sorted and cuts are tried."""
 
-    count: Array  # int64 [most codes + 1]
-    spare: Array  # int64 [rows]
-    edges: Array  # int64 [most codes + 1]: where to cut
-    hist: Array  # int64 [sensitive values]
-    widths: Array  # float64 [attributes]
-    losses: Array  # float64 [most codes + 1]: what is lost by a cut at each edge
-    codes: Array  # int64 [most codes + 1]: the most frequent first
-    merged: Array  # int64 [most codes + 1]
+    count: Counts  # int64 [most codes + 1]
+    spare: Places  # int64 [rows]
+    edges: Places  # int64 [most codes + 1]: where to cut
+    hist: Counts  # int64 [sensitive values]
+    widths: Reals  # float64 [attributes]
+    losses: Reals  # float64 [most codes + 1]: what is lost by a cut at each edge
+    codes: Places  # int64 [most codes + 1]: the most frequent first
+    merged: Places  # int64 [most codes + 1]
 
 
 @helper
-def range_of(codes: Any, j: int, order: Any, low: int, high: int) -> tuple[int, int]:
+def range_of(codes: Codes, j: int, order: Places, low: int, high: int) -> tuple[int, int]:
     """Return the least and the greatest code of attribute j among order[low:high]."""
     least = codes[j, order[low]]
     most = least
@@ -87,7 +90,7 @@ def range_of(codes: Any, j: int, order: Any, low: int, high: int) -> tuple[int, 
 
 
 @helper
-def _common_depth(levels: Any, first: int, n_levels: int, width: int, a: int, b: int) -> int:
+def _common_depth(levels: Places, first: int, n_levels: int, width: int, a: int, b: int) -> int:
     """Return the deepest depth at which leaves a and b have the same ancestor."""
     depth = 0
     for d in range(1, n_levels):
@@ -98,7 +101,7 @@ def _common_depth(levels: Any, first: int, n_levels: int, width: int, a: int, b:
 
 
 @helper
-def width_of(shape: Any, j: int, least: int, most: int) -> float:
+def width_of(shape: Shape, j: int, least: int, most: int) -> float:
     """Return the share of the domain of attribute j that codes from least to most span."""
     if least == most:
         return 0.0
@@ -114,7 +117,14 @@ def width_of(shape: Any, j: int, least: int, most: int) -> float:
 
 @helper
 def sort_by_code(
-    codes: Any, j: int, order: Any, low: int, high: int, least: int, most: int, scratch: Any
+    codes: Codes,
+    j: int,
+    order: Places,
+    low: int,
+    high: int,
+    least: int,
+    most: int,
+    scratch: CutScratch,
 ) -> None:
     """Sort order[low:high] stably by the codes of attribute j."""
     count, spare = scratch.count, scratch.spare
@@ -134,7 +144,7 @@ def sort_by_code(
 
 
 @helper
-def _piece_stands(order: Any, low: int, high: int, k: int, rules: Any, hist: Any) -> bool:
+def _piece_stands(order: Places, low: int, high: int, k: int, rules: Rules, hist: Counts) -> bool:
     """Return whether rows order[low:high] may be a group."""
     if high - low < k:
         return False
@@ -145,7 +155,9 @@ def _piece_stands(order: Any, low: int, high: int, k: int, rules: Any, hist: Any
 
 
 @helper
-def find_edges(shape: Any, j: int, order: Any, low: int, high: int, where: int, edges: Any) -> int:
+def find_edges(
+    shape: Shape, j: int, order: Places, low: int, high: int, where: int, edges: Places
+) -> int:
     """Propose where to cut order[low:high], sorted by attribute j; return the number of cuts.
 
     Rows with a missing value are cut off first, as they cost everything together with others.
@@ -193,7 +205,14 @@ def find_edges(shape: Any, j: int, order: Any, low: int, high: int, where: int, 
 
 @helper
 def pieces_stand(
-    order: Any, low: int, high: int, edges: Any, n_cuts: int, k: int, rules: Any, hist: Any
+    order: Places,
+    low: int,
+    high: int,
+    edges: Places,
+    n_cuts: int,
+    k: int,
+    rules: Rules,
+    hist: Counts,
 ) -> bool:
     """Return whether all parts between the edges may be groups."""
     start = low

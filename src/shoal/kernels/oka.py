@@ -9,7 +9,7 @@ The result is that of comparing with every cluster, ties included.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,11 +19,25 @@ from shoal.kernels.codes import store_query
 from shoal.kernels.jit import helper, inlined_helper, kernel
 from shoal.kernels.scan import absorb, charge_scan, join_scan, load_query
 
+if TYPE_CHECKING:
+    from shoal.kernels.space import (
+        Codes,
+        Columns,
+        Costs,
+        Counts,
+        Flags,
+        Labels,
+        Places,
+        Query,
+        Space,
+        Totals,
+    )
+
+
 ZERO = np.int64(0)
 FAR = np.int64(1) << 62
 REFRESH = 16
 CHUNK = 64
-Array = np.ndarray[Any, Any]
 
 __all__ = [
     "CentroidBlocks",
@@ -40,52 +54,52 @@ __all__ = [
 class OkaRecords(NamedTuple):
     """All records, and what they mean."""
 
-    space: Any  # Space
-    columns: Any  # Columns
-    closures: Any  # the same Columns without linear ones, which have means instead
-    classes: Array  # int32 [records]
+    space: Space
+    columns: Columns
+    closures: Columns  # the same Columns without linear ones, which have means instead
+    classes: Labels  # int32 [records]
 
 
 @bundle
 class OkaScratch(NamedTuple):
     """Where one record is compared with the clusters of a block."""
 
-    query: Any  # Query
-    joined: Any  # Query without linear columns: the cluster that the record joins
-    spare: Array  # COST [longest block]
-    out: Array  # int64 [longest block]
+    query: Query
+    joined: Query  # Query without linear columns: the cluster that the record joins
+    spare: Costs  # COST [longest block]
+    out: Totals  # int64 [longest block]
 
 
 @bundle
 class Centroids(NamedTuple):
     """Centroids of many clusters: means of the linear columns, closures of all others."""
 
-    columns: Any  # Columns: the mean rounded down is low and high; full width: there is none
-    closures: Any  # the same Columns without linear ones
-    hists: Array  # int64 [classes, clusters]
-    sums: Array  # int64 [linear, clusters]: of the values that are not missing
-    gaps: Array  # int64 [linear, clusters]: missing values (no columns: there are none)
-    sizes: Array  # int64 [clusters]
-    numbers: Array  # int64 [clusters]: the lowest wins a tie
-    live: Array  # bool [clusters]: whether records may join
+    columns: Columns  # the mean rounded down is low and high; full width: there is none
+    closures: Columns  # the same Columns without linear ones
+    hists: Counts  # int64 [classes, clusters]
+    sums: Totals  # int64 [linear, clusters]: of the values that are not missing
+    gaps: Counts  # int64 [linear, clusters]: missing values (no columns: there are none)
+    sizes: Counts  # int64 [clusters]
+    numbers: Places  # int64 [clusters]: the lowest wins a tie
+    live: Flags  # bool [clusters]: whether records may join
 
 
 @bundle
 class CentroidBlocks(NamedTuple):
     """Blocks of similar clusters, and what bounds the distance to the live ones of each."""
 
-    starts: Array  # int64 [blocks + 1]
-    block_of: Array  # int64 [clusters]
-    inner: Any  # Columns: inner closures
-    least: Array  # int64 [blocks]: size of the smallest live cluster; 0 if none is live
-    number: Array  # int64 [blocks]: lowest number of a cluster
-    joined: Array  # int64 [blocks]: records since the bounds were computed anew
-    bound: Array  # int64 [blocks]: least distance of the record at hand, or a lower bound
-    nearest: Array  # int64 [blocks]: cluster at that distance; −1 if it is only a bound
+    starts: Places  # int64 [blocks + 1]
+    block_of: Places  # int64 [clusters]
+    inner: Columns  # inner closures
+    least: Counts  # int64 [blocks]: size of the smallest live cluster; 0 if none is live
+    number: Places  # int64 [blocks]: lowest number of a cluster
+    joined: Places  # int64 [blocks]: records since the bounds were computed anew
+    bound: Totals  # int64 [blocks]: least distance of the record at hand, or a lower bound
+    nearest: Places  # int64 [blocks]: cluster at that distance; −1 if it is only a bound
 
 
 @inlined_helper
-def _linear(full: Any, place: Any, c: Any, i: int, g: int) -> int:
+def _linear(full: Costs, place: Costs, c: Centroids, i: int, g: int) -> int:
     """Return Σ |size · x − Σx| of record i and cluster g over the linear columns.
 
     Missing lies at full distance from any value, and a cluster that mixes them has no mean: it is
@@ -104,7 +118,7 @@ def _linear(full: Any, place: Any, c: Any, i: int, g: int) -> int:
 
 
 @inlined_helper
-def _rounded(full: Any, place: Any, c: Any, i: int, g: int) -> int:
+def _rounded(full: Costs, place: Costs, c: Centroids, i: int, g: int) -> int:
     """Return what the scan charges record i for the linear columns of cluster g."""
     total = np.int64(0)
     for j in range(full.shape[0]):
@@ -115,7 +129,9 @@ def _rounded(full: Any, place: Any, c: Any, i: int, g: int) -> int:
 
 
 @helper
-def _scan_all(records: Any, c: Any, i: int, b: int, blocks: Any, scratch: Any) -> None:
+def _scan_all(
+    records: OkaRecords, c: Centroids, i: int, b: int, blocks: CentroidBlocks, scratch: OkaScratch
+) -> None:
     """Find the cluster of block b closest to record i where costs depend on sensitive values."""
     space, place, out = records.space, records.columns.low, scratch.out
     query, spare = scratch.query, scratch.spare
@@ -135,7 +151,15 @@ def _scan_all(records: Any, c: Any, i: int, b: int, blocks: Any, scratch: Any) -
 
 
 @inlined_helper
-def _scan_block(records: Any, c: Any, i: int, b: int, best: int, blocks: Any, scratch: Any) -> None:
+def _scan_block(
+    records: OkaRecords,
+    c: Centroids,
+    i: int,
+    b: int,
+    best: int,
+    blocks: CentroidBlocks,
+    scratch: OkaScratch,
+) -> None:
     """Find the cluster of block b closest to record i, if it is no farther than best.
 
     Rounding a mean down changes the distance by less than the size per linear column.
@@ -182,7 +206,9 @@ def _scan_block(records: Any, c: Any, i: int, b: int, best: int, blocks: Any, sc
 
 
 @inlined_helper
-def _closest_cluster(records: Any, c: Any, blocks: Any, i: int, scratch: Any) -> int:
+def _closest_cluster(
+    records: OkaRecords, c: Centroids, blocks: CentroidBlocks, i: int, scratch: OkaScratch
+) -> int:
     """Return the live cluster closest to record i (the query); ties go to the lowest number."""
     n_blocks = blocks.least.shape[0]
     first = np.int64(0)
@@ -211,7 +237,7 @@ def _closest_cluster(records: Any, c: Any, blocks: Any, i: int, scratch: Any) ->
 
 
 @inlined_helper
-def _bounds(space: Any, blocks: Any, query: Any) -> None:
+def _bounds(space: Space, blocks: CentroidBlocks, query: Query) -> None:
     """Write a lower bound of the distance of the query to any cluster of each block."""
     bound = blocks.bound
     off = np.int64(space.full.shape[0])
@@ -222,7 +248,7 @@ def _bounds(space: Any, blocks: Any, query: Any) -> None:
 
 
 @helper
-def _describe(c: Any, blocks: Any, b: int) -> None:
+def _describe(c: Centroids, blocks: CentroidBlocks, b: int) -> None:
     """Compute anew what bounds the distance to the live clusters of block b."""
     start = blocks.starts[b]
     stop = blocks.starts[b + 1]
@@ -236,7 +262,7 @@ def _describe(c: Any, blocks: Any, b: int) -> None:
 
 
 @helper
-def _widen(c: Any, blocks: Any, b: int, g: int) -> None:
+def _widen(c: Centroids, blocks: CentroidBlocks, b: int, g: int) -> None:
     """Let the bounds of block b hold for the new mean of its cluster g; all else still holds."""
     for j in range(c.columns.low.shape[0]):
         blocks.inner.low[j, b] = min(blocks.inner.low[j, b], c.columns.high[j, g])
@@ -244,7 +270,7 @@ def _widen(c: Any, blocks: Any, b: int, g: int) -> None:
 
 
 @helper
-def _count(records: Any, c: Any, g: int, i: int) -> None:
+def _count(records: OkaRecords, c: Centroids, g: int, i: int) -> None:
     """Update sums, counts and means of cluster g when record i joins."""
     c.sizes[g] += 1
     c.hists[records.classes[i], g] += 1
@@ -262,7 +288,7 @@ def _count(records: Any, c: Any, g: int, i: int) -> None:
 
 
 @helper
-def _differ(columns: Any, i: int, h: int) -> bool:
+def _differ(columns: Codes, i: int, h: int) -> bool:
     found = False
     for j in range(columns.shape[0]):
         found = found or columns[j, i] != columns[j, h]
@@ -270,7 +296,7 @@ def _differ(columns: Any, i: int, h: int) -> bool:
 
 
 @helper
-def _same(rows: Any, i: int, h: int) -> bool:
+def _same(rows: Columns, i: int, h: int) -> bool:
     """Whether two records are equal in every column."""
     return not (
         _differ(rows.lev8, i, h)
@@ -283,7 +309,9 @@ def _same(rows: Any, i: int, h: int) -> bool:
 
 
 @kernel
-def start_clusters(records: Any, order: Any, starts: Any, c: Any, query: Any) -> None:
+def start_clusters(
+    records: OkaRecords, order: Places, starts: Places, c: Centroids, query: Query
+) -> None:
     """Compute the centroid of each cluster; number g has records order[starts[g]:starts[g + 1]].
 
     The query has no linear columns. No cluster is empty.
@@ -305,7 +333,14 @@ def start_clusters(records: Any, order: Any, starts: Any, c: Any, query: Any) ->
 
 @kernel
 def assign_rows(
-    records: Any, todo: Any, limit: int, keep: int, c: Any, blocks: Any, scratch: Any, label: Any
+    records: OkaRecords,
+    todo: Places,
+    limit: int,
+    keep: int,
+    c: Centroids,
+    blocks: CentroidBlocks,
+    scratch: OkaScratch,
+    label: Labels,
 ) -> int:
     """Add each record to its closest cluster and update that centroid at once.
 
@@ -349,7 +384,7 @@ def assign_rows(
 
 
 @kernel
-def centroid_distances(records: Any, position: Any, c: Any, out: Any) -> None:
+def centroid_distances(records: OkaRecords, position: Places, c: Centroids, out: Totals) -> None:
     """Write how far each record lies from the centroid of the cluster at its position.
 
     Only linear columns tell records apart: the centroid of any other column covers them all.

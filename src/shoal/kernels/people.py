@@ -8,12 +8,16 @@ However many rows a person has, a look costs the same.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import helper, kernel
+
+if TYPE_CHECKING:
+    from shoal.kernels.space import Codes, Counts, Labels, Places
+
 
 __all__ = ["PERSON", "Crowd", "enter", "fill_crowd", "leave", "rows_inside"]
 
@@ -21,21 +25,20 @@ FREE = np.int64(-1)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 PERSON = np.int64(0)
-Array = np.ndarray[Any, Any]
 
 
 @bundle
 class Crowd(NamedTuple):
     """Who has rows in which group; without subjects every row is a person of its own."""
 
-    subject: Array  # int64 [1 + sensitive columns, rows], or [0, 0]: person, then (person, value)
-    keys: Array  # int64 [a power of two]: subject · places + group, −1 where nothing is
-    rows: Array  # int64 [the same]: rows of the subject in the group, at least 1
-    places: Array  # int64 [1]: how many groups there can be
+    subject: Places  # int64 [1 + sensitive columns, rows], or [0, 0]: person, then (person, value)
+    keys: Places  # int64 [a power of two]: subject · places + group, −1 where nothing is
+    rows: Counts  # int64 [the same]: rows of the subject in the group, at least 1
+    places: Places  # int64 [1]: how many groups there can be
 
 
 @helper
-def _find(crowd: Any, key: int) -> int:
+def _find(crowd: Crowd, key: int) -> int:
     """Return where a key stands, or where it would."""
     last = np.uint64(crowd.keys.shape[0] - 1)
     mixed = np.uint64(key) * _MIX
@@ -46,14 +49,14 @@ def _find(crowd: Any, key: int) -> int:
 
 
 @helper
-def rows_inside(crowd: Any, s: int, i: int, g: int) -> int:
+def rows_inside(crowd: Crowd, s: int, i: int, g: int) -> int:
     """Return how many rows of group g have subject s of row i."""
     at = _find(crowd, crowd.subject[s, i] * crowd.places[0] + g)
     return crowd.rows[at] if crowd.keys[at] != FREE else np.int64(0)
 
 
 @helper
-def enter(crowd: Any, s: int, i: int, g: int) -> bool:
+def enter(crowd: Crowd, s: int, i: int, g: int) -> bool:
     """Let subject s of row i into group g; return whether it is the first row of it there."""
     key = crowd.subject[s, i] * crowd.places[0] + g
     at = _find(crowd, key)
@@ -66,7 +69,7 @@ def enter(crowd: Any, s: int, i: int, g: int) -> bool:
 
 
 @helper
-def leave(crowd: Any, s: int, i: int, g: int) -> bool:
+def leave(crowd: Crowd, s: int, i: int, g: int) -> bool:
     """Take subject s of row i out of group g; return whether it was the last row of it there."""
     at = _find(crowd, crowd.subject[s, i] * crowd.places[0] + g)
     crowd.rows[at] -= 1
@@ -90,7 +93,9 @@ def leave(crowd: Any, s: int, i: int, g: int) -> bool:
 
 
 @kernel
-def fill_crowd(label: Any, first: Any, private: Any, crowd: Any, people: Any, phist: Any) -> None:
+def fill_crowd(
+    label: Labels, first: Places, private: Codes, crowd: Crowd, people: Counts, phist: Counts
+) -> None:
     """Count the people of every group, and their values: each value once for a person.
 
     ``people`` and ``phist`` are zeros before.

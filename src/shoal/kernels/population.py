@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import helper, kernel
 
-__all__ = ["Boxes", "count_covered", "presence_of", "worst_presence"]
+if TYPE_CHECKING:
+    from shoal.kernels.space import Codes, Counts, Flags, Offsets, Reals
 
-Array = np.ndarray[Any, Any]
+
+__all__ = ["Boxes", "count_covered", "presence_of", "worst_presence"]
 
 
 @bundle
 class Boxes(NamedTuple):
     """What groups publish, in the codes of the population."""
 
-    low: Array  # int32 [groups, columns]: lowest code that is covered
-    high: Array  # int32 [groups, columns]: highest
-    which: Array  # int32 [columns]: number of a column of sets, -1 for others
-    members: Array  # bool [columns of sets, groups, codes]: which codes a set holds
+    low: Codes  # int32 [groups, columns]: lowest code that is covered
+    high: Codes  # int32 [groups, columns]: highest
+    which: Offsets  # int32 [columns]: number of a column of sets, -1 for others
+    members: Flags  # bool [columns of sets, groups, codes]: which codes a set holds
 
 
 @helper
-def _covers(boxes: Any, g: int, people: Any, i: int) -> bool:
+def _covers(boxes: Boxes, g: int, people: Codes, i: int) -> bool:
     """Return whether group g covers the people of line i; a set covers its members only."""
     for c in range(people.shape[1]):
         code = people[i, c]
@@ -38,7 +40,7 @@ def _covers(boxes: Any, g: int, people: Any, i: int) -> bool:
 
 
 @kernel
-def count_covered(boxes: Any, people: Any, number: Any, enough: int, out: Any) -> None:
+def count_covered(boxes: Boxes, people: Codes, number: Counts, enough: int, out: Counts) -> None:
     """Write how many people each group covers; a group that covers ``enough`` is not counted on."""
     for g in range(boxes.low.shape[0]):
         found = np.int64(0)
@@ -51,7 +53,7 @@ def count_covered(boxes: Any, people: Any, number: Any, enough: int, out: Any) -
 
 
 @kernel
-def presence_of(boxes: Any, people: Any, share: Any, out: Any) -> None:
+def presence_of(boxes: Boxes, people: Codes, share: Reals, out: Reals) -> None:
     """Add up the shares of all groups that cover the people of each line."""
     for i in range(people.shape[0]):
         total = 0.0
@@ -62,7 +64,7 @@ def presence_of(boxes: Any, people: Any, share: Any, out: Any) -> None:
 
 
 @kernel
-def worst_presence(boxes: Any, people: Any, presence: Any, out: Any) -> None:
+def worst_presence(boxes: Boxes, people: Codes, presence: Reals, out: Reals) -> None:
     """Write the highest presence of anybody whom each group covers; 0 if it covers nobody."""
     for g in range(boxes.low.shape[0]):
         worst = 0.0

@@ -17,7 +17,7 @@ Two models know more of a column than its counts; it stands in ``details``, and 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -26,6 +26,10 @@ from numba.extending import intrinsic
 
 from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import called_helper, helper
+
+if TYPE_CHECKING:
+    from shoal.kernels.space import Codes, Counts, Places, Reals
+
 
 __all__ = [
     "ALPHA",
@@ -51,7 +55,6 @@ __all__ = [
     "tree_distance_of",
 ]
 
-Array = np.ndarray[Any, Any]
 
 FREQUENCY, DISTINCT, ENTROPY, RECURSIVE, T_EQUAL, T_ORDERED, ALPHA, OTHER = range(8)
 BETA, BETA_ENHANCED, DELTA, RANGE, T_TREE = range(8, 13)
@@ -64,13 +67,13 @@ NO_DETAILS = np.empty(0, np.float64)
 class Rules(NamedTuple):
     """Privacy models and the sensitive values that they look at."""
 
-    private: Array  # int32 [columns, rows]: sensitive codes
-    whole: Array  # int64 [sensitive values]: histograms of all rows, column after column
-    first: Array  # int64 [columns + 1]: where each column begins in a histogram
-    kinds: Array  # int64 [models]
-    numbers: Array  # float64 [models, 3]: parameter, c, column
-    addresses: Array  # int64 [models]: of the function of an OTHER model
-    details: Array = NO_DETAILS  # float64: what RANGE and T_TREE know of a column, from c on
+    private: Codes  # int32 [columns, rows]: sensitive codes
+    whole: Counts  # int64 [sensitive values]: histograms of all rows, column after column
+    first: Places  # int64 [columns + 1]: where each column begins in a histogram
+    kinds: Places  # int64 [models]
+    numbers: Reals  # float64 [models, 3]: parameter, c, column
+    addresses: Places  # int64 [models]: of the function of an OTHER model
+    details: Reals = NO_DETAILS  # float64: what RANGE and T_TREE know of a column, from c on
 
 
 @intrinsic
@@ -88,7 +91,7 @@ def _call(typing: Any, address: Any, hist: Any, n_values: Any, whole: Any) -> An
 
 
 @helper
-def _other_holds(address: int, hist: Any, whole: Any, a: int, b: int) -> bool:
+def _other_holds(address: int, hist: Counts, whole: Counts, a: int, b: int) -> bool:
     """Ask the rule of a model that is not known here."""
     own = np.int64(hist.ctypes.data) + WORD * a
     every = np.int64(whole.ctypes.data) + WORD * a
@@ -98,7 +101,7 @@ def _other_holds(address: int, hist: Any, whole: Any, a: int, b: int) -> bool:
 
 
 @helper
-def count_rows(rules: Any, order: Any, low: int, high: int, hist: Any) -> None:
+def count_rows(rules: Rules, order: Places, low: int, high: int, hist: Counts) -> None:
     """Count the sensitive values of rows order[low:high]."""
     hist[:] = 0
     for p in range(low, high):
@@ -107,7 +110,7 @@ def count_rows(rules: Any, order: Any, low: int, high: int, hist: Any) -> None:
 
 
 @helper
-def recursive_gap(hist: Any, a: int, b: int, l: float, c: float) -> float:
+def recursive_gap(hist: Counts, a: int, b: int, l: float, c: float) -> float:
     """Return r_1 − c · (r_l + … + r_m), with the counts r in falling order; it must be below 0."""
     top = np.int64(0)
     tail = np.int64(0)
@@ -129,7 +132,7 @@ def recursive_gap(hist: Any, a: int, b: int, l: float, c: float) -> float:
 
 
 @helper
-def distance_of(hist: Any, whole: Any, a: int, b: int, size: int, ordered: bool) -> float:
+def distance_of(hist: Counts, whole: Counts, a: int, b: int, size: int, ordered: bool) -> float:
     """Earth mover's distance from the whole, over the values that occur in the whole."""
     n = 0
     present = 0
@@ -149,7 +152,7 @@ def distance_of(hist: Any, whole: Any, a: int, b: int, size: int, ordered: bool)
 
 
 @helper
-def tree_distance_of(hist: Any, rules: Any, m: int, a: int, b: int, size: int) -> float:
+def tree_distance_of(hist: Counts, rules: Rules, m: int, a: int, b: int, size: int) -> float:
     """Earth mover's distance from the whole along the branches of the tree of model m."""
     n = np.int64(0)
     for v in range(a, b):
@@ -171,7 +174,9 @@ def tree_distance_of(hist: Any, rules: Any, m: int, a: int, b: int, size: int) -
 
 
 @helper
-def _is_like(hist: Any, whole: Any, a: int, b: int, size: int, beta: float, enhanced: bool) -> bool:
+def _is_like(
+    hist: Counts, whole: Counts, a: int, b: int, size: int, beta: float, enhanced: bool
+) -> bool:
     """Return whether no value gains more than beta times its share (enhanced: or its -ln)."""
     n = np.int64(0)
     for v in range(a, b):
@@ -187,7 +192,7 @@ def _is_like(hist: Any, whole: Any, a: int, b: int, size: int, beta: float, enha
 
 
 @helper
-def _discloses_little(hist: Any, whole: Any, a: int, b: int, size: int, delta: float) -> bool:
+def _discloses_little(hist: Counts, whole: Counts, a: int, b: int, size: int, delta: float) -> bool:
     """Return whether the logarithm of the change of every value's share is below delta."""
     n = np.int64(0)
     for v in range(a, b):
@@ -201,7 +206,7 @@ def _discloses_little(hist: Any, whole: Any, a: int, b: int, size: int, delta: f
 
 
 @helper
-def _is_wide(hist: Any, rules: Any, m: int, a: int, b: int) -> bool:
+def _is_wide(hist: Counts, rules: Rules, m: int, a: int, b: int) -> bool:
     """Return whether enough different numbers lie far enough apart."""
     at = np.int64(rules.numbers[m, 1])
     low, high, different = math.inf, -math.inf, 0
@@ -215,7 +220,7 @@ def _is_wide(hist: Any, rules: Any, m: int, a: int, b: int) -> bool:
 
 
 @called_helper
-def group_holds(hist: Any, rules: Any) -> bool:
+def group_holds(hist: Counts, rules: Rules) -> bool:
     """Return whether a group with these histograms satisfies every model."""
     for m in range(rules.kinds.shape[0]):
         kind = rules.kinds[m]

@@ -8,13 +8,14 @@ it by less than is drawn for it.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shoal.kernels.bundle import bundle
 from shoal.kernels.codes import load_codes, store_query
 from shoal.kernels.groups import (
+    Groups,
     close_group,
     gain_without,
     holds_with,
@@ -26,10 +27,24 @@ from shoal.kernels.groups import (
 from shoal.kernels.jit import called_helper, helper, kernel
 from shoal.kernels.scan import join_scan, load_query
 
+if TYPE_CHECKING:
+    from shoal.kernels.private import Rules
+    from shoal.kernels.space import (
+        Annealing,
+        Columns,
+        Flags,
+        Labels,
+        Places,
+        Query,
+        Records,
+        Scratch,
+        Totals,
+    )
+
+
 ZERO = np.int64(0)
 JOINS, LEAVES = np.int64(1), np.int64(-1)
 NONE = np.int64(1) << 62
-Array = np.ndarray[Any, Any]
 
 __all__ = [
     "NONE",
@@ -40,7 +55,7 @@ __all__ = [
     "relocate_rows",
     "scatter_rows",
     "settle",
-    "slack",
+    "tolerated_rise",
 ]
 
 
@@ -48,33 +63,33 @@ __all__ = [
 class Undo(NamedTuple):
     """What groups were before `scatter_rows`, and what its rows will be if that stays."""
 
-    kept: Array  # bool [groups]: whether closure and cost are kept here
-    columns: Any
-    costs: Array  # int64 [groups]
-    grew: Array  # bool [rows]: whether the row widened the group that it joined
-    members: Array  # int64 [rows]: the rows of the group, those that were moved first
+    kept: Flags  # bool [groups]: whether closure and cost are kept here
+    columns: Columns
+    costs: Totals  # int64 [groups]
+    grew: Flags  # bool [rows]: whether the row widened the group that it joined
+    members: Places  # int64 [rows]: the rows of the group, those that were moved first
 
 
 @helper
-def slack(heat: Any) -> int:
+def tolerated_rise(annealing: Annealing) -> int:
     """Return by how much the next move may raise the cost: 0, or an amount drawn by chance.
 
     Amounts are exponential, so a move is made with the chance that Metropolis gives it.
     """
-    mean = heat.mean[0]
+    mean = annealing.temperature[0]
     if mean <= 0.0:
         return np.int64(0)
-    state = heat.chance[0]  # Marsaglia's xorshift
+    state = annealing.random[0]  # Marsaglia's xorshift
     state ^= state << np.uint64(13)
     state ^= state >> np.uint64(7)
     state ^= state << np.uint64(17)
-    heat.chance[0] = state
+    annealing.random[0] = state
     drawn = (np.float64(state >> np.uint64(11)) + 0.5) / 9007199254740992.0
     return np.int64(-mean * math.log(drawn))
 
 
 @helper
-def _rises(records: Any, groups: Any, i: int, n_groups: int, scratch: Any) -> None:
+def _rises(records: Records, groups: Groups, i: int, n_groups: int, scratch: Scratch) -> None:
     """Write how much the cost of each group rises if row i joins."""
     query, spare, out = scratch.query, scratch.spare, scratch.out
     load_query(records.space, records.columns, i, query)
@@ -92,14 +107,14 @@ def _rises(records: Any, groups: Any, i: int, n_groups: int, scratch: Any) -> No
 
 @called_helper
 def best_group(
-    records: Any,
-    groups: Any,
-    rules: Any,
+    records: Records,
+    groups: Groups,
+    rules: Rules,
     i: int,
     not_this: int,
     n_groups: int,
     below: int,
-    scratch: Any,
+    scratch: Scratch,
 ) -> tuple[int, int]:
     """Return the group whose cost rises least if row i joins, if by less than ``below``."""
     _rises(records, groups, i, n_groups, scratch)
@@ -119,14 +134,14 @@ def best_group(
 
 @called_helper
 def scatter_rows(
-    records: Any,
-    groups: Any,
-    rules: Any,
+    records: Records,
+    groups: Groups,
+    rules: Rules,
     g: int,
     budget: int,
     n_groups: int,
-    scratch: Any,
-    undo: Any,
+    scratch: Scratch,
+    undo: Undo,
 ) -> tuple[int, int]:
     """Put the rows of group g where they cost least, all together for less than the budget.
 
@@ -165,7 +180,7 @@ def scatter_rows(
 
 
 @helper
-def settle(groups: Any, i: int, undo: Any) -> bool:
+def settle(groups: Groups, i: int, undo: Undo) -> bool:
     """Let a scattered row stay; return whether it is the first of its new group to do so."""
     groups.pillar[i] = undo.grew[i]
     first = undo.kept[groups.label[i]]
@@ -175,7 +190,7 @@ def settle(groups: Any, i: int, undo: Any) -> bool:
 
 @helper
 def bring_back(
-    groups: Any, rules: Any, classes: Any, i: int, g: int, query: Any, undo: Any
+    groups: Groups, rules: Rules, classes: Labels, i: int, g: int, query: Query, undo: Undo
 ) -> None:
     """Bring a scattered row back to group g, and the group that it leaves to what it was.
 
@@ -193,7 +208,13 @@ def bring_back(
 
 @kernel
 def relocate_rows(
-    records: Any, groups: Any, rules: Any, order: Any, k: int, n_groups: int, scratch: Any
+    records: Records,
+    groups: Groups,
+    rules: Rules,
+    order: Places,
+    k: int,
+    n_groups: int,
+    scratch: Scratch,
 ) -> int:
     """Move these rows, in order, out of groups that can spare them where that lowers the cost.
 
@@ -208,7 +229,7 @@ def relocate_rows(
         if not holds_with(groups, rules, g, i, LEAVES, scratch.hist):
             continue
         gain = gain_without(records, groups, i, scratch.query)
-        below = gain + slack(scratch.heat)
+        below = gain + tolerated_rise(scratch.annealing)
         best, rise = best_group(records, groups, rules, i, g, n_groups, below, scratch)
         if best < 0:
             continue
@@ -226,7 +247,13 @@ def relocate_rows(
 
 @kernel
 def dissolve_groups(
-    records: Any, groups: Any, rules: Any, order: Any, n_groups: int, scratch: Any, undo: Any
+    records: Records,
+    groups: Groups,
+    rules: Rules,
+    order: Places,
+    n_groups: int,
+    scratch: Scratch,
+    undo: Undo,
 ) -> int:
     """Dissolve these groups, in order, into those where their rows fit best, if it pays.
 
@@ -238,7 +265,7 @@ def dissolve_groups(
         g = order[t]
         if groups.size[g] == 0:
             continue
-        extra = slack(scratch.heat)
+        extra = tolerated_rise(scratch.annealing)
         budget = groups.costs[g] + extra
         moved, left = scatter_rows(records, groups, rules, g, budget, n_groups, scratch, undo)
         if groups.size[g] == 0:

@@ -7,18 +7,21 @@ it gains more than ``least``, far more than a sum of so many terms is off, whate
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shoal.kernels.bundle import bundle
-from shoal.kernels.groups import holds_with, put_in, spares, take_out
+from shoal.kernels.groups import Groups, holds_with, put_in, spares, take_out
 from shoal.kernels.jit import helper, kernel
-from shoal.kernels.private import group_holds
+from shoal.kernels.private import Rules, group_holds
+
+if TYPE_CHECKING:
+    from shoal.kernels.space import Counts, Labels, Places, Reals
+
 
 __all__ = ["Means", "MeansScratch", "move_rows", "rebuild_near"]
 
-Array = np.ndarray[Any, Any]
 JOINS, LEAVES = np.int64(1), np.int64(-1)
 TRIES = 3
 PASSES = 8
@@ -28,10 +31,10 @@ PASSES = 8
 class Means(NamedTuple):
     """Rows as points, and the sums of every group."""
 
-    points: Array  # float64 [rows, coordinates]
-    sums: Array  # float64 [coordinates, groups]
-    centre: Array  # float64 [coordinates, groups]: sums by size
-    classes: Array  # int32 [rows]: zeros
+    points: Reals  # float64 [rows, coordinates]
+    sums: Reals  # float64 [coordinates, groups]
+    centre: Reals  # float64 [coordinates, groups]: sums by size
+    classes: Labels  # int32 [rows]: zeros
     least: float  # what a move has to gain
 
 
@@ -39,22 +42,22 @@ class Means(NamedTuple):
 class MeansScratch(NamedTuple):
     """Room for one neighbourhood: its rows, and groups of these."""
 
-    gap: Array  # float64 [groups]
-    near: Array  # int64 [nearest groups]
-    hist: Array  # int64 [sensitive values]
-    rows: Array  # int64 [most rows of a neighbourhood]
-    was: Array  # int64 [the same]: group of each
-    own: Array  # int64 [the same]: group in the neighbourhood, by try
-    best: Array  # int64 [the same]
-    away: Array  # float64 [the same]
-    sums: Array  # float64 [groups of a neighbourhood, coordinates]
-    mean: Array  # float64 [the same]: sums by size
-    sizes: Array  # int64 [groups of a neighbourhood]
-    places: Array  # int64 [groups of a neighbourhood]
+    gap: Reals  # float64 [groups]
+    near: Places  # int64 [nearest groups]
+    hist: Counts  # int64 [sensitive values]
+    rows: Places  # int64 [most rows of a neighbourhood]
+    was: Places  # int64 [the same]: group of each
+    own: Places  # int64 [the same]: group in the neighbourhood, by try
+    best: Places  # int64 [the same]
+    away: Reals  # float64 [the same]
+    sums: Reals  # float64 [groups of a neighbourhood, coordinates]
+    mean: Reals  # float64 [the same]: sums by size
+    sizes: Counts  # int64 [groups of a neighbourhood]
+    places: Places  # int64 [groups of a neighbourhood]
 
 
 @helper
-def _from_centres(means: Any, groups: Any, i: int, gap: Any) -> None:
+def _from_centres(means: Means, groups: Groups, i: int, gap: Reals) -> None:
     """Write the squared distance of row i to the mean of each group."""
     n = groups.size.shape[0]
     for h in range(n):
@@ -67,7 +70,7 @@ def _from_centres(means: Any, groups: Any, i: int, gap: Any) -> None:
 
 
 @helper
-def _nearest(groups: Any, gap: Any, but: int, near: Any, wanted: int) -> int:
+def _nearest(groups: Groups, gap: Reals, but: int, near: Places, wanted: int) -> int:
     """Write up to so many groups with the smallest gaps, but not this one; return how many."""
     found = 0
     for h in range(groups.size.shape[0]):
@@ -87,7 +90,7 @@ def _nearest(groups: Any, gap: Any, but: int, near: Any, wanted: int) -> int:
 
 
 @helper
-def _between(points: Any, i: int, j: int) -> float:
+def _between(points: Reals, i: int, j: int) -> float:
     total = 0.0
     for c in range(points.shape[1]):
         d = points[i, c] - points[j, c]
@@ -96,7 +99,7 @@ def _between(points: Any, i: int, j: int) -> float:
 
 
 @helper
-def _from_centre(means: Any, i: int, g: int) -> float:
+def _from_centre(means: Means, i: int, g: int) -> float:
     total = 0.0
     for c in range(means.points.shape[1]):
         d = means.points[i, c] - means.centre[c, g]
@@ -105,7 +108,7 @@ def _from_centre(means: Any, i: int, g: int) -> float:
 
 
 @helper
-def _shift(means: Any, groups: Any, rules: Any, i: int, h: int) -> None:
+def _shift(means: Means, groups: Groups, rules: Rules, i: int, h: int) -> None:
     """Move row i to group h."""
     g = np.int64(groups.label[i])
     take_out(groups, rules, means.classes, i)
@@ -119,7 +122,7 @@ def _shift(means: Any, groups: Any, rules: Any, i: int, h: int) -> None:
 
 
 @helper
-def _stands(groups: Any, rules: Any, g: int, k: int) -> bool:
+def _stands(groups: Groups, rules: Rules, g: int, k: int) -> bool:
     """Return whether group g has k people and keeps the models."""
     if groups.people[g] < k:
         return False
@@ -127,7 +130,9 @@ def _stands(groups: Any, rules: Any, g: int, k: int) -> bool:
 
 
 @helper
-def _relocate(means: Any, groups: Any, rules: Any, i: int, k: int, scratch: Any) -> bool:
+def _relocate(
+    means: Means, groups: Groups, rules: Rules, i: int, k: int, scratch: MeansScratch
+) -> bool:
     """Move row i to the group where it raises the error least, if that pays."""
     g = np.int64(groups.label[i])
     size = groups.size[g]
@@ -153,7 +158,9 @@ def _relocate(means: Any, groups: Any, rules: Any, i: int, k: int, scratch: Any)
 
 
 @helper
-def _swap(means: Any, groups: Any, rules: Any, i: int, k: int, scratch: Any) -> bool:
+def _swap(
+    means: Means, groups: Groups, rules: Rules, i: int, k: int, scratch: MeansScratch
+) -> bool:
     """Swap row i with a row of a group nearby, if that pays."""
     g = np.int64(groups.label[i])
     gap = scratch.gap
@@ -187,7 +194,9 @@ def _swap(means: Any, groups: Any, rules: Any, i: int, k: int, scratch: Any) -> 
 
 
 @kernel
-def move_rows(means: Any, groups: Any, rules: Any, order: Any, k: int, scratch: Any) -> int:
+def move_rows(
+    means: Means, groups: Groups, rules: Rules, order: Places, k: int, scratch: MeansScratch
+) -> int:
     """Move or swap these rows, in order, where that lowers the error; return how many were."""
     moved = 0
     for t in range(order.shape[0]):
@@ -201,7 +210,7 @@ def move_rows(means: Any, groups: Any, rules: Any, order: Any, k: int, scratch: 
 
 
 @helper
-def _start_sums(means: Any, n: int, n_groups: int, scratch: Any) -> None:
+def _start_sums(means: Means, n: int, n_groups: int, scratch: MeansScratch) -> None:
     """Sum up the groups of the neighbourhood."""
     for q in range(n_groups):
         scratch.sizes[q] = 0
@@ -217,13 +226,13 @@ def _start_sums(means: Any, n: int, n_groups: int, scratch: Any) -> None:
 
 
 @helper
-def _divide(scratch: Any, q: int) -> None:
+def _divide(scratch: MeansScratch, q: int) -> None:
     for c in range(scratch.sums.shape[1]):
         scratch.mean[q, c] = scratch.sums[q, c] / scratch.sizes[q]
 
 
 @helper
-def _from_mean(means: Any, scratch: Any, p: int, q: int) -> float:
+def _from_mean(means: Means, scratch: MeansScratch, p: int, q: int) -> float:
     """Return the squared distance of a row of the neighbourhood to the mean of a group of it."""
     total = 0.0
     row = scratch.rows[p]
@@ -234,7 +243,7 @@ def _from_mean(means: Any, scratch: Any, p: int, q: int) -> float:
 
 
 @helper
-def _error(means: Any, n: int, scratch: Any) -> float:
+def _error(means: Means, n: int, scratch: MeansScratch) -> float:
     total = 0.0
     for p in range(n):
         total += _from_mean(means, scratch, p, scratch.own[p])
@@ -242,7 +251,9 @@ def _error(means: Any, n: int, scratch: Any) -> float:
 
 
 @helper
-def _lay_out(means: Any, n: int, n_groups: int, k: int, first: int, scratch: Any) -> None:
+def _lay_out(
+    means: Means, n: int, n_groups: int, k: int, first: int, scratch: MeansScratch
+) -> None:
     """Form groups of k around far rows, as MDAV does; the last one has the rest.
 
     ``first`` is the row of the neighbourhood that the first group is formed around (−1: the one
@@ -284,7 +295,7 @@ def _lay_out(means: Any, n: int, n_groups: int, k: int, first: int, scratch: Any
 
 
 @helper
-def _give(means: Any, scratch: Any, p: int, q: int) -> None:
+def _give(means: Means, scratch: MeansScratch, p: int, q: int) -> None:
     """Move a row of the neighbourhood to another group of it."""
     old = scratch.own[p]
     scratch.own[p] = q
@@ -299,7 +310,7 @@ def _give(means: Any, scratch: Any, p: int, q: int) -> None:
 
 
 @helper
-def _settle(means: Any, n: int, n_groups: int, k: int, scratch: Any) -> None:
+def _settle(means: Means, n: int, n_groups: int, k: int, scratch: MeansScratch) -> None:
     """Move and swap rows within the neighbourhood until nothing pays."""
     own, sizes = scratch.own, scratch.sizes
     for _ in range(PASSES):
@@ -349,7 +360,7 @@ def _settle(means: Any, n: int, n_groups: int, k: int, scratch: Any) -> None:
 
 
 @helper
-def _gather(groups: Any, places: Any, n_places: int, scratch: Any) -> int:
+def _gather(groups: Groups, places: Places, n_places: int, scratch: MeansScratch) -> int:
     """Note the rows of these groups; −1 if there are too many."""
     n = 0
     for q in range(n_places):
@@ -366,7 +377,7 @@ def _gather(groups: Any, places: Any, n_places: int, scratch: Any) -> int:
 
 
 @helper
-def _free_places(groups: Any, scratch: Any, known: int, wanted: int) -> int:
+def _free_places(groups: Groups, scratch: MeansScratch, known: int, wanted: int) -> int:
     """Add places without a group until there are as many as wanted; return how many there are."""
     h = 0
     while known < wanted and h < groups.size.shape[0]:
@@ -379,7 +390,7 @@ def _free_places(groups: Any, scratch: Any, known: int, wanted: int) -> int:
 
 @helper
 def _apply(
-    means: Any, groups: Any, rules: Any, n: int, n_groups: int, k: int, scratch: Any
+    means: Means, groups: Groups, rules: Rules, n: int, n_groups: int, k: int, scratch: MeansScratch
 ) -> bool:
     """Make the best groups of the neighbourhood those of its rows, if all of them may stand."""
     for p in range(n):
@@ -398,7 +409,13 @@ def _apply(
 
 @kernel
 def rebuild_near(
-    means: Any, groups: Any, rules: Any, seeds: Any, k: int, n_near: int, scratch: Any
+    means: Means,
+    groups: Groups,
+    rules: Rules,
+    seeds: Places,
+    k: int,
+    n_near: int,
+    scratch: MeansScratch,
 ) -> int:
     """Form the group of each of these rows and the n_near nearest anew, if that pays.
 

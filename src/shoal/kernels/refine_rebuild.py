@@ -6,21 +6,32 @@ cheaper than what its rows pay now, and if the groups they leave can spare them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from shoal.kernels.bundle import bundle
-from shoal.kernels.groups import close_group, put_in, take_out
-from shoal.kernels.jit import helper, kernel
+from shoal.kernels.groups import Groups, close_group, put_in, take_out
+from shoal.kernels.jit import helper, kernel, unrolled
 from shoal.kernels.people import PERSON, enter, leave
-from shoal.kernels.private import group_holds
-from shoal.kernels.refine import NONE, best_group, bring_back, scatter_rows, settle, slack
+from shoal.kernels.private import Rules, group_holds
+from shoal.kernels.refine import (
+    NONE,
+    Undo,
+    best_group,
+    bring_back,
+    scatter_rows,
+    settle,
+    tolerated_rise,
+)
 from shoal.kernels.scan import absorb, join_scan, load_query, own_cost
+
+if TYPE_CHECKING:
+    from shoal.kernels.space import Columns, Costs, Counts, Flags, Places, Records, Scratch, Totals
+
 
 ZERO = np.int64(0)
 PIECE = 64
-Array = np.ndarray[Any, Any]
 
 __all__ = ["PIECE", "RebuildScratch", "rebuild_groups"]
 
@@ -29,21 +40,23 @@ __all__ = ["PIECE", "RebuildScratch", "rebuild_groups"]
 class RebuildScratch(NamedTuple):
     """Where a new group is grown around a row."""
 
-    distance: Array  # COST [rows]: cost of joining the seed alone
-    worth: Array  # int64 [rows]: what a row pays now, 0 if its group cannot spare it
-    price: Array  # COST [rows]: the same, as far as it fits
-    most: Array  # COST [1]: the largest cost there is
-    least: Array  # COST [pieces of rows]: the smallest distance in each
-    chosen: Array  # int64 [most]: the rows nearest to the seed
-    near: Any  # Columns [most]: these rows side by side
-    used: Array  # bool [most]
-    joined: Array  # int64 [rows + 1]: the rows of the new group
-    origin: Array  # int64 [rows + 1]: the groups they come from
-    quota: Array  # int64 [groups]: how many rows a group has given; zeros between two groups
+    distance: Costs  # COST [rows]: cost of joining the seed alone
+    worth: Totals  # int64 [rows]: what a row pays now, 0 if its group cannot spare it
+    price: Costs  # COST [rows]: the same, as far as it fits
+    most: Costs  # COST [1]: the largest cost there is
+    least: Costs  # COST [pieces of rows]: the smallest distance in each
+    chosen: Places  # int64 [most]: the rows nearest to the seed
+    near: Columns  # Columns [most]: these rows side by side
+    used: Flags  # bool [most]
+    joined: Places  # int64 [rows + 1]: the rows of the new group
+    origin: Places  # int64 [rows + 1]: the groups they come from
+    quota: Counts  # int64 [groups]: how many rows a group has given; zeros between two groups
+    touched: Places  # int64 [groups]: the groups that rows come from
+    listed: Flags  # bool [groups]: whether a group stands there; false between two groups
 
 
 @helper
-def _set_worth(groups: Any, g: int, k: int, r: Any) -> None:
+def _set_worth(groups: Groups, g: int, k: int, r: RebuildScratch) -> None:
     """Note what each row of group g pays: what a new group can save (0: it cannot be spared)."""
     pays = groups.costs[g] // groups.size[g] if groups.people[g] > k else np.int64(0)
     p = groups.head[g]
@@ -53,13 +66,13 @@ def _set_worth(groups: Any, g: int, k: int, r: Any) -> None:
 
 
 @helper
-def _set_price(i: int, pays: int, r: Any) -> None:
+def _set_price(i: int, pays: np.int64, r: RebuildScratch) -> None:
     r.worth[i] = pays
     r.price[i] = min(pays, np.int64(r.most[0]))
 
 
 @helper
-def _keep_gaining(r: Any) -> int:
+def _keep_gaining(r: RebuildScratch) -> int:
     """Make the distance of rows that would not gain by joining the seed the largest there is.
 
     Returns the largest distance of those that would.
@@ -84,7 +97,7 @@ def _keep_gaining(r: Any) -> int:
 
 
 @helper
-def _count_within(distance: Any, limit: Any) -> int:
+def _count_within(distance: Costs, limit: Any) -> int:
     """Return how many distances are no larger than the limit."""
     count = np.int64(0)
     n = distance.shape[0]
@@ -99,7 +112,7 @@ def _count_within(distance: Any, limit: Any) -> int:
 
 
 @helper
-def _nearest_rows(wanted: int, seed: int, r: Any) -> int:
+def _nearest_rows(wanted: int, seed: int, r: RebuildScratch) -> int:
     """List about ``wanted`` rows nearest to the seed that would gain by joining it alone."""
     distance, chosen, most = r.distance, r.chosen, r.most[0]
     # the limit within which there are so many rows, or a quarter more
@@ -127,41 +140,35 @@ def _nearest_rows(wanted: int, seed: int, r: Any) -> int:
 
 
 @helper
-def _gather(rows: Any, chosen: Any, n: int, near: Any) -> None:
+@unrolled
+def _gather(rows: Columns, chosen: Places, n: int, near: Columns) -> None:
     """Copy the chosen rows side by side, so that they can be scanned at full speed."""
-    for j in range(rows.lev8.shape[0]):
-        for p in range(n):
-            near.lev8[j, p] = rows.lev8[j, chosen[p]]
-    for j in range(rows.lev16.shape[0]):
-        for p in range(n):
-            near.lev16[j, p] = rows.lev16[j, chosen[p]]
-    for j in range(rows.lev32.shape[0]):
-        for p in range(n):
-            near.lev32[j, p] = rows.lev32[j, chosen[p]]
-    for j in range(rows.low.shape[0]):
-        for p in range(n):
-            near.low[j, p] = rows.low[j, chosen[p]]
-            near.high[j, p] = rows.high[j, chosen[p]]
-    for j in range(rows.clow.shape[0]):
-        for p in range(n):
-            near.clow[j, p] = rows.clow[j, chosen[p]]
-            near.chigh[j, p] = rows.chigh[j, chosen[p]]
-    for j in range(rows.bits.shape[0]):
-        for p in range(n):
-            near.bits[j, p] = rows.bits[j, chosen[p]]
+    for codes, beside in (
+        (rows.lev8, near.lev8),
+        (rows.lev16, near.lev16),
+        (rows.lev32, near.lev32),
+        (rows.low, near.low),
+        (rows.high, near.high),
+        (rows.clow, near.clow),
+        (rows.chigh, near.chigh),
+        (rows.bits, near.bits),
+    ):
+        for j in range(codes.shape[0]):
+            for p in range(n):
+                beside[j, p] = codes[j, chosen[p]]
 
 
 @helper
 def _grow(
-    records: Any,
-    groups: Any,
+    records: Records,
+    groups: Groups,
     k: int,
     own: int,
     free: int,
     seed: int,
     n_near: int,
-    scratch: Any,
-    r: Any,
+    scratch: Scratch,
+    r: RebuildScratch,
 ) -> tuple[int, int]:
     """Grow a group from the seed (the query): always the cheapest row, as long as it gains.
 
@@ -230,25 +237,152 @@ def _grow(
 
 
 @helper
-def _holds(groups: Any, rules: Any, g: int) -> bool:
+def _holds(groups: Groups, rules: Rules, g: int) -> bool:
     if rules.kinds.shape[0] == 0 or groups.size[g] == 0:
         return True
     return group_holds(groups.phist[g], rules)
 
 
+@helper
+def _plan(
+    records: Records,
+    groups: Groups,
+    rules: Rules,
+    apart: bool,
+    k: int,
+    free: int,
+    seed: int,
+    n_groups: int,
+    reach: int,
+    scratch: Scratch,
+    r: RebuildScratch,
+) -> tuple[int, int]:
+    """List in ``joined`` the rows of a new group around the seed.
+
+    Returns how many there are (below k: there is none) and about what all rows save by it. What
+    the rest of the seed's own group pays elsewhere is estimated as if nothing had changed.
+    """
+    g = np.int64(groups.label[seed])
+    elsewhere = np.int64(0)
+    if apart:
+        p = groups.head[g]
+        while p >= 0:
+            _, rise = best_group(records, groups, rules, p, g, n_groups, NONE, scratch)
+            _set_price(p, min(rise, NONE >> 24), r)
+            elsewhere += r.worth[p]
+            p = groups.after[p]
+    load_query(records.space, records.columns, seed, scratch.query)
+    n = r.distance.shape[0]
+    join_scan(records.space, records.columns, scratch.query, ZERO, ZERO, n, r.distance)
+    n_near = _nearest_rows(reach, seed, r)
+    n_new = 0
+    net = np.int64(0)
+    if n_near >= k - 1:
+        own = g if apart else np.int64(-1)
+        n_new, net = _grow(records, groups, k, own, free, seed, n_near, scratch, r)
+    if apart:
+        _set_worth(groups, g, k, r)
+    return n_new, net - elsewhere
+
+
+@helper
+def _list_origins(groups: Groups, n_new: int, r: RebuildScratch) -> int:
+    """Note where the rows of the new group come from; return from how many groups.
+
+    The first of them is that of the seed, which is the first row.
+    """
+    n = 0
+    for m in range(n_new):
+        h = np.int64(groups.label[r.joined[m]])
+        r.origin[m] = h
+        if not r.listed[h]:
+            r.listed[h] = True
+            r.touched[n] = h
+            n += 1
+    for t in range(n):
+        r.listed[r.touched[t]] = False
+    return n
+
+
+@helper
+def _build(
+    records: Records,
+    groups: Groups,
+    rules: Rules,
+    apart: bool,
+    k: int,
+    n_new: int,
+    free: int,
+    tolerated: int,
+    n_groups: int,
+    scratch: Scratch,
+    undo: Undo,
+    r: RebuildScratch,
+) -> tuple[bool, int]:
+    """Make ``joined`` a group; with ``apart``, scatter the rest of the seed's group.
+
+    If that costs more than is tolerated or breaks a promise, everything is as it was. Returns
+    whether it stays, and what it saves.
+    """
+    classes, query, members = records.classes, scratch.query, undo.members
+    joined, origin, touched = r.joined, r.origin, r.touched
+    n_touched = _list_origins(groups, n_new, r)
+    g = touched[0]
+    before = np.int64(0)
+    for t in range(n_touched):
+        before += groups.costs[touched[t]]
+    for m in range(n_new):
+        take_out(groups, rules, classes, joined[m])
+        put_in(groups, rules, classes, joined[m], free)
+    close_group(records, groups, free, query)
+    after = groups.costs[free]
+    fine = _holds(groups, rules, free)
+    for t in range(1 if apart else 0, n_touched):  # what is taken apart needs no closure
+        close_group(records, groups, touched[t], query)
+        after += groups.costs[touched[t]]
+        fine = fine and _holds(groups, rules, touched[t])
+    moved = np.int64(0)
+    if apart and fine:
+        budget = before - after + tolerated
+        moved, left = scatter_rows(records, groups, rules, g, budget, n_groups, scratch, undo)
+        fine = groups.size[g] == 0
+        after = before + tolerated - left
+    if fine and after < before + tolerated:
+        for m in range(moved):
+            if settle(groups, members[m], undo):
+                _set_worth(groups, np.int64(groups.label[members[m]]), k, r)
+        _set_worth(groups, free, k, r)
+        for t in range(n_touched):
+            if groups.size[touched[t]] > 0:
+                _set_worth(groups, touched[t], k, r)
+        if apart:
+            groups.costs[g] = 0
+        return True, before - after
+    for m in range(moved - 1, -1, -1):
+        bring_back(groups, rules, classes, members[m], g, query, undo)
+    for m in range(n_new - 1, -1, -1):
+        take_out(groups, rules, classes, joined[m])
+        put_in(groups, rules, classes, joined[m], origin[m])
+    groups.costs[free] = 0
+    for t in range(n_touched):
+        close_group(records, groups, touched[t], query)
+        _set_worth(groups, touched[t], k, r)
+    return False, np.int64(0)
+
+
 @kernel
 def rebuild_groups(
-    records: Any,
-    groups: Any,
-    rules: Any,
-    seeds: Any,
+    records: Records,
+    groups: Groups,
+    rules: Rules,
+    seeds: Places,
     apart: bool,
     k: int,
     n_groups: int,
     reach: int,
-    scratch: Any,
-    undo: Any,
-    r: Any,
+    scratch: Scratch,
+    undo: Undo,
+    r: RebuildScratch,
 ) -> int:
     """Build a new group around each of these rows, in order, if that lowers the cost.
 
@@ -256,8 +390,6 @@ def rebuild_groups(
     dissolved: its rows may all join, and the rest go where they cost least; without, it must have
     rows to spare itself. Class-free costs only. Returns the saving.
     """
-    classes, query, members = records.classes, scratch.query, undo.members
-    worth, joined, origin, quota = r.worth, r.joined, r.origin, r.quota
     saved = np.int64(0)
     free = ZERO
     for g in range(n_groups):
@@ -272,87 +404,18 @@ def rebuild_groups(
             free += 1
         if free >= n_groups:
             break
-        elsewhere = np.int64(0)
-        if apart:
-            p = groups.head[g]
-            while p >= 0:
-                _, rise = best_group(records, groups, rules, p, g, n_groups, NONE, scratch)
-                _set_price(p, min(rise, NONE >> 24), r)
-                elsewhere += worth[p]
-                p = groups.after[p]
-        load_query(records.space, records.columns, seed, query)
-        join_scan(records.space, records.columns, query, ZERO, ZERO, worth.shape[0], r.distance)
-        n_near = _nearest_rows(reach, seed, r)
-        n_new = 0
-        net = np.int64(0)
-        if n_near >= k - 1:
-            own = g if apart else np.int64(-1)
-            n_new, net = _grow(records, groups, k, own, free, seed, n_near, scratch, r)
-        extra = slack(scratch.heat)
-        most = groups.costs[g] + extra if apart else extra
-        pays = n_new >= k and elsewhere - net < most
-        if not pays:
-            if apart:
-                _set_worth(groups, g, k, r)
+        n_new, net = _plan(
+            records, groups, rules, apart, k, free, seed, n_groups, reach, scratch, r
+        )
+        tolerated = tolerated_rise(scratch.annealing)
+        most = groups.costs[g] + tolerated if apart else tolerated
+        if n_new < k or -net >= most:
             continue
-        # carry it out, and back again if the estimate was too good
-        before = groups.costs[g]
-        quota[g] = 1
-        for m in range(n_new):
-            h = groups.label[joined[m]]
-            origin[m] = h
-            if quota[h] == 0:
-                quota[h] = 1
-                before += groups.costs[h]
-        for m in range(n_new):
-            take_out(groups, rules, classes, joined[m])
-            put_in(groups, rules, classes, joined[m], free)
-        close_group(records, groups, free, query)
-        after = groups.costs[free]
-        fine = _holds(groups, rules, free)
-        quota[g] = 1 if not apart else 0
-        for m in range(n_new):
-            h = origin[m]
-            if quota[h] == 1:
-                quota[h] = 0
-                close_group(records, groups, h, query)
-                after += groups.costs[h]
-                fine = fine and _holds(groups, rules, h)
-        quota[g] = 0
-        moved = np.int64(0)
-        if apart and fine:
-            moved, left = scatter_rows(
-                records, groups, rules, g, before - after + extra, n_groups, scratch, undo
-            )
-            fine = groups.size[g] == 0
-            after = before + extra - left
-        if fine and after < before + extra:
-            saved += before - after
-            for m in range(moved):
-                if settle(groups, members[m], undo):
-                    _set_worth(groups, np.int64(groups.label[members[m]]), k, r)
-            _set_worth(groups, free, k, r)
-            for m in range(n_new):
-                if groups.size[origin[m]] > 0:
-                    _set_worth(groups, origin[m], k, r)
-            if apart:
-                groups.costs[g] = 0
-                free = min(free, np.int64(g))  # its place can be used again
-            continue
-        for m in range(moved - 1, -1, -1):
-            bring_back(groups, rules, classes, members[m], g, query, undo)
-        for m in range(n_new - 1, -1, -1):
-            take_out(groups, rules, classes, joined[m])
-            put_in(groups, rules, classes, joined[m], origin[m])
-        groups.costs[free] = 0
-        for m in range(n_new):
-            h = origin[m]
-            if quota[h] == 0:
-                quota[h] = 1
-                close_group(records, groups, h, query)
-                _set_worth(groups, h, k, r)
-        for m in range(n_new):
-            quota[origin[m]] = 0
-        close_group(records, groups, g, query)
-        _set_worth(groups, g, k, r)
+        stays, gain = _build(
+            records, groups, rules, apart, k, n_new, free, tolerated, n_groups, scratch, undo, r
+        )
+        if stays:
+            saved += gain
+            if apart and g < free:
+                free = g  # its place can be used again
     return saved

@@ -7,33 +7,42 @@ column, of the rarest value of a set, or, in a tree, all rows outside its most f
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from shoal.kernels.bundle import bundle
-from shoal.kernels.groups import close_group, put_in, take_out, union_costs, widen
+from shoal.kernels.groups import Groups, close_group, put_in, take_out, union_costs, widen
 from shoal.kernels.jit import helper, kernel
-from shoal.kernels.private import group_holds
-from shoal.kernels.refine import NONE, bring_back, scatter_rows, settle
+from shoal.kernels.private import Rules, group_holds
+from shoal.kernels.refine import NONE, Undo, bring_back, scatter_rows, settle
 from shoal.kernels.scan import load_query
-from shoal.kernels.space import MIXED8, MIXED16, MIXED32
+from shoal.kernels.space import (
+    MIXED8,
+    MIXED16,
+    MIXED32,
+    Codes,
+    Columns,
+    Counts,
+    Places,
+    Records,
+    Scratch,
+    Space,
+)
 
 __all__ = ["SliceScratch", "move_slices"]
-
-Array = np.ndarray[Any, Any]
 
 
 @bundle
 class SliceScratch(NamedTuple):
     """Where a slice is listed."""
 
-    rows: Array  # int64 [rows]: the rows of the slice
-    counts: Array  # int64 [codes of a level, values of a set]: zeros between two looks
+    rows: Places  # int64 [rows]: the rows of the slice
+    counts: Counts  # int64 [codes of a level, values of a set]: zeros between two looks
 
 
 @helper
-def _level_code(columns: Any, width: int, r: int, i: int) -> int:
+def _level_code(columns: Columns, width: int, r: int, i: int) -> int:
     """Return the code of row or group i at a level of a tree."""
     if width == 0:
         return np.int64(columns.lev8[r, i])
@@ -43,7 +52,7 @@ def _level_code(columns: Any, width: int, r: int, i: int) -> int:
 
 
 @helper
-def _mixed_level(space: Any, columns: Any, t: int, g: int) -> int:
+def _mixed_level(space: Space, columns: Columns, t: int, g: int) -> int:
     """Return the first level of tree t at which the rows of group g differ, −1 if none."""
     for level in range(space.tree_first[t], space.tree_first[t + 1]):
         width = np.int64(space.width[level])
@@ -58,7 +67,7 @@ def _mixed_level(space: Any, columns: Any, t: int, g: int) -> int:
 
 
 @helper
-def _set_value(space: Any, columns: Any, e: int, i: int) -> int:
+def _set_value(space: Space, columns: Columns, e: int, i: int) -> int:
     """Return the value of row i in set e."""
     first = np.int64(space.set_first[e])
     for w in range(first, np.int64(space.set_first[e + 1])):
@@ -73,7 +82,9 @@ def _set_value(space: Any, columns: Any, e: int, i: int) -> int:
 
 
 @helper
-def _list_end(groups: Any, g: int, values: Any, depth: int, highest: bool, rows: Any) -> int:
+def _list_end(
+    groups: Groups, g: int, values: Codes, depth: int, highest: bool, rows: Places
+) -> int:
     """List the rows of group g that have one of its ``depth`` lowest (or highest) values.
 
     Returns how many there are; 0 if it has fewer values than that.
@@ -102,7 +113,7 @@ def _list_end(groups: Any, g: int, values: Any, depth: int, highest: bool, rows:
 
 
 @helper
-def _list_branches(records: Any, groups: Any, g: int, t: int, s: Any) -> int:
+def _list_branches(records: Records, groups: Groups, g: int, t: int, s: SliceScratch) -> int:
     """List the rows outside the most frequent branch of tree t (of equals, the lowest code)."""
     space, columns, counts = records.space, records.columns, s.counts
     level = _mixed_level(space, groups.columns, t, g)
@@ -133,7 +144,7 @@ def _list_branches(records: Any, groups: Any, g: int, t: int, s: Any) -> int:
 
 
 @helper
-def _list_rarest(records: Any, groups: Any, g: int, e: int, s: Any) -> int:
+def _list_rarest(records: Records, groups: Groups, g: int, e: int, s: SliceScratch) -> int:
     """List the rows of the rarest value of set e (of equals, the lowest value)."""
     space, columns, counts = records.space, records.columns, s.counts
     p = groups.head[g]
@@ -160,7 +171,9 @@ def _list_rarest(records: Any, groups: Any, g: int, e: int, s: Any) -> int:
 
 
 @helper
-def _list_slice(records: Any, groups: Any, g: int, edge: int, depth: int, s: Any) -> int:
+def _list_slice(
+    records: Records, groups: Groups, g: int, edge: int, depth: int, s: SliceScratch
+) -> int:
     """List the rows of slice ``edge`` of group g: two of each interval, one of each tree and set.
 
     A slice of an interval has ``depth`` values, others are the same for any depth. Returns how
@@ -186,12 +199,12 @@ def _list_slice(records: Any, groups: Any, g: int, edge: int, depth: int, s: Any
 
 
 @helper
-def _holds(groups: Any, rules: Any, g: int) -> bool:
+def _holds(groups: Groups, rules: Rules, g: int) -> bool:
     return rules.kinds.shape[0] == 0 or group_holds(groups.phist[g], rules)
 
 
 @helper
-def _hold_together(groups: Any, rules: Any, g: int, h: int, hist: Any) -> bool:
+def _hold_together(groups: Groups, rules: Rules, g: int, h: int, hist: Counts) -> bool:
     """Return whether the union of two groups keeps the models, if they share no person."""
     if rules.kinds.shape[0] == 0:
         return True
@@ -202,14 +215,14 @@ def _hold_together(groups: Any, rules: Any, g: int, h: int, hist: Any) -> bool:
 
 @helper
 def _one_place(
-    space: Any,
-    groups: Any,
-    rules: Any,
+    space: Space,
+    groups: Groups,
+    rules: Rules,
     g: int,
     free: int,
     below: int,
     n_groups: int,
-    scratch: Any,
+    scratch: Scratch,
 ) -> tuple[int, int]:
     """Return the group other than g that takes all rows of ``free`` for least, if below that."""
     load_query(space, groups.columns, free, scratch.query)
@@ -225,7 +238,9 @@ def _one_place(
 
 
 @helper
-def _hand_over(records: Any, groups: Any, rules: Any, n: int, h: int, s: Any) -> None:
+def _hand_over(
+    records: Records, groups: Groups, rules: Rules, n: int, h: int, s: SliceScratch
+) -> None:
     """Put the rows of the slice into group h; its closure is left as it is."""
     for m in range(n):
         take_out(groups, rules, records.classes, s.rows[m])
@@ -234,17 +249,17 @@ def _hand_over(records: Any, groups: Any, rules: Any, n: int, h: int, s: Any) ->
 
 @helper
 def _move_slice(
-    records: Any,
-    groups: Any,
-    rules: Any,
+    records: Records,
+    groups: Groups,
+    rules: Rules,
     g: int,
     free: int,
     n: int,
     k: int,
     n_groups: int,
-    scratch: Any,
-    undo: Any,
-    s: Any,
+    scratch: Scratch,
+    undo: Undo,
+    s: SliceScratch,
 ) -> int:
     """Move the n rows of the slice out of group g if that pays; return what it saves.
 
@@ -292,16 +307,16 @@ def _move_slice(
 
 @kernel
 def move_slices(
-    records: Any,
-    groups: Any,
-    rules: Any,
-    order: Any,
+    records: Records,
+    groups: Groups,
+    rules: Rules,
+    order: Places,
     deepest: int,
     k: int,
     n_groups: int,
-    scratch: Any,
-    undo: Any,
-    s: Any,
+    scratch: Scratch,
+    undo: Undo,
+    s: SliceScratch,
 ) -> int:
     """Move slices out of these groups, in order, as long as that lowers the cost.
 

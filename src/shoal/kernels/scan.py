@@ -17,8 +17,19 @@ from typing import Any
 import numpy as np
 
 from shoal.kernels.codes import join_codes, load_codes
-from shoal.kernels.jit import called_helper, helper, inlined_helper
-from shoal.kernels.space import MIXED8, MIXED16, MIXED32
+from shoal.kernels.jit import called_helper, helper, inlined_helper, unrolled
+from shoal.kernels.space import (
+    MIXED8,
+    MIXED16,
+    MIXED32,
+    Bits,
+    Columns,
+    Costs,
+    Counts,
+    Query,
+    Space,
+    Totals,
+)
 
 __all__ = [
     "absorb",
@@ -34,14 +45,14 @@ BLOCK = 4096
 
 
 @called_helper
-def load_query(space: Any, cols: Any, i: int, query: Any) -> None:
+def load_query(space: Space, cols: Columns, i: int, query: Query) -> None:
     """Set the query to the closure of row or group i."""
     load_codes(cols, i, query)
     prepare(space, query)
 
 
 @helper
-def prepare(space: Any, query: Any) -> None:
+def prepare(space: Space, query: Query) -> None:
     """Compute steps, base and set masses from the query's codes."""
     for y in range(query.base.shape[0]):
         base = 0
@@ -90,7 +101,7 @@ def prepare(space: Any, query: Any) -> None:
 
 
 @helper
-def _interval_cost(space: Any, y: int, e: int, low: int, high: int) -> int:
+def _interval_cost(space: Space, y: int, e: int, low: int, high: int) -> int:
     """Cost of the log interval low..high of codes; missing mixed with others is everything."""
     start = space.prefix_start[e]
     missing = space.prefix_start[e + 1] - start - 2
@@ -106,7 +117,7 @@ def _interval_cost(space: Any, y: int, e: int, low: int, high: int) -> int:
 
 
 @helper
-def _set_cost(space: Any, y: int, s: int, mass: int, part: int) -> int:
+def _set_cost(space: Space, y: int, s: int, mass: int, part: int) -> int:
     """Cost of a set from the masses of its values (never mixed with missing)."""
     if space.set_log[s] == 0:
         return np.int64(space.set_weight[s] * max(mass - 1, 0) + 0.5)
@@ -117,7 +128,7 @@ def _set_cost(space: Any, y: int, s: int, mass: int, part: int) -> int:
 
 
 @helper
-def _set_join_cost(space: Any, y: int, s: int, query: Any, cols: Any, i: int) -> int:
+def _set_join_cost(space: Space, y: int, s: int, query: Query, cols: Columns, i: int) -> int:
     """Cost of the union of the query's set and that of column i."""
     first = space.set_first[s]
     missing = space.set_size[s]
@@ -147,7 +158,7 @@ def _set_join_cost(space: Any, y: int, s: int, query: Any, cols: Any, i: int) ->
 
 
 @helper
-def _count_bits(word: Any) -> Any:
+def _count_bits(word: np.uint64) -> Any:
     """Return how many bits are set; LLVM turns these steps into vector code."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + (
@@ -158,7 +169,9 @@ def _count_bits(word: Any) -> Any:
 
 
 @helper
-def _add_counted_set(space: Any, y: int, s: int, query: Any, bits: Any, out: Any, m: int) -> None:
+def _add_counted_set(
+    space: Space, y: int, s: int, query: Query, bits: Bits, out: Costs, m: int
+) -> None:
     """Add the cost of (query ∪ i) in a set of one word whose cost counts its values.
 
     `_set_join_cost` written out without branches: this is the hot path of set columns.
@@ -176,7 +189,7 @@ def _add_counted_set(space: Any, y: int, s: int, query: Any, bits: Any, out: Any
 
 
 @helper
-def _is_single(space: Any, s: int, query: Any) -> bool:
+def _is_single(space: Space, s: int, query: Query) -> bool:
     count = 0
     for w in range(space.set_first[s], space.set_first[s + 1]):
         word = query.bits[w]
@@ -187,7 +200,10 @@ def _is_single(space: Any, s: int, query: Any) -> bool:
 
 
 @inlined_helper
-def join_scan(space: Any, cols: Any, query: Any, y: int, start: int, stop: int, out: Any) -> None:
+@unrolled
+def join_scan(
+    space: Space, cols: Columns, query: Query, y: int, start: int, stop: int, out: Costs
+) -> None:
     """Write the cost per member of (query ∪ i), for sensitive value y, into out[i - start]."""
     for s in range(start, stop, BLOCK):
         e = min(stop, s + BLOCK)
@@ -196,27 +212,18 @@ def join_scan(space: Any, cols: Any, query: Any, y: int, start: int, stop: int, 
         base = query.base[y]
         for i in range(m):
             o[i] = base
-        for j in range(cols.lev8.shape[0]):
-            step = query.step8[y, j]
-            if step != 0:
-                c8 = cols.lev8[j, s:e]
-                code8 = query.code8[j]
-                for i in range(m):
-                    o[i] += step if c8[i] != code8 else type(step)(0)
-        for j in range(cols.lev16.shape[0]):
-            step = query.step16[y, j]
-            if step != 0:
-                c16 = cols.lev16[j, s:e]
-                code16 = query.code16[j]
-                for i in range(m):
-                    o[i] += step if c16[i] != code16 else type(step)(0)
-        for j in range(cols.lev32.shape[0]):
-            step = query.step32[y, j]
-            if step != 0:
-                c32 = cols.lev32[j, s:e]
-                code32 = query.code32[j]
-                for i in range(m):
-                    o[i] += step if c32[i] != code32 else type(step)(0)
+        for codes, own, steps in (
+            (cols.lev8, query.code8, query.step8),
+            (cols.lev16, query.code16, query.step16),
+            (cols.lev32, query.code32, query.step32),
+        ):
+            for j in range(codes.shape[0]):
+                step = steps[y, j]
+                if step != 0:
+                    c = codes[j, s:e]
+                    code = own[j]
+                    for i in range(m):
+                        o[i] += step if c[i] != code else type(step)(0)
         for j in range(cols.low.shape[0]):
             low = query.low[j]
             high = query.high[j]
@@ -260,16 +267,16 @@ def join_scan(space: Any, cols: Any, query: Any, y: int, start: int, stop: int, 
 
 @helper
 def charge_scan(
-    space: Any,
-    cols: Any,
-    query: Any,
+    space: Space,
+    cols: Columns,
+    query: Query,
     own: int,
-    counts: Any,
+    counts: Counts,
     y: int,
     start: int,
     stop: int,
-    spare: Any,
-    out: Any,
+    spare: Costs,
+    out: Totals,
 ) -> None:
     """Add what the members of value y in (query ∪ i) pay to out[i - start]; y = 0 sets it anew.
 
@@ -284,18 +291,18 @@ def charge_scan(
 
 
 @helper
-def join_one(space: Any, cols: Any, query: Any, y: int, i: int) -> int:
+@unrolled
+def join_one(space: Space, cols: Columns, query: Query, y: int, i: int) -> int:
     """Return the cost per member of (query ∪ i) for sensitive value y."""
     cost = np.int64(query.base[y])
-    for j in range(cols.lev8.shape[0]):
-        if cols.lev8[j, i] != query.code8[j]:
-            cost += query.step8[y, j]
-    for j in range(cols.lev16.shape[0]):
-        if cols.lev16[j, i] != query.code16[j]:
-            cost += query.step16[y, j]
-    for j in range(cols.lev32.shape[0]):
-        if cols.lev32[j, i] != query.code32[j]:
-            cost += query.step32[y, j]
+    for codes, own, steps in (
+        (cols.lev8, query.code8, query.step8),
+        (cols.lev16, query.code16, query.step16),
+        (cols.lev32, query.code32, query.step32),
+    ):
+        for j in range(codes.shape[0]):
+            if codes[j, i] != own[j]:
+                cost += steps[y, j]
     for j in range(cols.low.shape[0]):
         spread = np.int64(max(query.high[j], cols.high[j, i])) - np.int64(
             min(query.low[j], cols.low[j, i])
@@ -311,7 +318,7 @@ def join_one(space: Any, cols: Any, query: Any, y: int, i: int) -> int:
 
 
 @helper
-def own_cost(space: Any, query: Any, y: int) -> int:
+def own_cost(space: Space, query: Query, y: int) -> int:
     """Return the cost per member of the query itself for sensitive value y."""
     cost = np.int64(query.base[y])
     for j in range(query.low.shape[0]):
@@ -332,7 +339,7 @@ def own_cost(space: Any, query: Any, y: int) -> int:
 
 
 @helper
-def absorb(space: Any, cols: Any, query: Any, i: int) -> None:
+def absorb(space: Space, cols: Columns, query: Query, i: int) -> None:
     """Join row or group i into the query."""
     join_codes(cols, query, i)
     prepare(space, query)

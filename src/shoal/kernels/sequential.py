@@ -7,19 +7,31 @@ are looked at again: after a few passes these are few. The moves are the same as
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shoal.kernels.bundle import bundle
 from shoal.kernels.codes import load_codes, store_query
-from shoal.kernels.groups import close_group, gain_without, holds_with, put_in, take_out, widen
+from shoal.kernels.groups import (
+    Groups,
+    close_group,
+    gain_without,
+    holds_with,
+    put_in,
+    take_out,
+    widen,
+)
 from shoal.kernels.jit import helper, kernel
 from shoal.kernels.scan import charge_scan, load_query
 
+if TYPE_CHECKING:
+    from shoal.kernels.private import Rules
+    from shoal.kernels.space import Columns, Counts, Flags, Places, Query, Records, Scratch, Totals
+
+
 ZERO = np.int64(0)
 JOINS, LEAVES = np.int64(1), np.int64(-1)
-Array = np.ndarray[Any, Any]
 
 __all__ = ["Looks", "Recent", "list_recent", "sequential_pass"]
 
@@ -28,27 +40,33 @@ __all__ = ["Looks", "Recent", "list_recent", "sequential_pass"]
 class Looks(NamedTuple):
     """What each row found when it looked for a better group."""
 
-    seen: Array  # int64 [rows]: the pass in which it looked last
-    floor: Array  # int64 [rows]: least rise of another group
-    gains: Array  # int64 [rows]: what its own group would save
+    seen: Places  # int64 [rows]: the pass in which it looked last
+    floor: Totals  # int64 [rows]: least rise of another group
+    gains: Totals  # int64 [rows]: what its own group would save
 
 
 @bundle
 class Recent(NamedTuple):
     """The groups that changed in the last pass or in this one, side by side."""
 
-    columns: Any  # Columns: closures
-    hists: Array  # int64 [classes, groups]
-    costs: Array  # int64 [groups]
-    ids: Array  # int64 [groups]: which group it is
-    slot: Array  # int64 [groups]: where a group stands here (−1: not at all)
-    count: Array  # int64 [1]: how many there are
-    changed: Array  # bool [groups]: whether a group has changed in this pass
+    columns: Columns  # closures
+    hists: Counts  # int64 [classes, groups]
+    costs: Totals  # int64 [groups]
+    ids: Places  # int64 [groups]: which group it is
+    slot: Places  # int64 [groups]: where a group stands here (−1: not at all)
+    count: Counts  # int64 [1]: how many there are
+    changed: Flags  # bool [groups]: whether a group has changed in this pass
 
 
 @helper
 def _scan_groups(
-    records: Any, i: int, columns: Any, hists: Any, costs: Any, stop: int, scratch: Any
+    records: Records,
+    i: int,
+    columns: Columns,
+    hists: Counts,
+    costs: Totals,
+    stop: int,
+    scratch: Scratch,
 ) -> None:
     """Write the rise of the cost of each of the first groups if row i (the query) joined it."""
     query, spare, out = scratch.query, scratch.spare, scratch.out
@@ -60,7 +78,7 @@ def _scan_groups(
 
 
 @helper
-def _note_change(groups: Any, g: int, query: Any, recent: Any) -> None:
+def _note_change(groups: Groups, g: int, query: Query, recent: Recent) -> None:
     """Keep the new state of group g among the recently changed."""
     recent.changed[g] = True
     if recent.slot[g] < 0:
@@ -76,7 +94,7 @@ def _note_change(groups: Any, g: int, query: Any, recent: Any) -> None:
 
 
 @kernel
-def list_recent(groups: Any, query: Any, recent: Any) -> None:
+def list_recent(groups: Groups, query: Query, recent: Recent) -> None:
     """Begin a pass: collect the groups that changed in the last one."""
     recent.slot[:] = -1
     recent.count[0] = 0
@@ -88,15 +106,15 @@ def list_recent(groups: Any, query: Any, recent: Any) -> None:
 
 @kernel
 def sequential_pass(
-    records: Any,
-    groups: Any,
-    rules: Any,
-    looks: Any,
-    recent: Any,
+    records: Records,
+    groups: Groups,
+    rules: Rules,
+    looks: Looks,
+    recent: Recent,
     start: int,
     stop: int,
     now: int,
-    scratch: Any,
+    scratch: Scratch,
 ) -> int:
     """Steps 2 to 8 of Algorithm 1 (4 to 13 of Algorithm 2) for rows start..stop.
 

@@ -15,9 +15,10 @@ and "one record against all clusters".
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.kernels.bundle import bundle
 
@@ -26,16 +27,44 @@ __all__ = [
     "MIXED8",
     "MIXED16",
     "MIXED32",
+    "Annealing",
+    "Bits",
     "ClosedGroups",
+    "Codes",
     "Columns",
-    "Heat",
+    "Costs",
+    "Counts",
+    "Flags",
+    "Labels",
+    "Offsets",
+    "Places",
     "Query",
+    "Reals",
     "Records",
     "Scratch",
     "Space",
+    "Totals",
 ]
 
-Array = np.ndarray[Any, Any]
+
+Bits = NDArray[np.uint64]
+"""Words: sets, keys, points on a curve."""
+Codes = NDArray[np.integer]
+"""Values as numbers, as narrow as the column allows."""
+Costs = NDArray[np.int32]
+"""What one member of a closure pays."""
+Counts = NDArray[np.int64]
+"""How many rows, people or changes."""
+Flags = NDArray[np.bool_]
+Labels = NDArray[np.int32]
+"""The group or the sensitive value of each row."""
+Places = NDArray[np.int64]
+"""Which row, group or block, or where something starts."""
+Offsets = NDArray[np.int32]
+"""Where the columns and codes of an attribute stand."""
+Reals = NDArray[np.float64]
+Totals = NDArray[np.int64]
+"""What all members of a closure pay, and bounds on it."""
 
 COST = np.int32
 """The type of costs: whole numbers, see `shoal.search.scan`."""
@@ -49,94 +78,94 @@ MIXED32 = np.uint32(0xFFFFFFFF)
 class Columns(NamedTuple):
     """Closures of many rows or groups, column-major; rows have ``low is high``."""
 
-    lev8: Array  # uint8 [levels, n]
-    lev16: Array  # uint16 [levels, n]
-    lev32: Array  # uint32 [levels, n]
-    low: Array  # COST [linear intervals, n]
-    high: Array
-    clow: Array  # int32 [log intervals, n]
-    chigh: Array
-    bits: Array  # uint64 [words of all sets, n]
+    lev8: Codes  # uint8 [levels, n]
+    lev16: Codes  # uint16 [levels, n]
+    lev32: Codes  # uint32 [levels, n]
+    low: Codes  # COST [linear intervals, n]
+    high: Codes
+    clow: Codes  # int32 [log intervals, n]
+    chigh: Codes
+    bits: Codes  # uint64 [words of all sets, n]
 
 
 @bundle
 class Space(NamedTuple):
     """What the columns mean and cost. Axis 0 of the cost tables is the sensitive value."""
 
-    tree_first: Array  # int32 [trees + 1]: level columns of each tree
-    width: Array  # uint8 [levels]: 0, 1, 2 for lev8, lev16, lev32
-    row: Array  # int32 [levels]: row in that array
-    cost_start: Array  # int64 [levels]: where a level's costs start
-    level_cost: Array  # int64 [classes, codes of all levels]
-    root_cost: Array  # int64 [classes, trees]
-    full: Array  # COST [linear intervals]
-    prefix_start: Array  # int64 [log intervals + 1]
-    prefix: Array  # int64 [1 + classes, …] cumulated rows per code
-    log_row: Array  # int32 [log intervals]: row in the tables of logarithms
-    set_first: Array  # int32 [sets + 1]: words of each set
-    set_size: Array  # int32 [sets]: bit of missing
-    mass_start: Array  # int64 [sets]
-    set_mass: Array  # int64 [1 + classes, …] mass of each value
-    set_log: Array  # uint8 [sets]: 1 if the cost is a logarithm
-    set_log_row: Array  # int32 [sets]
-    set_weight: Array  # float64 [sets]: cost of one more value
-    set_full: Array  # int64 [classes, sets]
-    log_cost: Array  # int64 [weights, rows + 1]: scaled log2 of a mass
-    log_part: Array  # int64 [weights, rows + 1]: the same times beta, for the class mass
+    tree_first: Offsets  # int32 [trees + 1]: level columns of each tree
+    width: Codes  # uint8 [levels]: 0, 1, 2 for lev8, lev16, lev32
+    row: Offsets  # int32 [levels]: row in that array
+    cost_start: Places  # int64 [levels]: where a level's costs start
+    level_cost: Totals  # int64 [classes, codes of all levels]
+    root_cost: Totals  # int64 [classes, trees]
+    full: Costs  # COST [linear intervals]
+    prefix_start: Places  # int64 [log intervals + 1]
+    prefix: Counts  # int64 [1 + classes, …] cumulated rows per code
+    log_row: Offsets  # int32 [log intervals]: row in the tables of logarithms
+    set_first: Offsets  # int32 [sets + 1]: words of each set
+    set_size: Offsets  # int32 [sets]: bit of missing
+    mass_start: Places  # int64 [sets]
+    set_mass: Counts  # int64 [1 + classes, …] mass of each value
+    set_log: Codes  # uint8 [sets]: 1 if the cost is a logarithm
+    set_log_row: Offsets  # int32 [sets]
+    set_weight: Reals  # float64 [sets]: cost of one more value
+    set_full: Totals  # int64 [classes, sets]
+    log_cost: Totals  # int64 [weights, rows + 1]: scaled log2 of a mass
+    log_part: Totals  # int64 [weights, rows + 1]: the same times beta, for the class mass
 
 
 @bundle
 class Records(NamedTuple):
     """All rows of a table, which a search reads and never writes."""
 
-    space: Any  # Space
-    columns: Any  # Columns: closures of the single rows
-    classes: Array  # int32 [rows]: sensitive value, 0 if costs do not look at it
+    space: Space
+    columns: Columns  # closures of the single rows
+    classes: Labels  # int32 [rows]: sensitive value, 0 if costs do not look at it
 
 
 @bundle
 class Query(NamedTuple):
     """One closure, prepared for scanning: its codes and what leaving each level costs."""
 
-    code8: Array
-    step8: Array  # COST [classes, levels]
-    code16: Array
-    step16: Array
-    code32: Array
-    step32: Array
-    base: Array  # COST [classes]: cost of its own tree nodes
-    low: Array
-    high: Array
-    clow: Array
-    chigh: Array
-    bits: Array  # uint64 [words]
-    mass: Array  # int64 [1 + classes, sets]
+    code8: Codes
+    step8: Costs  # COST [classes, levels]
+    code16: Codes
+    step16: Costs
+    code32: Codes
+    step32: Costs
+    base: Costs  # COST [classes]: cost of its own tree nodes
+    low: Codes
+    high: Codes
+    clow: Codes
+    chigh: Codes
+    bits: Bits  # uint64 [words]
+    mass: Counts  # int64 [1 + classes, sets]
 
 
 @bundle
 class ClosedGroups(NamedTuple):
     """Closures, members per sensitive value, total costs and sizes; a group of size 0 is gone."""
 
-    columns: Any  # Columns
-    hists: Array  # int64 [classes, groups]
-    costs: Array  # int64 [groups]
-    sizes: Array  # int64 [groups]
+    columns: Columns
+    hists: Counts  # int64 [classes, groups]
+    costs: Totals  # int64 [groups]
+    sizes: Counts  # int64 [groups]
 
 
 @bundle
-class Heat(NamedTuple):
-    """How much dearer a move may make the groups: drawn anew for every move."""
+class Annealing(NamedTuple):
+    """The state of simulated annealing: how much dearer a move may make the groups."""
 
-    mean: Array  # float64 [1]: 0 if every move has to pay
-    chance: Array  # uint64 [1]: state of the generator, never 0
+    temperature: Reals  # float64 [1]: mean of what is drawn for every move; 0: it has to pay
+    random: Bits  # uint64 [1]: state of the generator, never 0
 
 
 @bundle
 class Scratch(NamedTuple):
     """Where one row or group is compared with all groups."""
 
-    query: Any  # Query
-    spare: Array  # COST [groups]
-    out: Array  # int64 [groups]
-    hist: Array  # int64 [sensitive values]
-    heat: Any  # Heat
+    query: Query
+    spare: Costs  # COST [groups]
+    out: Totals  # int64 [groups]
+    hist: Counts  # int64 [sensitive values]
+    annealing: Annealing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from shoal.kernels.codes import join_codes, load_codes, store_query
 from shoal.kernels.jit import kernel
 from shoal.kernels.scan import own_cost, prepare
 
+if TYPE_CHECKING:
+    from shoal.kernels.space import ClosedGroups, Columns, Places, Query, Records, Totals
+
+
 __all__ = ["EndsScratch", "marginal_costs"]
 
 
@@ -18,14 +22,19 @@ __all__ = ["EndsScratch", "marginal_costs"]
 class EndsScratch(NamedTuple):
     """The closures of what comes before a row and after it."""
 
-    query: Any  # Query
-    ahead: Any  # Query: the rows before
-    tail: Any  # Columns [longest group]: all ends of a group, so work is linear in its size
+    query: Query
+    ahead: Query  # the rows before
+    tail: Columns  # Columns [longest group]: all ends of a group, so work is linear in its size
 
 
 @kernel
 def marginal_costs(
-    records: Any, order: Any, starts: Any, groups: Any, scratch: Any, out: Any
+    records: Records,
+    order: Places,
+    starts: Places,
+    groups: ClosedGroups,
+    scratch: EndsScratch,
+    out: Totals,
 ) -> None:
     """Write cost(C) − cost(C without the row) for every row of every group C.
 

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.kernels.jit import kernel
-from shoal.kernels.mdav import distances, load_point, nearest_points, remove_points, smallest
+from shoal.kernels.mdav import (
+    Left,
+    Points,
+    distances,
+    load_point,
+    nearest_points,
+    remove_points,
+    smallest,
+)
+
+if TYPE_CHECKING:
+    from shoal.kernels.space import Labels, Places
+
 
 __all__ = ["closest_rows", "v_mdav_clusters"]
 
@@ -16,7 +28,13 @@ NOT_ONE = np.int64(-1)
 
 @kernel
 def v_mdav_clusters(
-    points: Any, left: Any, order: Any, n: int, k: int, gamma: float, state: Any
+    points: Points,
+    left: Left,
+    order: Places,
+    n: int,
+    k: int,
+    gamma: float,
+    state: tuple[Labels, Places],
 ) -> int:
     """Form clusters until a slice of work is done or fewer than k points are left.
 
@@ -70,7 +88,7 @@ def v_mdav_clusters(
 
 
 @kernel
-def closest_rows(points: Any, rows: Any, label: Any, left: Any, found: Any) -> None:
+def closest_rows(points: Points, rows: Places, label: Labels, left: Left, found: Labels) -> None:
     """Write the group of the closest row that has one, for each of these; ties: lowest row."""
     n = points.numbers.shape[1]
     for p in range(rows.shape[0]):

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 SLICE_WORK = 20_000_000
 MIN_GAIN = 2e-4
-HEAT, HOT_CELLS, HOT_SIZE = 2.0, 1.2, 45
+HOT_ROWS, HOT_CELLS, HOT_SIZE = 2.0, 1.2, 45
 """What a hot move may cost at first, on average: so many rows of usual cost, but no more than so
 many lost cells; less where groups have more rows than the last, in proportion."""
 SMALL_SIZE, LARGE_SIZE = 25, 300
@@ -69,7 +69,7 @@ class Effort:
         sweeps: at most this many sweeps.
         hot: so many sweeps before these in which moves may cost something, where groups are small
             and where they are not (`hot_sweeps`).
-        large: of hot sweeps, and of their heat, where a table is large
+        large: of hot sweeps, and of their temperature, where a table is large
         (`shoal.engine.refine_across_blocks`). rounds: how often a large table is refined in regions
         before it is refined as a whole. rebuild: whether groups are taken apart (the dearest move).
         reach: rows looked at around a seed, as a multiple of k. depth: how many values an edge
@@ -202,6 +202,8 @@ class Search:
             np.empty(n + 1, np.int64),
             np.empty(n + 1, np.int64),
             np.zeros(self.capacity, np.int64),
+            np.empty(self.capacity, np.int64),
+            np.zeros(self.capacity, np.bool_),
         )
         self.slice_scratch = SliceScratch(
             np.empty(n, np.int64), np.zeros(_most_codes(scanner), np.int64)
@@ -249,19 +251,19 @@ class Search:
         return Partition.from_labels(self.groups.label)
 
     def sweep_at(self, share: float, number: int) -> None:
-        """Sweep once at this share of the full heat; this is sweep ``number``."""
-        heat = self.scratch.heat
-        heat.mean[0] = share * self._full_heat()
-        heat.chance[0] = self.rng.integers(1, 1 << 63)
+        """Sweep once at this share of the first temperature; this is sweep ``number``."""
+        annealing = self.scratch.annealing
+        annealing.temperature[0] = share * self._first_temperature()
+        annealing.random[0] = self.rng.integers(1, 1 << 63)
         try:
             self._sweep(number)
         finally:
-            heat.mean[0] = 0.0
+            annealing.temperature[0] = 0.0
 
-    def _full_heat(self) -> float:
+    def _first_temperature(self) -> float:
         """Return what a hot move may cost on average at first."""
         groups = int(np.count_nonzero(self.groups.size))
-        most = min(HEAT * self._cost() / self.n, HOT_CELLS * _lost_cell(self.scanner))
+        most = min(HOT_ROWS * self._cost() / self.n, HOT_CELLS * _lost_cell(self.scanner))
         return most * min(1.0, HOT_SIZE * groups / self.n)
 
     def _places(self, n_groups: int) -> int:
@@ -282,7 +284,7 @@ class Search:
         # costs per sensitive value are not "per row of a closure": only the first two moves apply
         if self.scanner.n_classes == 1:
             self.move("rebuild", number)
-            if not self.scratch.heat.mean[0]:  # measured: what is built anew has edges of its own
+            if not self.scratch.annealing.temperature[0]:  # what is built anew has edges of its own
                 self.move("slices", number)
 
     def move(self, what: str, number: int) -> None:
@@ -294,7 +296,7 @@ class Search:
         elif what == "dissolve":
             self._dissolve(number)
         else:
-            if not self.scratch.heat.mean[0] or number % OPEN_EVERY == 0:
+            if not self.scratch.annealing.temperature[0] or number % OPEN_EVERY == 0:
                 self._rebuild(self._seeds(self._dearest_first(self.k)), number, apart=False)
             if self.effort.rebuild:
                 self._rebuild(self._seeds(self._dearest_first(0)), number, apart=True)

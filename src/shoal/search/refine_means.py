@@ -177,9 +177,8 @@ class MeansSearch:
             np.zeros(self.n, np.int32),
             LEAST * float(np.sum((points - middle) ** 2)) / max(self.n, 1),
         )
-        # closures play no part, so these kernels are compiled once whatever their types
-        hists = np.zeros((1, capacity), np.int64)
-        self.groups = self.groups._replace(columns=np.empty(0), hists=hists)
+        # closures play no part
+        self.groups = self.groups._replace(hists=np.zeros((1, capacity), np.int64))
         most = min(self.n, max(10 * k, 64, 2 * int(partition.sizes.max(initial=1))))
         inside = most // k + 8
         self.scratch = MeansScratch(

@@ -20,9 +20,9 @@ from shoal.kernels.space import (
     COST,
     MIXED8,
     MIXED16,
+    Annealing,
     ClosedGroups,
     Columns,
-    Heat,
     Query,
     Records,
     Scratch,
@@ -119,7 +119,7 @@ class Scanner:
             np.empty(n_groups, COST),
             np.empty(n_groups, np.int64),
             np.zeros(n_values, np.int64),
-            Heat(np.zeros(1), np.ones(1, np.uint64)),
+            Annealing(np.zeros(1), np.ones(1, np.uint64)),
         )
 
     def query(self) -> Query:
