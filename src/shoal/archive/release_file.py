@@ -370,7 +370,7 @@ def _no_constant(text: str) -> float:
 
 
 def _to_json(kept: KeptRelease) -> dict[str, Any]:
-    from shoal.report.certificate import plain_values
+    from shoal.runtime.sanitize import plain_values
 
     return {
         "columns": [_column_to_json(column) for column in kept.schema.columns],

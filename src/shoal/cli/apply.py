@@ -57,8 +57,7 @@ def apply(
     from shoal.cli.screen import told_in_summary
     from shoal.cli.summary import print_private_half
     from shoal.life.apply import apply as run_apply
-    from shoal.life.apply import check_places, write_applied
-    from shoal.run.outputs import FileSink
+    from shoal.run.outputs import FileSink, check_places, write_applied
     from shoal.runtime.progress import showing_progress
     from shoal.settings.inputs import read_input
 

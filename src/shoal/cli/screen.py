@@ -31,7 +31,7 @@ def say(text: str, *, stderr: bool = False) -> None:
 
 def print_json(found: Mapping[str, Any]) -> None:
     """Print JSON in ASCII, which escapes whatever could steer a terminal."""
-    from shoal.report.certificate import plain_values
+    from shoal.runtime.sanitize import plain_values
 
     typer.echo(json.dumps(plain_values(found), indent=2, ensure_ascii=True, allow_nan=False))
 

@@ -14,10 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic
 import numpy as np
 
 from shoal.archive.kept import KeptRelease, keep, number_classes, with_further
-from shoal.archive.release_file import stage_kept
-from shoal.errors import DataError, OptionError, PromiseError
-from shoal.io.atomic import AtomicGroup, sha256_of
-from shoal.io.formats import detect_format
+from shoal.errors import DataError, PromiseError
 from shoal.io.rebuild_columns import fresh_column
 from shoal.life.compatibility import (
     check_people,
@@ -28,15 +25,11 @@ from shoal.life.compatibility import (
 )
 from shoal.life.coverage import Coverage
 from shoal.measure.scores import Scores
-from shoal.messages import Message
 from shoal.publish.aggregates import Facts
 from shoal.publish.recode import RowHash, published_names
 from shoal.publish.verification_terms import grids_of, promises_of
 from shoal.publish.verify import Verification, verify_table
 from shoal.release import FrameT, Release
-from shoal.release.verified_write import stage_waiting
-from shoal.report.certificate import format_certificate
-from shoal.run.outputs import check_files, format_of_output, refuse_existing
 from shoal.runtime.progress import Report, Stopwatch, watching
 from shoal.runtime.threads import check_process
 from shoal.search.enforce import violations
@@ -52,7 +45,6 @@ if TYPE_CHECKING:
 
     from shoal.archive.membership import Digests
     from shoal.publish.people import PublishedTable
-    from shoal.run.outputs import FileSink
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 
@@ -92,7 +84,8 @@ class Applied(Generic[FrameT]):
         Args:
             said: as in `shoal.Release.certificate`.
         """
-        from shoal.report.certificate import disclosed_number, plain_values
+        from shoal.report.certificate import disclosed_number
+        from shoal.runtime.sanitize import plain_values
 
         found = self.release.certificate(**said)
         found["together"] = {
@@ -447,63 +440,3 @@ class _Work:
 
 def _dense(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.unique(numbers, return_inverse=True)[1].astype(np.int64)
-
-
-# Further rows to their files: the table, those that wait, certificate and release file.
-
-
-def check_places(sink: FileSink, waiting: str | None, kept: KeptRelease) -> None:
-    """Find out before the work what would fail after it.
-
-    Raises:
-        OptionError: two outputs, or an output and an input, are the same file, or one exists; or
-            nothing would be kept of people whom later releases must know.
-        DataError: a folder does not exist, or a format is not known.
-    """
-    sink.check()
-    output = sink.output
-    if kept.people is not None and output.save is None:
-        raise OptionError(
-            "Later rows and releases must know who is in this table; say where that is kept with "
-            "--save FILE, and give that file from then on."
-        )
-    if waiting is None:
-        return
-    detect_format(waiting, format_of_output(waiting, None, sink.format))
-    check_files(
-        None,
-        {
-            Message("the table"): None if sink.to_database else sink.table,
-            Message("the rows that wait"): waiting,
-            Message("the certificate"): output.certificate,
-            Message("the release file"): output.save,
-        },
-    )
-    if not output.replaces:
-        refuse_existing([waiting])
-
-
-def write_applied(applied: Applied, sink: FileSink, waiting: str | None) -> Applied:
-    """Write everything together, or nothing; the table is read back and verified first.
-
-    Returns:
-        The same with the verification of what was written.
-
-    Raises:
-        PromiseError: the written table does not keep its promises; nothing appears.
-        DataError: something cannot be written.
-    """
-    with AtomicGroup() as group:
-        sink.refuse_existing()
-        staged = sink.stage_table(group, applied.release)
-        applied = replace(applied, release=staged.release)
-        if sink.output.certificate is not None:
-            sha256 = None if staged.path is None else sha256_of(staged.path)
-            found = applied.certificate(output_sha256=sha256)
-            group.add(sink.output.certificate, format_certificate(found))
-        if sink.output.save is not None:
-            stage_kept(group, applied.kept, sink.output.save)
-        if waiting is not None:
-            form = format_of_output(waiting, None, sink.format)
-            stage_waiting(group, to_polars(applied.waiting), waiting, form)
-    return applied

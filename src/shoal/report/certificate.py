@@ -14,7 +14,6 @@ that is not byte for byte what its content would be written as is not the one th
 from __future__ import annotations
 
 import json
-import math
 import os
 import platform
 import re
@@ -30,6 +29,7 @@ from shoal.errors import DataError, OptionError, PromiseError
 from shoal.messages import Message
 from shoal.publish.judgement import OpenPoint, point_of
 from shoal.publish.label_check import LabelPromise
+from shoal.runtime.sanitize import plain_values
 from shoal.settings.files import About
 
 if TYPE_CHECKING:
@@ -208,21 +208,6 @@ def package_versions() -> dict[str, str | None]:
         except PackageNotFoundError:  # a source tree that is not installed
             found[package] = None
     return found
-
-
-def plain_values(value: Any) -> Any:
-    """Return only what JSON has: numbers of numpy become Python's, infinity becomes null."""
-    if isinstance(value, Mapping):
-        return {str(key): plain_values(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain_values(each) for each in value]
-    if hasattr(value, "item") and not isinstance(value, (str, bytes)):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    return str(value)
 
 
 # -- certificates in files --------------------------------------------------------------

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from shoal.archive.kept import KeptRelease
     from shoal.io.multi_file import Sources
+    from shoal.life.apply import Applied
     from shoal.release import Release
     from shoal.release.verified_write import Staged
     from shoal.report.advice import Explained
@@ -358,3 +360,66 @@ def format_of_output(path: str, wanted: str | None, of_input: str | None) -> str
     except DataError:
         return of_input
     return None
+
+
+# Further rows to their files: the table, those that wait, certificate and release file.
+
+
+def check_places(sink: FileSink, waiting: str | None, kept: KeptRelease) -> None:
+    """Find out before the work what would fail after it.
+
+    Raises:
+        OptionError: two outputs, or an output and an input, are the same file, or one exists; or
+            nothing would be kept of people whom later releases must know.
+        DataError: a folder does not exist, or a format is not known.
+    """
+    sink.check()
+    output = sink.output
+    if kept.people is not None and output.save is None:
+        raise OptionError(
+            "Later rows and releases must know who is in this table; say where that is kept with "
+            "--save FILE, and give that file from then on."
+        )
+    if waiting is None:
+        return
+    detect_format(waiting, format_of_output(waiting, None, sink.format))
+    check_files(
+        None,
+        {
+            Message("the table"): None if sink.to_database else sink.table,
+            Message("the rows that wait"): waiting,
+            Message("the certificate"): output.certificate,
+            Message("the release file"): output.save,
+        },
+    )
+    if not output.replaces:
+        refuse_existing([waiting])
+
+
+def write_applied(applied: Applied, sink: FileSink, waiting: str | None) -> Applied:
+    """Write everything together, or nothing; the table is read back and verified first.
+
+    Returns:
+        The same with the verification of what was written.
+
+    Raises:
+        PromiseError: the written table does not keep its promises; nothing appears.
+        DataError: something cannot be written.
+    """
+    from shoal.release.verified_write import stage_waiting
+    from shoal.report.certificate import format_certificate
+
+    with AtomicGroup() as group:
+        sink.refuse_existing()
+        staged = sink.stage_table(group, applied.release)
+        applied = replace(applied, release=staged.release)
+        if sink.output.certificate is not None:
+            sha256 = None if staged.path is None else sha256_of(staged.path)
+            found = applied.certificate(output_sha256=sha256)
+            group.add(sink.output.certificate, format_certificate(found))
+        if sink.output.save is not None:
+            stage_kept(group, applied.kept, sink.output.save)
+        if waiting is not None:
+            form = format_of_output(waiting, None, sink.format)
+            stage_waiting(group, to_polars(applied.waiting), waiting, form)
+    return applied

@@ -7,12 +7,14 @@ thousand letters, or a password.
 
 from __future__ import annotations
 
+import math
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 
 _LONGEST_NAME = 200
@@ -119,3 +121,18 @@ def hide_names(text: str, names: Mapping[str, int]) -> str:
         f"{hidden} (The first line of the file may be data, so it is not shown; if it is data, say "
         "--no-header.)"
     )
+
+
+def plain_values(value: Any) -> Any:
+    """Return only what JSON has: numbers of numpy become Python's, infinity becomes null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain_values(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain_values(each) for each in value]
+    if hasattr(value, "item") and not isinstance(value, (str, bytes)):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return str(value)
