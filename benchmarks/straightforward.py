@@ -18,7 +18,7 @@ from shoal.table.partition import Partition
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.search.run import Run
+    from shoal.search.scan import Run
     from shoal.table.encode import EncodedTable
 
 __all__ = ["straightforward_k_member"]

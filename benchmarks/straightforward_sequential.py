@@ -17,7 +17,7 @@ from shoal.algorithm.sequential import start_clusters
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
-    from shoal.search.run import Run
+    from shoal.search.scan import Run
     from shoal.table.encode import EncodedTable
 
 __all__ = ["straightforward_sequential"]

@@ -17,8 +17,7 @@ from shoal.measure.scores import create_measure
 from shoal.runtime.progress import no_progress
 from shoal.search.bound import bound_table
 from shoal.search.refine import EFFORTS, refine_partition
-from shoal.search.run import Run
-from shoal.search.scan import Scanner
+from shoal.search.scan import Run, Scanner
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds
 from shoal.table.partition import Partition

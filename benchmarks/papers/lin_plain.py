@@ -19,7 +19,7 @@ from shoal.algorithm.oka import sort_records
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
-    from shoal.search.run import Run
+    from shoal.search.scan import Run
     from shoal.table.encode import EncodedTable
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.papers.features import encoded
 
 if TYPE_CHECKING:
-    from shoal.search.run import Run
+    from shoal.search.scan import Run
     from shoal.table.encode import EncodedTable
     from shoal.table.partition import Partition
 
@@ -26,8 +26,7 @@ def prepared(
     """Return a table as codes, and what an algorithm is given beside it."""
     from shoal.measure.base import CostModel
     from shoal.measure.scores import create_measure
-    from shoal.search.run import Run
-    from shoal.search.scan import Scanner
+    from shoal.search.scan import Run, Scanner
 
     table = encoded(frame, roles)
     model = CostModel.bind(create_measure(measure), table)

@@ -19,8 +19,7 @@ from benchmarks.draw.tables import titled
 from shoal.algorithm.sequential import ALPHA, _Moves, start_clusters
 from shoal.measure.base import CostModel
 from shoal.measure.scores import create_measure
-from shoal.search.run import Run
-from shoal.search.scan import Scanner
+from shoal.search.scan import Run, Scanner
 from shoal.table.encode import EncodedTable, encode
 from shoal.table.infer import infer_kinds
 from shoal.table.schema import build_schema

@@ -15,8 +15,7 @@ from shoal.algorithm.base import create_algorithm
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS
 from shoal.measure.base import CostModel
 from shoal.measure.scores import create_measure
-from shoal.search.run import Run
-from shoal.search.scan import Scanner
+from shoal.search.scan import Run, Scanner
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds
 from shoal.table.schema import build_schema

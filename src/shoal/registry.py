@@ -47,11 +47,11 @@ _BUILT_IN: dict[Family, dict[str, str]] = {
         "wmi": "shoal.measure.mi:WeightedMI",
         "am": "shoal.measure.group_sizes:Ambiguity",
         "dm": "shoal.measure.group_sizes:Discernibility",
-        "cm": "shoal.measure.sensitive_values:Classification",
+        "cm": "shoal.measure.group_sizes:Classification",
         "kl": "shoal.measure.kl:KullbackLeibler",
         "modification-rate": "shoal.measure.loss:ModificationRate",
         "distortion-ratio": "shoal.measure.whd:DistortionRatio",
-        "entropy-diversity": "shoal.measure.sensitive_values:EntropyDiversity",
+        "entropy-diversity": "shoal.measure.group_sizes:EntropyDiversity",
         "average-class-size": "shoal.measure.group_sizes:AverageClassSize",
     },
     "privacy": {

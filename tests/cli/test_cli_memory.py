@@ -4,12 +4,14 @@ import polars as pl
 import pytest
 from tests.helpers.cli_samples import ROLES
 
+import shoal.runtime.memory
 import shoal.settings.inputs
 
 
 @pytest.fixture
 def little_memory(monkeypatch):
-    monkeypatch.setattr(shoal.settings.inputs, "available_bytes", lambda: 50_000_000)
+    for module in (shoal.settings.inputs, shoal.runtime.memory):
+        monkeypatch.setattr(module, "available_bytes", lambda: 50_000_000)
 
 
 def test_a_run_that_would_not_fit_is_refused_before_it_starts(

@@ -307,7 +307,7 @@ def test_half_a_letter_in_a_word_is_one_line(capfd, option):
 
 def test_what_a_library_prints_when_it_gives_up_is_not_shown(environment):
     code = (
-        "import os, sys; from shoal.cli import run as r;"
+        "import os, sys; from shoal.cli import program as r;"
         "r._call = lambda _: (os.write(2, b'panicked at SECRET'), 0)[1];"
         "r.run_program(sys.argv[1:])"
     )

@@ -24,8 +24,7 @@ from shoal.measure.base import (
     pick_target,
 )
 from shoal.measure.scores import create_measure
-from shoal.search.run import Run
-from shoal.search.scan import Scanner
+from shoal.search.scan import Run, Scanner
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, close
 from shoal.table.encode import EncodedTable, encode
 from shoal.table.partition import Partition

@@ -20,7 +20,7 @@ from shoal.engine.local import LocalEngine
 from shoal.errors import OptionError
 from shoal.runtime.progress import no_progress
 from shoal.search.refine import EFFORTS, refine_partition
-from shoal.search.run import no_warning
+from shoal.search.scan import no_warning
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:

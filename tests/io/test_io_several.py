@@ -8,7 +8,7 @@ import pytest
 import shoal
 from shoal.errors import DataError, OptionError
 from shoal.io.columns import decode_text
-from shoal.io.multi_file import input_files
+from shoal.io.location import input_files
 from shoal.io.read import read_table
 
 ROWS = pl.DataFrame({"age": [30, 31, 60, 64], "zip": ["01", "02", "01", "03"]})

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from shoal.errors import DataError, OptionError
 from shoal.hierarchy import load_hierarchy
 from shoal.io import delimited
-from shoal.io.encodings import Utf8Stream, check_encoding, guess_encoding
+from shoal.io.delimited import mend
 from shoal.io.overwrite_guard import watching_inputs
 from shoal.io.raw_reader import read_written
 from shoal.io.read import read_table
-from shoal.io.records import mend
+from shoal.io.source import Utf8Stream, check_encoding, guess_encoding
 
 TEXT = "name;ort;wert\nMüller;Köln;1,5\nGroß;Füssen;2\nRené;Orléans;0,25\n"
 ROWS = [("Müller", "Köln", 1.5), ("Groß", "Füssen", 2.0), ("René", "Orléans", 0.25)]

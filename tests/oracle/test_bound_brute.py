@@ -11,8 +11,7 @@ from shoal.algorithm.base import create_algorithm
 from shoal.measure.base import CostModel, Grouped
 from shoal.measure.scores import create_measure
 from shoal.search.bound import bound_table, gap_of
-from shoal.search.run import Run
-from shoal.search.scan import Scanner
+from shoal.search.scan import Run, Scanner
 from shoal.table.closure import close
 from shoal.table.partition import Partition
 

@@ -21,8 +21,7 @@ from shoal.measure.scores import create_measure
 from shoal.search.enforce import enforce, violations
 from shoal.search.refine import EFFORTS, refine_partition
 from shoal.search.refine_means import MeansSearch, points_of, squared_error
-from shoal.search.run import Run
-from shoal.search.scan import Scanner
+from shoal.search.scan import Run, Scanner
 from shoal.table.encode import encode
 from shoal.table.partition import Partition
 from shoal.table.schema import Column, Kind, Role, Schema

@@ -34,7 +34,7 @@ from shoal.table.partition import Partition
 from shoal.table.schema import Column, Role, Schema
 
 if TYPE_CHECKING:
-    from shoal.search.run import Run
+    from shoal.search.scan import Run
     from shoal.table.encode import EncodedTable
 
 

@@ -7,8 +7,8 @@ from tests.helpers import profile_samples
 import shoal
 from shoal.errors import OptionError
 from shoal.io.vocabulary import topics_of
+from shoal.profile.column_facts import band_order, date_format, looks_like_icd, scale_order
 from shoal.profile.suggest import suggest_job
-from shoal.profile.value_shapes import band_order, date_format, looks_like_icd, scale_order
 from shoal.settings.job_file import read_job
 
 EXPECTED = {

@@ -14,8 +14,7 @@ from shoal.privacy import LDiversity
 from shoal.runtime.progress import no_progress
 from shoal.search.enforce import GroupState, enforce, violations
 from shoal.search.refine import EFFORTS, Search, refine_partition
-from shoal.search.run import Run
-from shoal.search.scan import Scanner
+from shoal.search.scan import Run, Scanner
 from shoal.table.partition import Partition
 
 MEASURES = ("ncp", "lm", "mi", "suppression", "pmi")

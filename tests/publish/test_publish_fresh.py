@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from shoal.io.rebuild_columns import fresh_column, fresh_frame
+from shoal.io.columns import fresh_column, fresh_frame
 
 N_ROWS = 300
 TEXTS = [f"a-long-diagnosis-number-{number:04d}" for number in range(N_ROWS)]

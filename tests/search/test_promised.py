@@ -13,8 +13,7 @@ from shoal.measure.scores import create_measure
 from shoal.privacy import AlphaK, LDiversity, TCloseness
 from shoal.registry import load
 from shoal.search.enforce import violations
-from shoal.search.run import Run
-from shoal.search.scan import Scanner
+from shoal.search.scan import Run, Scanner
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds
 from shoal.table.partition import Partition

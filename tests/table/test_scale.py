@@ -120,7 +120,7 @@ def test_an_outlier_no_longer_fools_the_search_on_other_scales(plain):
 
 
 def test_both_shares_are_said_and_a_wide_difference_is_noted(plain, tmp_path, capsys):
-    from shoal.cli.summary import print_release
+    from shoal.cli.screen import print_release
 
     facts = {column.name: column for column in plain.facts.columns}
     assert facts["admitted"].loss < 0.05

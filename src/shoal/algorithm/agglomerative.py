@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from shoal.kernels.group_blocks import GroupBlocks
     from shoal.kernels.space import ClosedGroups, Columns
-    from shoal.search.run import Run
-    from shoal.search.scan import Scanner
+    from shoal.search.scan import Run, Scanner
     from shoal.table.encode import EncodedTable
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from shoal.search.refine import Effort
-    from shoal.search.run import Run
+    from shoal.search.scan import Run
     from shoal.table.encode import EncodedTable
     from shoal.table.partition import Partition
 

@@ -14,7 +14,7 @@ from shoal.search.refine_means import points_of
 from shoal.table.partition import SUPPRESSED, Partition
 
 if TYPE_CHECKING:
-    from shoal.search.run import Run
+    from shoal.search.scan import Run
     from shoal.table.encode import EncodedTable
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shoal.search.run import Run
+    from shoal.search.scan import Run
     from shoal.table.encode import EncodedTable
 
 

@@ -30,8 +30,7 @@ from shoal.search.grow import grow_partition
 from shoal.search.lattice import cell_partition
 from shoal.search.refine import EFFORTS, Search
 from shoal.search.refine_means import MeansSearch
-from shoal.search.run import Run
-from shoal.search.scan import Scanner
+from shoal.search.scan import Run, Scanner
 from shoal.search.suppress import find_outliers
 from shoal.table.partition import Partition
 

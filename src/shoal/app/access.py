@@ -28,8 +28,7 @@ from uvicorn.protocols.utils import get_remote_addr
 
 from shoal.app.opening import Opened
 from shoal.errors import OptionError
-from shoal.io.location import is_database, parse_location, typed_name
-from shoal.io.multi_file import input_files
+from shoal.io.location import input_files, is_database, parse_location, typed_name
 
 if TYPE_CHECKING:
     import ssl

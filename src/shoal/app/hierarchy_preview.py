@@ -110,7 +110,7 @@ def natural_method(values: Values) -> str:
     """Return the method that is likely to suit a column."""
     import polars as pl
 
-    from shoal.profile.value_shapes import looks_like_code
+    from shoal.profile.column_facts import looks_like_code
 
     dtype = values.series.dtype
     if dtype.is_numeric():

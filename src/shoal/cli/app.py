@@ -6,19 +6,15 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli.anonymize import anonymize, demo
-from shoal.cli.apply import apply
-from shoal.cli.compare import compare
-from shoal.cli.explain import explain
+from shoal.cli.anonymize import anonymize, apply, demo, refine
+from shoal.cli.explain import compare, explain
 from shoal.cli.hierarchy import hierarchy
 from shoal.cli.init import init
-from shoal.cli.lists import algorithms, measures, privacy_models, register
+from shoal.cli.lists import algorithms, measures, privacy_models, register, warm_up
 from shoal.cli.original_and_release import audit, score, utility
-from shoal.cli.refine import refine
 from shoal.cli.serve_app import serve_app
 from shoal.cli.signing import fingerprint, secret, sign
 from shoal.cli.verify import verify
-from shoal.cli.warm_up import warm_up
 
 app = typer.Typer(
     name="shoal",

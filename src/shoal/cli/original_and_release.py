@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shoal.settings.files import Input
     from shoal.settings.job import Job
     from shoal.study.audit.attack_context import Audit
-    from shoal.study.original_and_release import Described
+    from shoal.study.read_release import Described
     from shoal.study.utility import Utility
 
 
@@ -53,7 +53,7 @@ def read_both(
 ) -> Both:
     """Read the original and its release, by the job and the flags of a command."""
     from shoal.cli.arguments import job_of, release_of
-    from shoal.study.original_and_release import described_by
+    from shoal.study.read_release import described_by
 
     job = job_of(job_file, asked, source=original, reading=reading)
     before = _read(job.input, job)
@@ -306,7 +306,7 @@ def score(
         measure_options=given.measure_options,
         style=Style.from_dict(wanted.style),
     )
-    from shoal.cli.summary import print_scores
+    from shoal.cli.screen import print_scores
     from shoal.io.location import shown_name
 
     print_scores(scores, title=f"{shown_name(published)}, made from {shown_name(original)}")

@@ -8,20 +8,29 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from shoal.errors import ShoalWarning
+from shoal.errors import OptionError, ShoalWarning
 from shoal.io.overwrite_guard import current_watch
 from shoal.runtime.sanitize import safe_lines, safe_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from rich.console import Console
+    from rich.table import Table
+
+    from shoal.measure.scores import Scores
+    from shoal.publish.aggregates import ColumnFacts
+    from shoal.publish.judgement import Judgement
+    from shoal.publish.verify import Verification
+    from shoal.release import Release
+    from shoal.run.job import JobResult
 
 
 def say(text: str, *, stderr: bool = False) -> None:
@@ -77,3 +86,331 @@ def _console_class() -> type[Console]:
             raise BrokenPipeError
 
     return Safe
+
+
+# -- What a data officer sees at the end of a run, and what ``--json`` prints instead --------------
+
+_BAR = 20
+
+
+def print_release(release: Release, *, title: str, stderr: bool = False) -> None:
+    """Print the summary of a release."""
+    from rich.markup import escape
+
+    from shoal.publish.judgement import Doubt
+    from shoal.report.certificate import who_is_counted
+
+    console = _console(stderr=stderr)
+    verification = release.verification
+    facts = _grid()
+    share = release.n_suppressed / release.n_rows
+    facts.add_row("Rows published", f"{release.n_published:,} of {release.n_rows:,}")
+    facts.add_row("Rows suppressed", f"{release.n_suppressed:,} ({share:.2%})")
+    facts.add_row("Groups", f"{verification.n_groups:,}")
+    _add_risk(facts, verification, release.whose)
+    facts.add_row("Detail lost (ncp)", f"{release.scores['ncp']:.1%}")
+    if release.n_suppressed:
+        facts.add_row("by the rows kept", f"{release.kept_loss:.1%}")
+    measure = release.parameters.get("measure", "ncp")
+    if measure != "ncp" and measure in release.scores:
+        facts.add_row(f"Minimised ({measure})", f"{release.scores[measure]:.6g}")
+    if release.gap is not None:
+        facts.add_row("Loss", _distance_from_best(release.gap))
+    _print_title(console, title)
+    _print_judgement(console, release.judgement, release.warnings)
+    console.print(facts)
+    who = who_is_counted(release)
+    covered = {each.name: each.covered for each in release.facts.columns}
+    _print_losses(console, release.scores.by_column.get("ncp", {}), covered, who)
+    for each in release.facts.columns:
+        if each.stretched:
+            console.print(_stretched(each, who), markup=False, soft_wrap=True)
+    console.print()
+    _print_checks(console, verification)
+    n_columns = len(release.schema.quasi_identifiers)
+    console.print(f"\n{_meaning(verification, n_columns, release.whose)}")
+    for warning in release.warnings:
+        if not isinstance(warning, Doubt):  # those stand below the headline
+            console.print(f"[yellow]Warning:[/] {escape(warning)}", soft_wrap=True)
+
+
+def _print_judgement(console: Console, judged: Judgement, warnings: Iterable[str]) -> None:
+    """Print the headline, and below it everything that is open and what to do about it."""
+    from rich.text import Text
+
+    from shoal.publish.judgement import AMBER, GREEN, RED, Doubt
+
+    colour = {GREEN: "green", AMBER: "yellow", RED: "red"}[judged]
+    console.print(Text(f"{judged.upper()}: {judged.sentence}", f"bold {colour}"), soft_wrap=True)
+    advice = {each.point: str(each) for each in warnings if isinstance(each, Doubt)}
+    for number, point in enumerate(judged.open):
+        text = advice.get(point, point.sentence)
+        if judged == AMBER and number == 0:  # the gravest is the headline
+            text = text.removeprefix(point.sentence).strip()
+        if text:
+            console.print(Text(f"- {text}"), soft_wrap=True)
+    console.print()
+
+
+def _distance_from_best(gap: float) -> str:
+    if gap == 1.0:
+        return "the best possible"
+    if gap == float("inf"):
+        return "how far from the best possible is not known"
+    # never say less than the proof does
+    return f"at most {math.ceil(gap * 100) / 100:.2f} times the best possible"
+
+
+def print_verification(
+    verification: Verification, *, title: str, n_columns: int, whose: str = "assumed"
+) -> None:
+    """Print what a published table keeps of its promises.
+
+    Args:
+        verification: what was found.
+        title: the first line.
+        n_columns: how many quasi-identifiers there are.
+        whose: "hidden" if people were counted, and whose the rows are is not published.
+    """
+    from rich.markup import escape
+
+    from shoal.publish.judgement import Doubt
+
+    console = _console()
+    _print_title(console, title)
+    assert verification.judgement is not None
+    _print_judgement(console, verification.judgement, verification.notes)
+    facts = _grid()
+    facts.add_row("Rows", f"{verification.n_rows:,}")
+    facts.add_row("Groups", f"{verification.n_groups:,}")
+    _add_risk(facts, verification, whose)
+    if not verification.holds:
+        facts.add_row(
+            "Breaking a promise",
+            f"{verification.violating_rows:,} rows in {verification.violating_groups:,} groups",
+        )
+    console.print(facts)
+    console.print()
+    _print_checks(console, verification)
+    console.print(f"\n{_meaning(verification, n_columns, whose)}")
+    for note in verification.notes:
+        if not isinstance(note, Doubt):  # those stand below the headline
+            console.print(f"[yellow]Warning:[/] {escape(note)}", soft_wrap=True)
+
+
+def print_scores(scores: Scores, *, title: str) -> None:
+    """Print every measure, and those that are sums over columns by column."""
+    from rich.table import Table
+
+    from shoal import registry
+
+    console = _console()
+    _print_title(console, title)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("measure", style="bold", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("what", style="dim")
+    for name, value in scores.items():
+        found = registry.load("measures", name)
+        better = "" if found.direction == "lower" else " (higher is better)"
+        table.add_row(name, f"{value:.6g}", found.title + better)
+    console.print(table)
+    _print_losses(console, scores.by_column.get("ncp", {}))
+
+
+def _console(*, stderr: bool = False) -> Console:
+
+    return open_console(stderr=stderr)
+
+
+def _print_title(console: Console, title: str) -> None:
+    # A file name may look like markup, and must not be cut.
+    console.print(title, style="bold", markup=False, soft_wrap=True)
+
+
+def _grid() -> Table:
+    from rich.table import Table
+
+    grid = Table(show_header=False, box=None, pad_edge=False)
+    grid.add_column(no_wrap=True)
+    grid.add_column(style="bold")
+    return grid
+
+
+def _add_risk(facts: Table, verification: Verification, whose: str = "assumed") -> None:
+    people = verification.fewest_people
+    fewest = verification.smallest_group if people is None else people
+    what = "rows" if people is None else "different people"
+    facts.add_row("Smallest group", f"{fewest:,} {what}")
+    chance = f"1 in {fewest:,} ({verification.highest_risk:.2%})"
+    if people is None and whose == "doubtful":
+        chance = "not established: people seem to have several rows"
+    elif people is None and whose == "hidden":
+        chance = f"1 in {verification.k:,}, by the certificate's word: it counts people"
+    facts.add_row("Highest re-identification risk", chance)
+
+
+def _stretched(column: ColumnFacts, who: str) -> str:
+    from shoal.runtime.sanitize import safe_text
+
+    return (
+        f"Note: a few values far away stretch the range of {safe_text(column.name)!r}. Its "
+        f"intervals are {column.loss:.1%} of the range but cover {column.covered:.1%} of the "
+        f"{who}: count that in the search with --scale COLUMN=rank or COLUMN=trimmed."
+    )
+
+
+def _print_losses(
+    console: Console,
+    columns: Mapping[str, float],
+    shares: Mapping[str, float | None] | None = None,
+    who: str = "people",
+) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    if not columns:
+        return
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(style="dim", no_wrap=True)
+    from shoal.runtime.sanitize import safe_text
+
+    block = "█" if console.encoding.startswith("utf") else "#"
+    for name, loss in columns.items():
+        covered = (shares or {}).get(name)
+        beside = "" if covered is None else f"covers {covered:.1%} of the {who}"
+        table.add_row(Text(safe_text(name)), f"{loss:.1%}", block * round(loss * _BAR), beside)
+    console.print("\nDetail lost per column (0 % is exact, 100 % is suppressed)", style="bold")
+    console.print(table)
+
+
+def _print_checks(console: Console, verification: Verification) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from shoal.runtime.sanitize import safe_text
+
+    table = Table("promise", "promised", "measured", "", box=None, pad_edge=False)
+    for check in verification.checks:
+        verdict = Text("holds", "green") if check.holds else Text("BROKEN", "bold red")
+        table.add_row(
+            Text(safe_text(check.name)),
+            check.shown(check.promised),
+            check.shown(check.measured),
+            verdict,
+        )
+    console.print(table)
+
+
+def _meaning(verification: Verification, n_columns: int, whose: str = "assumed") -> str:
+    people = verification.fewest_people
+    smallest = verification.smallest_group if people is None else people
+    columns = "the quasi-identifier" if n_columns == 1 else f"the {n_columns} quasi-identifiers"
+    if smallest == 1:
+        return f"At least one person stands alone in {columns}: do not publish this table."
+    others = "1 other" if smallest == 2 else f"{smallest - 1:,} others"
+    if people is None and whose == "doubtful":
+        sentence = (
+            f"Every row looks the same as at least {others} in {columns}. How many people that "
+            "are is not known: people seem to have several rows."
+        )
+    elif people is None and whose == "hidden":
+        sentence = (
+            f"Every row looks the same as at least {others} in {columns}. How many people that are "
+            "only who made the release can check: whose the rows are is not published."
+        )
+    else:
+        condition = ", if every row is a different person"
+        sentence = (
+            f"Everybody in this table looks the same as at least {others} in {columns}: "
+            f"who knows them all about a person finds that person's row with a chance of at most "
+            f"{verification.highest_risk:.2%}"
+            f"{condition if people is None and whose == 'assumed' else ''}."
+        )
+    if verification.holds:
+        return sentence
+    return f"{sentence} That is not what was promised: do not publish this table."
+
+
+def print_private_half(save: str, *, stderr: bool) -> None:
+    """Say that a file with who is in which group lies beside the release file, if one does."""
+    from pathlib import Path
+
+    from shoal.archive.release_file import people_path
+
+    path = people_path(save)
+    if Path(path).is_file():
+        _console(stderr=stderr).print(
+            f"{path!r} says who is in which group: it is for later releases of these people. "
+            "Keep it as safe as the original table, and give it to nobody.",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+# -- as JSON, by the rules of the certificate -----------------------------------------------------
+
+
+def check_json(wanted: bool, table: str | None) -> None:
+    """Refuse a summary that would be mixed with the release on standard output.
+
+    Raises:
+        OptionError: both would go there.
+    """
+    if wanted and table == "-":
+        raise OptionError("--json and -o - both want standard output; write the release to a file.")
+
+
+def print_release_json(made: JobResult) -> None:
+    """Print what the certificate tells, where everything is, and how far attackers get."""
+    from shoal.io.location import shown_name
+    from shoal.report.certificate import build_certificate
+
+    release = made.release
+    found = build_certificate(release)
+    for key in ("input", "output"):
+        del found[key]  # hashes are for the certificate, which belongs to one file
+    rows = {
+        "rows": release.n_rows,
+        "published_rows": release.n_published,
+        "suppressed_rows": release.n_suppressed,
+    }
+    where = {name: shown_name(path) for name, path in made.files.items()}
+    audit = {} if made.audit is None else {"audit": made.audit.to_dict()}
+    print_json({**found, **rows, "files": where, "notes": list(made.notes), **audit})
+
+
+def print_verification_json(
+    verification: Verification, name: str, more: Mapping[str, Any] | None = None
+) -> None:
+    """Print what a published table keeps of its promises, and what else was found."""
+    print_json(
+        {
+            "table": name,
+            "holds": verification.holds,
+            "judgement": verification.to_dict()["judgement"],
+            "rows": verification.n_rows,
+            "promises": [
+                {
+                    "name": check.name,
+                    "promised": check.promised,
+                    "measured": check.measured,
+                    "holds": check.holds,
+                }
+                for check in verification.checks
+            ],
+            "risk": {
+                "groups": verification.n_groups,
+                "smallest_group": verification.smallest_group,
+                "fewest_people": verification.fewest_people,
+                "highest_reidentification_risk": verification.highest_risk,
+            },
+            "violating_rows": verification.violating_rows,
+            "violating_groups": verification.violating_groups,
+            "warnings": list(verification.notes),
+            **(more or {}),
+        }
+    )

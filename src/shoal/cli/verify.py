@@ -9,7 +9,7 @@ import typer
 
 from shoal.cli import arguments as opt
 from shoal.cli.arguments import Asked, PrivacyFlags, Reading, Said, takes_flags
-from shoal.cli.summary import print_verification_json
+from shoal.cli.screen import print_verification_json
 from shoal.errors import DataError, OptionError
 from shoal.io.overwrite_guard import current_watch
 
@@ -167,7 +167,7 @@ def _show(
     if as_json:
         print_verification_json(checked, name, {"holds": holds})
     elif not quiet:
-        from shoal.cli.summary import print_verification
+        from shoal.cli.screen import print_verification
 
         title = _title(name, checked, strict=strict)
         print_verification(checked, title=title, n_columns=n_columns)
@@ -239,8 +239,7 @@ def _show_with_certificate(
         }
         print_verification_json(found.promises, name, more)
     elif not quiet:
-        from shoal.cli.screen import say
-        from shoal.cli.summary import print_verification
+        from shoal.cli.screen import print_verification, say
 
         print_verification(
             found.promises,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from shoal.algorithm.base import Algorithm
     from shoal.engine.layers import Layers
-    from shoal.search.run import Run
+    from shoal.search.scan import Run
     from shoal.table.encode import EncodedTable
 
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from shoal.search.run import Run
+    from shoal.search.scan import Run
 
     Tick = Callable[[int, int, str], None]
 

@@ -23,7 +23,7 @@ from shoal.table.partition import SUPPRESSED, Partition
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.search.run import Run
+    from shoal.search.scan import Run
     from shoal.table.encode import EncodedTable
 
 

@@ -36,8 +36,7 @@ from shoal.runtime.progress import Report, no_progress
 from shoal.search.bound import bound_table, check_measure
 from shoal.search.enforce import enforce, violations
 from shoal.search.refine import EFFORTS, Effort
-from shoal.search.run import Run
-from shoal.search.scan import Scanner
+from shoal.search.scan import Run, Scanner
 from shoal.search.suppress import find_outliers
 from shoal.table.encode import encode
 from shoal.table.frames import DisposableTable, to_polars

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.algorithm.renew import can_renew, renewed
+from shoal.algorithm.auto import can_renew, renewed
 from shoal.engine.blocks import in_threads, put_together
 from shoal.search.blocked import similar_blocks
 from shoal.search.enforce import GroupState
 from shoal.search.refine import HOT_SHARE, MOST_HOT, Effort, Search, hot_sweeps, refine_partition
-from shoal.search.run import SearchInterrupt
+from shoal.search.scan import SearchInterrupt
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.algorithm.base import Algorithm
-    from shoal.search.run import Run
+    from shoal.search.scan import Run
     from shoal.table.encode import EncodedTable
 
 

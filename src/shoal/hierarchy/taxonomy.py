@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import HierarchyError, OptionError
-from shoal.io.encodings import to_utf8
 from shoal.io.limits import read_side_file
 from shoal.io.overwrite_guard import refuse_input
+from shoal.io.source import to_utf8
 from shoal.messages import Message, plural
 
 if TYPE_CHECKING:

@@ -22,16 +22,21 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError
 from shoal.io.columns import new_code_type
-from shoal.io.delimited import Dialect, different_names, judge_header_of_frame, parse_delimited
-from shoal.io.encodings import to_utf8
+from shoal.io.delimited import (
+    Dialect,
+    Readable,
+    check_utf8,
+    different_names,
+    judge_header_of_frame,
+    parse_delimited,
+)
 from shoal.io.formats import Format, check_delimiter, detect_format
 from shoal.io.hidden_contents import UNSEEN, beside_arrow, beside_parquet, look_at_sheet
 from shoal.io.limits import UNREADABLE, check_columns, check_excel, check_json_lines, own_file
 from shoal.io.location import is_database, refuse_almost_url
 from shoal.io.overwrite_guard import HowRead, current_watch, note_read
 from shoal.io.read import read_table
-from shoal.io.records import Readable, check_utf8
-from shoal.io.source import Source, open_source
+from shoal.io.source import Source, open_source, to_utf8
 from shoal.runtime.threads import check_process
 
 if TYPE_CHECKING:

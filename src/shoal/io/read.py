@@ -20,19 +20,23 @@ from shoal.io.delimited import (
     Columns,
     Dialect,
     Part,
+    check_utf8,
     different_names,
     judge_header_of_frame,
     parse_delimited,
     pick_columns,
 )
-from shoal.io.encodings import to_utf8
 from shoal.io.formats import Format, check_decimal, check_delimiter, detect_format
 from shoal.io.limits import check_arrow, check_columns, check_excel, check_json_lines, check_rows
-from shoal.io.location import is_database, refuse_almost_url
-from shoal.io.multi_file import Sources, check_same_columns, input_files
+from shoal.io.location import (
+    Sources,
+    check_same_columns,
+    input_files,
+    is_database,
+    refuse_almost_url,
+)
 from shoal.io.overwrite_guard import HowRead, note_input, note_read
-from shoal.io.records import check_utf8
-from shoal.io.source import Source, open_source
+from shoal.io.source import Source, open_source, to_utf8
 from shoal.messages import Message
 from shoal.runtime.threads import check_process
 

@@ -130,7 +130,7 @@ def stage_table(
         if found.name == "parquet":
             _write_parquet(frame, file)
         elif found.name == "arrow":
-            from shoal.io.rebuild_columns import fresh_frame
+            from shoal.io.columns import fresh_frame
 
             # Whatever the columns of the frame were cut out of, only what they show is written.
             # Texts as lists of letters, not as views: pyarrow casts no categories of those.

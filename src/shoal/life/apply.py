@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal.archive.kept import KeptRelease, keep, number_classes, with_further
 from shoal.errors import DataError, PromiseError
-from shoal.io.rebuild_columns import fresh_column
+from shoal.io.columns import fresh_column
 from shoal.life.compatibility import (
     check_people,
     request_of_kept,

@@ -1,16 +1,262 @@
-"""What is known about a column before anything is guessed."""
+"""What the name and the values of a column say, before anything is guessed."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shoal.io.vocabulary import Topic, hints_of
-from shoal.profile import value_shapes as values
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
+
+
+# -- What the values of a column look like: e-mails, codes, dates, scales, free text ---------------
+#
+# Every test looks at whole columns of distinct values and returns a verdict; no value leaves.
+
+_MOST = 0.9
+"""Share of the values that must fit a pattern: real columns hold some dirt."""
+
+# Ordered so that the strictest comes first. What each names is unique to a person or a device.
+_PERSONAL = {
+    "an e-mail address": r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$",
+    "a web address": r"^(?:https?://|www\.)\S+$",
+    "a UUID": r"^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$",
+    "an IP address": r"^(?:[0-9]{1,3}\.){3}[0-9]{1,3}$",
+    "an IBAN": r"^[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?$",
+    "a social security number": r"^[0-9]{3}-[0-9]{2}-[0-9]{4}$",
+    "a card number": r"^(?:[0-9]{4}[ -]){3}[0-9]{4}$",
+    "a phone number": r"^(?:\+|00)[0-9][0-9 ()/.-]{6,18}$|^\(?0[0-9]{1,5}\)?[ /-][0-9 /-]{4,12}$"
+    r"|^\(?[0-9]{3}\)?[ .-][0-9]{3}[ .-][0-9]{4}$",
+}
+_ICD = r"^[A-TV-Z][0-9][0-9AB](?:\.?[0-9A-TV-Z]{1,4})?[+*!]?$"
+_CODE = r"^[A-Za-z]{0,3}[ -]?[0-9]{2,}[A-Za-z0-9 .-]*$"
+_BAND = re.compile(r"\D*?(-?\d+(?:[.,]\d+)*)(?:\D.*)?")
+
+_DATE_FORMATS = (
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%Y/%m/%d",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+    "%Y.%m.%d",
+    "%d.%m.%y",
+    "%m/%d/%y",
+    "%d/%m/%y",
+)
+_MOMENT_FORMATS = tuple(
+    f"{day}{between}{time}"
+    for day in ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")
+    for between in (" ", "T")
+    for time in ("%H:%M:%S", "%H:%M")
+)
+
+# Scales from low to high. A column fits if all its values are on one scale.
+_SCALES: tuple[tuple[str, ...], ...] = (
+    (
+        "strongly disagree",
+        "disagree",
+        "somewhat disagree",
+        "neither agree nor disagree|neutral|undecided|neither",
+        "somewhat agree",
+        "agree",
+        "strongly agree",
+    ),
+    ("completely disagree", "disagree", "neutral", "agree", "completely agree"),
+    (
+        "very dissatisfied",
+        "dissatisfied",
+        "neither satisfied nor dissatisfied|neutral",
+        "satisfied",
+        "very satisfied",
+    ),
+    ("very unlikely", "unlikely", "neutral", "likely", "very likely"),
+    ("never", "rarely|seldom", "sometimes|occasionally", "often|frequently", "always"),
+    ("very poor", "poor", "fair", "good", "very good", "excellent"),
+    ("very bad", "bad", "average|ok", "good", "very good"),
+    ("not at all", "slightly|a little", "moderately|somewhat", "very|very much", "extremely"),
+    ("very low", "low", "medium|moderate|normal", "high", "very high"),
+    ("none", "mild", "moderate", "severe", "critical"),
+    ("xs", "s", "m", "l", "xl", "xxl"),
+    ("small", "medium", "large"),
+    (
+        "none|no formal education",
+        "primary|primary school|elementary",
+        "lower secondary",
+        "secondary|secondary school|high school",
+        "upper secondary",
+        "vocational",
+        "some college",
+        "tertiary|college",
+        "bachelor|bachelors|bachelor's degree",
+        "master|masters|master's degree",
+        "doctorate|phd",
+    ),
+    (
+        "stimme gar nicht zu|trifft gar nicht zu",
+        "stimme nicht zu|trifft eher nicht zu",
+        "teils teils|teils/teils|neutral|weder noch",
+        "stimme zu|trifft eher zu",
+        "stimme voll zu|trifft voll zu",
+    ),
+    (
+        "pas du tout d'accord",
+        "pas d'accord",
+        "neutre|ni d'accord ni pas d'accord",
+        "d'accord",
+        "tout a fait d'accord|tout à fait d'accord",
+    ),
+    (
+        "totalmente en desacuerdo",
+        "en desacuerdo",
+        "neutral|ni de acuerdo ni en desacuerdo",
+        "de acuerdo",
+        "totalmente de acuerdo",
+    ),
+)
+
+# The first steps of scales that say what somebody has, not what somebody thinks.
+_NO_OPINIONS = frozenset({"very low", "xs", "small", "none|no formal education"})
+
+
+def personal_pattern(values: pl.Series) -> str | None:
+    """Return what kind of personal number or address the texts are, or None."""
+    for what, pattern in _PERSONAL.items():
+        if share(values, pattern) >= _MOST:
+            return what
+    return None
+
+
+def looks_like_icd(values: pl.Series) -> bool:
+    """Return whether the texts are ICD-10 codes; a letter and two digits alone are not enough."""
+    if share(values, _ICD) < _MOST:
+        return False
+    return len(values) >= 3 and (share(values, r"\.") > 0.2 or share(values, r"^.{3}$") == 1)
+
+
+def varied_icd(values: pl.Series) -> bool:
+    """Return whether codes are ICD codes whatever their column is called.
+
+    Rooms, cells and files are A91 and A143, too. Diagnoses come from several chapters, and some of
+    them are written with a point.
+    """
+    chapters = values.str.slice(0, 1).n_unique()
+    return chapters >= 4 and share(values, r"\.") > 0.2
+
+
+def looks_like_code(values: pl.Series) -> bool:
+    """Return whether the texts are codes whose first characters say the most."""
+    if share(values, _CODE) < _MOST:
+        return False
+    return bool((values.str.len_chars() <= 12).all())
+
+
+def is_free_text(values: pl.Series) -> bool:
+    """Return whether the texts are sentences: several words, mostly different."""
+    words = values.str.count_matches(r"\S+").mean()
+    length = values.str.len_chars().mean()
+    assert isinstance(words, float)
+    assert isinstance(length, float)
+    return words >= 5 or (words >= 3 and length >= 40)
+
+
+def date_format(values: pl.Series) -> str | None:
+    """Return the one format that reads every text as a date, or None.
+
+    01/02/2024 may be read in two ways; the day comes first unless that fails.
+    """
+    if share(values, r"^[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{2,4}(?:[ T][0-9:]{4,8})?$") < 1:
+        return None
+    if share(values, ":") == 1:
+        forms = (
+            f for f in _MOMENT_FORMATS if not _misread(values.str.to_datetime(f, strict=False))
+        )
+        return next(forms, None)
+    for form in _DATE_FORMATS:
+        if not _misread(values.str.to_date(form, strict=False)):
+            return form
+    return None
+
+
+def _misread(parsed: pl.Series) -> bool:
+    # %Y also takes the year 24 for one of antiquity.
+    return parsed.null_count() > 0 or not bool((parsed.dt.year() >= 1000).all())
+
+
+def scale_order(values: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the values from low to high if all of them are steps of one known scale.
+
+    >>> scale_order(["Often", "Never", "Sometimes"])
+    ('Never', 'Sometimes', 'Often')
+    """
+    found = _on_scale(values)
+    return None if found is None else found[1]
+
+
+def is_opinion(values: Sequence[str]) -> bool:
+    """Return whether the values are steps of a scale on which people answer.
+
+    >>> is_opinion(["Often", "Never", "Sometimes"]), is_opinion(["Primary", "Master", "PhD"])
+    (True, False)
+    """
+    found = _on_scale(values)
+    return found is not None and found[0][0] not in _NO_OPINIONS
+
+
+def _on_scale(values: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return the scale and the values in its order."""
+    if not 3 <= len(values) <= 12:
+        return None
+    folded = {" ".join(value.casefold().split()): value for value in values}
+    if len(folded) < len(values):
+        return None
+    for scale in _SCALES:
+        place = {word: step for step, words in enumerate(scale) for word in words.split("|")}
+        if all(word in place for word in folded):
+            steps = [place[word] for word in folded]
+            if len(set(steps)) == len(steps):
+                ordered = sorted(folded, key=place.__getitem__)
+                return scale, tuple(folded[word] for word in ordered)
+    return None
+
+
+def band_order(values: Sequence[str]) -> tuple[str, ...] | None:
+    """Return bands such as ``18-24``, ``25-34``, ``65+`` from low to high, or None.
+
+    >>> band_order(["65+", "<18", "18-24", "25-64"])
+    ('<18', '18-24', '25-64', '65+')
+    """
+    if not 3 <= len(values) <= 40:
+        return None
+    keys: list[tuple[float, int, str]] = []
+    bands = 0
+    for value in values:
+        match = _BAND.fullmatch(value.strip()) if len(value) <= 100 else None
+        if match is None or match[1].count(".") > 1:
+            return None
+        number = float(match[1].replace(",", ""))
+        below = bool(re.match(r"\s*(<|under|below|unter|up to|bis|moins)", value, re.IGNORECASE))
+        bands += below or bool(
+            re.search(r"\d\s*(-|\u2013|to|bis|à|a)\s*[^\d]{0,2}\d|\d\s*\+|>", value)
+        )
+        bands += bool(re.search(r"(over|above|more|older|über|plus)", value, re.IGNORECASE))
+        keys.append((number, 0 if below else 1, value))
+    if bands < len(values) * 0.8 or len({key[:2] for key in keys}) < len(keys):
+        return None
+    return tuple(value for _, _, value in sorted(keys))
+
+
+def share(values: pl.Series, pattern: str) -> float:
+    """Return the share of the texts in which a pattern is found."""
+    if len(values) == 0:
+        return 0.0
+    return float(values.str.contains(pattern).mean() or 0.0)  # type: ignore[arg-type]  # of booleans
 
 
 NEARLY_ALL = 0.9
@@ -84,7 +330,7 @@ class Facts:
     @cached_property
     def date_form(self) -> str | None:
         """The form of dates that are written as text."""
-        return values.date_format(self.texts) if self.is_text else None
+        return date_format(self.texts) if self.is_text else None
 
     @cached_property
     def is_date(self) -> bool:
@@ -104,14 +350,14 @@ class Facts:
         if not self.is_text:
             return None
         texts = self.texts.to_list()
-        return values.scale_order(texts) or values.band_order(texts)
+        return scale_order(texts) or band_order(texts)
 
     @cached_property
     def is_icd(self) -> bool:
         """Whether the values are ICD codes, and the name does not speak against it."""
-        if not self.is_text or not values.looks_like_icd(self.texts):
+        if not self.is_text or not looks_like_icd(self.texts):
             return False
-        return self.about("diagnosis") is not None or values.varied_icd(self.texts)
+        return self.about("diagnosis") is not None or varied_icd(self.texts)
 
     @property
     def is_small_code(self) -> bool:

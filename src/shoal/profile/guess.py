@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from shoal.profile import column_facts as values
 from shoal.profile import hierarchies as trees
-from shoal.profile import value_shapes as values
 from shoal.profile.column_facts import Facts, facts_of
 from shoal.profile.roles import is_code, judge
 from shoal.table.schema import Kind, Role

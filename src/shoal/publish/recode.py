@@ -19,8 +19,7 @@ import numpy as np
 
 from shoal.errors import OptionError, RoleError, did_you_mean
 from shoal.hierarchy import canonical_label
-from shoal.io.columns import code_text
-from shoal.io.rebuild_columns import fresh_column
+from shoal.io.columns import code_text, fresh_column
 from shoal.table.closure import (
     IntervalClosures,
     SetClosures,
@@ -255,7 +254,7 @@ def recode(
     Columns keep their order. Quasi-identifiers are generalised to what all rows of a group have
     in common (missing if all of them are missing); sensitive and insensitive columns keep their
     values and type; identifiers, dropped columns and suppressed rows are left out. There is no
-    index and no row number. Every column is made anew (`io.rebuild_columns`), so that nothing of
+    index and no row number. Every column is made anew (`fresh_column`), so that nothing of
     the input is in its memory but what it shows.
 
     Args:

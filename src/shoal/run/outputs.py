@@ -15,8 +15,7 @@ from shoal.io.columns import decode_text
 from shoal.io.database import check_target, reads_table, rows_sha256
 from shoal.io.formats import detect_format
 from shoal.io.keys import keyed_sha256, read_secret
-from shoal.io.location import is_database, refuse_almost_url, shown_name
-from shoal.io.multi_file import input_files, refuse_among
+from shoal.io.location import input_files, is_database, refuse_almost_url, refuse_among, shown_name
 from shoal.io.overwrite_guard import note_input, refuse_input
 from shoal.messages import Message
 from shoal.report.advice import read_explanation
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.archive.kept import KeptRelease
-    from shoal.io.multi_file import Sources
+    from shoal.io.location import Sources
     from shoal.life.apply import Applied
     from shoal.release import Release
     from shoal.release.verified_write import Staged

@@ -9,13 +9,16 @@ from __future__ import annotations
 import os
 import threading
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast
 
 from shoal.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
+
+    from shoal.runtime.progress import Report
 
 
 # A process that was forked from one that had used Shoal: a clear sentence instead of a hang.
@@ -110,3 +113,31 @@ class Pieces(Generic[T]):
         if number >= len(self._futures) or self._futures[number].cancelled():
             return None
         return self._futures[number].result()
+
+
+# -- many runs at a time -------------------------------------------------------------------------
+
+
+class _Abandoned(BaseException):
+    """Ends a run whose result nobody waits for any more."""
+
+
+def run_side_by_side(
+    tasks: Sequence[Callable[[Report], T]], *, workers: int | None = None
+) -> Iterator[tuple[int, T]]:
+    """Run tasks on threads and yield (number of the task, result) as they finish.
+
+    A task hands the function it is given to its run as ``progress``. When the caller stops (an
+    error, Ctrl-C, a closed iterator), runs that have not begun never begin, and those under way
+    end at their next sign of progress.
+    """
+    with Pieces[T](workers or os.cpu_count() or 1) as pieces:
+
+        def alive(done: int, total: int, what: str) -> None:
+            del done, total, what
+            if pieces.stopping.is_set():
+                raise _Abandoned
+
+        for ended in pieces.ends([partial(task, alive) for task in tasks]):
+            for number in ended:
+                yield number, cast("T", pieces.result(number))

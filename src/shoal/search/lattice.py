@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.measure.base import CostModel, Form
-    from shoal.search.run import Run
+    from shoal.search.scan import Run
     from shoal.table.encode import Attribute, EncodedTable
 
 

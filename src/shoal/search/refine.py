@@ -33,8 +33,7 @@ from shoal.kernels.refine_slices import SliceScratch, move_slices
 from shoal.kernels.space import COST
 from shoal.privacy.arrays import PrivateArrays
 from shoal.search.enforce import open_groups
-from shoal.search.refine_means import MeansSearch
-from shoal.search.run import SearchInterrupt
+from shoal.search.scan import SearchInterrupt
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -145,6 +144,8 @@ def refine_partition(
             raise SearchInterrupt(_spread(interrupt.found, kept, table.n_rows)) from None
         return _spread(inner, kept, table.n_rows)
     if scanner.points is not None:
+        from shoal.search.refine_means import MeansSearch
+
         by_means = MeansSearch(table, partition, scanner, k, privacy, effort, rng, progress)
         return by_means.run()
     return Search(table, partition, scanner, k, privacy, effort, rng, progress).run()

@@ -18,7 +18,7 @@ from shoal.kernels.mdav import Points
 from shoal.kernels.refine_means import Means, MeansScratch, move_rows, rebuild_near
 from shoal.privacy.arrays import PrivateArrays
 from shoal.search.enforce import open_groups
-from shoal.search.run import SearchInterrupt
+from shoal.search.scan import SearchInterrupt
 from shoal.table.closure import cell_middles
 from shoal.table.partition import Partition
 

@@ -36,16 +36,18 @@ from shoal.measure.base import (
     TreeForm,
     log_cost,
 )
-from shoal.search.refine_means import points_of, take_points
+from shoal.runtime.progress import no_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from shoal.kernels.mdav import Points
     from shoal.measure.base import CostModel, Form
+    from shoal.privacy import PrivacyModel
     from shoal.table.encode import Attribute, EncodedTable
+    from shoal.table.partition import Partition
 
 
 LARGEST_COST = 1 << 30
@@ -144,6 +146,11 @@ class Scanner:
 
     def take(self, rows: NDArray[np.integer[Any]]) -> Scanner:
         """Return the scanner of these rows, in this order."""
+        points = self.points
+        if points is not None:
+            from shoal.search.refine_means import take_points
+
+            points = take_points(points, rows)
         return Scanner(
             self.space,
             take_columns(self.rows, rows),
@@ -151,7 +158,7 @@ class Scanner:
             self.scale,
             self.n_classes,
             self.classes[rows],
-            None if self.points is None else take_points(self.points, rows),
+            points,
         )
 
     def costs(self) -> NDArray[Any]:
@@ -361,7 +368,11 @@ class _Builder:
             self._log_table(self.beta),
         )
         codes = np.zeros(n, np.int32) if classes is None else classes.codes.astype(np.int32)
-        points = points_of(self.table) if self.model.measure.of_means else None
+        points = None
+        if self.model.measure.of_means:
+            from shoal.search.refine_means import points_of
+
+            points = points_of(self.table)
         return Scanner(space, rows, n, self.scale, self.n_classes, codes, points)
 
     def _log_rows(self, weights: Sequence[float | None]) -> NDArray[np.int32]:
@@ -434,3 +445,64 @@ def _common_denominator(costs: Sequence[NDArray[np.float64]], limit: int) -> int
                 return None
             rest = rest[np.abs(rest * common - np.rint(rest * common)) > 1e-9 * common]
     return common
+
+
+# -- What one search is given beside the table: k, costs, chance, promises -------------------------
+
+
+def no_warning(sentence: str) -> None:
+    """Say nothing."""
+    del sentence
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run: the parameters that every algorithm gets besides the table.
+
+    Attributes:
+        k: smallest allowed group.
+        model: the measure to minimise, bound to the whole table.
+        scanner: rows and costs as integers, in the table's order.
+        rng: the run's own generator; the only source of chance.
+        privacy: models that hold beyond k-anonymity (algorithms that know how respect them while
+            clustering; `enforce` does it afterwards for all others).
+        threads: how many threads may be used; never changes the result.
+        progress: called between slices of work with (done, total, what); Ctrl-C works there.
+        max_suppressed: how many rows an algorithm that leaves rows out on its own may suppress
+            (None: as many as it does as published).
+        warn: takes a sentence that the user should read; it becomes part of this run's release,
+            whichever thread says it.
+        part_of: where the rows are a part of a larger table, how many rows that has: effort is
+            chosen by the size of the whole.
+    """
+
+    k: int
+    model: CostModel
+    scanner: Scanner
+    rng: np.random.Generator
+    privacy: tuple[PrivacyModel, ...] = ()
+    threads: int = 1
+    progress: Callable[[int, int, str], None] = no_progress
+    max_suppressed: int | None = None
+    warn: Callable[[str], None] = no_warning
+    part_of: int | None = None
+
+    @property
+    def all_rows(self) -> int:
+        """Rows of the whole table."""
+        return self.scanner.n_rows if self.part_of is None else self.part_of
+
+
+# What a search says when Ctrl-C ends it.
+
+
+class SearchInterrupt(KeyboardInterrupt):
+    """Ctrl-C ended a search; who does not mind goes on with what it found.
+
+    Attributes:
+        found: the best partition so far, as valid as the one that was given.
+    """
+
+    def __init__(self, found: Partition) -> None:
+        super().__init__()
+        self.found = found

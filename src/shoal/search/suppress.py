@@ -8,7 +8,6 @@ import numpy as np
 
 from shoal.kernels.suppress import EndsScratch, marginal_costs
 from shoal.search.enforce import GroupState
-from shoal.search.refine_means import group_errors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +34,8 @@ def everything_cost(scanner: Scanner) -> NDArray[np.int64]:
 def group_losses(scanner: Scanner, partition: Partition) -> NDArray[Any]:
     """Return what the rows of each group lose together, in the unit of the search."""
     if scanner.points is not None:
+        from shoal.search.refine_means import group_errors
+
         return group_errors(scanner.points, partition)
     return GroupState(scanner, partition).costs
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.errors import OptionError
-from shoal.io.encodings import check_encoding
+from shoal.io.source import check_encoding
 from shoal.options import Flag, Option, check_all, one_of, option, or_none, rows_of, truth
 
 # What the owner of a release says about it: title, owner, purpose.

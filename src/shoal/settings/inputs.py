@@ -9,8 +9,7 @@ from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.io.delimited import pick_columns
 from shoal.io.formats import detect_format
 from shoal.io.limits import check_columns
-from shoal.io.location import is_database
-from shoal.io.multi_file import input_files
+from shoal.io.location import input_files, is_database
 from shoal.io.overwrite_guard import current_watch
 from shoal.io.read import guess_rows, read_table
 from shoal.runtime.memory import available_bytes, human_bytes

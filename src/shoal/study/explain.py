@@ -14,6 +14,7 @@ import numpy as np
 
 from shoal.errors import OptionError, ShoalError
 from shoal.runtime.progress import Stopwatch, no_progress
+from shoal.runtime.threads import run_side_by_side
 from shoal.settings.build_request import build_request
 from shoal.settings.request import Request
 from shoal.study.findings import (
@@ -27,7 +28,6 @@ from shoal.study.findings import (
     price_of,
     told_of_relations,
 )
-from shoal.study.side_by_side import run_side_by_side
 from shoal.study.trials import Measured, Trial, build_trials, group_cells
 from shoal.table.frames import to_polars
 

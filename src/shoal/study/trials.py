@@ -322,8 +322,8 @@ def _time_steps(attribute: Attribute) -> tuple[NDArray[np.int64], str, str] | No
 def _adding_tree(start: Trial, attribute: Attribute) -> Trial | None:
     import polars as pl
 
+    from shoal.profile.column_facts import looks_like_code
     from shoal.profile.hierarchies import frequency_tree, prefix_tree
-    from shoal.profile.value_shapes import looks_like_code
 
     column = start.table.get_column(attribute.name)
     if attribute.kind is not Kind.FLAT or attribute.size < _WORTH_A_TREE:

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.release_reader.classes import Classes, open_classes, values_of
 from shoal.release_reader.columns import open_column, source_names
-from shoal.study.original_and_release import Described, schema_and_style
+from shoal.study.read_release import Described, schema_and_style
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
@@ -538,7 +538,7 @@ def utility(
         target: the column that models predict; needs scikit-learn. No models unless given.
         held_out: rows of people who are in neither table, to test the models on.
         seed: makes questions and models repeatable.
-        described: how the release was made (`shoal.study.original_and_release.Described`):
+        described: how the release was made (`shoal.study.read_release.Described`):
             ``quasi_identifiers``, which have to be said, ``sensitive``, ``hierarchies``,
             ``kinds``, ``orders``, ``grid``, ``default_grid``, ``unknown_values`` and ``style``.
 

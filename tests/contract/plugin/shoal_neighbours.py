@@ -12,7 +12,7 @@ from shoal.errors import OptionError
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
-    from shoal.search.run import Run
+    from shoal.search.scan import Run
     from shoal.table.encode import EncodedTable
 
 

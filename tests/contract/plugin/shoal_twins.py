@@ -13,7 +13,7 @@ from shoal.measure.base import CostMeasure, CountForm, LinearForm, TreeForm
 from shoal.privacy.base import PrivacyModel
 
 if TYPE_CHECKING:
-    from shoal.search.run import Run
+    from shoal.search.scan import Run
     from shoal.table.encode import EncodedTable
     from shoal.table.partition import Partition
 

@@ -380,7 +380,7 @@ async def take_file(request: Request) -> Response:
 
 
 def _take(request: Request, data: bytes, unknown: str) -> Response:
-    from shoal.io.encodings import to_utf8
+    from shoal.io.source import to_utf8
 
     work, number, name, values = _column(request)
     back, words = f"{_PATH}/{number}", words_of(request)

@@ -26,8 +26,7 @@ from shoal.publish.people import keyed_pseudonyms
 from shoal.publish.recode import published_cells, published_names, unite_equal
 from shoal.search.enforce import enforce
 from shoal.search.refine import EFFORTS
-from shoal.search.run import Run
-from shoal.search.scan import Scanner
+from shoal.search.scan import Run, Scanner
 from shoal.table.partition import SUPPRESSED, Partition
 
 if TYPE_CHECKING:

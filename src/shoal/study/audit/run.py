@@ -12,7 +12,7 @@ from shoal.study.audit.attack_context import Audit, Scene, read_secrets
 from shoal.study.audit.disclosure import disclose, intersect, link, link_population
 from shoal.study.audit.minimality import pin_down
 from shoal.study.audit.regulators import ask
-from shoal.study.original_and_release import Described, schema_and_style
+from shoal.study.read_release import Described, schema_and_style
 from shoal.table.frames import to_polars
 from shoal.table.schema import Kind
 
@@ -50,7 +50,7 @@ def audit(
         second: another release of these people.
         targets: how many people of the original are attacked; all if there are no more.
         seed: makes the choice of people and guesses repeatable.
-        described: how the release was made (`shoal.study.original_and_release.Described`):
+        described: how the release was made (`shoal.study.read_release.Described`):
             ``quasi_identifiers``, which have to be said, ``sensitive``, ``hierarchies``,
             ``kinds``, ``orders``, ``grid``, ``default_grid``, ``unknown_values`` and ``style``.
 
