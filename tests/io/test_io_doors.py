@@ -8,7 +8,7 @@ import pytest
 
 import shoal
 from shoal.io.read import read_table
-from shoal.io.write import escape_formulas, write_table
+from shoal.io.write import escaped_formulas, write_table
 
 # The mark before a text (U+FEFF), names
 
@@ -81,23 +81,23 @@ HARMLESS = ["a=1", "-5", "+5", "-5.25", "1e5", "-1,000.5", "+491234567", "", "x"
 def test_what_a_spreadsheet_would_run_gets_an_apostrophe_and_numbers_do_not():
     frame = pl.DataFrame({"a": [*DANGEROUS, *HARMLESS, None]})
     expected = [*(f"'{each}" for each in DANGEROUS), *HARMLESS, None]
-    assert escape_formulas(frame)["a"].to_list() == expected
+    assert escaped_formulas(frame)["a"].to_list() == expected
     coded = frame.cast(pl.Categorical)
-    assert escape_formulas(coded)["a"].to_list() == expected
+    assert escaped_formulas(coded)["a"].to_list() == expected
 
 
 def test_different_cells_stay_different():
     cells = ["=x", "'=x", "''=x", "x", "'x"]
-    assert escape_formulas(pl.DataFrame({"a": cells}))["a"].n_unique() == len(cells)
+    assert escaped_formulas(pl.DataFrame({"a": cells}))["a"].n_unique() == len(cells)
 
 
 def test_numbers_dates_and_truth_values_are_left_alone():
     frame = pl.DataFrame({"i": [-5], "f": [-0.5], "d": [dt.date(2020, 1, 1)], "b": [True]})
-    assert escape_formulas(frame).equals(frame)
+    assert escaped_formulas(frame).equals(frame)
 
 
 def test_names_of_columns_are_escaped_too():
-    assert escape_formulas(pl.DataFrame({"=a": [1], "-5": [2], "b": [3]})).columns == [
+    assert escaped_formulas(pl.DataFrame({"=a": [1], "-5": [2], "b": [3]})).columns == [
         "'=a",
         "-5",
         "b",

@@ -2,7 +2,9 @@
 
 import datetime as dt
 import gzip
+import io
 import json
+import os
 
 import openpyxl
 import polars as pl
@@ -12,9 +14,11 @@ import pyarrow.parquet
 import pytest
 import zstandard
 
+import shoal
+from shoal.app.steps.open import kind_of
 from shoal.errors import DataError, OptionError
 from shoal.io.atomic import sha256_of
-from shoal.io.formats import detect_format
+from shoal.io.formats import ENDINGS, FORMATS, FileFormat, detect_format
 from shoal.io.raw_reader import read_written
 from shoal.io.read import read_table
 from shoal.io.write import write_table
@@ -273,3 +277,44 @@ def test_whole_characters_of_json_are_read_however_they_are_escaped(tmp_path):
     assert read_written(path).frame["a"].cast(str).to_list() == [
         "\N{GRINNING FACE}", "\\ud800", "é",
     ]  # fmt: skip
+
+
+# What a further format needs: a row, and functions that read and write it
+
+
+def write_avro(frame, file, _):
+    whole = io.BytesIO()
+    frame.write_avro(whole)
+    file.write(whole.getvalue())
+
+
+def read_avro(data, name, _, __):
+    return pl.read_avro(io.BytesIO(data))
+
+
+@pytest.fixture
+def avro(monkeypatch):
+    here = f"{__name__}:"
+    row = FileFormat(
+        name="avro",
+        title="Avro",
+        suffixes=(".avro",),
+        write=here + "write_avro",
+        read=here + "read_avro",
+    )
+    monkeypatch.setitem(FORMATS, "avro", row)
+    monkeypatch.setitem(ENDINGS, ".avro", "avro")
+
+
+@pytest.mark.usefixtures("avro")
+def test_a_row_of_the_table_makes_a_format_for_files_releases_and_pages(tmp_path):
+    frame = pl.DataFrame({"age": [30, 31, 40, 41], "job": ["a", "a", "b", "b"]})
+    write_table(frame, tmp_path / "t.avro")
+    assert read_table(tmp_path / "t.avro").equals(frame)
+    release = shoal.anonymize(frame, k=2, quasi_identifiers=["age", "job"])
+    release.write(tmp_path / "safe.avro")  # which reads back and verifies
+    assert pl.read_avro(tmp_path / "safe.avro").height == 4
+    with os.scandir(tmp_path) as entries:
+        assert {kind_of(each) for each in entries} == {"table"}
+    with pytest.raises(OptionError, match="parquet, arrow, xlsx, jsonl, avro"):
+        read_table(tmp_path / "t.avro", format="avroo")

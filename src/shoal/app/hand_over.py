@@ -88,8 +88,6 @@ def label_rows(
         yield from ((label, value) for label in dict.fromkeys(above) if label in shown and value)
 
 
-FORMATS = ("csv", "tsv", "parquet", "arrow", "xlsx", "jsonl")
-"""Formats of the release that a page offers."""
 _DATE = (1980, 1, 1, 0, 0, 0)  # a zip tells nothing about when its files were made
 
 

@@ -69,12 +69,13 @@ def beside_parquet(path: str) -> list[str]:
     return [*_about(named, index), *_about_nan(floats)]
 
 
-def beside_arrow(data: bytes) -> list[str]:
+def beside_arrow(path: str) -> list[str]:
     """Return what an Arrow file, or a stream of Arrow, holds beside its table."""
     import io
 
     import polars as pl
 
+    data = Path(path).read_bytes()
     view = memoryview(data)
     try:
         schema, named = _schema_of_file(view)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError
@@ -30,8 +31,8 @@ from shoal.io.delimited import (
     judge_header_of_frame,
     parse_delimited,
 )
-from shoal.io.formats import Format, check_delimiter, detect_format
-from shoal.io.hidden_contents import UNSEEN, beside_arrow, beside_parquet, look_at_sheet
+from shoal.io.formats import check_delimiter, detect_format
+from shoal.io.hidden_contents import UNSEEN, look_at_sheet
 from shoal.io.limits import UNREADABLE, check_columns, check_excel, check_json_lines, own_file
 from shoal.io.location import is_database, refuse_almost_url
 from shoal.io.overwrite_guard import HowRead, current_watch, note_read
@@ -46,10 +47,13 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 22
 _LAST_DAY = 2_958_466  # Excel counts days, up to the end of the year 9999
 _BARE_EXPONENT = re.compile(r"-?[0-9]+[eE][0-9]+")
-_SPELLED = frozenset({"csv", "tsv", "jsonl", "xlsx"})
 
 Pick = Callable[[list[str]], Sequence[str]]
 """Chooses the columns to read from the names of all."""
+
+if TYPE_CHECKING:
+    RawReader = Callable[[Source, str, Dialect, Pick, list[str] | None], pl.DataFrame]
+    """Reads columns; the list takes what the file holds beside its table, None if it is ours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,65 +130,49 @@ def _read(
         return read_sql(path, choose(column_names(path)), written=True), True
     refuse_almost_url(path)
     found = detect_format(path, file_format)
+    row = found.row
+    if row.read_raw is not None:
+        usual = check_delimiter(written.delimiter) or row.separator
+        with open_source(path, _shown(path), found.compression) as stream:
+            read: RawReader = resolve_name(row.read_raw)
+            dialect = written._replace(delimiter=usual)
+            return read(stream, _shown(path), dialect, choose, beside), True
     frame = None
-    if found.name == "arrow" and beside is None:
-        frame = _scan_arrow(path, choose)
-    elif found.name not in {"parquet", "arrow"}:
-        with open_source(
-            path, _shown(path), found.compression if found.is_text else None
-        ) as stream:
-            frame = _read_text(stream, _shown(path), found, written, choose, beside)
+    if row.scan_own is not None and beside is None:
+        frame = resolve_name(row.scan_own)(path, choose)
     if frame is None:
         frame = read_table(path, format=file_format, columns=choose, coded=True)
-        if beside is not None:
-            beside.extend(_beside_binary(path, found.name))
-    return frame, found.name in _SPELLED
+    if beside is not None and row.hidden is not None:
+        if path == "-":
+            beside.append(
+                "What standard input holds beside its table was not looked at; give a file."
+            )
+        else:
+            beside.extend(resolve_name(row.hidden)(path))
+    return frame, False
 
 
 def _shown(path: str) -> str:
     return "Standard input" if path == "-" else repr(path)
 
 
-def _beside_binary(path: str, format_name: str) -> list[str]:
-    if path == "-":
-        return ["What standard input holds beside its table was not looked at; give a file."]
-    if format_name == "parquet":
-        return beside_parquet(path)
-    return beside_arrow(Path(path).read_bytes())
-
-
-def _read_text(
-    stream: Source,
-    name: str,
-    found: Format,
-    written: Dialect,
-    choose: Pick,
-    beside: list[str] | None,
+def read_delimited(
+    stream: Source, name: str, written: Dialect, choose: Pick, beside: list[str] | None
 ) -> pl.DataFrame:
-    encoding, header = written.encoding, written.header
-    own = beside is None
-    if found.name == "jsonl":
-        return _read_json(stream if own else _checked_json(stream, name, encoding), name, choose)
-    if found.name == "xlsx":
-        data = stream.read_all()
-        if not own and data:
-            check_excel(data, name)
-        return _read_excel(data, name, choose, beside, header=header)
-    separator = check_delimiter(written.delimiter)
-    if separator is None and found.name == "tsv":
-        separator = "\t"
+    """Read lines of text with a separator between cells."""
+    # What we write is UTF-8, whatever a reader of others' files would make of it.
+    encoding = "utf-8" if beside is None else written.encoding
     return parse_delimited(
         stream,
         name=name,
-        # What we write is UTF-8, whatever a reader of others' files would make of it.
-        dialect=Dialect(separator, "utf-8" if own else encoding, header),
+        dialect=Dialect(written.delimiter, encoding, written.header),
         missing_values=(),
         columns=choose,
         typed=False,
     )
 
 
-def _scan_arrow(path: str, choose: Pick) -> pl.DataFrame | None:
+def scan_arrow(path: str, choose: Pick) -> pl.DataFrame | None:
     """Read the columns of an Arrow file; None where only reading it whole may help."""
     import polars as pl
 
@@ -208,19 +196,21 @@ class _Token(str):
     __slots__ = ()
 
 
-def _checked_json(stream: Source, name: str, encoding: str | None) -> Readable:
-    data = to_utf8(stream.read_all(), encoding, name=name)
-    check_utf8(data, name=name)
-    check_json_lines(data, name)
-    return io.BytesIO(data)
-
-
-def _read_json(stream: Readable, name: str, choose: Pick) -> pl.DataFrame:
+def read_json_lines(
+    stream: Source, name: str, written: Dialect, choose: Pick, beside: list[str] | None
+) -> pl.DataFrame:
+    """Read an object of JSON from each line, numbers as they stand there."""
     import polars as pl
 
+    text: Readable = stream
+    if beside is not None:  # a file of somebody else
+        data = to_utf8(stream.read_all(), written.encoding, name=name)
+        check_utf8(data, name=name)
+        check_json_lines(data, name)
+        text = io.BytesIO(data)
     columns: dict[str, _Cells] = {}
     n_rows = line = 0
-    for lines in _lines(stream):
+    for lines in _lines(text):
         # Rows of a release are often the same: each different line is parsed once.
         filled = [each for each in dict.fromkeys(lines) if each.strip()]
         objects = _objects(filled, lines, line, name)
@@ -376,14 +366,18 @@ def _parse(data: bytes) -> Any:
 # -- Excel -------------------------------------------------------------------------------------
 
 
-def _read_excel(
-    data: bytes, name: str, choose: Pick, beside: list[str] | None, *, header: bool
+def read_excel(
+    stream: Source, name: str, written: Dialect, choose: Pick, beside: list[str] | None
 ) -> pl.DataFrame:
+    """Read the first sheet of a workbook, every cell as a text."""
     import fastexcel
     import polars as pl
 
+    data, header = stream.read_all(), written.header
     if not data:
         raise DataError("{name} is empty.", name=name)
+    if beside is not None:
+        check_excel(data, name)
     try:
         book = fastexcel.read_excel(data)
         start = 0 if header else None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING
 
 from shoal.errors import DataError
 from shoal.io.columns import (
@@ -62,9 +64,10 @@ def guess_rows(source: str, format: str | None = None) -> int | None:  # noqa: A
     if not path.is_file():
         return None
     note_input(source)
-    if found.name == "parquet":
-        return _parquet_rows(path)
-    if not found.is_text:
+    if found.row.count is not None:
+        counted: int | None = resolve_name(found.row.count)(path)
+        return counted
+    if not found.row.is_text:
         return None
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -77,7 +80,8 @@ def guess_rows(source: str, format: str | None = None) -> int | None:  # noqa: A
     return max(round(lines * size / n_bytes) - 1, 0) if lines else None
 
 
-def _parquet_rows(path: Path) -> int | None:
+def count_parquet(path: Path) -> int | None:
+    """Return the rows of a Parquet file; None if it cannot be read."""
     import polars as pl
 
     try:
@@ -156,15 +160,17 @@ def read_table(  # noqa: PLR0913 - one argument per option
         return read_sql(path, None if names is None else list(names))
     refuse_almost_url(path)
     found = _one_format([path, *others], format)
-    separator = "\t" if delimiter is None and found.name == "tsv" else check_delimiter(delimiter)
+    dialect = Dialect(
+        check_delimiter(delimiter) or found.row.separator, encoding, header, check_decimal(decimal)
+    )
     name = _called(path)
     markers = (missing_values,) if isinstance(missing_values, str) else tuple(missing_values)
-    with open_source(path, name, found.compression if found.is_text else None) as stream:
-        if found.name in {"csv", "tsv"}:
+    with open_source(path, name, found.compression) as stream:
+        if found.row.read is None:
             return parse_delimited(
                 stream,
                 name=name,
-                dialect=Dialect(separator, encoding, header, check_decimal(decimal)),
+                dialect=dialect,
                 missing_values=markers,
                 columns=columns,
                 numeric=numeric,
@@ -172,10 +178,14 @@ def read_table(  # noqa: PLR0913 - one argument per option
                 more=[_part(each, format) for each in others],
                 progress=_rows_read(None if others else stream, progress),
             )
-        if found.name == "parquet" and path != "-" and stream.size:
-            frame = _read_parquet([path, *others], columns, coded=coded)
+        frame: pl.DataFrame
+        if found.row.scan is not None and path != "-" and stream.size:
+            frame = resolve_name(found.row.scan)([path, *others], columns, coded=coded)
         else:
-            frame = _read_whole(stream, name, found, markers, encoding=encoding, header=header)
+            data = stream.read_all()
+            if not data:
+                raise DataError("{name} is empty.", name=name)
+            frame = resolve_name(found.row.read)(data, name, dialect, markers)
             check_columns(name, frame.columns)
             frame = frame.rename(_named(frame.columns))
             for each in others:
@@ -270,7 +280,8 @@ def _rows_read(
     return report
 
 
-def _read_parquet(paths: list[str], columns: Columns, *, coded: bool) -> pl.DataFrame:
+def scan_parquet(paths: list[str], columns: Columns, *, coded: bool) -> pl.DataFrame:
+    """Read columns of Parquet files that are one table, never the whole of their text at once."""
     import polars as pl
 
     tables: list[pl.LazyFrame] = []
@@ -298,7 +309,7 @@ def _read_parquet(paths: list[str], columns: Columns, *, coded: bool) -> pl.Data
             table = table.with_columns(pl.col(each).cast(new_code_type()) for each in texts)
         return table.collect(engine="streaming")
     except _unreadable():
-        raise _damaged(first, "parquet") from None
+        raise _damaged(first, "Parquet") from None
 
 
 def _scan_parquet(path: str) -> tuple[pl.LazyFrame, int]:
@@ -312,7 +323,7 @@ def _scan_parquet(path: str) -> tuple[pl.LazyFrame, int]:
     except FileNotFoundError:
         raise DataError("There is no file {path!r}.", path=path) from None
     except _unreadable():
-        raise _damaged(_called(path), "parquet") from None
+        raise _damaged(_called(path), "Parquet") from None
     check_columns(_called(path), names)
     return table.rename(_named(names)), n_rows
 
@@ -328,46 +339,32 @@ def _named(names: Sequence[str]) -> dict[str, str]:
     return named
 
 
-def _read_whole(
-    stream: Source,
-    name: str,
-    found: Format,
-    markers: tuple[str, ...],
-    *,
-    encoding: str | None,
-    header: bool,
-) -> pl.DataFrame:
-    data = stream.read_all()
-    if not data:
-        raise DataError("{name} is empty.", name=name)
-    if found.name == "jsonl":
-        return _read_json_lines(to_utf8(data, encoding, name=name), name, markers)
-    if found.name == "xlsx":
-        check_excel(data, name)
-        return _read_excel(data, name, markers, header=header)
-    if found.name == "arrow":
-        check_arrow(data, name)
-    return _read_binary(data, name, found)
+# Readers of the bytes of a file: its name for messages, how it is written, and the texts that
+# stand for a missing value.
 
 
-def _read_binary(data: bytes, name: str, found: Format) -> pl.DataFrame:
+def read_parquet(data: bytes, name: str, _: Dialect, __: tuple[str, ...]) -> pl.DataFrame:
+    """Read a Parquet file that came as a stream."""
     import polars as pl
 
-    readers: dict[str, tuple[Callable[[Any], pl.DataFrame], ...]] = {
-        "parquet": (pl.read_parquet,),
-        # An Arrow file may also hold the stream form.
-        "arrow": (pl.read_ipc, pl.read_ipc_stream),
-    }
-    for reader in readers[found.name]:
-        try:
-            if found.name == "parquet":
-                table = pl.scan_parquet(io.BytesIO(data))
-                n_rows = int(table.select(pl.len()).collect().item())
-                check_rows(name, n_rows, table.collect_schema())
+    try:
+        table = pl.scan_parquet(io.BytesIO(data))
+        n_rows = int(table.select(pl.len()).collect().item())
+        check_rows(name, n_rows, table.collect_schema())
+        return pl.read_parquet(io.BytesIO(data))
+    except _unreadable():
+        raise _damaged(name, "Parquet") from None
+
+
+def read_arrow(data: bytes, name: str, _: Dialect, __: tuple[str, ...]) -> pl.DataFrame:
+    """Read an Arrow file, which may also hold the stream form."""
+    import polars as pl
+
+    check_arrow(data, name)
+    for reader in (pl.read_ipc, pl.read_ipc_stream):
+        with suppress(*_unreadable()):
             return reader(io.BytesIO(data))
-        except _unreadable():
-            continue
-    raise _damaged(name, found.name)
+    raise _damaged(name, "Arrow")
 
 
 def _unreadable() -> tuple[type[BaseException], ...]:
@@ -377,18 +374,21 @@ def _unreadable() -> tuple[type[BaseException], ...]:
     return (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 
 
-def _damaged(name: str, format_name: str) -> DataError:
+def _damaged(name: str, title: str) -> DataError:
     return DataError(
         "{name} is not a readable {kind} file; it is damaged or in another format.",
         name=name,
-        kind=format_name.capitalize(),
+        kind=title,
     )
 
 
-def _read_excel(data: bytes, name: str, markers: tuple[str, ...], *, header: bool) -> pl.DataFrame:
+def read_excel(data: bytes, name: str, dialect: Dialect, markers: tuple[str, ...]) -> pl.DataFrame:
+    """Read the first sheet of a workbook."""
     import fastexcel
     import polars as pl
 
+    check_excel(data, name)
+    header = dialect.header
     try:
         sheet = fastexcel.read_excel(data)
         first = sheet.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars()
@@ -402,9 +402,7 @@ def _read_excel(data: bytes, name: str, markers: tuple[str, ...], *, header: boo
             raise_if_empty=False,
         )
     except (fastexcel.FastExcelError, pl.exceptions.PolarsError, OSError, ValueError):
-        raise DataError(
-            "{name} is not a readable Excel file; it is damaged or in another format.", name=name
-        ) from None
+        raise _damaged(name, "Excel") from None
     if first.height == 0:
         raise DataError("{name} is empty.", name=name)
     how = HowRead(header=header)
@@ -422,9 +420,13 @@ def _read_excel(data: bytes, name: str, markers: tuple[str, ...], *, header: boo
     return _without_markers(frame, markers)
 
 
-def _read_json_lines(data: bytes, name: str, markers: tuple[str, ...]) -> pl.DataFrame:
+def read_json_lines(
+    data: bytes, name: str, dialect: Dialect, markers: tuple[str, ...]
+) -> pl.DataFrame:
+    """Read lines of which each is an object of JSON."""
     import polars as pl
 
+    data = to_utf8(data, dialect.encoding, name=name)
     check_utf8(data, name=name)
     data = data.removeprefix(b"\xef\xbb\xbf")
     if not data.strip():

@@ -5,16 +5,18 @@ from __future__ import annotations
 import io
 import os
 from os import PathLike
-from typing import IO, TYPE_CHECKING
+from pkgutil import resolve_name
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from shoal.errors import DataError
 from shoal.io.atomic import AtomicGroup
 from shoal.io.columns import decode_text, is_coded
-from shoal.io.formats import Format, check_delimiter, detect_format
+from shoal.io.formats import check_delimiter, detect_format
 from shoal.io.location import is_database
 from shoal.io.source import compressing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     import polars as pl
@@ -60,6 +62,22 @@ _SLICE = 250_000  # rows written at a time
 _EXCEL_ROWS = 1_048_575  # a sheet has 2^20 rows, one of them the header
 _EXCEL_COLUMNS = 16_384
 _EXCEL_EXACT = 999_999_999_999_999  # Excel keeps 15 digits
+
+
+class Cells(NamedTuple):
+    """How cells are written where a format leaves a choice.
+
+    Attributes:
+        separator: between the cells of a text.
+        escape_formulas: whether texts that a spreadsheet would run get an apostrophe.
+    """
+
+    separator: str
+    escape_formulas: bool
+
+
+if TYPE_CHECKING:
+    Writer = Callable[[pl.DataFrame, IO[bytes], Cells], None]
 
 
 def write_table(
@@ -123,35 +141,27 @@ def stage_table(
     """
     path = os.fspath(target)
     found = detect_format(path, format)
-    separator = check_delimiter(delimiter) or ("\t" if found.name == "tsv" else ",")
-    _check_fits(frame, found)
+    cells = Cells(check_delimiter(delimiter) or found.row.separator or ",", escape_formulas)
+    write: Writer = resolve_name(found.row.write)
 
-    def write(file: IO[bytes]) -> None:
-        if found.name == "parquet":
-            _write_parquet(frame, file)
-        elif found.name == "arrow":
-            from shoal.io.columns import fresh_frame
-
-            # Whatever the columns of the frame were cut out of, only what they show is written.
-            # Texts as lists of letters, not as views: pyarrow casts no categories of those.
-            fresh_frame(decode_text(frame)).write_ipc(file, compat_level=pl.CompatLevel.oldest())
-        elif found.name == "xlsx":
-            _write_excel(decode_text(frame), file)
-        else:
-            with compressing(file, found.compression) as sink:
-                for first in range(0, max(frame.height, 1), _SLICE):
-                    part = frame.slice(first, _SLICE)
-                    if escape_formulas and found.name != "jsonl":
-                        part = escaped_formulas(part)
-                    if found.name == "jsonl":
-                        decode_text(part).write_ndjson(sink)
-                    else:
-                        part.write_csv(sink, separator=separator, include_header=first == 0)
+    def write_all(file: IO[bytes]) -> None:
+        if not found.row.is_text:
+            return write(frame, file, cells)
+        with compressing(file, found.compression) as packed:
+            return write(frame, packed, cells)
 
     import polars as pl
 
+    for name, dtype in frame.schema.items():
+        if not found.row.is_nested and (dtype.is_nested() or dtype in {pl.Binary, pl.Object}):
+            raise DataError(
+                "{flat} cannot hold column {name!r}, which is nested or binary; write "
+                "Parquet or Arrow instead.",
+                flat=found.row.title,
+                name=name,
+            )
     try:
-        return group.add(target, write)
+        return group.add(target, write_all)
     except pl.exceptions.PolarsError:
         # Its message may show cells.
         raise DataError(
@@ -159,7 +169,33 @@ def stage_table(
         ) from None
 
 
-def _write_parquet(frame: pl.DataFrame, file: IO[bytes]) -> None:
+def write_delimited(frame: pl.DataFrame, file: IO[bytes], cells: Cells) -> None:
+    """Write lines of text, with a separator between cells."""
+    for first in range(0, max(frame.height, 1), _SLICE):
+        part = frame.slice(first, _SLICE)
+        shown = escaped_formulas(part) if cells.escape_formulas else part
+        shown.write_csv(file, separator=cells.separator, include_header=first == 0)
+
+
+def write_json_lines(frame: pl.DataFrame, file: IO[bytes], _: Cells) -> None:
+    """Write an object on each line."""
+    for first in range(0, max(frame.height, 1), _SLICE):
+        decode_text(frame.slice(first, _SLICE)).write_ndjson(file)
+
+
+def write_arrow(frame: pl.DataFrame, file: IO[bytes], _: Cells) -> None:
+    """Write an Arrow file."""
+    import polars as pl
+
+    from shoal.io.columns import fresh_frame
+
+    # Whatever the columns of the frame were cut out of, only what they show is written.
+    # Texts as lists of letters, not as views: pyarrow casts no categories of those.
+    fresh_frame(decode_text(frame)).write_ipc(file, compat_level=pl.CompatLevel.oldest())
+
+
+def write_parquet(frame: pl.DataFrame, file: IO[bytes], _: Cells) -> None:
+    """Write a Parquet file."""
     import polars as pl
 
     coded = [name for name, dtype in frame.schema.items() if is_coded(dtype)]
@@ -170,20 +206,16 @@ def _write_parquet(frame: pl.DataFrame, file: IO[bytes]) -> None:
     )
 
 
-def _check_fits(frame: pl.DataFrame, found: Format) -> None:
-    import polars as pl
+def write_excel(frame: pl.DataFrame, file: IO[bytes], _: Cells) -> None:
+    """Write a workbook of one sheet.
 
-    if found.name in {"csv", "tsv", "xlsx"}:
-        flat = "Excel" if found.name == "xlsx" else found.name.upper()
-        for name, dtype in frame.schema.items():
-            if dtype.is_nested() or dtype in {pl.Binary, pl.Object}:
-                raise DataError(
-                    "{flat} cannot hold column {name!r}, which is nested or binary; write "
-                    "Parquet or Arrow instead.",
-                    flat=flat,
-                    name=name,
-                )
-    if found.name == "xlsx" and (frame.height > _EXCEL_ROWS or frame.width > _EXCEL_COLUMNS):
+    Raises:
+        DataError: a sheet does not hold the table.
+    """
+    import polars as pl
+    import xlsxwriter
+
+    if frame.height > _EXCEL_ROWS or frame.width > _EXCEL_COLUMNS:
         raise DataError(
             "An Excel sheet holds {excel_rows:,} rows and {excel_columns:,} columns, the "
             "table has {height:,} and {width:,}; write CSV or Parquet instead.",
@@ -192,12 +224,7 @@ def _check_fits(frame: pl.DataFrame, found: Format) -> None:
             height=frame.height,
             width=frame.width,
         )
-
-
-def _write_excel(frame: pl.DataFrame, file: IO[bytes]) -> None:
-    import polars as pl
-    import xlsxwriter
-
+    frame = decode_text(frame)
     # Excel rounds numbers to 15 digits: longer ones are written as text, digit for digit.
     long = [
         column.name

@@ -537,7 +537,7 @@ def _found_out(asked: Input, how: HowRead) -> Input:
     if asked.path is None or is_database(asked.path):
         return Input(rename=asked.rename)
     delimiter = asked.delimiter or how.delimiter
-    usual = "\t" if detect_format(asked.path, asked.format).name == "tsv" else ","
+    usual = detect_format(asked.path, asked.format).row.separator or ","
     return Input(
         delimiter=None if delimiter == usual else delimiter,
         format=asked.format,

@@ -99,7 +99,7 @@ def stage_release(
         written = Written(pending.read(list(columns)), tuple(names), spelled=True)
     else:
         found = detect_format(os.fspath(target), format)
-        separator = check_delimiter(delimiter) or ("\t" if found.name == "tsv" else ",")
+        separator = check_delimiter(delimiter) or found.row.separator or ","
         path = stage_table(
             group,
             frame,

@@ -261,13 +261,14 @@ class FileSink:
 
     def stage_table(self, group: AtomicGroup, release: Release) -> Staged:
         """Add the table to a group of files, written, read back and verified."""
-        is_csv = not self.to_database and detect_format(self.table, self.format).name == "csv"
+        row = None if self.to_database else detect_format(self.table, self.format).row
         staged: Staged = release.engine.write(
             group,
             release,
             self.table,
             format=self.format,
-            delimiter=self.source.delimiter if is_csv else None,
+            # where others than a comma may stand, that of the input does
+            delimiter=None if row is None or row.separator else self.source.delimiter,
             if_exists=self.output.choice,
             escape_formulas=self.output.escape_formulas,
         )

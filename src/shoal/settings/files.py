@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.errors import OptionError
+from shoal.io.formats import FORMATS
 from shoal.io.source import check_encoding
 from shoal.options import Flag, Option, check_all, one_of, option, or_none, rows_of, truth
 
@@ -169,7 +170,7 @@ class Input:
     format: str | None = option(
         default=None,
         check=_text,
-        help="csv, tsv, parquet, arrow, xlsx or jsonl, if the name of the file does not say it.",
+        help=f"One of {', '.join(FORMATS)}, if the name of the file does not say it.",
         flag=_file("--format", on=_READERS, metavar="FORMAT"),
     )
     encoding: str | None = option(

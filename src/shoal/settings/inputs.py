@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.io.delimited import pick_columns
-from shoal.io.formats import detect_format
+from shoal.io.formats import FORMATS, detect_format
 from shoal.io.limits import check_columns
 from shoal.io.location import input_files, is_database
 from shoal.io.overwrite_guard import current_watch
@@ -139,10 +139,9 @@ _PER_QUASI_IDENTIFIER = 9
 # Per row and column that is kept as it is: as it was read, and in the order of the release.
 _PER_KEPT_COLUMN = 16
 
-# Seconds per row and column to read, to write, and for everything between but the search.
-_READ = {"csv": 1.6e-7, "tsv": 1.6e-7, "parquet": 0.5e-7}
-_WRITE = {"csv": 0.6e-7, "tsv": 0.6e-7, "parquet": 1.5e-7}
-_OTHER_FORMAT = 5e-7
+# Seconds per row and column to read or write in a database, and for everything between but the
+# search.
+_DATABASE = 5e-7
 _BETWEEN = 3.5e-7
 _START_SECONDS = 3.0
 
@@ -180,9 +179,9 @@ def estimate_need(
     """
     per_row = _PER_ROW + quasi_identifiers * _PER_QUASI_IDENTIFIER + kept * _PER_KEPT_COLUMN
     columns = quasi_identifiers + kept
-    per_cell = (
-        _READ.get(source, _OTHER_FORMAT) + _WRITE.get(target, _OTHER_FORMAT)
-    ) * columns + _BETWEEN * quasi_identifiers
+    reading = FORMATS[source].seconds_to_read if source in FORMATS else _DATABASE
+    writing = FORMATS[target].seconds_to_write if target in FORMATS else _DATABASE
+    per_cell = (reading + writing) * columns + _BETWEEN * quasi_identifiers
     return Need(_START + n_rows * per_row, _START_SECONDS + n_rows * per_cell)
 
 

@@ -20,6 +20,7 @@ from shoal.app.steps.attack import attacks_on
 from shoal.app.steps.run import chosen_run
 from shoal.app.views import flash, page, problem, to, words_of, work_of
 from shoal.errors import DataError, OptionError, ShoalError
+from shoal.io.formats import ENDINGS, FORMATS
 from shoal.settings.job_file import format_job
 
 if TYPE_CHECKING:
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 
 _PATH = "/hand-over"
 _TYPES = {
-    ".csv": "text/csv; charset=utf-8",
-    ".tsv": "text/tab-separated-values; charset=utf-8",
+    **{ending: FORMATS[name].media_type for ending, name in ENDINGS.items()},
     ".html": "text/html; charset=utf-8",
     ".json": "application/json",
     ".toml": "application/toml; charset=utf-8",

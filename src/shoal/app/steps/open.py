@@ -19,6 +19,7 @@ from shoal.app.opening import Opened, find_aside, start_reading
 from shoal.app.views import answer, flash, page, part, tasks_of, to, words_of, work_of
 from shoal.app.workspace import place_for_copy
 from shoal.errors import DataError, OptionError
+from shoal.io.formats import COMPRESSIONS, ENDINGS
 from shoal.io.limits import read_side_file
 from shoal.io.location import is_database
 from shoal.io.overwrite_guard import HowRead
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 PER_PAGE = 50
 _MOST_LISTED = 500
-_TABLES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather", ".xlsx")
-_PACKED = (".gz", ".zst")
 _JOB = ".toml"
 
 
@@ -67,6 +66,7 @@ def _show(request: Request) -> Response:
         how=HowRead() if table is None else table.how,
         unsure=_is_unsure(request),
         asides=work.asides(),
+        endings=",".join((*ENDINGS, *COMPRESSIONS, _JOB)),
     )
 
 
@@ -115,7 +115,7 @@ def browse(request: Request) -> Response:
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                kind = _kind_of(entry)
+                kind = kind_of(entry)
                 if kind and not entry.name.startswith("."):
                     path = (folder / entry.name).relative_to(work.root)
                     found.append({"name": entry.name, "kind": kind, "path": str(path)})
@@ -139,14 +139,15 @@ def browse(request: Request) -> Response:
     return answer(html=html)
 
 
-def _kind_of(entry: os.DirEntry[str]) -> str:
+def kind_of(entry: os.DirEntry[str]) -> str:
+    """Return what an entry of a folder is to the page: a folder, a table, a job or nothing."""
     with contextlib.suppress(OSError):
         if entry.is_dir():
             return "folder"
         name = entry.name.lower()
-        for ending in _PACKED:
+        for ending in COMPRESSIONS:
             name = name.removesuffix(ending)
-        if name.endswith(_TABLES):
+        if name.endswith(tuple(ENDINGS)):
             return "table"
         if name.endswith(_JOB):
             return "job"

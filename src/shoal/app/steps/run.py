@@ -13,7 +13,6 @@ from starlette.routing import Route
 from shoal.app.advice import NO_CHANGE, apply_settings
 from shoal.app.curve import curves_of
 from shoal.app.feasibility import check_answered, impossible, open_questions, take_answer
-from shoal.app.hand_over import FORMATS
 from shoal.app.hierarchy_preview import columns_with_trees, frame_of, list_values
 from shoal.app.runs import (
     Tried,
@@ -30,6 +29,7 @@ from shoal.app.sentences import of_k, of_model
 from shoal.app.steps.promises import counts_people, encoded_of, words_for_place
 from shoal.app.views import answer, flash, page, part, problem, tasks_of, to, words_of, work_of
 from shoal.errors import OptionError, ShoalError
+from shoal.io.formats import FORMATS
 
 if TYPE_CHECKING:
     from starlette.requests import Request
