@@ -26,7 +26,7 @@ DOCS_READY := $(VENV)/.docs-ready-$(call key,pyproject.toml requirements/*.txt)
 LOWEST := .venv-lowest
 LOWEST_READY := $(LOWEST)/.ready-$(call key,pyproject.toml requirements/lowest.txt)
 
-.PHONY: help demo test test-all test-lowest prepare compiled services lint types house format fuzz fuzz-guided bench papers docs dist lock clean
+.PHONY: help demo test test-all test-lowest prepare compiled compiled-checked services lint types house format fuzz fuzz-guided bench papers docs dist lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-23s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,7 +54,7 @@ ifndef SHOAL_MAKE_BEGAN # a make that make calls began with it
 export SHOAL_MAKE_BEGAN := $(shell date +%s)
 endif
 
-test: prepare lint ## Linters, house rules, types and all tests that are not long
+test: prepare ## Linters, house rules, types and all tests that are not long
 	NUMBA_BOUNDSCHECK=1 $(PYTEST) $(PARALLEL) $(CHECKED:%=tests/%) --ignore $(SPARK)
 	$(PYTEST) $(SPARK)
 	$(PYTEST) $(PARALLEL_WAITING) $(AS_SHIPPED:%=tests/%)
@@ -74,13 +74,16 @@ test-lowest: $(LOWEST_READY) ## The fast tests with the lowest versions of every
 	@sh tools/setup_postgres.sh
 	$(LOWEST)/bin/python -m pytest $(SELECT) $(PARALLEL) $(FAST_TESTS)
 
-# Kernels are compiled while packages are on their way: the one takes the cores, the other the line.
+# Kernels are compiled while packages are on their way and while linters run: no core waits for
+# another. Two processes for the same kernels would translate what these share twice.
 prepare: $(USER_READY)
-	@$(MAKE) --no-print-directory --jobs 3 services compiled $(READY)
+	@$(MAKE) --no-print-directory --jobs 5 services compiled compiled-checked lint
 
 compiled: $(USER_READY)
-	$(PY) -m shoal warm-up --all
-	NUMBA_BOUNDSCHECK=1 $(PY) -m shoal warm-up --all
+	$(PY) -m shoal warm-up --all --processes 1
+
+compiled-checked: $(USER_READY)
+	NUMBA_BOUNDSCHECK=1 $(PY) -m shoal warm-up --all --processes 1
 
 services: ## Install what tests need beside Python, where it is missing
 	@sh tools/setup_chromium.sh
