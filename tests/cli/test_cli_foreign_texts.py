@@ -32,7 +32,7 @@ def test_a_plain_text_is_shown_as_it_is():
 
 def test_everything_is_printed_through_one_door():
     # JSON in ASCII escapes whatever could steer a terminal
-    allowed = {"screen.py": {"echo"}, "run.py": {"print"}}
+    allowed = {"screen.py": {"echo"}, "program.py": {"print"}}
     found = []
     for path in CODE.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

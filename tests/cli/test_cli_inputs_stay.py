@@ -260,9 +260,9 @@ def note(event, arguments):
             opened.add(os.path.realpath(path[5:].split("?")[0]))
 
 sys.addaudithook(note)
-from shoal.cli import run
-status = run.run(sys.argv[1:])
-watch = run._State.watch
+from shoal.cli import program
+status = program.run(sys.argv[1:])
+watch = program._State.watch
 known = {**watch.files, **watch.databases}
 missed = [
     path for path in opened
