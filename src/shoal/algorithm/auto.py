@@ -158,7 +158,9 @@ class Auto(Algorithm):
         if run.privacy and run.scanner.points is None and can_grow(run):
             return PROMISED_ROWS, PROMISED_ROWS // 2
         n = run.all_rows
-        if self._from_cells(run) and (self.effort == "fast" or run.k >= CELLS_K):
+        if (run.scanner.n_classes == 1 and not run.privacy and run.scanner.points is None) and (
+            self.effort == "fast" or run.k >= CELLS_K
+        ):
             rows = max(LARGE_ROWS, 10 * run.k)
             return rows, rows
         if n <= WHOLE_ROWS:
@@ -188,7 +190,11 @@ class Auto(Algorithm):
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
         if run.scanner.points is not None:
-            return self._by_means(table, run)
+            # Microaggregate, then refine: for measures of means.
+            found = _held(MDAV(), table, run)
+            for effort in self.seams:
+                found = self._refine(table, run, found, effort)
+            return found
         if run.privacy:
             return self._promised(table, run)
         return self._refine(table, run, self._start(table, run), EFFORTS["fast"])
@@ -197,13 +203,6 @@ class Auto(Algorithm):
         return refine_partition(
             table, start, run.scanner, run.k, run.privacy, effort, run.rng, run.progress
         )
-
-    def _by_means(self, table: EncodedTable, run: Run) -> Partition:
-        """Microaggregate, then refine: for measures of means."""
-        found = _held(MDAV(), table, run)
-        for effort in self.seams:
-            found = self._refine(table, run, found, effort)
-        return found
 
     def _promised(self, table: EncodedTable, run: Run) -> Partition:
         """Return groups that keep the promises: grown under them, or merged."""
@@ -218,9 +217,6 @@ class Auto(Algorithm):
             starts.append(_held(Sequential(), table, silent))
         quick = EFFORTS["fast"]
         return _cheapest([self._refine(table, run, start, quick) for start in starts], run)
-
-    def _from_cells(self, run: Run) -> bool:
-        return run.scanner.n_classes == 1 and not run.privacy and run.scanner.points is None
 
     def _start(self, table: EncodedTable, run: Run) -> Partition:
         """Return what is refined, where nothing is promised."""

@@ -123,7 +123,6 @@ def draw_curve(
         rows: of the sample; None tries everything.
     """
     from shoal.run import FrameSource, run
-    from shoal.table.frames import DisposableTable
 
     request = job.request()
     k = request.k
@@ -137,7 +136,7 @@ def draw_curve(
     for number, size in enumerate(nearest):
         watched = _pulse(progress, number, len(nearest))
         # a table of its own, which the run may take apart
-        owned = FrameSource(DisposableTable(table.clone()))
+        owned = FrameSource(table.clone(), owned=True)
         try:
             found = run(replace(request, k=size), owned, progress=watched)
             points.append(Point(size, float(found.scores["ncp"])))

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.archive.release_file import Damaged, numbers_from_json, numbers_to_json, take
 from shoal.hierarchy import canonical_label
 from shoal.table.sensitive import person_would_say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
     from numpy.typing import NDArray
 
@@ -104,6 +105,16 @@ def new_key() -> bytes:
 def new_mark() -> str:
     """Return what tells a release from any other."""
     return os.urandom(_DIGEST).hex()
+
+
+def key_of(earlier: Sequence[KeptRelease]) -> bytes | None:
+    """Return the key that earlier releases share; None if there are none."""
+    return next((kept.people.key for kept in earlier if kept.people is not None), None)
+
+
+def marks_of(earlier: Sequence[KeptRelease]) -> tuple[str, ...]:
+    """Return what tells earlier releases apart."""
+    return tuple(kept.people.mark for kept in earlier if kept.people is not None)
 
 
 def digests_of(ids: pl.Series, key: bytes) -> Digests:
@@ -225,6 +236,8 @@ def rows_of(kept: KeptRelease) -> tuple[pl.DataFrame, Digests]:
 
 def people_to_json(people: KeptPeople) -> dict[str, Any]:
     """Return the private half as plain values."""
+    from shoal.archive.release_file import numbers_to_json
+
     return {
         "of": people.of,
         "mark": people.mark,
@@ -245,6 +258,8 @@ def people_from_json(said: dict[str, Any], kept: KeptRelease, of: str) -> KeptPe
     Raises:
         Damaged: it does not belong to the release, or is not what it should be.
     """
+    from shoal.archive.release_file import Damaged, numbers_from_json, numbers_to_json, take
+
     if take(said, "of", str) != of:
         raise Damaged("it belongs to another release file")
     try:

@@ -558,16 +558,6 @@ def open_previous(given: Sequence[Any], written: str | None = None) -> tuple[Kep
     return tuple(found)
 
 
-def key_of(earlier: Sequence[KeptRelease]) -> bytes | None:
-    """Return the key that earlier releases share; None if there are none."""
-    return next((kept.people.key for kept in earlier if kept.people is not None), None)
-
-
-def marks_of(earlier: Sequence[KeptRelease]) -> tuple[str, ...]:
-    """Return what tells earlier releases apart."""
-    return tuple(kept.people.mark for kept in earlier if kept.people is not None)
-
-
 def list_releases(folder: str) -> list[dict[str, Any]]:
     """Return what each release file of a folder says about itself, oldest file first; no cell.
 

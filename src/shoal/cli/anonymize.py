@@ -9,6 +9,7 @@ import typer
 
 from shoal.cli import arguments as opt
 from shoal.cli.arguments import Asked, Debug, PrivacyFlags, Quiet, Reading, Writing, takes_flags
+from shoal.cli.program import note_written
 from shoal.cli.screen import check_json, print_json, print_release_json, say
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.messages import Message
@@ -53,8 +54,7 @@ def print_plan(job: Job) -> None:
     sink.check()
     search = _check_search(request)
     source = FileSource(job.input, sink)
-    owned, schema = source.load(request, no_progress, memory_check=False)
-    frame = owned.frame
+    frame, schema = source.load(request, no_progress, memory_check=False)
     schema = infer_kinds(schema, nw.from_native(frame, eager_only=True), request.unknown_values)
     schema = settle_grids(schema, frame, by_default=request.default_grid)
     as_values = request.style.categories == "values"
@@ -180,7 +180,7 @@ def anonymize(
     job file). The release is verified before anything is written.
     """
     del debug
-    from shoal.cli.arguments import job_of, noting_written
+    from shoal.cli.arguments import job_of
     from shoal.runtime.progress import showing_progress
 
     wanted = job_of(job, asked, promises=promises, source=source, reading=reading, writing=writing)
@@ -197,7 +197,7 @@ def anonymize(
     from shoal.run.job import run_job
 
     with showing_progress(quiet=quiet) as progress:
-        made = run_job(wanted, progress=noting_written(progress))
+        made = run_job(wanted, progress=progress, when_written=note_written)
     if as_json:
         print_release_json(made)
     elif not quiet:
@@ -238,7 +238,6 @@ def demo(
             "Could not make the folder {out!r}: {strerror}.", out=out, strerror=error.strerror
         ) from None
 
-    from shoal.cli.arguments import noting_written
     from shoal.datasets import (
         ADULT_COLUMNS,
         ADULT_QUASI_IDENTIFIERS,
@@ -257,7 +256,7 @@ def demo(
         report=str(folder / "report.html"),
         replace=True,  # it is ours: the folder of an earlier demo
     )
-    sink = FileSink(Input(), output)
+    sink = FileSink(Input(), output, note_written)
     sink.check()
     kept = {*ADULT_QUASI_IDENTIFIERS, "salary"}
     request = Request(
@@ -270,7 +269,7 @@ def demo(
     )
     with showing_progress(quiet=quiet) as progress:
         source = FrameSource(load_adult())
-        release = run(request, source, sink, progress=noting_written(progress))
+        release = run(request, source, sink, progress=progress)
     if not quiet:
         from shoal.cli.screen import print_release
 
@@ -315,7 +314,7 @@ def refine(
     groups so far. The release is verified before it is written.
     """
     del debug
-    from shoal.cli.arguments import job_of, noting_written
+    from shoal.cli.arguments import job_of
     from shoal.io.location import is_database
     from shoal.io.overwrite_guard import current_watch, note_input
     from shoal.run import FrameSource, run
@@ -333,7 +332,7 @@ def refine(
         said["effort"] = wanted.refine
     said |= {name: asked[name] for name in ("effort", "sweeps", "seconds") if name in asked}
     request = build_request(said, reading=wanted.input)
-    sink = FileSink(wanted.input, wanted.output)
+    sink = FileSink(wanted.input, wanted.output, note_written)
     if not is_database(groups):
         note_input(groups, Message("the groups file"))
     sink.check()
@@ -341,7 +340,7 @@ def refine(
     original = FrameSource(frame, read_as())
     labels = read_groups(groups, group_column, frame.height)
     with showing_progress(quiet=quiet) as progress:
-        watched = noting_written(_ending_early(progress))
+        watched = _ending_early(progress)
         release = run(request, original, sink, groups=labels, progress=watched)
     if as_json:
         watch = current_watch()
@@ -462,7 +461,6 @@ def apply(
     del debug
     from shoal.archive.release_file import load_release, refuse_missing
     from shoal.cli.arguments import job_of
-    from shoal.cli.program import note_written
     from shoal.cli.screen import print_private_half, told_in_summary
     from shoal.life.apply import apply as run_apply
     from shoal.run.outputs import FileSink, check_places, write_applied

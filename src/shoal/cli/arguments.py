@@ -597,19 +597,3 @@ def _asked_for(models: list[tuple[str, dict[str, Any]]], **more: Any) -> list[di
         for name, options in models
         if next(iter(options.values())) is not None
     ]
-
-
-def noting_written(
-    progress: Callable[[int, int, str], None],
-) -> Callable[[int, int, str], None]:
-    """Return a progress function that remembers when the output is in place."""
-    from shoal.cli.program import note_written
-    from shoal.run.outputs import WRITTEN
-
-    def report(done: int, total: int, what: str) -> None:
-        if what == WRITTEN:
-            note_written()
-        else:
-            progress(done, total, what)
-
-    return report

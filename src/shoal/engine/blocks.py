@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.engine.layers import cut_layers, place_rest
 from shoal.errors import OptionError
 from shoal.privacy.histograms import judge
 from shoal.runtime.threads import Pieces
@@ -130,6 +129,8 @@ def cut_table(
     """
     if table.person is None or algorithm.counts_people or not algorithm.works_in_blocks:
         return _cut(table, algorithm, run, block_rows)
+    from shoal.engine.layers import cut_layers
+
     layers = cut_layers(table, run.k)
     blocks: list[NDArray[np.int64]] = []
     for rows in layers.rows:
@@ -307,6 +308,8 @@ def cluster_blocks(
         return found
     if run.privacy:  # within the blocks first: there are few groups to compare with
         found = enforce_blocks(table, run, blocks, found)
+    from shoal.engine.layers import place_rest
+
     return place_rest(run, blocks.layers, found)
 
 

@@ -39,7 +39,7 @@ from shoal.search.refine import EFFORTS, Effort
 from shoal.search.scan import Run, Scanner
 from shoal.search.suppress import find_outliers
 from shoal.table.encode import encode
-from shoal.table.frames import DisposableTable, to_polars
+from shoal.table.frames import to_polars
 from shoal.table.grid import settle_grids
 from shoal.table.infer import infer_kinds, notes_on_unknown
 from shoal.table.partition import SUPPRESSED, Partition
@@ -143,7 +143,15 @@ class LocalWork:
 
 
 class LocalEngine:
-    """One machine, in memory; see `shoal.engine.base.Engine` for the stages."""
+    """One machine, in memory; see `shoal.engine.base.Engine` for the stages.
+
+    Args:
+        owned: whether the table is the run's alone: its quasi-identifiers are forgotten once they
+            are encoded, and its text may be codes (see `shoal.io.columns`).
+    """
+
+    def __init__(self, *, owned: bool = False) -> None:
+        self.owned = owned
 
     def describe(
         self,
@@ -177,7 +185,7 @@ class LocalEngine:
         whole = encode(frame, schema, as_values=request.style.categories == "values")
         for attribute in whole.attributes:
             check_width(attribute)
-        if isinstance(table, DisposableTable):
+        if self.owned:
             for name in schema.quasi_identifiers:
                 frame.drop_in_place(name)
         kept = _rows_to_publish(whole, request)
@@ -201,8 +209,9 @@ class LocalEngine:
         )
         if request.pseudonyms:
             warn(PSEUDONYMS)
-        coded = isinstance(table, DisposableTable)
-        return LocalWork(frame, schema, request, algorithm, whole, rows, searched, run, coded)
+        return LocalWork(
+            frame, schema, request, algorithm, whole, rows, searched, run, coded=self.owned
+        )
 
     def cut(self, work: LocalWork) -> Blocks:
         """Cut a large table into blocks of similar rows."""

@@ -348,7 +348,13 @@ def look_at_sheet(data: bytes) -> Sheet:
         first = _first_sheet(book, sheet)
         links = "/_rels/".join(first.rsplit("/", 1)) + ".rels"
         plain = [each for each in book.namelist() if _PLAIN_PARTS.fullmatch(each)]
-        _name_parts(sheet, sorted({*book.namelist()} - {first, links, *plain}))
+        others = sorted({*book.namelist()} - {first, links, *plain})
+        for kind, form in _KINDS.items():
+            if any(re.match(form, each) for each in others):
+                sheet.beside.append(f"The workbook holds {kind}.")
+        rest = [each for each in others if not any(re.match(f, each) for f in _KINDS.values())]
+        if rest:
+            sheet.beside.append(f"The workbook holds parts beside its table: {in_a_row(rest)}.")
         if book.comment:
             sheet.beside.append("The archive of the workbook holds a comment.")
         formats, styles = _formats(book)
@@ -375,15 +381,6 @@ def _full(root: ET.Element) -> list[ET.Element]:
 
 def _bare(tag: Any) -> str:
     return str(tag).rpartition("}")[2]
-
-
-def _name_parts(sheet: Sheet, others: list[str]) -> None:
-    for kind, form in _KINDS.items():
-        if any(re.match(form, each) for each in others):
-            sheet.beside.append(f"The workbook holds {kind}.")
-    rest = [each for each in others if not any(re.match(f, each) for f in _KINDS.values())]
-    if rest:
-        sheet.beside.append(f"The workbook holds parts beside its table: {in_a_row(rest)}.")
 
 
 def _first_sheet(book: zipfile.ZipFile, sheet: Sheet) -> str:
@@ -434,7 +431,15 @@ def _read_cells(
             used.add(value)
         sheet.looks[place] = _look(kind, value, formats[style] if formats else _GENERAL)
         sheet.styles[place] = styles[style] if styles else ()
-    _name_elements(root, sheet)
+    # Name what a sheet holds beside its cells and their values.
+    hidden = [each for each in root.iter() if each.get("hidden") in {"1", "true"}]
+    if hidden:
+        sheet.beside.append("The sheet has hidden rows or columns.")
+    if any(_bare(each.tag) == "f" for _, cell in _cells(root) for each in cell):
+        sheet.beside.append("The sheet holds formulas behind its values.")
+    more = [_bare(each.tag) for each in _full(root) if _bare(each.tag) not in _PLAIN_ELEMENTS]
+    if more:
+        sheet.beside.append(f"The sheet says more than its cells: {in_a_row(more)}.")
     return used
 
 
@@ -445,18 +450,6 @@ def _value(cell: ET.Element) -> str | None:
         if _bare(inner.tag) == "is":
             return "".join(inner.itertext())
     return None
-
-
-def _name_elements(root: ET.Element, sheet: Sheet) -> None:
-    """Name what a sheet holds beside its cells and their values."""
-    hidden = [each for each in root.iter() if each.get("hidden") in {"1", "true"}]
-    if hidden:
-        sheet.beside.append("The sheet has hidden rows or columns.")
-    if any(_bare(each.tag) == "f" for _, cell in _cells(root) for each in cell):
-        sheet.beside.append("The sheet holds formulas behind its values.")
-    more = [_bare(each.tag) for each in _full(root) if _bare(each.tag) not in _PLAIN_ELEMENTS]
-    if more:
-        sheet.beside.append(f"The sheet says more than its cells: {in_a_row(more)}.")
 
 
 def _cells(root: ET.Element) -> Iterator[tuple[tuple[int, int], ET.Element]]:

@@ -72,9 +72,11 @@ class AgainEngine(LocalEngine):
 
     Args:
         previous: all releases of these people that are out.
+        owned: as for `LocalEngine`.
     """
 
-    def __init__(self, previous: tuple[KeptRelease, ...]) -> None:
+    def __init__(self, previous: tuple[KeptRelease, ...], *, owned: bool = False) -> None:
+        super().__init__(owned=owned)
         self.previous = previous
         self.people = check_chain(previous)
         self.plan: _Plan | None = None

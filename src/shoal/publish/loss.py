@@ -47,7 +47,11 @@ def published_loss(table: EncodedTable, number: int, closures: Closures, n_group
     """Return the loss of each group's cell in one column, 0 (exact or missing) to 1 (lost)."""
     attribute = table.attributes[number]
     if isinstance(closures, IntervalClosures):
-        return _of_intervals(attribute, closures, n_groups)
+        everything = closures.everything[:n_groups]
+        start, stop, shown = _ends(attribute, closures, n_groups)
+        span = stop[shown].max(initial=-np.inf) - start[shown].min(initial=np.inf)
+        width = stop - start
+        return np.where(everything, 1.0, np.where(shown & (span > 0), width / (span or 1.0), 0.0))
     if isinstance(closures, SetClosures):
         return _of_sets(closures, n_groups)
     return NCP().form(attribute, None, table).cost(closures)[:n_groups]
@@ -126,14 +130,6 @@ def _ends(
     if max(np.abs(start).max(initial=0), np.abs(stop).max(initial=0)) > _HUGE:
         start, stop = start / 4, stop / 4  # the range could exceed the largest float
     return start, stop, shown
-
-
-def _of_intervals(attribute: Attribute, closures: IntervalClosures, n_groups: int) -> Floats:
-    everything = closures.everything[:n_groups]
-    start, stop, shown = _ends(attribute, closures, n_groups)
-    span = stop[shown].max(initial=-np.inf) - start[shown].min(initial=np.inf)
-    width = stop - start
-    return np.where(everything, 1.0, np.where(shown & (span > 0), width / (span or 1.0), 0.0))
 
 
 def _of_sets(closures: SetClosures, n_groups: int) -> Floats:

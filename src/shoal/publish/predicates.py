@@ -21,7 +21,6 @@ import numpy as np
 
 from shoal.errors import OptionError
 from shoal.publish.cells import clean, number_of
-from shoal.publish.uniques import estimate_uniques
 
 if TYPE_CHECKING:
     import polars as pl
@@ -512,6 +511,8 @@ def judge_counts(
     limit = Fraction(promise["limit"]) * (1 + _SLACK)
     kind = promise.get("kind", "average")
     if kind == "uniques":
+        from shoal.publish.uniques import estimate_uniques
+
         estimator = promise.get("estimator", "auto")
         share = estimate_uniques(np.repeat(size, n_groups), float(fraction), estimator)
         if share is None:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from shoal.archive.membership import new_key, new_mark
-from shoal.archive.release_file import key_of, marks_of
+from shoal.archive.membership import key_of, marks_of, new_key, new_mark
 from shoal.engine.local import LocalEngine
 from shoal.engine.pipeline import run_pipeline
 from shoal.errors import OptionError
@@ -24,7 +23,7 @@ from shoal.profile.roles import find_slips
 from shoal.release import Release
 from shoal.runtime.progress import Report, watching
 from shoal.runtime.threads import check_process
-from shoal.table.frames import DisposableTable, back_from_polars, to_polars
+from shoal.table.frames import back_from_polars, to_polars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -118,61 +117,72 @@ class FrameSource:
     """A frame in memory: pandas, polars or pyarrow.
 
     Attributes:
-        frame: the frame, or a `DisposableTable` that nobody else needs.
+        frame: the frame.
         parameters: what is told about how it was read.
+        owned: whether nobody else needs it, so that the run may take it apart.
     """
 
     frame: Any
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    owned: bool = False
 
     @contextmanager
     def opened(self, request: Request, progress: Report) -> Iterator[LocalTable]:
         """Give the table; the release has the type of the frame."""
         del progress
-        owned = isinstance(self.frame, DisposableTable)
-        table = self.frame if owned else to_polars(self.frame)
-        schema = request.schema(to_polars(table).columns)
-        yield LocalTable(table, schema, request, self.parameters, like=self.frame)
+        table = to_polars(self.frame)
+        yield LocalTable(
+            table,
+            request.schema(table.columns),
+            request,
+            self.parameters,
+            like=self.frame,
+            owned=self.owned,
+        )
 
 
 class LocalTable:
     """A table in memory, ready for its run on one machine.
 
     Args:
-        table: a frame of polars, or one that nobody but the run needs.
+        table: a frame of polars.
         schema: what its columns are.
         request: what is asked.
         parameters: what is told about how it was read.
         like: the frame as it was given; the release has its type.
+        owned: whether nobody else needs the table: columns are forgotten once they are not needed,
+            and text may be codes (see `shoal.io.columns`), that of the release, too.
     """
 
     def __init__(
         self,
-        table: pl.DataFrame | DisposableTable,
+        table: pl.DataFrame,
         schema: Schema,
         request: Request,
         parameters: Mapping[str, Any],
         *,
         like: Any = None,
+        owned: bool = False,
     ) -> None:
         self.table, self.schema = table, schema
-        self.engine = LocalEngine()
+        self.engine = LocalEngine(owned=owned)
         if request.previous or request.reserve > 1:
             from shoal.life.rerelease import AgainEngine  # what only releases beside others need
 
-            self.engine = AgainEngine(request.previous)
+            self.engine = AgainEngine(request.previous, owned=owned)
         self._request, self._parameters = request, parameters
         self._like = table if like is None else like
         self._doubtful = False
 
     def notes(self) -> list[str]:
         """Return signs that people have several rows, and slips in what is published as it is."""
-        frame, request = to_polars(self.table), self._request
+        frame, request = self.table, self._request
         doubts = [] if says_whose(request) else find_repeats(frame, self.schema, request.k)
         self._doubtful = bool(doubts)
         notes: list[str] = [*doubts, *find_slips(frame, self.schema.exact)]
-        if isinstance(self.table, DisposableTable):
-            self.table.forget(self.schema.used)
+        if self.engine.owned:
+            for name in set(frame.columns) - set(self.schema.used):
+                frame.drop_in_place(name)
         return notes
 
     def release(self, result: Result, parameters: Mapping[str, Any]) -> Release[Any]:

@@ -29,10 +29,11 @@ from shoal.settings.inputs import (
 )
 from shoal.settings.job import Job
 from shoal.settings.job_file import read_job
-from shoal.table.frames import DisposableTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    import polars as pl
 
     from shoal.release import Release
     from shoal.runtime.progress import Report
@@ -82,6 +83,7 @@ def run_job(
     job: Job | str | PathLike[str],
     *,
     progress: bool | Callable[[int, int, str], None] = False,
+    when_written: Callable[[], None] | None = None,
 ) -> JobResult:
     """Read the table of a job, anonymize and verify it, and write what the job asks for.
 
@@ -93,6 +95,7 @@ def run_job(
             where the release goes (``[output]``).
         progress: a function of (done, total, what), called now and then; True shows a bar. A
             function that raises stops the run, and nothing is written.
+        when_written: called once, as soon as every file is in place.
 
     Raises:
         ShoalError: with one sentence on what is wrong and what to do; files that exist are as
@@ -102,7 +105,7 @@ def run_job(
     with nullcontext(current_watch()) if current_watch() else watching_inputs() as watch:
         asked = job if isinstance(job, Job) else read_job(job)
         request = asked.request()  # a wrong option is found before the table is read
-        sink = FileSink(asked.input, asked.output)
+        sink = FileSink(asked.input, asked.output, when_written)
         on_spark = asked.input.engine == "spark"
         if asked.input.master is not None and not on_spark:
             raise OptionError("master says where Spark works; add engine spark (--engine spark).")
@@ -151,11 +154,11 @@ class FileSource:
     def opened(self, request: Request, progress: Report) -> Iterator[LocalTable]:
         """Give the table, as a run takes it."""
         table, schema = self.load(request, progress, memory_check=self.input.memory_check)
-        yield LocalTable(table, schema, request, read_as())
+        yield LocalTable(table, schema, request, read_as(), owned=True)
 
     def load(
         self, request: Request, progress: Report, *, memory_check: bool
-    ) -> tuple[DisposableTable, Schema]:
+    ) -> tuple[pl.DataFrame, Schema]:
         """Read the columns that a run needs, after a look at all names.
 
         Raises:
@@ -181,7 +184,7 @@ class FileSource:
         frame = read_input(
             self.input, numeric=numeric, columns=needed, coded=True, progress=progress
         )
-        return DisposableTable(frame), found[0]
+        return frame, found[0]
 
     def need(self, schema: Schema, n_rows: int, looked_at: int = 0) -> Need:
         """Return what a run on so many rows of this table will need."""

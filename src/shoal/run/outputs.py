@@ -25,7 +25,7 @@ from shoal.settings.files import About
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     import polars as pl
 
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from shoal.study.audit.attack_context import Audit
 
 STREAM = "-"
-WRITTEN = "written"
-"""What progress is told when every file is in place."""
 
 
 class FileSink:
@@ -49,6 +47,7 @@ class FileSink:
     Args:
         source: how the input is read; an output is none of its files.
         output: where everything goes.
+        when_written: called once, as soon as every file is in place.
 
     Attributes:
         input_hmac: keyed hash of the input, once it was looked at and if there is a key.
@@ -58,13 +57,15 @@ class FileSink:
         OptionError: no place is given for the table.
     """
 
-    def __init__(self, source: Input, output: Output) -> None:
+    def __init__(
+        self, source: Input, output: Output, when_written: Callable[[], None] | None = None
+    ) -> None:
         if output.table is None:
             raise OptionError(
                 "Say where the release goes: -o safe.csv (-o - for a stream), or "
                 'table = "safe.csv" under [output] of the job file.'
             )
-        self.source, self.output = source, output
+        self.source, self.output, self._when_written = source, output, when_written
         self.table = output.table
         self.to_database = is_database(self.table)
         self.format = format_of_output(self.table, output.format, source.format)
@@ -256,7 +257,9 @@ class FileSink:
                 group.add(output.report, page)
             if output.save is not None:
                 stage_kept(group, keep(release), output.save)
-        progress(rows, rows, WRITTEN)
+        if self._when_written is not None:
+            self._when_written()
+        progress(rows, rows, "writing")
         return release
 
     def stage_table(self, group: AtomicGroup, release: Release) -> Staged:

@@ -222,7 +222,12 @@ class MeansSearch:
 
     def sweep(self, number: int) -> None:
         """Make all moves that lower the error, once over."""
-        self._sum_up()
+        # Compute the sums anew, so that no rounding of single moves adds up.
+        size = self.groups.size.shape[0]
+        label = self.groups.label
+        for j, line in enumerate(self.numbers):
+            self.means.sums[j] = np.bincount(label, line, size)
+        np.divide(self.means.sums, np.maximum(self.groups.size, 1), out=self.means.centre)
         what = f"refining, sweep {number + 1}"
         per_row = self.groups.size.shape[0] + NEAR * self.k
         for part in self._slices(self.rng.permutation(self.n), per_row, what):
@@ -245,14 +250,6 @@ class MeansSearch:
             return order
         _, first = np.unique(self.groups.label[order], return_index=True)
         return order[np.sort(first)]
-
-    def _sum_up(self) -> None:
-        """Compute the sums anew, so that no rounding of single moves adds up."""
-        size = self.groups.size.shape[0]
-        label = self.groups.label
-        for j, line in enumerate(self.numbers):
-            self.means.sums[j] = np.bincount(label, line, size)
-        np.divide(self.means.sums, np.maximum(self.groups.size, 1), out=self.means.centre)
 
     def _slices(
         self, rows: NDArray[np.int64], per_item: int, what: str

@@ -3,35 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import narwhals as nw
     import polars as pl
-
-
-@dataclass(frozen=True, eq=False)
-class DisposableTable:
-    """A table that nobody but the run needs, as one that was just read from a file.
-
-    Its quasi-identifiers are forgotten once they are encoded, its text may be codes (see
-    `shoal.io.columns`), and so may the published text.
-
-    Attributes:
-        frame: the columns that are needed.
-    """
-
-    frame: pl.DataFrame
-
-    def forget(self, but: Iterable[str]) -> None:
-        """Forget all columns but these."""
-        for name in set(self.frame.columns) - set(but):
-            self.frame.drop_in_place(name)
 
 
 def to_polars(frame: Any) -> pl.DataFrame:
@@ -43,7 +23,6 @@ def to_polars(frame: Any) -> pl.DataFrame:
     import narwhals as nw
     import polars as pl
 
-    frame = frame.frame if isinstance(frame, DisposableTable) else frame
     if isinstance(frame, pl.DataFrame):
         return frame
     if isinstance(frame, pl.LazyFrame):
@@ -86,7 +65,7 @@ def is_frame(table: object) -> bool:
     import narwhals as nw
     import polars as pl
 
-    if isinstance(table, DisposableTable | pl.LazyFrame):
+    if isinstance(table, pl.LazyFrame):
         return True
     try:
         found = nw.from_native(table, eager_only=True, allow_series=True)  # type: ignore[call-overload]  # that is the test
@@ -117,7 +96,7 @@ def back_from_polars(published: pl.DataFrame, like: Any, kept: Sequence[str]) ->
     import narwhals as nw
     import polars as pl
 
-    if isinstance(like, pl.DataFrame | pl.LazyFrame | DisposableTable):
+    if isinstance(like, pl.DataFrame | pl.LazyFrame):
         return published
     native = nw.from_native(like, eager_only=True)
     if native.implementation.is_pandas():
