@@ -15,7 +15,6 @@ from shoal.publish.cells import listed
 from shoal.publish.recode import Style
 from shoal.publish.verification_terms import promises_of, read_grids, read_trees
 from shoal.publish.verify import Verification, verify_table
-from shoal.release_reader.population import promises_about_all, schema_of_population
 from shoal.run import FrameSource, labels_of, run
 from shoal.settings.build_request import build_request, open_populations
 from shoal.settings.request import read_style
@@ -355,6 +354,7 @@ def verify(
         headline, counted in this table as that of a release is: columns that are neither
         quasi-identifiers nor sensitive count as published as they are.
     """
+    from shoal.release_reader.population import promises_about_all, schema_of_population
     from shoal.report.headline import judged
 
     models = open_populations(parse_privacy(privacy))

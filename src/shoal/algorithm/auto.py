@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from shoal.algorithm.agglomerative import Agglomerative
-from shoal.algorithm.base import BLOCK_ROWS, Algorithm, check_choice
-from shoal.algorithm.k_member import KMember
-from shoal.algorithm.kaca import KACA
-from shoal.algorithm.mdav import MDAV
+from shoal.algorithm.base import BLOCK_ROWS, Algorithm, check_choice, create_algorithm
 from shoal.algorithm.mondrian import Mondrian
-from shoal.algorithm.sequential import Sequential
 from shoal.search.enforce import GroupState, enforce
-from shoal.search.grow import can_grow, grow_partition
 from shoal.search.lattice import cell_partition
 from shoal.search.refine import EFFORTS, Effort, refine_partition
 from shoal.search.scan import Run, no_warning
@@ -146,7 +141,8 @@ class Auto(Algorithm):
             ends = [self._elsewhere(table, run) for _ in range(RESTARTS)]
             found.append(_cheapest([self._refine(table, run, end, first) for end in ends], run))
         if table.n_rows <= SEVERAL_STARTS_ROWS:
-            starts = [other.partition(table, run) for other in (KMember(), KACA(), Sequential())]
+            others = [create_algorithm(name) for name in ("k-member", "kaca", "sequential")]
+            starts = [other.partition(table, run) for other in others]
             found += [self._refine(table, run, start, best) for start in starts]
         return found
 
@@ -155,8 +151,11 @@ class Auto(Algorithm):
 
         Starts under promises are not quadratic in what they merge, and promises need room.
         """
-        if run.privacy and run.scanner.points is None and can_grow(run):
-            return PROMISED_ROWS, PROMISED_ROWS // 2
+        if run.privacy and run.scanner.points is None:
+            from shoal.search.grow import can_grow
+
+            if can_grow(run):
+                return PROMISED_ROWS, PROMISED_ROWS // 2
         n = run.all_rows
         if (run.scanner.n_classes == 1 and not run.privacy and run.scanner.points is None) and (
             self.effort == "fast" or run.k >= CELLS_K
@@ -191,7 +190,7 @@ class Auto(Algorithm):
         """Group the rows of a table."""
         if run.scanner.points is not None:
             # Microaggregate, then refine: for measures of means.
-            found = _held(MDAV(), table, run)
+            found = _held(create_algorithm("mdav"), table, run)
             for effort in self.seams:
                 found = self._refine(table, run, found, effort)
             return found
@@ -206,22 +205,25 @@ class Auto(Algorithm):
 
     def _promised(self, table: EncodedTable, run: Run) -> Partition:
         """Return groups that keep the promises: grown under them, or merged."""
+        from shoal.search.grow import grow_partition
+
         # one group of all rows is only a start here, and never the cheapest
         silent = replace(run, warn=no_warning)
-        starts = [_cheapest([_held(each, table, silent) for each in (KACA(), Mondrian())], run)]
+        merged = [_held(each, table, silent) for each in (create_algorithm("kaca"), Mondrian())]
+        starts = [_cheapest(merged, run)]
         tried = (grow_partition(table, run, free=free) for free in (run.k // 2, run.k))
         grown = [found for found in tried if found is not None]
         if grown:
             starts.append(_cheapest(grown, run))
         elif self.effort != "fast":
-            starts.append(_held(Sequential(), table, silent))
+            starts.append(_held(create_algorithm("sequential"), table, silent))
         quick = EFFORTS["fast"]
         return _cheapest([self._refine(table, run, start, quick) for start in starts], run)
 
     def _start(self, table: EncodedTable, run: Run) -> Partition:
         """Return what is refined, where nothing is promised."""
         if run.scanner.n_classes > 1:
-            return Sequential().partition(table, run)
+            return create_algorithm("sequential").partition(table, run)
         if self.effort == "fast":
             return cell_partition(table, run)
         if run.k < CELLS_K and not _few_groups(table.n_rows, run.k):

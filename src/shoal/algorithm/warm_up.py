@@ -22,16 +22,11 @@ import numpy as np
 from shoal.algorithm.base import create_algorithm
 from shoal.measure.base import CostMeasure, CostModel
 from shoal.measure.scores import create_measure
-from shoal.privacy import LDiversity
 from shoal.runtime.progress import COMPILING, COMPILING_ANEW, no_progress
-from shoal.search.bound import bound_table
 from shoal.search.enforce import enforce
-from shoal.search.grow import grow_partition
 from shoal.search.lattice import cell_partition
 from shoal.search.refine import EFFORTS, Search
-from shoal.search.refine_means import MeansSearch
 from shoal.search.scan import Run, Scanner
-from shoal.search.suppress import find_outliers
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -181,6 +176,11 @@ def compile_here(tasks: Sequence[str]) -> None:
 
 
 def _run_task(table: EncodedTable, name: str) -> None:
+    from shoal.privacy import LDiversity
+    from shoal.search.bound import bound_table
+    from shoal.search.grow import grow_partition
+    from shoal.search.suppress import find_outliers
+
     run = _run(table, "ncp")
     if name in MOVES:
         sixes = Partition.from_labels(np.arange(table.n_rows) // 6)
@@ -210,6 +210,7 @@ def _refine_means() -> None:
     """Refine by means; costs are of one type there."""
     import polars as pl
 
+    from shoal.search.refine_means import MeansSearch
     from shoal.table.encode import encode
     from shoal.table.schema import Column, Kind, Role, Schema
 

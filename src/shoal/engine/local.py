@@ -20,24 +20,19 @@ from shoal.algorithm.warm_up import MOVES, compile_missing
 from shoal.engine.base import Measured
 from shoal.engine.blocks import Blocks, cluster_blocks, cut_table, enforce_blocks, run_algorithm
 from shoal.engine.refine_across_blocks import polish, polish_uncut
-from shoal.engine.suppression import thin_for_kept
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.measure.base import CostMeasure, CostModel, Grouped, pick_target
 from shoal.measure.scores import Scores, create_measure, default_measures, score_table
-from shoal.measure.sse import is_number
 from shoal.publish.aggregates import gather_facts
 from shoal.publish.danger import find_dangers
 from shoal.publish.people import PSEUDONYMS, PublishedTable, draw_pseudonyms, number_people
 from shoal.publish.recode import recode_rows, unite_equal
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.publish.verify import Verification, verify_table
-from shoal.release_reader.population import promises_about_all
 from shoal.runtime.progress import Report, no_progress
-from shoal.search.bound import bound_table, check_measure
 from shoal.search.enforce import enforce, violations
 from shoal.search.refine import EFFORTS, Effort
 from shoal.search.scan import Run, Scanner
-from shoal.search.suppress import find_outliers
 from shoal.table.encode import encode
 from shoal.table.frames import to_polars
 from shoal.table.grid import settle_grids
@@ -55,6 +50,7 @@ if TYPE_CHECKING:
     from shoal.privacy import PrivacyModel
     from shoal.publish.judgement import Doubt
     from shoal.publish.reader_view import ReaderView
+    from shoal.publish.verify import WholePromise
     from shoal.release import Release
     from shoal.release.verified_write import Staged
     from shoal.settings.request import Request
@@ -170,6 +166,8 @@ class LocalEngine:
                 measure=request.measure,
             )
         if request.bound:
+            from shoal.search.bound import check_measure
+
             check_measure(measure)
         algorithm = create_algorithm(request.algorithm, request.algorithm_options)
         _check_whose(request, algorithm)
@@ -296,7 +294,11 @@ class LocalEngine:
             return groups
         room = min(allowed - groups.n_suppressed, n_rows - run.k)
         if work.request.suppress_for == "kept":
+            from shoal.engine.suppression import thin_for_kept
+
             return thin_for_kept(self, work, groups, regroup, max(room, 0))
+        from shoal.search.suppress import find_outliers
+
         outliers = find_outliers(run.scanner, groups, room) if room > 0 else np.empty(0, np.int64)
         if not len(outliers):
             return groups
@@ -356,6 +358,11 @@ class LocalEngine:
 
     def verify(self, work: LocalWork, published: PublishedTable) -> Verification:
         """Check every promise again, from the published table alone."""
+        about_all: tuple[WholePromise, ...] = ()
+        if work.request.privacy:
+            from shoal.release_reader.population import promises_about_all
+
+            about_all = promises_about_all(work.request.privacy, work.schema, work.request.style)
         return verify_table(
             published.frame,
             people=published.people,
@@ -363,7 +370,7 @@ class LocalEngine:
             quasi_identifiers=work.schema.quasi_identifiers,
             sensitive=work.schema.sensitive,
             promises=promises_of(work.request.privacy, trees_of(work.schema)),
-            about_all=promises_about_all(work.request.privacy, work.schema, work.request.style),
+            about_all=about_all,
             grids=grids_of(work.schema, work.request.style),
         )
 
@@ -373,6 +380,8 @@ class LocalEngine:
         everywhere = _of_all_rows(work, groups)
         bound = None
         if request.bound:
+            from shoal.search.bound import bound_table
+
             measure = work.run.model.measure
             bound = bound_table(whole, int(request.k), measure, request.threads, work.run.progress)
         return Measured(
@@ -498,8 +507,11 @@ def _of_all_rows(work: LocalWork, groups: Partition) -> Partition:
 
 
 def _score(table: EncodedTable, partition: Partition, request: Request) -> Scores:
-    means = request.style.numeric == "mean" and any(is_number(a) for a in table.attributes)
-    names = (request.measure, *default_measures(table), *(["sse"] if means else []))
+    names = (request.measure, *default_measures(table))
+    if request.style.numeric == "mean":
+        from shoal.measure.sse import is_number
+
+        names += ("sse",) * any(is_number(a) for a in table.attributes)
     return score_table(
         table, partition, tuple(dict.fromkeys(names)), measure_options=request.measure_options
     )
