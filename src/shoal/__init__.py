@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from shoal.study.compare import Comparison, compare
     from shoal.study.explain import Explanation, explain
     from shoal.study.read_release import read_release
+    from shoal.study.tabulate import CountTable, tabulate
     from shoal.study.utility import Utility, utility
 
 __version__ = "0.1.0"
@@ -74,6 +75,7 @@ _HOMES = {
     "AlphaK": "privacy",
     "Applied": "life.apply",
     "Certified": "report.verify_certificate",
+    "CountTable": "study.tabulate",
     "Audit": "study.audit.attack_context",
     "BetaLikeness": "privacy",
     "Comparison": "study.compare",
@@ -131,6 +133,7 @@ _HOMES = {
     "score": "api",
     "sign": "report.certificate",
     "suggest_job": "profile.suggest",
+    "tabulate": "study.tabulate",
     "utility": "study.utility",
     "verify": "api",
     "verify_certificate": "report.verify_certificate",
@@ -146,6 +149,7 @@ __all__ = [
     "BetaLikeness",
     "Certified",
     "Comparison",
+    "CountTable",
     "DataError",
     "DeltaDisclosure",
     "DeltaPresence",
@@ -201,6 +205,7 @@ __all__ = [
     "score",
     "sign",
     "suggest_job",
+    "tabulate",
     "utility",
     "verify",
     "verify_certificate",

@@ -14,6 +14,7 @@ from shoal.cli.lists import algorithms, measures, privacy_models, register, warm
 from shoal.cli.original_and_release import audit, score, utility
 from shoal.cli.serve_app import serve_app
 from shoal.cli.signing import fingerprint, secret, sign
+from shoal.cli.tabulate import tabulate
 from shoal.cli.verify import verify
 
 app = typer.Typer(
@@ -60,6 +61,7 @@ app.command()(verify)
 app.command()(score)
 app.command()(audit)
 app.command()(utility)
+app.command()(tabulate)
 app.command()(secret)
 app.command()(fingerprint)
 app.command()(sign)

@@ -1,0 +1,133 @@
+"""``shoal tabulate``: a table of counts from which no small number can be worked out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli import arguments as opt
+from shoal.cli.arguments import Reading, takes_flags
+from shoal.cli.screen import open_console, print_json, say
+
+if TYPE_CHECKING:
+    from shoal.study.tabulate import CountTable
+
+_MOST_ACROSS, _MOST_SHOWN = 8, 60
+
+
+@takes_flags()
+def tabulate(
+    data: Annotated[
+        str,
+        typer.Argument(metavar="TABLE", help="The table whose rows are counted; - is a stream."),
+    ],
+    *,
+    by: Annotated[
+        list[str],
+        typer.Option("--by", help="Up to four columns to count by.", metavar="COLUMNS"),
+    ],
+    minimum: Annotated[
+        int,
+        typer.Option("--minimum", help="The smallest number shown, beside 0.", metavar="N"),
+    ] = 10,
+    round_to: Annotated[
+        int,
+        typer.Option("--round", help="Round to multiples of N; 1 leaves them exact.", metavar="N"),
+    ] = 1,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", help="Write the table as CSV.", metavar="FILE"),
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace a file that is there already.")
+    ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="TABLE is a table of counts that was published: check it instead."
+        ),
+    ] = False,
+    reading: Reading,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Count rows by columns, and hide what would tell of few people.
+
+    Numbers from 1 to below the minimum are hidden (*), and so many others that nobody can work a
+    hidden one out from the totals to fewer than MINIMUM possible numbers. What is written is read
+    back and verified first, from its own numbers alone.
+
+    Exit status: 0 done, 1 a small number is shown or can be worked out (--check), 2 the table
+    cannot be counted.
+    """
+    del debug
+    from shoal.io.raw_reader import read_written
+    from shoal.settings.files import Input
+    from shoal.settings.inputs import read_input
+    from shoal.study.tabulate import count_rule, parse_counts, read_counts
+    from shoal.study.tabulate import tabulate as count
+
+    columns = opt.parse_names(by)
+    if check:
+        published = read_written(data, format=None, delimiter=None, encoding=None, header=True)
+        read_counts(published.frame, columns, count_rule(minimum, round_to)).verify()
+        if not quiet:
+            say("The table of counts holds: no small number is shown or can be worked out.")
+        return
+    if output is not None and not replace:
+        from shoal.run.outputs import refuse_existing
+
+        refuse_existing([output])
+    table = count(
+        read_input(opt.input_of(Input(), data, reading)),
+        columns,
+        minimum=minimum,
+        round_to=round_to,
+    )
+    text = table.to_csv()
+    parse_counts(text, columns, table.rule).verify()
+    if output is not None:
+        from shoal.io.atomic import atomic_write_text
+
+        atomic_write_text(output, text)
+    if as_json:
+        print_json({"by": columns, "hidden": table.n_hidden, "lines": table.frame.to_dicts()})
+    elif not quiet:
+        _print(table)
+
+
+def _print(table: CountTable) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from shoal.runtime.sanitize import safe_text
+    from shoal.study.count_bounds import HIDDEN
+    from shoal.study.tabulate import STAR, TOTAL
+
+    def number(count: int) -> str:
+        return STAR if count == HIDDEN else f"{count:,}"
+
+    *down, across = [(*each, TOTAL) for each in table.levels]
+    wide = len(down) == 1 and len(across) <= _MOST_ACROSS
+    heads = [*table.by[: len(down)], *across] if wide else [*table.by, "count"]
+    shown = Table(box=None, pad_edge=False)
+    for place, each in enumerate(heads):
+        is_name = place < len(down) or (not wide and place < len(table.by))
+        shown.add_column(Text(safe_text(each)), justify="left" if is_name else "right")
+    if wide:
+        for name, row in zip(down[0], table.shown.tolist(), strict=True):
+            shown.add_row(Text(safe_text(name)), *map(number, row))
+    else:
+        for *values, count in table.frame.head(_MOST_SHOWN).rows():
+            cells = [Text(safe_text(each)) for each in values]
+            shown.add_row(*cells, STAR if count is None else f"{count:,}")
+    console = open_console()
+    console.print(shown)
+    if not wide and table.frame.height > _MOST_SHOWN:
+        say(f"… and {table.frame.height - _MOST_SHOWN:,} more lines; -o FILE writes all.")
+    say(
+        f"{table.n_hidden:,} of {table.shown.size:,} numbers are hidden ({STAR}); for each of them "
+        f"at least {table.rule.minimum:,} numbers are possible for whoever knows all others."
+    )
