@@ -5,8 +5,8 @@
     python tools/messages.py --new fr   begin another language
 
 Texts are found by their calls: ``_("...")``, ``words("...")``, ``Message("...")`` and
-``plural("...", "...", n)``, in Python files and in templates.
-A ``.po`` file is edited with any editor, or with Poedit.
+``plural("...", "...", n)``, in Python files and in templates; those of privacy models are what
+they declare. A ``.po`` file is edited with any editor, or with Poedit.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
+from shoal.privacy.base import options_of
+from shoal.registry import built_in, load
+
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "shoal"
 MESSAGES = SOURCE / "messages"
@@ -35,8 +38,11 @@ def find_texts() -> Catalog:
     texts = extract_from_dir(
         SOURCE, METHODS, {"**/templates/**.html": {"trimmed": "true"}}, keywords=KEYWORDS
     )
+    models = [load("privacy", name) for name in built_in("privacy")]
+    declared = {row.help for model in models for row in options_of(model)}
+    declared |= {model.title for model in models}
     # Without places: an edit elsewhere leaves the message files as they are.
-    for message in sorted({message for _, _, message, _, _ in texts}, key=str):
+    for message in sorted({message for _, _, message, _, _ in texts} | declared, key=str):
         found.add(message)
     return found
 

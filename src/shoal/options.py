@@ -8,6 +8,7 @@ and the certificate are made from that.
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
@@ -15,6 +16,7 @@ from functools import cache
 from typing import Any, Final
 
 from shoal.errors import OptionError, did_you_mean
+from shoal.messages import Message, joined
 
 REQUIRED: Final = object()
 """The default of an option that has to be given."""
@@ -54,12 +56,14 @@ class Option:
         certificate: whether the certificate of a release says it. Never what could undo the
             release (the seed), nor anything that holds values of a column.
         flag: on the command line; None if it can only be said elsewhere.
-        parts: flags that say one entry of a table, by the name of the entry.
+        parts: flags that say one entry of a table, by the name of the entry; of a promise, by the
+            kind of promise that the flag makes of it.
         functions: the Python functions that take it.
         given: its type in the signature, where users may write more than what the run gets.
         toml: what it is in a job file, where its type does not say it.
         detail: what it is called in a ``[columns.…]`` table of a job file.
         path: whether it is the name of a file.
+        start: what a page begins with, where a promise is added.
         name: filled in from the field.
         type: filled in from the field.
         default: filled in from the field.
@@ -75,6 +79,7 @@ class Option:
     toml: str | None = None
     detail: str | None = None
     path: bool = False
+    start: Any = None
     name: str = ""
     type: str = ""
     default: Any = REQUIRED
@@ -85,10 +90,17 @@ class Option:
         return self.toml or self.type.removesuffix(" | None")
 
 
-def option(*, default: Any = REQUIRED, **said: Any) -> Any:
-    """Return a field of a dataclass that is a row of the table; see `Option`."""
+def option(*, default: Any = REQUIRED, hidden: bool = False, **said: Any) -> Any:
+    """Return a field of a dataclass that is a row of the table; see `Option`.
+
+    Args:
+        default: what holds unless it is given.
+        hidden: whether it is neither printed nor compared: a table of people.
+        said: the row.
+    """
     missing = MISSING if default is REQUIRED else default
-    return field(default=missing, metadata={"option": Option(**said)})
+    row = {"option": Option(**said)}
+    return field(default=missing, metadata=row, compare=not hidden, repr=not hidden)
 
 
 @cache
@@ -155,6 +167,78 @@ def whole(least: int) -> Check:
         return int(value)
 
     return check
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number:
+    """Checks a finite number in a range; whole ones become int, which is compared exactly.
+
+    Attributes:
+        above: the number is above this.
+        at_least: the number is at least this.
+        below: the number is below this.
+        at_most: the number is at most this; a share (of at most 1) is always a float.
+        whole: whether it has to be whole.
+        called: what an error calls it, where the name of the option is not enough.
+    """
+
+    above: float | None = None
+    at_least: float | None = None
+    below: float | None = None
+    at_most: float | None = None
+    whole: bool = False
+    called: str = ""
+
+    def __call__(self, name: str, value: Any) -> int | float:
+        """Return the number, after a look at it."""
+        number = as_number(value)
+        if number is None or not self._has(number):
+            raise OptionError(
+                "{name} must be {range}, but {value!r} was given.",
+                name=self.called or name,
+                range=self.range,
+                value=value,
+            )
+        return float(number) if 1 in (self.at_most, self.below) else number
+
+    def _has(self, number: float) -> bool:
+        return (
+            (self.above is None or number > self.above)
+            and (self.at_least is None or number >= self.at_least)
+            and (self.below is None or number < self.below)
+            and (self.at_most is None or number <= self.at_most)
+            and (isinstance(number, int) or not self.whole)
+        )
+
+    @property
+    def range(self) -> Message:
+        """What it takes, in words: "a whole number of at least 2"."""
+        ends = []
+        if self.above is not None:
+            ends.append(Message("above {end:g}", end=self.above))
+        if self.at_least is not None:
+            ends.append(Message("of at least {end:g}", end=self.at_least))
+        if self.below is not None:
+            ends.append(Message("below {end:g}", end=self.below))
+        if self.at_most is not None:
+            ends.append(Message("at most {end:g}", end=self.at_most))
+        kind = Message("a whole number") if self.whole else Message("a number")
+        both = (
+            ends[0]
+            if len(ends) == 1
+            else Message("{first} and {last}", first=ends[0], last=ends[1])
+        )
+        return joined(" ", (kind, both))
+
+
+def as_number(given: object) -> float | None:
+    """Return a finite number as int where it is whole, as float otherwise; None for the rest."""
+    if _is_truth(given) or not isinstance(given, numbers.Real):
+        return None
+    number = float(given)
+    if not math.isfinite(number):
+        return None
+    return int(number) if number.is_integer() else number
 
 
 def positive(name: str, value: Any) -> float:

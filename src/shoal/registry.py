@@ -78,6 +78,11 @@ def _table(family: Family) -> dict[str, str]:
     return {**_BUILT_IN[family], **{n: v for n, v in table.items() if n not in _BUILT_IN[family]}}
 
 
+def built_in(family: Family) -> tuple[str, ...]:
+    """Return the names of a family that come with this package."""
+    return tuple(_BUILT_IN[family])
+
+
 def names(family: Family) -> tuple[str, ...]:
     """Return all names of a family, built-in ones first."""
     return tuple(_table(family))
@@ -89,7 +94,9 @@ def load(family: Family, name: str) -> Any:
     Raises:
         OptionError: no such name; says which one was probably meant.
     """
-    table = _table(family)
+    table = _BUILT_IN[family]
+    if not isinstance(name, str) or name not in table:
+        table = _table(family)
     if not isinstance(name, str) or name not in table:
         hint = did_you_mean(str(name), table)
         raise OptionError(

@@ -168,7 +168,7 @@ def check_release(release, original, k, quasi_identifiers, privacy=()):
     assert release.verification.n_groups == release.n_groups == len(groups)
     assert release.verification.smallest_group == min(map(len, groups))
     for model in privacy:
-        if not model.looks_at_values:
+        if model.about != "groups":
             check_whole(model, published.select(quasi_identifiers), groups)
             continue
         for column in ["disease", "stage"] if model.column is None else [model.column]:

@@ -62,12 +62,12 @@ def test_flags_ask_for_both(tmp_path):
 
 
 def test_a_kind_alone_refines_nothing():
-    from shoal.cli.arguments import PrivacyFlags, merge_privacy
+    from shoal.cli.arguments import merge_privacy
 
-    both = PrivacyFlags(beta_likeness=1.0, beta_kind="basic", delta_disclosure=0.5)
+    both = {"beta_likeness": 1.0, "beta_kind": "basic", "delta_disclosure": 0.5}
     assert merge_privacy(shoal.Job(), both) == [
         {"model": "beta-likeness", "beta": 1.0, "kind": "basic"},
         {"model": "delta-disclosure", "delta": 0.5},
     ]
     with pytest.raises(shoal.OptionError, match="--beta-likeness, which is not given"):
-        merge_privacy(shoal.Job(), PrivacyFlags(beta_kind="basic"))
+        merge_privacy(shoal.Job(), {"beta_kind": "basic"})

@@ -159,7 +159,7 @@ def said_by(*words):
     import typer
 
     from shoal.cli import arguments as opt
-    from shoal.cli.arguments import Asked, PrivacyFlags, Reading, Writing, takes_flags
+    from shoal.cli.arguments import Asked, Promised, Reading, Writing, takes_flags
 
     found = []
 
@@ -169,7 +169,7 @@ def said_by(*words):
         *,
         job: opt.JobFile = None,
         asked: Asked,
-        promises: PrivacyFlags,
+        promises: Promised,
         reading: Reading,
         writing: Writing,
     ):

@@ -156,7 +156,7 @@ def _is_promised(job: Job, column: str) -> bool:
     from shoal import registry
 
     return any(
-        registry.load("privacy", table["model"]).looks_at_values
+        registry.load("privacy", table["model"]).about == "groups"
         and table.get("column") in (None, column)
         for table in job.privacy
     )

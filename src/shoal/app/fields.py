@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import MISSING, dataclass, fields
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from shoal.app.told_below import PREVIOUS
 from shoal.errors import OptionError
 from shoal.options import REQUIRED, choices_of
+from shoal.privacy.base import options_of
+from shoal.registry import load
 from shoal.settings.job import JOB_OPTIONS
 
 if TYPE_CHECKING:
@@ -16,20 +17,6 @@ if TYPE_CHECKING:
 
     from shoal.options import Option
     from shoal.settings.job import Job
-
-
-_STARTS: dict[str, dict[str, Any]] = {
-    "l-diversity": {"l": 2, "kind": "distinct"},
-    "t-closeness": {"t": 0.3},
-    "alpha-k": {"alpha": 0.5},
-    "beta-likeness": {"beta": 2},
-    "delta-disclosure": {"delta": 1},
-    "ke-anonymity": {"e": 1},
-    "k-map": {"k": 5},
-    "delta-presence": {"delta_max": 0.5},
-    "population-risk": {"limit": 0.1},
-}
-"""What a new promise begins with; others begin with 1."""
 
 
 @dataclass(frozen=True)
@@ -83,29 +70,42 @@ def option_fields(job: Job, panel: str, but: Sequence[str] = ()) -> list[Field]:
     return found
 
 
+_KINDS = {"int": "whole", "float": "number", "str": "text", "bool": "yes"}
+
+
 def _option_field(row: Option, job: Job) -> Field | None:
-    kind = {"int": "whole", "float": "number", "str": "text", "bool": "yes"}.get(row.plain_type)
     if row.name == "previous":
         files = "\n".join(str(each) for each in job.options.get(row.name) or ())
         return Field(row.name, row.name, "files", files, PREVIOUS)
-    if kind is None:
+    if row.plain_type not in _KINDS:
         return None  # a table: said in a job file
-    choices = choices_of(row.check)
-    if row.name in ("algorithm", "measure"):
-        choices = _registered(row.name)
-    value = job.options.get(row.name)
+    choices = _registered(row.name) if row.name in ("algorithm", "measure") else None
+    return _field_of(row, row.name, job.options.get(row.name), choices)
+
+
+def _field_of(row: Option, name: str, value: Any, choices: tuple[str, ...] | None = None) -> Field:
+    """Return the field of an option that holds a value.
+
+    Args:
+        row: the option.
+        name: under which the field is sent.
+        value: what it holds; None if nothing is said.
+        choices: what can be chosen, where the option's check does not say it.
+    """
+    kind = _KINDS.get(row.plain_type, "text")
     if kind == "yes":
         on = row.default if value is None else value
-        return Field(row.name, row.name, kind, "yes" if on else "", row.help)
-    usual = "" if row.default in (None, REQUIRED) else str(row.default)
+        return Field(name, row.name, kind, "yes" if on else "", row.help)
+    known = choices_of(row.check) if choices is None else choices
     return Field(
+        name,
         row.name,
-        row.name,
-        "choice" if choices else kind,
+        "choice" if known or choices is not None else kind,
         "" if value is None else str(value),
         row.help,
-        choices,
-        usual=usual,
+        known,
+        needed=row.default is REQUIRED,
+        usual="" if row.default in (None, REQUIRED) else str(row.default),
     )
 
 
@@ -186,15 +186,13 @@ def new_model(name: str) -> dict[str, Any]:
     Raises:
         OptionError: there is no such model.
     """
-    from shoal import registry
-
-    model = registry.load("privacy", name)
-    start: dict[str, Any] = {each.name: 1 for each in fields(model) if _is_needed(each)}
-    return {"model": name, **start, **_STARTS.get(name, {})}
-
-
-def _is_needed(each: Any) -> bool:
-    return each.default is MISSING and each.default_factory is MISSING
+    rows = options_of(load("privacy", name))
+    start = {
+        row.name: 1 if row.start is None else row.start
+        for row in rows
+        if row.start is not None or row.default is REQUIRED
+    }
+    return {"model": name, **start}
 
 
 def model_fields(table: Mapping[str, Any], place: int, sensitive: Sequence[str]) -> list[Field]:
@@ -205,48 +203,15 @@ def model_fields(table: Mapping[str, Any], place: int, sensitive: Sequence[str])
         place: its number among the promises.
         sensitive: columns that it can be about.
     """
-    from shoal import registry
-
-    model = registry.load("privacy", str(table["model"]))
-    found = []
-    for each in fields(model):
-        kind, choices = _kind_of(each.name, _type_of(each, model), sensitive)
-        value = table.get(each.name)
-        usual = "" if _is_needed(each) or each.default is None else str(each.default)
-        found.append(
-            Field(
-                f"privacy.{place}.{each.name}",
-                each.name,
-                kind,
-                "" if value is None else str(value),
-                choices=choices,
-                needed=_is_needed(each),
-                usual=usual,
-            )
+    return [
+        _field_of(
+            row,
+            f"privacy.{place}.{row.name}",
+            table.get(row.name),
+            tuple(sensitive) if row.name == "column" else None,
         )
-    return found
-
-
-def _type_of(each: Any, model: type) -> Any:
-    """Return the type of a field; its own module says what the words in it mean."""
-    asked = type("Asked", (), {"__annotations__": {each.name: each.type}})
-    try:
-        return get_type_hints(asked, vars(sys.modules[model.__module__]))[each.name]
-    except (NameError, TypeError):
-        return str
-
-
-def _kind_of(name: str, known: Any, sensitive: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    if name == "column":
-        return "choice", tuple(sensitive)
-    options = [each for each in get_args(known) if each is not type(None)]
-    literals = options if options and all(isinstance(each, str) for each in options) else ()
-    if literals:
-        return "choice", tuple(literals)
-    types = {known, *options} if get_origin(known) is not None else {known}
-    if float in types:
-        return "number", ()
-    return ("whole", ()) if int in types else ("text", ())
+        for row in options_of(load("privacy", str(table["model"])))
+    ]
 
 
 def read_model(

@@ -28,16 +28,6 @@ TEXTS = (
     # panels of settings
     _("Promises"),
     _("Search"),
-    # what promises are called
-    _("diverse sensitive values in every group"),
-    _("sensitive values in every group distributed as in the whole table"),
-    _("a limited share of each sensitive value in every group"),
-    _("a limited relative gain for every sensitive value"),
-    _("every sensitive value about as frequent in a group as in the table"),
-    _("several sensitive numbers, far apart, in every group"),
-    _("every published row fits k people of the population"),
-    _("who of the population is in the table stays open"),
-    _("a limit on the average risk, the highest risk or uniqueness"),
     # what settings mean
     _(
         "Groups of people who are new are so many times k large, so that some may leave before the "

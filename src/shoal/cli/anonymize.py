@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoal.cli import arguments as opt
-from shoal.cli.arguments import Asked, Debug, PrivacyFlags, Quiet, Reading, Writing, takes_flags
+from shoal.cli.arguments import Asked, Debug, Promised, Quiet, Reading, Writing, takes_flags
 from shoal.cli.program import note_written
 from shoal.cli.screen import check_json, print_json, print_release_json, say
 from shoal.errors import DataError, OptionError, PromiseError
@@ -89,7 +89,7 @@ def _check_promises(request: Request, table: EncodedTable) -> list[tuple[str, st
         )
     lines = [("promise", f"k-anonymity with k = {request.k}")]
     for model in request.privacy:
-        if not model.looks_at_values:
+        if model.about != "groups":
             model.check_release(table)
             lines.append(("promise", model.label))
         for column in model.columns(table):
@@ -165,7 +165,7 @@ def anonymize(
     writing: Writing,
     job: opt.JobFile = None,
     asked: Asked,
-    promises: PrivacyFlags,
+    promises: Promised,
     reading: Reading,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything, say what would be done, and stop.")
@@ -302,7 +302,7 @@ def refine(
     ] = None,
     job: opt.JobFile = None,
     asked: Asked,
-    promises: PrivacyFlags,
+    promises: Promised,
     reading: Reading,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,

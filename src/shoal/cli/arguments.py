@@ -6,16 +6,18 @@ import functools
 import inspect
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from shoal.cli.program import show_traces
 from shoal.errors import OptionError
 from shoal.options import Flag, Option
+from shoal.privacy.base import options_of
+from shoal.registry import built_in, load
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input
 from shoal.settings.request import OPTIONS
 from shoal.table.schema import Role
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
 # one entry of an option (``--effort``) as a key ``(option, entry)``.
 
 # An option in one of the panels of --help.
-in_promises = partial(typer.Option, rich_help_panel="Promises")
 in_files = partial(typer.Option, rich_help_panel="Files")
 
 
@@ -119,138 +120,40 @@ Reading = Annotated[Said, INPUT_OPTIONS]
 Writing = Annotated[Said, OUTPUT_OPTIONS]
 """What is written, and where."""
 
+
+class _PromiseFlag(NamedTuple):
+    """A flag of a promise: what it is called, and which option of which model it says.
+
+    That of a model's first option makes the promise, perhaps of a kind; the others refine it.
+    """
+
+    flag: str
+    key: str
+    model: str
+    option: str
+    makes: bool
+    kind: str | None
+
+
+PROMISES: dict[str, Option] = {}
+_PROMISE_FLAGS: list[_PromiseFlag] = []
+for _model in built_in("privacy"):
+    for _place, _row in enumerate(options_of(load("privacy", _model))):
+        for _kind, _flag in (*(((None, _row.flag),) if _row.flag else ()), *_row.parts.items()):
+            _name = _flag.names[0]
+            _key = _name.removeprefix("--").replace("-", "_")
+            PROMISES.pop(_key, None)  # what several share comes after the last of them
+            PROMISES[_key] = replace(_row, name=_key, flag=_flag, parts={})
+            _PROMISE_FLAGS.append(
+                _PromiseFlag(_name, _key, _model, _row.name, makes=_place == 0, kind=_kind)
+            )
+PROMISES["privacy_column"] = PROMISES.pop("privacy_column")  # of all promises about groups
+
+Promised = Annotated[Said, PROMISES]
+"""What is promised beyond k."""
+
 _TYPES = {"int": int, "float": float, "str": str, "tuple[str, ...]": str}
 _ROLES = frozenset(role.option for role in Role)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PrivacyFlags:
-    """What is promised beyond k."""
-
-    l_diversity: Annotated[
-        float | None,
-        in_promises(
-            help="Every group holds L sensitive values; --l-kind says how they count.", metavar="L"
-        ),
-    ] = None
-    l_kind: Annotated[
-        str | None,
-        in_promises(
-            help="How they count: frequency, distinct, entropy or recursive.", metavar="KIND"
-        ),
-    ] = None
-    l_c: Annotated[
-        float | None, in_promises(help="The c of recursive (c,l)-diversity.", metavar="C")
-    ] = None
-    t_closeness: Annotated[
-        float | None,
-        in_promises(
-            help="Sensitive values are spread in a group as in the table, up to T.", metavar="T"
-        ),
-    ] = None
-    t_distance: Annotated[
-        str | None,
-        in_promises(help="How T is measured: equal, ordered or hierarchical.", metavar="DISTANCE"),
-    ] = None
-    alpha: Annotated[
-        float | None,
-        in_promises(help="No sensitive value has a larger share of a group.", metavar="ALPHA"),
-    ] = None
-    beta_likeness: Annotated[
-        float | None,
-        in_promises(
-            help="No sensitive value gains more than BETA times its share in a group.",
-            metavar="BETA",
-        ),
-    ] = None
-    beta_kind: Annotated[
-        str | None, in_promises(help="Which form: basic or enhanced.", metavar="KIND")
-    ] = None
-    delta_disclosure: Annotated[
-        float | None,
-        in_promises(
-            help="Every sensitive value is about as frequent in a group as in the table; DELTA "
-            "bounds the logarithm.",
-            metavar="DELTA",
-        ),
-    ] = None
-    ke_range: Annotated[
-        float | None,
-        in_promises(
-            help="In every group, the largest sensitive number is at least E above the smallest.",
-            metavar="E",
-        ),
-    ] = None
-    ke_values: Annotated[
-        int | None,
-        in_promises(
-            help="How many different numbers a group has at least, with --ke-range; 2 unless "
-            "given.",
-            metavar="K",
-        ),
-    ] = None
-    k_map: Annotated[
-        int | None,
-        in_promises(
-            help="Every published row fits at least K people of --population.", metavar="K"
-        ),
-    ] = None
-    presence_max: Annotated[
-        float | None,
-        in_promises(
-            help="The chance that a person of --population is in the table is at most DELTA.",
-            metavar="DELTA",
-        ),
-    ] = None
-    presence_min: Annotated[
-        float | None,
-        in_promises(
-            help="And at least DELTA, with --presence-max; 0 unless given.", metavar="DELTA"
-        ),
-    ] = None
-    population: Annotated[
-        str | None,
-        in_promises(
-            help="The table of everybody who could be in the data, for --k-map and --presence-max.",
-            metavar="FILE",
-        ),
-    ] = None
-    population_counts: Annotated[
-        str | None,
-        in_promises(
-            help="The column of --population that says how many people a row stands for.",
-            metavar="COLUMN",
-        ),
-    ] = None
-    average_risk: Annotated[
-        float | None,
-        in_promises(
-            help="Whoever links every row with a person is right in at most this share.",
-            metavar="SHARE",
-        ),
-    ] = None
-    highest_risk: Annotated[
-        float | None,
-        in_promises(help="Nobody is found with a higher chance than this.", metavar="SHARE"),
-    ] = None
-    population_uniques: Annotated[
-        float | None,
-        in_promises(
-            help="At most this share of the rows is estimated to be unique in the population.",
-            metavar="SHARE",
-        ),
-    ] = None
-    population_size: Annotated[
-        int | None,
-        in_promises(help="How many people the population has, for the three risks.", metavar="N"),
-    ] = None
-    privacy_column: Annotated[
-        str | None,
-        in_promises(
-            help="The sensitive column these promises are about; all unless given.",
-            metavar="COLUMN",
-        ),
-    ] = None
 
 
 def takes_flags(**help_texts: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -266,7 +169,7 @@ def takes_flags(**help_texts: str) -> Callable[[Callable[..., None]], Callable[.
         groups = {
             name: _group_of(name, parameter.annotation, command.__name__, help_texts)
             for name, parameter in declared.parameters.items()
-            if is_dataclass(parameter.annotation) or _table_of(parameter.annotation) is not None
+            if _table_of(parameter.annotation) is not None
         }
 
         @functools.wraps(command)
@@ -289,16 +192,13 @@ Group = tuple[list[inspect.Parameter], Callable[[dict[str, Any]], Any]]
 
 def _table_of(annotation: Any) -> dict[str, Option] | None:
     for each in getattr(annotation, "__metadata__", ()):
-        if each is OPTIONS or each is INPUT_OPTIONS or each is OUTPUT_OPTIONS:
-            table: dict[str, Option] = each
-            return table
+        if any(each is table for table in (OPTIONS, PROMISES, INPUT_OPTIONS, OUTPUT_OPTIONS)):
+            return each  # type: ignore[no-any-return]
     return None
 
 
 def _group_of(name: str, annotation: Any, command: str, help_texts: dict[str, str]) -> Group:
-    table = _table_of(annotation)
-    if table is None:
-        return _flags_of(annotation)
+    table = _table_of(annotation) or {}
     shown: list[inspect.Parameter] = []
     places: dict[str, tuple[Any, bool | None]] = {}
     for row in table.values():
@@ -348,16 +248,6 @@ def _parameter(
     )
 
 
-def _flags_of(group: Any) -> Group:
-    types = get_type_hints(group, include_extras=True)
-    kind = inspect.Parameter.KEYWORD_ONLY
-    shown = [
-        inspect.Parameter(flag.name, kind, default=flag.default, annotation=types[flag.name])
-        for flag in fields(group)
-    ]
-    return shown, lambda given: group(**{flag.name: given.pop(flag.name) for flag in fields(group)})
-
-
 # A column has one way to be generalised: a flag for one of these replaces the job's others.
 _WAYS = ("hierarchy", "kind", "order")
 
@@ -366,7 +256,7 @@ def job_of(
     path: str | None,
     asked: Said,
     *,
-    promises: PrivacyFlags | None = None,
+    promises: Said | None = None,
     source: str | Sequence[str] | None = None,
     reading: Said | None = None,
     writing: Said | None = None,
@@ -524,7 +414,7 @@ def _number(name: str, text: str) -> float:
         ) from None
 
 
-def merge_privacy(job: Job, flags: PrivacyFlags) -> list[dict[str, Any]]:
+def merge_privacy(job: Job, flags: Said) -> list[dict[str, Any]]:
     """Return the privacy models of the job and the flags, as tables of a job file.
 
     A model given by a flag replaces what the job says about the same model.
@@ -537,63 +427,33 @@ def merge_privacy(job: Job, flags: PrivacyFlags) -> list[dict[str, Any]]:
     return [*(dict(model) for model in job.privacy if model["model"] not in named), *given]
 
 
-def _given_models(flags: PrivacyFlags) -> list[dict[str, Any]]:
-    for value, option, needed in (
-        (flags.l_kind, "--l-kind", "--l-diversity"),
-        (flags.l_c, "--l-c", "--l-diversity"),
-        (flags.t_distance, "--t-distance", "--t-closeness"),
-        (flags.beta_kind, "--beta-kind", "--beta-likeness"),
-        (flags.ke_values, "--ke-values", "--ke-range"),
-        (flags.presence_min, "--presence-min", "--presence-max"),
-    ):
-        if value is not None and getattr(flags, needed[2:].replace("-", "_")) is None:
+def _given_models(flags: Said) -> list[dict[str, Any]]:
+    """Return a table for each flag that makes a promise, with what the others say about it."""
+    given = [each for each in _PROMISE_FLAGS if each.key in flags]
+    made = {each.model for each in given if each.makes}
+    for refining in given:
+        models = {each.model for each in given if each.key == refining.key}
+        if made & models:
+            continue
+        *some, last = [each.flag for each in _PROMISE_FLAGS if each.makes and each.model in models]
+        if not some:
             raise OptionError(
-                "{option} refines {needed}, which is not given.", option=option, needed=needed
+                "{option} refines {needed}, which is not given.", option=refining.flag, needed=last
             )
-    about_values: list[tuple[str, dict[str, Any]]] = [
-        ("l-diversity", {"l": flags.l_diversity, "kind": flags.l_kind, "c": flags.l_c}),
-        ("t-closeness", {"t": flags.t_closeness, "distance": flags.t_distance}),
-        ("alpha-k", {"alpha": flags.alpha}),
-        ("beta-likeness", {"beta": flags.beta_likeness, "kind": flags.beta_kind}),
-        ("delta-disclosure", {"delta": flags.delta_disclosure}),
-        ("ke-anonymity", {"e": flags.ke_range, "k": flags.ke_values}),
-    ]
-    models = _asked_for(about_values, column=flags.privacy_column)
-    if flags.privacy_column is not None and not models:
-        message = (
-            "--privacy-column names the column of --l-diversity, --t-closeness, --alpha, "
-            "--beta-likeness, --delta-disclosure or --ke-range."
-        )
-        raise OptionError("{message} Give one of them.", message=message)
-    people = {"population": flags.population, "counts": flags.population_counts}
-    about_people: list[tuple[str, dict[str, Any]]] = [
-        ("k-map", {"k": flags.k_map}),
-        ("delta-presence", {"delta_max": flags.presence_max, "delta_min": flags.presence_min}),
-    ]
-    about_risk: list[tuple[str, dict[str, Any]]] = [
-        ("population-risk", {"limit": flags.average_risk, "kind": "average"}),
-        ("population-risk", {"limit": flags.highest_risk, "kind": "highest"}),
-        ("population-risk", {"limit": flags.population_uniques, "kind": "uniques"}),
-    ]
-    of_all = _asked_for(about_people, **people)
-    if not of_all and any(value is not None for value in people.values()):
         raise OptionError(
-            "--population is the table of --k-map and --presence-max; give one of them."
+            "{option} belongs to {some} and {last}; give one of them.",
+            option=refining.flag,
+            some=", ".join(some),
+            last=last,
         )
-    risks = _asked_for(about_risk, population_size=flags.population_size)
-    if not risks and flags.population_size is not None:
-        raise OptionError(
-            "--population-size belongs to --average-risk, --highest-risk and "
-            "--population-uniques; give one of them."
-        )
-    return [*models, *of_all, *risks]
-
-
-def _asked_for(models: list[tuple[str, dict[str, Any]]], **more: Any) -> list[dict[str, Any]]:
-    """Return the tables of the models whose first option is given, with what all of them take."""
     return [
-        {"model": name}
-        | {key: value for key, value in (options | more).items() if value is not None}
-        for name, options in models
-        if next(iter(options.values())) is not None
+        {"model": each.model, each.option: flags[each.key]}
+        | ({} if each.kind is None else {"kind": each.kind})
+        | {
+            more.option: flags[more.key]
+            for more in given
+            if more.model == each.model and not more.makes
+        }
+        for each in given
+        if each.makes
     ]

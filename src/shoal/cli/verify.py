@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoal.cli import arguments as opt
-from shoal.cli.arguments import Asked, PrivacyFlags, Reading, Said, takes_flags
+from shoal.cli.arguments import Asked, Promised, Reading, Said, takes_flags
 from shoal.cli.screen import print_verification_json
 from shoal.errors import DataError, OptionError
 from shoal.io.overwrite_guard import current_watch
@@ -51,7 +51,7 @@ def verify(
         ),
     ] = False,
     asked: Asked,
-    promises: PrivacyFlags,
+    promises: Promised,
     reading: Reading,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -71,17 +71,15 @@ def verify(
     from shoal.settings.inputs import missing_texts
 
     if certificate is not None:
-        only_people = PrivacyFlags(
-            population=promises.population, population_counts=promises.population_counts
-        )
-        if job is not None or set(asked) - {"hierarchies"} or promises != only_people:
+        known = {"hierarchies", "population", "population_counts"}
+        if job is not None or {*asked, *promises} - known:
             raise OptionError(
                 "The certificate says what was promised; leave out --job, --k, --qi, --sensitive "
                 "and the other promises."
             )
         files = opt.parse_pairs("--hierarchy", asked.get("hierarchies"), "ill=ill.csv")
         found = _with_certificate(
-            published, certificate, public_key, reading, files, promises.population
+            published, certificate, public_key, reading, files, promises.get("population")
         )
         _show_with_certificate(
             found, name_of(published), strict=strict, as_json=as_json, quiet=quiet

@@ -199,7 +199,7 @@ class LocalEngine:
             model=model,
             scanner=Scanner.build(searched, model),
             rng=rng,
-            privacy=tuple(model for model in request.privacy if model.looks_at_values),
+            privacy=tuple(model for model in request.privacy if model.about == "groups"),
             threads=request.threads or os.cpu_count() or 1,
             progress=progress,
             max_suppressed=allowed if request.max_suppression > 0 else None,
@@ -487,13 +487,13 @@ def _check_promises(part: EncodedTable, privacy: tuple[PrivacyModel, ...]) -> No
 def _keep_whole(work: LocalWork, groups: Partition) -> Partition:
     """Merge groups until the promises about the release as a whole hold, if there are any."""
     run, models = work.run, work.request.privacy
-    if all(model.looks_at_values for model in models):
+    if all(model.about == "groups" for model in models):
         return groups
     kept = enforce(work.table, groups, run.scanner, run.k, models, run.progress)
     if groups.recoded and kept is not groups:
         run.warn(
             f"Algorithm {work.algorithm.name!r} generalises whole columns; to keep "
-            f"{', '.join(m.label for m in models if not m.looks_at_values)} groups were merged, so "
+            f"{', '.join(m.label for m in models if m.about != 'groups')} groups were merged, so "
             "that a column is no longer generalised alike in all rows."
         )
     return kept

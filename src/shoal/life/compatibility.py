@@ -39,7 +39,7 @@ def request_of_kept(kept: KeptRelease, columns: list[str], **more: Any) -> Reque
         )
     for model in kept.privacy:
         # what they look at, a population or a tree of values, is not kept
-        if not model.looks_at_values or getattr(model, "distance", "") == "hierarchical":
+        if model.about != "groups" or getattr(model, "distance", "") == "hierarchical":
             raise OptionError(
                 "The release promises {label}, which cannot be kept for further rows; make a "
                 "new release of all rows instead.",

@@ -96,7 +96,7 @@ def _owed(previous: Sequence[KeptRelease]) -> list[PrivacyModel]:
 
 def _can_be_judged(model: PrivacyModel) -> bool:
     # a population or a tree of values is not kept
-    return model.looks_at_values and getattr(model, "distance", "") != "hierarchical"
+    return model.about == "groups" and getattr(model, "distance", "") != "hierarchical"
 
 
 def _distinct(model: PrivacyModel) -> bool:

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from shoal.errors import OptionError
+from shoal.options import Number
 from shoal.privacy.base import (
+    COLUMN,
     TOLERANCE,
     PrivacyModel,
-    as_number,
-    check_column_name,
     most_frequent,
     n_rows,
+    parameter,
     round_up,
 )
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.privacy.base import Reading
+    from shoal.privacy.base import KernelRule, Reading
 
 
 @dataclass(frozen=True)
@@ -46,19 +46,14 @@ class AlphaK(PrivacyModel):
     citation: ClassVar[str] = "Wong, Li, Fu & Wang 2006"
     order_free: ClassVar[bool] = True
 
-    alpha: float
+    alpha: float = parameter(
+        Number(above=0, below=1),
+        help="No sensitive value has a larger share of a group.",
+        flag=("--alpha", "ALPHA"),
+        start=0.5,
+    )
     _: KW_ONLY
-    column: str | None = None
-
-    def __post_init__(self) -> None:
-        number = as_number(self.alpha)
-        if number is None or not 0 < number < 1:
-            raise OptionError(
-                "alpha must be a number above 0 and below 1, but {alpha!r} was given.",
-                alpha=self.alpha,
-            )
-        object.__setattr__(self, "alpha", number)
-        check_column_name(self.column)
+    column: str | None = parameter(**COLUMN)
 
     @property
     def readings(self) -> tuple[Reading, ...]:
@@ -74,6 +69,12 @@ class AlphaK(PrivacyModel):
     def label(self) -> str:
         """The model with its numbers."""
         return f"(alpha,k)-anonymity with alpha = {self.alpha:g}"
+
+    def kernel_rule(self) -> KernelRule:
+        """Return the rule that compiled searches keep."""
+        from shoal.kernels import private
+
+        return private.ALPHA, self.alpha, 0.0
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""

@@ -10,12 +10,6 @@ import numpy as np
 
 from shoal.kernels import private
 from shoal.kernels.people import Crowd
-from shoal.privacy.alpha_k import AlphaK
-from shoal.privacy.beta_likeness import BetaLikeness
-from shoal.privacy.delta_disclosure import DeltaDisclosure
-from shoal.privacy.ke_anonymity import KEAnonymity
-from shoal.privacy.l_diversity import LDiversity
-from shoal.privacy.t_closeness import TCloseness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,17 +23,6 @@ if TYPE_CHECKING:
 
 _NOTHING = np.empty(0, np.int64)
 _RULE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
-_L_KINDS = {
-    "frequency": private.FREQUENCY,
-    "distinct": private.DISTINCT,
-    "entropy": private.ENTROPY,
-    "recursive": private.RECURSIVE,
-}
-_T_KINDS = {
-    "equal": private.T_EQUAL,
-    "ordered": private.T_ORDERED,
-    "hierarchical": private.T_TREE,
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +54,7 @@ class PrivateArrays:
         sensitive = list({id(column): column for column in looked_at}.values())
         used = {id(column): i for i, column in enumerate(sensitive)}
         for model in models:
-            kind, value, c = _numbers(model)
+            kind, value, c = model.kernel_rule() or (private.OTHER, float(model.promised), 0.0)
             for column in model.columns(table):
                 bound, address = model.on(column), 0
                 if kind == private.OTHER:
@@ -145,23 +128,6 @@ def _subjects(table: EncodedTable, sensitive: Sequence[Sensitive]) -> NDArray[np
         subject[s] = np.unique(pair, return_inverse=True)[1] + n_before
         n_before += table.n_rows
     return subject
-
-
-def _numbers(model: PrivacyModel) -> tuple[int, float, float]:  # noqa: PLR0911 - one per model
-    if isinstance(model, LDiversity):
-        return _L_KINDS[model.kind], float(model.l), float(model.c or 0.0)
-    if isinstance(model, TCloseness):
-        return _T_KINDS[model.distance], float(model.t), 0.0
-    if isinstance(model, AlphaK):
-        return private.ALPHA, float(model.alpha), 0.0
-    if isinstance(model, BetaLikeness):
-        kind = private.BETA_ENHANCED if model.kind == "enhanced" else private.BETA
-        return kind, float(model.beta), 0.0
-    if isinstance(model, DeltaDisclosure):
-        return private.DELTA, float(model.delta), 0.0
-    if isinstance(model, KEAnonymity):
-        return private.RANGE, float(model.e), 0.0
-    return private.OTHER, float(model.promised), 0.0
 
 
 def _in_python(model: PrivacyModel) -> Any:

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import math
-import numbers
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_type_hints
 
 import numpy as np
 
 from shoal.errors import OptionError, PromiseError, did_you_mean
 from shoal.messages import Message
-from shoal.registry import load
+from shoal.options import (
+    REQUIRED,
+    Check,
+    Flag,
+    Option,
+    anything,
+    check_all,
+    one_of,
+    option,
+    or_none,
+    rows_of,
+)
+from shoal.registry import load, privacy_models
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +36,9 @@ if TYPE_CHECKING:
     from shoal.table.sensitive import Sensitive
 
 
+About = Literal["groups", "people", "whole"]
 Reading = Literal["written", "cleaned"]
+KernelRule = tuple[int, float, float]
 TOLERANCE = 1e-9
 """Slack of every comparison with a real parameter, so that 1/3 of three rows is no more than 1/3
 whatever the rounding; whole parameters are compared exactly."""
@@ -32,10 +47,12 @@ whatever the rounding; whole parameters are compared exactly."""
 class PrivacyModel(ABC):
     """A promise about the sensitive values of every group, beyond the group's size.
 
-    A model is a frozen dataclass whose fields are its options; ``column`` is one of them. It
-    looks at histograms: how many rows of each group have each value of one sensitive column.
-    Where a person has several rows, a histogram counts people: a value counts once for a person.
-    A missing value is a value like any other. A group without rows keeps every promise.
+    A model is a frozen dataclass whose fields are its options, each declared by `parameter`:
+    flags, keys of job files, fields of pages, the certificate's entry and the table of the docs
+    are made from them. ``column`` is one of them. A model looks at histograms: how many rows of
+    each group have each value of one sensitive column. Where a person has several rows, a
+    histogram counts people: a value counts once for a person. A missing value is a value like any
+    other. A group without rows keeps every promise.
 
     Class attributes:
         name: what users type.
@@ -46,9 +63,9 @@ class PrivacyModel(ABC):
         at_least: whether the promised number is a lower bound (otherwise an upper bound).
         order_free: whether the verdict depends on the counts of a group alone, neither on
             which value each belongs to nor on the whole table.
-        looks_at_values: whether the promise is about sensitive values; others are about a release
-            as a whole (`shoal.privacy.whole`).
-        files: options that name a file; pages open it only where they may.
+        about: whether the promise is about the sensitive values of ``"groups"``, about which
+            ``"people"`` of a population cells cover, or about the ``"whole"`` release
+            (`shoal.privacy.whole` for both).
     """
 
     name: ClassVar[str]
@@ -57,10 +74,12 @@ class PrivacyModel(ABC):
     monotone: ClassVar[bool] = True
     at_least: ClassVar[bool] = False
     order_free: ClassVar[bool] = False
-    looks_at_values: ClassVar[bool] = True
-    files: ClassVar[tuple[str, ...]] = ()
+    about: ClassVar[About] = "groups"
 
     column: str | None
+
+    def __post_init__(self) -> None:
+        check_all(self)
 
     @property
     def readings(self) -> tuple[Reading, ...]:
@@ -227,6 +246,14 @@ class PrivacyModel(ABC):
         """Return what a built-in model that looks beyond the counts hands to kernels."""
         return None
 
+    def kernel_rule(self) -> KernelRule | None:
+        """Return the rule of `shoal.kernels.private` that is this promise; None asks the model.
+
+        It is the rule's number and two numbers that it reads: the one that is promised, and
+        another one.
+        """
+        return None
+
     def rule_address(self) -> int | None:
         """Return the address of a compiled predicate, for a search at full speed.
 
@@ -243,7 +270,8 @@ class PrivacyModel(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table of a job file for this model."""
-        options = {each.name: getattr(self, each.name) for each in _options(type(self))}
+        told = [row.name for row in options_of(type(self)) if row.certificate]
+        options = {name: getattr(self, name) for name in told}
         return {"model": self.name, **{k: v for k, v in options.items() if v is not None}}
 
     @staticmethod
@@ -262,23 +290,22 @@ class PrivacyModel(ABC):
                 name=Message("none") if name is None else repr(name),
             )
         model: type[PrivacyModel] = load("privacy", name)
-        known = {each.name: each for each in _options(model)}
-        for option in options:
-            if option not in known:
+        known = {row.name: row for row in options_of(model)}
+        for given in options:
+            if given not in known:
                 raise OptionError(
                     "The privacy model {name!r} has no option {option!r}.{hint} It has {known}.",
                     name=name,
-                    option=option,
-                    hint=did_you_mean(str(option), known),
+                    option=given,
+                    hint=did_you_mean(str(given), known),
                     known=", ".join(known),
                 )
-        for option, each in known.items():
-            needed = each.default is MISSING and each.default_factory is MISSING
-            if needed and option not in options:
+        for row in known.values():
+            if row.default is REQUIRED and row.name not in options:
                 raise OptionError(
                     "The privacy model {name!r} needs the option {option!r}.",
                     name=name,
-                    option=option,
+                    option=row.name,
                 )
         return model(**options)
 
@@ -314,39 +341,133 @@ def _no_model(given: object) -> OptionError:
     )
 
 
-def _options(model: type[PrivacyModel]) -> tuple[Any, ...]:
-    return fields(model)  # type: ignore[arg-type]  # every model is a dataclass, the base is not
+# -- options of models ---------------------------------------------------------------------------
 
 
-def check_choice(option: str, given: object, known: tuple[str, ...]) -> None:
-    """Raise an OptionError unless ``given`` is one of the known words."""
-    if given not in known:
-        hint = did_you_mean(given, known) if isinstance(given, str) else ""
+def parameter(
+    check: Check,
+    *,
+    default: Any = REQUIRED,
+    flag: tuple[str, ...] = (),
+    kinds: Mapping[str, tuple[str, ...]] | None = None,
+    **said: Any,
+) -> Any:
+    """Return a field of a model: an option of the promise, which the certificate tells.
+
+    Args:
+        check: what it may be, as `shoal.options` has checks.
+        default: what holds unless it is given.
+        flag: its name on the command line, what stands for the value in ``--help``, and the line
+            of help there, where it differs. The flag of the first option makes the promise.
+        kinds: such flags by the kind of promise that they make, where the first option has several.
+        said: what else `shoal.options.Option` says, ``help`` above all.
+    """
+    flags = {
+        kind: Flag(
+            names=words[:1],
+            on=("anonymize", "refine", "verify"),
+            panel="Promises",
+            metavar=words[1],
+            help="".join(words[2:]) or None,
+        )
+        for kind, words in {"": flag, **(kinds or {})}.items()
+        if words
+    }
+    said = {"certificate": True, "flag": flags.pop("", None), "parts": flags, **said}
+    return option(default=default, check=check, **said)
+
+
+def check_column_name(name: str, given: Any) -> Any:
+    """Raise an OptionError unless ``given`` is a column name."""
+    if not isinstance(given, str) or not given:
         raise OptionError(
-            "{option} must be one of {map}, but {given!r} was given.{hint}",
-            option=option,
-            map=", ".join(map(repr, known)),
+            "{name} must be the name of one column, but {given!r} was given.",
+            name=name,
             given=given,
-            hint=hint,
         )
+    return given
 
 
-def check_column_name(given: object) -> None:
-    """Raise an OptionError unless ``given`` is a column name or None."""
-    if given is not None and (not isinstance(given, str) or not given):
-        raise OptionError(
-            "column must be the name of one column, but {given!r} was given.", given=given
+COLUMN: dict[str, Any] = {
+    "check": or_none(check_column_name),
+    "default": None,
+    "help": "The sensitive column it is about; all unless given.",
+    "flag": (
+        "--privacy-column",
+        "COLUMN",
+        "The sensitive column these promises are about; all unless given.",
+    ),
+}
+"""The option that names the sensitive column of a promise."""
+
+POPULATION: dict[str, Any] = {
+    "check": anything,
+    "default": None,
+    "hidden": True,
+    "certificate": False,  # it is about people
+    "path": True,
+    "help": "The table of everybody who could be in the data.",
+    "flag": (
+        "--population",
+        "FILE",
+        "The table of everybody who could be in the data, for --k-map and --presence-max.",
+    ),
+}
+"""The option with the population of a promise."""
+
+COUNTS: dict[str, Any] = {
+    "check": or_none(check_column_name),
+    "default": None,
+    "help": "The column of the population that says how many people a row stands for.",
+    "flag": (
+        "--population-counts",
+        "COLUMN",
+        "The column of --population that says how many people a row stands for.",
+    ),
+}
+"""The option that names the column of the population with numbers of people."""
+
+
+@cache
+def options_of(model: type[PrivacyModel]) -> tuple[Option, ...]:
+    """Return the options of a model; those of a plug-in need not be declared by `parameter`."""
+    declared = {row.name: row for row in rows_of(model)}
+    undeclared = [each for each in fields(model) if each.name not in declared]  # type: ignore[arg-type]  # every model is a dataclass, the base is not
+    for each in undeclared:
+        kinds, words = _types_of(each, model)
+        declared[each.name] = Option(
+            help="",
+            certificate=True,
+            check=one_of(*words) if words else None,
+            name=each.name,
+            type=next((kind for kind in ("float", "int") if kind in kinds), "str"),
+            default=REQUIRED
+            if each.default is MISSING and each.default_factory is MISSING
+            else each.default,
         )
+    return tuple(declared[each.name] for each in fields(model))  # type: ignore[arg-type]
 
 
-def as_number(given: object) -> float | None:
-    """Return a finite number as int where it is whole, as float otherwise; None for the rest."""
-    if isinstance(given, bool | np.bool_) or not isinstance(given, numbers.Real):
-        return None
-    number = float(given)
-    if not math.isfinite(number):
-        return None
-    return int(number) if number.is_integer() else number
+def _types_of(each: Any, model: type) -> tuple[set[str], tuple[str, ...]]:
+    """Return what a field may hold: names of types, and the words that it is one of."""
+    asked = type("Asked", (), {"__annotations__": {each.name: each.type}})
+    try:  # its own module says what the words in it mean
+        known = get_type_hints(asked, vars(sys.modules[model.__module__]))[each.name]
+    except (NameError, TypeError):
+        return set(), ()
+    inside = [kind for kind in get_args(known) if kind is not type(None)]
+    words = tuple(kind for kind in inside if isinstance(kind, str))
+    return {getattr(kind, "__name__", "") for kind in (known, *inside)}, words
+
+
+def file_options(model: object) -> tuple[str, ...]:
+    """Return the options of a model that name a file; none of a model that nobody knows."""
+    if model not in privacy_models():
+        return ()
+    return tuple(row.name for row in options_of(load("privacy", str(model))) if row.path)
+
+
+# -- counts --------------------------------------------------------------------------------------
 
 
 def n_rows(histograms: NDArray[np.int64]) -> NDArray[np.int64]:

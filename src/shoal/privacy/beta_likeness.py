@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from shoal.errors import OptionError
+from shoal.options import Number, one_of
 from shoal.privacy.base import (
+    COLUMN,
     TOLERANCE,
     PrivacyModel,
-    as_number,
-    check_choice,
-    check_column_name,
     n_rows,
+    parameter,
 )
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from shoal.privacy.base import KernelRule
 
 
 @dataclass(frozen=True)
@@ -50,20 +51,20 @@ class BetaLikeness(PrivacyModel):
     title: ClassVar[str] = "a limited relative gain for every sensitive value"
     citation: ClassVar[str] = "Cao & Karras 2012"
 
-    beta: float
+    beta: float = parameter(
+        Number(above=0),
+        help="No sensitive value gains more than BETA times its share in a group.",
+        flag=("--beta-likeness", "BETA"),
+        start=2,
+    )
     _: KW_ONLY
-    kind: Literal["basic", "enhanced"] = "enhanced"
-    column: str | None = None
-
-    def __post_init__(self) -> None:
-        number = as_number(self.beta)
-        if number is None or number <= 0:
-            raise OptionError(
-                "beta must be a number above 0, but {beta!r} was given.", beta=self.beta
-            )
-        object.__setattr__(self, "beta", number)
-        check_choice("kind", self.kind, ("basic", "enhanced"))
-        check_column_name(self.column)
+    kind: Literal["basic", "enhanced"] = parameter(
+        one_of("basic", "enhanced"),
+        default="enhanced",
+        help="Which form: basic or enhanced.",
+        flag=("--beta-kind", "KIND"),
+    )
+    column: str | None = parameter(**COLUMN)
 
     @property
     def promised(self) -> float:
@@ -74,6 +75,13 @@ class BetaLikeness(PrivacyModel):
     def label(self) -> str:
         """The model with its numbers."""
         return f"{self.kind} beta-likeness with beta = {self.beta:g}"
+
+    def kernel_rule(self) -> KernelRule:
+        """Return the rule that compiled searches keep: one of two."""
+        from shoal.kernels import private
+
+        enhanced = self.kind == "enhanced"
+        return private.BETA_ENHANCED if enhanced else private.BETA, float(self.beta), 0.0
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""

@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from shoal.errors import OptionError
-from shoal.privacy.base import TOLERANCE, PrivacyModel, as_number, check_column_name, n_rows
+from shoal.options import Number
+from shoal.privacy.base import (
+    COLUMN,
+    TOLERANCE,
+    PrivacyModel,
+    n_rows,
+    parameter,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from shoal.privacy.base import KernelRule
 
 
 @dataclass(frozen=True)
@@ -38,18 +46,14 @@ class DeltaDisclosure(PrivacyModel):
     title: ClassVar[str] = "every sensitive value about as frequent in a group as in the table"
     citation: ClassVar[str] = "Brickell & Shmatikov 2008"
 
-    delta: float
+    delta: float = parameter(
+        Number(above=0),
+        help="Every sensitive value is about as frequent in a group as in the table; DELTA "
+        "bounds the logarithm.",
+        flag=("--delta-disclosure", "DELTA"),
+    )
     _: KW_ONLY
-    column: str | None = None
-
-    def __post_init__(self) -> None:
-        number = as_number(self.delta)
-        if number is None or number <= 0:
-            raise OptionError(
-                "delta must be a number above 0, but {delta!r} was given.", delta=self.delta
-            )
-        object.__setattr__(self, "delta", number)
-        check_column_name(self.column)
+    column: str | None = parameter(**COLUMN)
 
     @property
     def promised(self) -> float:
@@ -60,6 +64,12 @@ class DeltaDisclosure(PrivacyModel):
     def label(self) -> str:
         """The model with its numbers."""
         return f"delta-disclosure with delta = {self.delta:g}"
+
+    def kernel_rule(self) -> KernelRule:
+        """Return the rule that compiled searches keep."""
+        from shoal.kernels import private
+
+        return private.DELTA, float(self.delta), 0.0
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""

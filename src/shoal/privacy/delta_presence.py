@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from shoal.errors import OptionError
-from shoal.privacy.base import TOLERANCE, as_number
+from shoal.options import Number
+from shoal.privacy.base import (
+    COUNTS,
+    POPULATION,
+    TOLERANCE,
+    parameter,
+)
 from shoal.privacy.whole import PopulationModel
 
 if TYPE_CHECKING:
@@ -59,28 +65,38 @@ class DeltaPresence(PopulationModel):
     citation: ClassVar[str] = "Nergiz, Atzori & Clifton 2007"
     monotone: ClassVar[bool] = False
 
-    delta_max: float
+    delta_max: float = parameter(
+        Number(above=0, at_most=1),
+        help="How likely a person of the population is in the table at most.",
+        flag=(
+            "--presence-max",
+            "DELTA",
+            "The chance that a person of --population is in the table is at most DELTA.",
+        ),
+        start=0.5,
+    )
     _: KW_ONLY
-    delta_min: float = 0.0
-    population: Any = field(default=None, compare=False, repr=False)
-    counts: str | None = None
+    delta_min: float = parameter(
+        Number(at_least=0, at_most=1),
+        default=0.0,
+        help="How likely a person of the population is in the table at least.",
+        flag=(
+            "--presence-min",
+            "DELTA",
+            "And at least DELTA, with --presence-max; 0 unless given.",
+        ),
+    )
+    population: Any = parameter(**POPULATION)
+    counts: str | None = parameter(**COUNTS)
 
     def __post_init__(self) -> None:
-        highest, lowest = as_number(self.delta_max), as_number(self.delta_min)
-        if highest is None or not 0 < highest <= 1:
-            raise OptionError(
-                "delta_max must be a number above 0 and at most 1, but {delta_max!r} was given.",
-                delta_max=self.delta_max,
-            )
-        if lowest is None or not 0 <= lowest <= highest:
+        super().__post_init__()
+        if self.delta_min > self.delta_max:
             raise OptionError(
                 "delta_min must be a number of at least 0 and at most delta_max, but "
                 "{delta_min!r} was given.",
                 delta_min=self.delta_min,
             )
-        object.__setattr__(self, "delta_max", float(highest))
-        object.__setattr__(self, "delta_min", float(lowest))
-        self._check_population()
 
     @property
     def promised(self) -> float:

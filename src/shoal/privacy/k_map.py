@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from shoal.errors import OptionError
-from shoal.privacy.base import as_number
+from shoal.options import Number
+from shoal.privacy.base import COUNTS, POPULATION, parameter
 from shoal.privacy.whole import PopulationModel
 
 if TYPE_CHECKING:
@@ -52,19 +52,15 @@ class KMap(PopulationModel):
     citation: ClassVar[str] = "Sweeney 2001"
     at_least: ClassVar[bool] = True
 
-    k: int
+    k: int = parameter(
+        Number(at_least=2, whole=True, called="k of k-map"),
+        help="Every published row fits at least K people of the population.",
+        flag=("--k-map", "K", "Every published row fits at least K people of --population."),
+        start=5,
+    )
     _: KW_ONLY
-    population: Any = field(default=None, compare=False, repr=False)
-    counts: str | None = None
-
-    def __post_init__(self) -> None:
-        number = as_number(self.k)
-        if not isinstance(number, int) or number < 2:
-            raise OptionError(
-                "k of k-map must be a whole number of at least 2, but {k!r} was given.", k=self.k
-            )
-        object.__setattr__(self, "k", number)
-        self._check_population()
+    population: Any = parameter(**POPULATION)
+    counts: str | None = parameter(**COUNTS)
 
     @property
     def promised(self) -> float:

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from shoal.errors import OptionError
+from shoal.options import Number
 from shoal.privacy.base import (
+    COLUMN,
     TOLERANCE,
     PrivacyModel,
-    as_number,
-    check_column_name,
+    parameter,
     round_down,
 )
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.privacy.base import Reading
+    from shoal.privacy.base import KernelRule, Reading
     from shoal.table.sensitive import Sensitive
 
 
@@ -54,24 +55,23 @@ class KEAnonymity(PrivacyModel):
     at_least: ClassVar[bool] = True
     _numbers: ClassVar[NDArray[np.float64] | None] = None
 
-    e: float
+    e: float = parameter(
+        Number(above=0),
+        help="In every group, the largest sensitive number is at least E above the smallest.",
+        flag=("--ke-range", "E"),
+    )
     _: KW_ONLY
-    k: int = 2
-    column: str | None = None
-
-    def __post_init__(self) -> None:
-        number = as_number(self.e)
-        if number is None or number <= 0:
-            raise OptionError("e must be a number above 0, but {e!r} was given.", e=self.e)
-        object.__setattr__(self, "e", number)
-        several = as_number(self.k)
-        if not isinstance(several, int) or several < 2:
-            raise OptionError(
-                "k of ke-anonymity must be a whole number of at least 2, but {k!r} was given.",
-                k=self.k,
-            )
-        object.__setattr__(self, "k", several)
-        check_column_name(self.column)
+    k: int = parameter(
+        Number(at_least=2, whole=True, called="k of ke-anonymity"),
+        default=2,
+        help="How many different numbers a group has at least.",
+        flag=(
+            "--ke-values",
+            "K",
+            "How many different numbers a group has at least, with --ke-range; 2 unless given.",
+        ),
+    )
+    column: str | None = parameter(**COLUMN)
 
     @property
     def readings(self) -> tuple[Reading, ...]:
@@ -87,6 +87,12 @@ class KEAnonymity(PrivacyModel):
     def label(self) -> str:
         """The model with its numbers."""
         return f"(k,e)-anonymity with k = {self.k} and e = {self.e:g}"
+
+    def kernel_rule(self) -> KernelRule:
+        """Return the rule that compiled searches keep; k and the numbers are its details."""
+        from shoal.kernels import private
+
+        return private.RANGE, float(self.e), 0.0
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""

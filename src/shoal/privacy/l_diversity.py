@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from shoal.errors import OptionError
+from shoal.options import Number, one_of, or_none
 from shoal.privacy.base import (
+    COLUMN,
     TOLERANCE,
     PrivacyModel,
-    as_number,
-    check_choice,
-    check_column_name,
     most_frequent,
     n_rows,
+    parameter,
     round_down,
     round_up,
 )
@@ -24,12 +24,11 @@ from shoal.privacy.base import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.privacy.base import Reading
+    from shoal.privacy.base import KernelRule, Reading
 
 
 Kind = Literal["frequency", "distinct", "entropy", "recursive"]
 _MOST_ROWS = 1 << 31  # of a table; a larger factor changes nothing and could overflow
-_KINDS = ("frequency", "distinct", "entropy", "recursive")
 
 
 @dataclass(frozen=True)
@@ -64,40 +63,49 @@ class LDiversity(PrivacyModel):
     at_least: ClassVar[bool] = True
     order_free: ClassVar[bool] = True
 
-    l: float
+    l: float = parameter(
+        Number(above=1),
+        help="How many sensitive values every group holds at least.",
+        flag=(
+            "--l-diversity",
+            "L",
+            "Every group holds L sensitive values; --l-kind says how they count.",
+        ),
+        start=2,
+    )
     _: KW_ONLY
-    kind: Kind = "frequency"
-    c: float | None = None
-    column: str | None = None
+    kind: Kind = parameter(
+        one_of("frequency", "distinct", "entropy", "recursive"),
+        default="frequency",
+        help="How they count: frequency, distinct, entropy or recursive.",
+        flag=("--l-kind", "KIND"),
+        start="distinct",
+    )
+    c: float | None = parameter(
+        or_none(Number(above=0)),
+        default=None,
+        help="The c of recursive (c,l)-diversity.",
+        flag=("--l-c", "C"),
+    )
+    column: str | None = parameter(**COLUMN)
 
     def __post_init__(self) -> None:
-        check_choice("kind", self.kind, _KINDS)
-        number = as_number(self.l)
-        if number is None or number <= 1:
-            raise OptionError("l must be a number above 1, but {l!r} was given.", l=self.l)
-        whole = self.kind in ("distinct", "recursive")
-        if whole and not isinstance(number, int):
+        super().__post_init__()
+        if self.kind in ("distinct", "recursive") and not isinstance(self.l, int):
             raise OptionError(
                 "l must be a whole number for kind={kind!r}, but {l!r} was given.",
                 kind=self.kind,
                 l=self.l,
             )
-        object.__setattr__(self, "l", number)
-        if self.kind == "recursive":
-            factor = as_number(self.c)
-            if factor is None or factor <= 0:
-                given = "none" if self.c is None else repr(self.c)
-                raise OptionError(
-                    "c must be a number above 0 for kind='recursive', but {given} was given.",
-                    given=given,
-                )
-            object.__setattr__(self, "c", factor)
-        elif self.c is not None:
+        if self.kind == "recursive" and self.c is None:
+            raise OptionError(
+                "c must be a number above 0 for kind='recursive', but none was given."
+            )
+        if self.kind != "recursive" and self.c is not None:
             raise OptionError(
                 "c belongs to kind='recursive', but kind={kind!r} was given; leave c out.",
                 kind=self.kind,
             )
-        check_column_name(self.column)
 
     @property
     def readings(self) -> tuple[Reading, ...]:
@@ -123,6 +131,18 @@ class LDiversity(PrivacyModel):
         """The model with its numbers."""
         c = "" if self.c is None else f" and c = {self.c:g}"
         return f"{self.kind} l-diversity with l = {self.l:g}{c}"
+
+    def kernel_rule(self) -> KernelRule:
+        """Return the rule that compiled searches keep: one of four."""
+        from shoal.kernels import private
+
+        rules = {
+            "frequency": private.FREQUENCY,
+            "distinct": private.DISTINCT,
+            "entropy": private.ENTROPY,
+            "recursive": private.RECURSIVE,
+        }
+        return rules[self.kind], float(self.l), float(self.c or 0.0)
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""

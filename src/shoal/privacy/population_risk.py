@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from shoal.errors import OptionError
-from shoal.privacy.base import TOLERANCE, as_number, check_choice
+from shoal.options import Number, one_of, or_none
+from shoal.privacy.base import TOLERANCE, parameter
 from shoal.privacy.whole import ReleaseModel, people_in_groups
 
 if TYPE_CHECKING:
@@ -62,40 +63,57 @@ class PopulationRisk(ReleaseModel):
     citation: ClassVar[str] = "El Emam & Dankar 2008; Zayatz 1991; Hoshino 2001"
     monotone: ClassVar[bool] = False
 
-    limit: float
+    limit: float = parameter(
+        Number(above=0, at_most=1),
+        help="The largest risk.",
+        kinds={
+            "average": (
+                "--average-risk",
+                "SHARE",
+                "Whoever links every row with a person is right in at most this share.",
+            ),
+            "highest": (
+                "--highest-risk",
+                "SHARE",
+                "Nobody is found with a higher chance than this.",
+            ),
+            "uniques": (
+                "--population-uniques",
+                "SHARE",
+                "At most this share of the rows is estimated to be unique in the population.",
+            ),
+        },
+        start=0.1,
+    )
     _: KW_ONLY
-    kind: Kind = "average"
-    sampling_fraction: float | None = None
-    population_size: int | None = None
-    estimator: Estimator = "auto"
+    kind: Kind = parameter(
+        one_of("average", "highest", "uniques"),
+        default="average",
+        help="Which risk: average, highest or uniques.",
+    )
+    sampling_fraction: float | None = parameter(
+        or_none(Number(above=0, at_most=1)),
+        default=None,
+        help="The share of the population that is in the table.",
+    )
+    population_size: int | None = parameter(
+        or_none(Number(at_least=1, whole=True)),
+        default=None,
+        help="How many people the population has.",
+        flag=("--population-size", "N", "How many people the population has, for the three risks."),
+    )
+    estimator: Estimator = parameter(
+        one_of("auto", "zayatz", "pitman", "snb"),
+        default="auto",
+        help="How uniques are estimated: auto, zayatz, pitman or snb.",
+    )
 
     def __post_init__(self) -> None:
-        check_choice("kind", self.kind, ("average", "highest", "uniques"))
-        check_choice("estimator", self.estimator, ("auto", "zayatz", "pitman", "snb"))
-        for name in ("limit", "sampling_fraction"):
-            number = as_number(getattr(self, name))
-            if number is None and name != "limit" and self.sampling_fraction is None:
-                continue
-            if number is None or not 0 < number <= 1:
-                raise OptionError(
-                    "{name} must be a number above 0 and at most 1, but {getattr!r} was given.",
-                    name=name,
-                    getattr=getattr(self, name),
-                )
-            object.__setattr__(self, name, float(number))
-        if self.population_size is not None:
-            people = as_number(self.population_size)
-            if not isinstance(people, int) or people < 1:
-                raise OptionError(
-                    "population_size must be a whole number of at least 1, but "
-                    "{population_size!r} was given.",
-                    population_size=self.population_size,
-                )
-            object.__setattr__(self, "population_size", people)
-            if self.sampling_fraction is not None:
-                raise OptionError(
-                    "sampling_fraction and population_size say the same thing; keep one of them."
-                )
+        super().__post_init__()
+        if self.population_size is not None and self.sampling_fraction is not None:
+            raise OptionError(
+                "sampling_fraction and population_size say the same thing; keep one of them."
+            )
         unknown = self.population_size is None and self.sampling_fraction is None
         if self.kind == "uniques" and unknown:
             raise OptionError(

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from shoal.errors import OptionError
-from shoal.privacy.base import PrivacyModel, as_number, check_choice, check_column_name, n_rows
+from shoal.options import Number, one_of
+from shoal.privacy.base import COLUMN, PrivacyModel, n_rows, parameter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.hierarchy import Taxonomy
-    from shoal.privacy.base import Reading
+    from shoal.privacy.base import KernelRule, Reading
     from shoal.table.sensitive import Sensitive
 
 
@@ -113,20 +114,20 @@ class TCloseness(PrivacyModel):
 
     _tree: ClassVar[Branches | None] = None
 
-    t: float
+    t: float = parameter(
+        Number(at_least=0, below=1),
+        help="Sensitive values are spread in a group as in the table, up to T.",
+        flag=("--t-closeness", "T"),
+        start=0.3,
+    )
     _: KW_ONLY
-    distance: Literal["equal", "ordered", "hierarchical"] = "equal"
-    column: str | None = None
-
-    def __post_init__(self) -> None:
-        check_choice("distance", self.distance, ("equal", "ordered", "hierarchical"))
-        number = as_number(self.t)
-        if number is None or not 0 <= number < 1:
-            raise OptionError(
-                "t must be a number of at least 0 and below 1, but {t!r} was given.", t=self.t
-            )
-        object.__setattr__(self, "t", float(number))
-        check_column_name(self.column)
+    distance: Literal["equal", "ordered", "hierarchical"] = parameter(
+        one_of("equal", "ordered", "hierarchical"),
+        default="equal",
+        help="How T is measured: equal, ordered or hierarchical.",
+        flag=("--t-distance", "DISTANCE"),
+    )
+    column: str | None = parameter(**COLUMN)
 
     @property
     def readings(self) -> tuple[Reading, ...]:
@@ -148,6 +149,17 @@ class TCloseness(PrivacyModel):
     def label(self) -> str:
         """The model with its numbers."""
         return f"t-closeness with t = {self.t:g} ({self.distance} distance)"
+
+    def kernel_rule(self) -> KernelRule:
+        """Return the rule that compiled searches keep: one for each distance."""
+        from shoal.kernels import private
+
+        rules = {
+            "equal": private.T_EQUAL,
+            "ordered": private.T_ORDERED,
+            "hierarchical": private.T_TREE,
+        }
+        return rules[self.distance], self.t, 0.0
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""

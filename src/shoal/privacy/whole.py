@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from shoal.privacy.base import About
     from shoal.privacy.population import Population
     from shoal.table.encode import EncodedTable
     from shoal.table.sensitive import Sensitive
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 class ReleaseModel(PrivacyModel):
     """A promise about all groups together, judged without a sensitive column."""
 
-    looks_at_values: ClassVar[bool] = False
+    about: ClassVar[About] = "whole"
     column = None
 
     def columns(self, table: EncodedTable) -> tuple[Sensitive, ...]:
@@ -72,22 +73,11 @@ class ReleaseModel(PrivacyModel):
 class PopulationModel(ReleaseModel):
     """A promise about whom of a population the published cells cover."""
 
-    files: ClassVar[tuple[str, ...]] = ("population",)
+    about: ClassVar[About] = "people"
 
     population: Any
     counts: str | None
     _bound: ClassVar[tuple[tuple[int, ...], Population] | None] = None
-
-    def _check_population(self) -> None:
-        if self.counts is not None and not isinstance(self.counts, str):
-            raise OptionError(
-                "counts must be the name of one column, but {counts!r} was given.",
-                counts=self.counts,
-            )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the table of a job file, without the population: it is about people."""
-        return {name: value for name, value in super().to_dict().items() if name != "population"}
 
     def people(self) -> Any:
         """Return the population table.

@@ -155,7 +155,7 @@ def promises_of(
             trees=trees or {},
         )
         for model in models
-        if model.looks_at_values
+        if model.about == "groups"
     )
 
 

@@ -19,7 +19,6 @@ from shoal.io.location import input_files, is_database, refuse_almost_url, refus
 from shoal.io.overwrite_guard import note_input, refuse_input
 from shoal.messages import Message
 from shoal.report.advice import read_explanation
-from shoal.report.risk import check_fraction
 from shoal.runtime.progress import Report, no_progress
 from shoal.settings.files import About
 from shoal.table.frames import to_polars
@@ -156,7 +155,10 @@ class FileSink:
 
     def _check_report(self) -> None:
         output = self.output
-        check_fraction(output.sampling_fraction)
+        if output.sampling_fraction is not None:
+            from shoal.report.risk import check_fraction
+
+            check_fraction(output.sampling_fraction)
         given = {
             "--explanation": output.explanation,
             "--sampling-fraction": output.sampling_fraction,

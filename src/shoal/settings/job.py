@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, did_you_mean
-from shoal.registry import load, privacy_models
+from shoal.privacy.base import file_options
 from shoal.settings.files import INPUT_OPTIONS, Input, Output
 from shoal.settings.request import COLUMN_OPTIONS, OPTIONS
 from shoal.table.grid import parse_grid
@@ -173,14 +173,11 @@ class Job:
             name: anew(value) for name, value in self.options.items() if JOB_OPTIONS[name].path
         }
         if self.privacy:
-            known = privacy_models()
             changes["privacy"] = tuple(
                 {
-                    name: anew(value) if name in load("privacy", model["model"]).files else value
+                    name: anew(value) if name in file_options(model.get("model")) else value
                     for name, value in model.items()
                 }
-                if model.get("model") in known
-                else model
                 for model in self.privacy
             )
         rows = [name for name, row in INPUT_OPTIONS.items() if row.path]

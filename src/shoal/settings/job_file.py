@@ -18,6 +18,7 @@ from shoal.io.limits import read_side_file
 from shoal.io.location import is_database
 from shoal.io.overwrite_guard import refuse_input
 from shoal.messages import Message
+from shoal.privacy.base import file_options
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
 from shoal.settings.job import JOB_OPTIONS, MODELS, TABLE, Job, JobColumn, is_open
 from shoal.table.grid import parse_grid
@@ -255,9 +256,10 @@ class _Reader:
                     number=number,
                     file=str(self.file),
                 )
-            people = self.text(model, "population", f"privacy {number}")
-            if people is not None:
-                model["population"] = str(self.file.parent / people)
+            for option in file_options(model["model"]):
+                path = self.text(model, option, f"privacy {number}")
+                if path is not None:
+                    model[option] = str(self.file.parent / path)
         return tuple(models)
 
     def table(self, tables: dict[str, Any], key: str, place: str = "") -> dict[str, Any]:

@@ -495,7 +495,7 @@ class Request:
         functions=BOTH,
         flag=promise_flag("--strict", on=("anonymize", "refine")),
     )
-    style: Style = option(  # noqa: RUF009 - as every other row
+    style: Style = option(
         default=None,
         check=read_style,
         given="Style | Mapping[str, Any] | None",

@@ -173,7 +173,7 @@ class SparkEngine:
         fewer = request.max_suppression > 0 or may_leave_out(request)
         columns = columns_of(schema, domains.attributes, self.key, tuples=fewer)
         search = rescaled(EncodedTable(0, domains.attributes, ()), schema)
-        values = tuple(model for model in request.privacy if model.looks_at_values)
+        values = tuple(model for model in request.privacy if model.about == "groups")
         seed = request.seed if request.seed is not None else secrets.randbits(62)
         plan = Plan(
             schema=schema,

@@ -199,14 +199,14 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
     )
     for model in request.privacy:
         ours = isinstance(model, KMap | DeltaPresence | PopulationRisk)
-        if not (model.looks_at_values or ours):
+        if not (model.about == "groups" or ours):
             raise OptionError(
                 "Spark does not do this: {name}, a plug-in's promise about a release as a "
                 "whole; {local}.",
                 name=model.name,
                 local=LOCAL,
             )
-    packed_models([model for model in request.privacy if model.looks_at_values])
+    packed_models([model for model in request.privacy if model.about == "groups"])
     for name, row in OPTIONS.items():
         if name not in DONE and getattr(request, name) not in (row.default, None, ()):
             raise OptionError("Spark does not do this: {name}; {local}.", name=name, local=LOCAL)
