@@ -26,7 +26,7 @@ DOCS_READY := $(VENV)/.docs-ready-$(call key,pyproject.toml requirements/*.txt)
 LOWEST := .venv-lowest
 LOWEST_READY := $(LOWEST)/.ready-$(call key,pyproject.toml requirements/lowest.txt)
 
-.PHONY: help demo test test-all test-lowest prepare compiled compiled-checked services lint types house format fuzz fuzz-guided bench papers docs dist lock clean
+.PHONY: help demo test test-all test-lowest prepare compiled compiled-checked services as-shipped spark lint types house format fuzz fuzz-guided bench papers docs dist lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-23s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,22 +42,26 @@ HOUSE := house
 CHECKED := algorithm contract engine kernels measure oracle privacy property search
 AS_SHIPPED := app benchmarks browser cli datasets db docs fuzz hierarchy io leaks life \
     packaging profile publish report settings study table unit
-# A cluster of Spark takes both cores: its tests run by themselves, with the code that users get.
+# A cluster of Spark waits as often as it works: its tests run beside those of AS_SHIPPED, in a
+# process of their own.
 SPARK := tests/engine/spark
 
 SELECT := -m "not long"
 PYTEST = $(PY) -m pytest --durations 10 $(SELECT)
 PARALLEL := -n $(WORKERS) --dist worksteal
-# Where tests start programs and wait for them, one more keeps the cores busy.
-PARALLEL_WAITING := -n $(shell expr $(WORKERS) + 1) --dist worksteal
 ifndef SHOAL_MAKE_BEGAN # a make that make calls began with it
 export SHOAL_MAKE_BEGAN := $(shell date +%s)
 endif
 
 test: prepare ## Linters, house rules, types and all tests that are not long
 	NUMBA_BOUNDSCHECK=1 $(PYTEST) $(PARALLEL) $(CHECKED:%=tests/%) --ignore $(SPARK)
-	$(PYTEST) $(SPARK)
-	$(PYTEST) $(PARALLEL_WAITING) $(AS_SHIPPED:%=tests/%)
+	@$(MAKE) --no-print-directory --jobs 2 spark as-shipped SELECT='$(SELECT)'
+
+as-shipped: $(READY)
+	$(PYTEST) $(PARALLEL) $(AS_SHIPPED:%=tests/%)
+
+spark: $(READY) # told when it is over, so that the lines of the others stay whole
+	@told=$$($(PYTEST) $(SPARK) 2>&1); status=$$?; echo "$$told"; exit $$status
 
 test-all: ## Every test: long ones, the whole product, more examples, kernels with and without checks
 	$(MAKE) test SELECT= SHOAL_HYPOTHESIS_PROFILE=thorough

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import io
 import os
 import signal
@@ -159,12 +160,20 @@ def _end_the_rest() -> None:
 
 
 def _call(arguments: Sequence[str]) -> int:
-    from shoal.cli.app import app
-
     _check_letters(arguments)
     with watching_inputs() as _State.watch:
-        status = app(args=list(arguments), prog_name="shoal", standalone_mode=False)
+        status = _commands()(args=list(arguments), prog_name="shoal", standalone_mode=False)
     return status if isinstance(status, int) else 0
+
+
+@functools.cache
+def _commands() -> Callable[..., Any]:
+    """Return the tree of commands, which typer would build anew for every call."""
+    from typer.main import get_command
+
+    from shoal.cli.app import app
+
+    return get_command(app)
 
 
 def _check_letters(arguments: Sequence[str]) -> None:
