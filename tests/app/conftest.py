@@ -26,7 +26,7 @@ class Pages:
     def __init__(self, work: Workspace, tls=None, **guarded) -> None:
         """Serve; `guarded` is told to the guard, `tls` is a folder with a certificate."""
         self.work = work
-        self._trusted = True
+        self._trusted = False  # nothing to check without TLS, and reading certificates takes long
         files = () if tls is None else (tls / "page.pem", tls / "page.key")
         if tls is not None:
             self._trusted = ssl.create_default_context(cafile=files[0])

@@ -167,7 +167,7 @@ def _call(arguments: Sequence[str]) -> int:
 
 
 @functools.cache
-def _commands() -> Callable[..., Any]:
+def _commands() -> Callable[..., object]:
     """Return the tree of commands, which typer would build anew for every call."""
     from typer.main import get_command
 
