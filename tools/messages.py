@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import re
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,7 +29,8 @@ from shoal.registry import built_in, load
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "shoal"
 MESSAGES = SOURCE / "messages"
-KEYWORDS = {"_": None, "words": None, "Message": None, "plural": (1, 2)}
+HOLE = re.compile(r"%\(\w+\)s|\{[^{}]*\}")
+KEYWORDS = {"_": None, "words": None, "Message": None, "Doubt": None, "plural": (1, 2)}
 METHODS = [("**.py", "python"), ("**/templates/**.html", "jinja2.ext.babel_extract")]
 
 
@@ -43,7 +45,8 @@ def find_texts() -> Catalog:
     declared |= {model.title for model in models}
     # Without places: an edit elsewhere leaves the message files as they are.
     for message in sorted({message for _, _, message, _, _ in texts} | declared, key=str):
-        found.add(message)
+        if HOLE.sub("", message if isinstance(message, str) else message[0]).strip():
+            found.add(message)
     return found
 
 

@@ -32,9 +32,10 @@ class ShoalError(Exception):
 
     def __init__(self, template: str = "", /, **values: Any) -> None:
         """Take a message, or a template and its values: ``OptionError("No {name!r}.", name=n)``."""
-        is_one = isinstance(template, Message) and not values
-        self.message = template if is_one else Message(template, **values)
-        super().__init__(self.message)
+        if not isinstance(template, Message) or values:
+            template = Message(template, **values)
+        self.message: Message = template
+        super().__init__(template)
 
 
 class OptionError(ShoalError):

@@ -12,6 +12,7 @@ from shoal.algorithm.agglomerative import unify_small_clusters
 from shoal.algorithm.base import Algorithm, check_choice
 from shoal.errors import OptionError
 from shoal.kernels.sequential import Looks, Recent, list_recent, sequential_pass
+from shoal.messages import Message
 from shoal.privacy import LDiversity
 from shoal.privacy.arrays import PrivateArrays
 from shoal.search.enforce import GroupState, enforce, open_groups, violations
@@ -161,8 +162,10 @@ def start_clusters(
             return other
     if all(isinstance(m, LDiversity) and m.kind == "frequency" for m in run.privacy):
         run.warn(
-            "The demanded diversity is above that of the start clusters, so 'sequential' puts all "
-            "rows into one group, as published; lower l, raise k, or use another algorithm."
+            Message(
+                "The demanded diversity is above that of the start clusters, so 'sequential' puts "
+                "all rows into one group, as published; lower l, raise k, or use another algorithm."
+            )
         )
         return None
     return enforce(table, initial, run.scanner, 1, run.privacy, run.progress)

@@ -9,8 +9,17 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from shoal.app.access import LOGIN
-from shoal.app.retold import lead_in, retell
-from shoal.app.views import LANGUAGE_COOKIE, flash, guard_of, page, tasks_of, to, words_of, work_of
+from shoal.app.views import (
+    LANGUAGE_COOKIE,
+    flash,
+    guard_of,
+    lead_in,
+    page,
+    tasks_of,
+    to,
+    words_of,
+    work_of,
+)
 from shoal.messages.language import LANGUAGES
 
 if TYPE_CHECKING:
@@ -33,8 +42,8 @@ def task(request: Request) -> Response:
     told = found.to_dict()
     words = words_of(request)
     told["what"] = words(found.what)
-    told["left"] = retell(words, found.left) or found.left
-    told["lead"] = lead_in(words)
+    told["left"], told["error"] = words.translate(found.left), words.translate(found.error)
+    told["lead"] = "" if words.knows(found.error) else lead_in(words)
     return JSONResponse(told)
 
 

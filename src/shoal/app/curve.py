@@ -141,7 +141,7 @@ def draw_curve(
             found = run(replace(request, k=size), owned, progress=watched)
             points.append(Point(size, float(found.scores["ncp"])))
         except ShoalError as error:
-            points.append(Point(size, None, str(error)))
+            points.append(Point(size, None, error.message))
         ordered = tuple(sorted(points, key=lambda point: point.k))
         whole = len(points) == len(nearest)
         yield Curve(key, ordered, table.height, frame.height, whole)

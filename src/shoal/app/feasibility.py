@@ -58,7 +58,7 @@ def encode_job(frame: pl.DataFrame, job: Job) -> Encoded:
         as_values = Style.from_dict(job.style).categories == "values"
         return Encoded(frame.height, encode(frame, schema, as_values=as_values))
     except ShoalError as error:
-        return Encoded(frame.height, None, str(error))
+        return Encoded(frame.height, None, error.message)
 
 
 def impossible(encoded: Encoded, job: Job) -> dict[str, str]:
@@ -84,7 +84,7 @@ def _try(found: dict[str, str], place: str, check: Any, *given: Any) -> None:
     try:
         check(*given)
     except ShoalError as error:
-        found[place] = str(error)
+        found[place] = error.message
 
 
 def _check_option(name: str, value: Any) -> None:

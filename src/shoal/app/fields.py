@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from shoal.app.told_below import PREVIOUS
 from shoal.errors import OptionError
+from shoal.messages import Message
 from shoal.options import REQUIRED, choices_of
 from shoal.privacy.base import options_of
 from shoal.registry import load
@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 
     from shoal.options import Option
     from shoal.settings.job import Job
+
+
+_PREVIOUS = Message(
+    "Releases of these people that are out: the .shoal file of each, one on each line. A column "
+    "has to say whose row it is."
+)
+PANELS = (Message("Promises"), Message("Search"))
+RULES = (Message("prefix"), Message("intervals"), Message("dates"), Message("grid"))
+"""What rules of hierarchies are called on a page."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +85,7 @@ _KINDS = {"int": "whole", "float": "number", "str": "text", "bool": "yes"}
 def _option_field(row: Option, job: Job) -> Field | None:
     if row.name == "previous":
         files = "\n".join(str(each) for each in job.options.get(row.name) or ())
-        return Field(row.name, row.name, "files", files, PREVIOUS)
+        return Field(row.name, row.name, "files", files, _PREVIOUS)
     if row.plain_type not in _KINDS:
         return None  # a table: said in a job file
     choices = _registered(row.name) if row.name in ("algorithm", "measure") else None

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.app.open_table import OpenedTable, open_table
 from shoal.errors import JobError, OptionError
+from shoal.messages import packed, unpacked
 from shoal.settings.files import INPUT_OPTIONS, Input
 from shoal.settings.job_file import format_job, read_job
 
@@ -203,7 +204,7 @@ class State:
         plain = {
             "version": _VERSION,
             "source": None if self.source is None else asdict(self.source),
-            "kept": dict(self.kept),
+            "kept": packed(dict(self.kept)),
             **more,
         }
         with AtomicGroup() as group:
@@ -224,7 +225,7 @@ def read_from(folder: Path) -> tuple[State, str] | None:
             return None
         source = Opened(**found["source"]) if found["source"] else None
         job = read_job(folder / _JOB)
-        return State(source=source, job=job, kept=dict(found["kept"])), found.get("when", "")
+        return State(source=source, job=job, kept=unpacked(found["kept"])), found.get("when", "")
     except (OSError, ValueError, KeyError, TypeError, JobError):
         return None
 

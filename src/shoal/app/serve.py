@@ -27,10 +27,9 @@ from starlette.staticfiles import StaticFiles
 from shoal.app import common_pages
 from shoal.app.access import Guard, Guarded, is_loopback, leads_to
 from shoal.app.opening import Opened, start_reading
-from shoal.app.retold import quote
 from shoal.app.steps import STEPS
 from shoal.app.tasks import Tasks, sentence_of
-from shoal.app.views import page, problem, words_of, work_of
+from shoal.app.views import page, problem, quote, words_of, work_of
 from shoal.app.workspace import Workspace, user_folder
 from shoal.errors import OptionError, ShoalError
 from shoal.io.location import is_database

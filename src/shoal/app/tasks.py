@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ShoalError
+from shoal.messages import Message
 from shoal.runtime.progress import Pace, Report
 from shoal.runtime.sanitize import hide_credentials, safe_text
 
@@ -34,13 +35,16 @@ class Stop(BaseException):
 def sentence_of(error: BaseException) -> str:
     """Return what a page says about an error: one sentence, and never a cell or a trace."""
     if isinstance(error, ShoalError):
-        return safe_text(hide_credentials(str(error)), 2_000)
+        message: Message = error.message
+        return message.mapped(lambda text: safe_text(hide_credentials(text), 2_000))
     if isinstance(error, MemoryError):
-        return "The table does not fit into the memory of this machine."
+        return Message("The table does not fit into the memory of this machine.")
     if isinstance(error, OSError) and error.strerror:
-        return f"The system refuses to go on: {error.strerror}."
+        return Message("The system refuses to go on: {reason}.", reason=error.strerror)
     # Not the message: an exception of another library may show a cell of the input.
-    return f"Shoal failed unexpectedly ({type(error).__name__}); please report it."
+    return Message(
+        "Shoal failed unexpectedly ({name}); please report it.", name=type(error).__name__
+    )
 
 
 @dataclass(eq=False)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.ext import Extension
+from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from shoal.app.access import SESSION
-from shoal.app.retold import lead_in, quote, say
 from shoal.app.steps import STEPS
 from shoal.app.tasks import Tasks, sentence_of
 from shoal.messages.language import LANGUAGES, Language, language_of
@@ -48,6 +48,28 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
+
+
+def say(words: Language, text: str) -> Markup:
+    """Return a message of the rooms below for a page, with its language."""
+    language = words.language if words.knows(text) else "en"
+    return Markup('<span lang="{}">{}</span>').format(language, words.translate(text))
+
+
+def quote(words: Language, text: str) -> Markup:
+    """Return an error or a note of the rooms below for a page.
+
+    What has no translation, such as a sentence of a plug-in, is introduced in the language of the
+    page and marked as English, so that a screen reader reads it as that.
+    """
+    if words.knows(text):
+        return escape(words.translate(text))
+    return Markup('{} <q lang="en">{}</q>').format(lead_in(words), text)
+
+
+def lead_in(words: Language) -> str:
+    """Return what introduces an English sentence; nothing on an English page."""
+    return "" if words.language == "en" else words("Shoal says in English:")
 
 
 def work_of(request: Request) -> Workspace:
@@ -154,7 +176,8 @@ def problem(request: Request, error: BaseException, back: str) -> Response:
     """Return what a failed request shows: one sentence, to a script or on the page before."""
     sentence = work_of(request).own_words(sentence_of(error))
     if "application/json" in request.headers.get("accept", ""):
-        lead = lead_in(words_of(request))
-        return JSONResponse({"error": sentence, "lead": lead}, status_code=400)
+        words = words_of(request)
+        lead = "" if words.knows(sentence) else lead_in(words)
+        return JSONResponse({"error": words.translate(sentence), "lead": lead}, status_code=400)
     flash(request, quote(words_of(request), sentence), "bad")
     return to(back)

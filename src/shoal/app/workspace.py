@@ -40,6 +40,7 @@ from shoal.app.opening import (
 )
 from shoal.errors import OptionError
 from shoal.io.location import is_database
+from shoal.messages import Message
 from shoal.settings.job import Job, JobColumn
 from shoal.settings.job_file import format_job
 
@@ -418,6 +419,11 @@ class Workspace(Allowed):
 
     def own_words(self, text: str) -> str:
         """Return a sentence with tables called as their owner does, not by our private paths."""
+        if isinstance(text, Message):
+            return text.mapped(self._in_own_words)
+        return self._in_own_words(text)
+
+    def _in_own_words(self, text: str) -> str:
         for source in (self.source, self.opening.source if self.opening else None):
             if source is not None and source.kind == "copy":
                 text = text.replace(source.path, source.name)

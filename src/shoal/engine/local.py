@@ -23,6 +23,7 @@ from shoal.engine.refine_across_blocks import polish, polish_uncut
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.measure.base import CostMeasure, CostModel, Grouped, pick_target
 from shoal.measure.scores import Scores, create_measure, default_measures, score_table
+from shoal.messages import Message
 from shoal.publish.aggregates import gather_facts
 from shoal.publish.danger import find_dangers
 from shoal.publish.people import PSEUDONYMS, PublishedTable, draw_pseudonyms, number_people
@@ -327,8 +328,13 @@ class LocalEngine:
     def _warn_of_suppressed(work: LocalWork, groups: Partition) -> None:
         if groups.n_suppressed and work.run.max_suppressed is None:
             work.run.warn(
-                f"Algorithm {work.algorithm.name!r} leaves out {groups.n_suppressed} of "
-                f"{work.whole.n_rows} rows, as published; a max_suppression above 0 limits that."
+                Message(
+                    "Algorithm {name!r} leaves out {n_suppressed} of {n_rows} rows, as published; "
+                    "a max_suppression above 0 limits that.",
+                    name=work.algorithm.name,
+                    n_suppressed=groups.n_suppressed,
+                    n_rows=work.whole.n_rows,
+                )
             )
 
     def publish(self, work: LocalWork, groups: Partition) -> PublishedTable:
@@ -492,9 +498,12 @@ def _keep_whole(work: LocalWork, groups: Partition) -> Partition:
     kept = enforce(work.table, groups, run.scanner, run.k, models, run.progress)
     if groups.recoded and kept is not groups:
         run.warn(
-            f"Algorithm {work.algorithm.name!r} generalises whole columns; to keep "
-            f"{', '.join(m.label for m in models if m.about != 'groups')} groups were merged, so "
-            "that a column is no longer generalised alike in all rows."
+            Message(
+                "Algorithm {name!r} generalises whole columns; to keep {models} groups were "
+                "merged, so that a column is no longer generalised alike in all rows.",
+                name=work.algorithm.name,
+                models=", ".join(m.label for m in models if m.about != "groups"),
+            )
         )
     return kept
 

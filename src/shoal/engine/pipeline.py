@@ -113,7 +113,12 @@ def _refine_given(
     broken, n_groups = engine.count_broken(work, groups)
     if broken:
         notes.append(
-            f"{broken} of the {n_groups} given groups break a promise and were merged with others."
+            Message(
+                "{broken} of the {n_groups} given groups break a promise and were merged with "
+                "others.",
+                broken=broken,
+                n_groups=n_groups,
+            )
         )
     groups = engine.enforce(work, groups)
     effort = replace(EFFORTS[request.effort], seconds=request.seconds, keep_on_interrupt=True)

@@ -134,16 +134,20 @@ class Draft:
     def add(self, cells: Sequence[str], place: int) -> None:
         """Add one path from a leaf up to the root; equal neighbours are one node."""
         if not cells:
-            self._problems.append(f"There is an empty path{self._at(place)}.")
+            self._problems.append(Message("There is an empty path{at}.", at=self._at(place)))
             return
         if not all(map(str.strip, cells)):
-            self._problems.append(f"A label is empty{self._at(place)}.")
+            self._problems.append(Message("A label is empty{at}.", at=self._at(place)))
             return
         leaf = cells[0]
         if leaf in self._leaf_place:
             shown = "A leaf" if self._unit == "line" else f"Leaf {_quote(leaf)}"
             self._problems.append(
-                f"{shown} is listed twice{self._at(self._leaf_place[leaf], place)}."
+                Message(
+                    "{shown} is listed twice{at}.",
+                    shown=shown,
+                    at=self._at(self._leaf_place[leaf], place),
+                )
             )
             return
         self._leaf_place[leaf] = place
@@ -215,12 +219,17 @@ class Draft:
         if len(roots) > 1:
             some = ", ".join(map(self._shown, roots[:3])) + (", …" if len(roots) > 3 else "")
             found.append(
-                f"There are {len(roots)} roots ({some}) and no common top: "
-                f"end every path with one shared label such as '*'{hint}."
+                Message(
+                    "There are {n} roots ({some}) and no common top: end every path with one "
+                    "shared label such as '*'{hint}.",
+                    n=len(roots),
+                    some=some,
+                    hint=hint,
+                )
             )
         if len(self.labels) == 1 and not found:
             found.append(
-                "There is no level above its only leaf: end its path with a root like '*'."
+                Message("There is no level above its only leaf: end its path with a root like '*'.")
             )
         return found
 
@@ -825,22 +834,31 @@ def check_hierarchy(source: object) -> list[str]:
         HierarchyError: it is not usable; names up to five problems and counts the rest.
     """
     tree = load_hierarchy(source)
-    notes = []
+    notes: list[str] = []
     leaf_depth = tree.depth[: tree.n_leaves]
     if leaf_depth.min() < leaf_depth.max():
         shallow = int(np.count_nonzero(leaf_depth < leaf_depth.max()))
         notes.append(
-            f"Depth is unbalanced: {shallow} of {tree.n_leaves} leaves lie less than "
-            f"{tree.tree_height} levels below the root; this is allowed, and the height of a "
-            "node counts down to its deepest leaf."
+            Message(
+                "Depth is unbalanced: {shallow} of {n_leaves} leaves lie less than {tree_height} "
+                "levels below the root; this is allowed, and the height of a node counts down to "
+                "its deepest leaf.",
+                shallow=shallow,
+                n_leaves=tree.n_leaves,
+                tree_height=tree.tree_height,
+            )
         )
     children = np.bincount(tree.parent[:-1], minlength=tree.n_nodes)
     only = int(np.count_nonzero(children == 1))
     if only:
         nodes, verb = ("1 node", "has") if only == 1 else (f"{only} nodes", "have")
         notes.append(
-            f"{nodes} {verb} a single child: climbing from that child hides nothing and still "
-            "counts as a level."
+            Message(
+                "{nodes} {verb} a single child: climbing from that child hides nothing and still "
+                "counts as a level.",
+                nodes=nodes,
+                verb=verb,
+            )
         )
     return notes
 

@@ -16,7 +16,7 @@ from shoal.io.limits import check_columns, check_memory_for, check_size
 from shoal.io.location import check_same_columns
 from shoal.io.overwrite_guard import HowRead, current_watch, note_read
 from shoal.io.source import Utf8Stream
-from shoal.messages import plural
+from shoal.messages import Message, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -371,8 +371,14 @@ def different_names(names: Sequence[str | None], how: HowRead, *, name: str) -> 
             taken.add(own)
             how.twins.setdefault(each, []).append(own)
             how.notes.append(
-                f"{name} has more than one column of the same name (columns {first[each]} and "
-                f"{place}); _{number} was added to the name of column {place}."
+                Message(
+                    "{name} has more than one column of the same name (columns {first} and "
+                    "{place}); _{number} was added to the name of column {place}.",
+                    name=name,
+                    first=first[each],
+                    place=place,
+                    number=number,
+                )
             )
         else:
             first[each] = place
@@ -419,8 +425,11 @@ def _judge(
         watch.doubtful |= {name: place for place, name in enumerate(names, start=1)}
     if data:
         how.notes.append(
-            f"The first line of {name} looks like data rather than column names; if it is data, "
-            "say --no-header."
+            Message(
+                "The first line of {name} looks like data rather than column names; if it is "
+                "data, say --no-header.",
+                name=name,
+            )
         )
 
 
@@ -670,14 +679,23 @@ def _note_found(
     if text.guessed:
         how.notes.append(text.note())
     elif text.found:
-        how.notes.append(f"{name} was read as {text.encoding}, as its first bytes say.")
+        how.notes.append(
+            Message(
+                "{name} was read as {encoding}, as its first bytes say.",
+                name=name,
+                encoding=text.encoding,
+            )
+        )
     if how.decimal is not None and dialect.decimal is None:
         how.notes.append(
-            f"In {name} numbers such as 1,5 have a decimal comma and were read as numbers; if "
-            "they are something else, say --decimal '.'."
+            Message(
+                "In {name} numbers such as 1,5 have a decimal comma and were read as numbers; if "
+                "they are something else, say --decimal '.'.",
+                name=name,
+            )
         )
     if trimmed:
-        how.notes.append(f"In {name} spaces around cells were taken away.")
+        how.notes.append(Message("In {name} spaces around cells were taken away.", name=name))
 
 
 def sniff_delimiter(sample: bytes) -> str:

@@ -415,7 +415,7 @@ def read_excel(data: bytes, name: str, dialect: Dialect, markers: tuple[str, ...
     texts = [each for each in frame.get_columns() if each.dtype == pl.String]
     trimmed = [trim(each) for each in texts]
     if any(after is not before for before, after in zip(texts, trimmed, strict=True)):
-        how.notes.append(f"In {name} spaces around cells were taken away.")
+        how.notes.append(Message("In {name} spaces around cells were taken away.", name=name))
         frame = frame.with_columns(trimmed)
     return _without_markers(frame, markers)
 

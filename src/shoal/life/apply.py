@@ -25,6 +25,7 @@ from shoal.life.compatibility import (
 )
 from shoal.life.coverage import Coverage
 from shoal.measure.scores import Scores
+from shoal.messages import Message
 from shoal.publish.aggregates import Facts
 from shoal.publish.recode import RowHash, published_names
 from shoal.publish.verification_terms import grids_of, promises_of
@@ -154,8 +155,12 @@ def apply(
     notes = [*work.notes, *made.alone.notes]
     if len(waits):
         notes.append(
-            f"{len(waits):,} of {table.height:,} rows cannot be published yet and wait; give them "
-            "again with the next ones."
+            Message(
+                "{n:,} of {height:,} rows cannot be published yet and wait; give them again with "
+                "the next ones.",
+                n=len(waits),
+                height=table.height,
+            )
         )
     if request.strict and notes:
         raise PromiseError(

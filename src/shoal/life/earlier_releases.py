@@ -17,6 +17,7 @@ import numpy as np
 
 from shoal.archive.membership import digests_of, number_people
 from shoal.life.guarantee import number_values, stories_with
+from shoal.messages import Message
 from shoal.privacy import LDiversity
 from shoal.publish.verification_terms import promises_of
 from shoal.publish.verify import BESIDE, Check, verify_table
@@ -182,17 +183,25 @@ def _judge(model: PrivacyModel, tables: Sequence[_Table]) -> Check:
         worst, holds = min(worst, left), holds and left >= math.ceil(model.l - 1e-9)
     where = f"over {len(tables):,} releases"
     words = model.describe(name)
+    if not isinstance(words, Message):
+        words = Message(words)
     return Check(
         name=f"{model.name} of {name!r} {where}",
         promised=model.promised,
         measured=worst,
         holds=holds,
-        sentence=(
-            f"Holds: {words[0].lower()}{words[1:].rstrip('.')}, {where} together."
-            if holds
-            else f"Broken: {model.label} of {name!r}, which a release that is out promises, does "
-            f"not hold {where}: people with one story reach {worst:.4g}; wait for more people, or "
-            "give it up with weaken=True (--weaken)."
+        sentence=Message(
+            "Holds: {promise:clause}, over {n:,} releases together.", promise=words, n=len(tables)
+        )
+        if holds
+        else Message(
+            "Broken: {label} of {name!r}, which a release that is out promises, does not hold over "
+            "{n:,} releases: people with one story reach {worst:.4g}; wait for more people, or "
+            "give it up with weaken=True (--weaken).",
+            label=model.label,
+            name=name,
+            n=len(tables),
+            worst=worst,
         ),
         judged_by=BESIDE,
     )

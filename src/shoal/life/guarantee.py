@@ -16,10 +16,10 @@ from shoal.archive.kept import number_classes
 from shoal.archive.membership import digests_of, number_people
 from shoal.errors import OptionError
 from shoal.hierarchy import canonical_label
-from shoal.messages import plural
+from shoal.messages import Message, plural
 from shoal.privacy import LDiversity
 from shoal.publish.cells import columns_needed
-from shoal.publish.verify import BESIDE, Check, count_of
+from shoal.publish.verify import BESIDE, Check
 from shoal.table.sensitive import person_would_say
 
 if TYPE_CHECKING:
@@ -232,12 +232,19 @@ def checks_over_all(
             promised=k,
             measured=fewest,
             holds=fewest >= k,
-            sentence=(
-                f"Holds: every person shares all groups, over {n_releases} releases, with at least "
-                f"{count_of(k - 1, 'other')}."
-                if fewest >= k
-                else f"Broken: the groups of a person over {n_releases} releases have "
-                f"{count_of(fewest, 'person')} in common and not {k:,}."
+            sentence=Message(
+                "Holds: every person shares all groups, over {n_releases} releases, with at least "
+                "{others}.",
+                n_releases=n_releases,
+                others=plural("{n:,} other", "{n:,} others", k - 1),
+            )
+            if fewest >= k
+            else Message(
+                "Broken: the groups of a person over {n_releases} releases have {people} in "
+                "common and not {k:,}.",
+                n_releases=n_releases,
+                people=plural("{n:,} person", "{n:,} persons", fewest),
+                k=k,
             ),
             judged_by=BESIDE,
         )
@@ -250,16 +257,31 @@ def checks_over_all(
                 promised=least,
                 measured=found,
                 holds=found >= least,
-                sentence=(
-                    f"{'Holds' if found >= least else 'Broken'}: whoever has all {n_releases} "
-                    f"releases is left with at least {count_of(least, 'value')} of {name!r} for "
-                    "everybody"
-                    + ("." if found >= least else f", but for somebody there are {found:,}.")
-                ),
+                sentence=_left_with(name, n_releases, least, found),
                 judged_by=BESIDE,
             )
         )
     return tuple(checks)
+
+
+def _left_with(name: str, n_releases: int, least: int, found: int) -> Message:
+    values = plural("{n:,} value", "{n:,} values", least)
+    if found >= least:
+        return Message(
+            "Holds: whoever has all {n_releases} releases is left with at least {values} of "
+            "{name!r} for everybody.",
+            n_releases=n_releases,
+            values=values,
+            name=name,
+        )
+    return Message(
+        "Broken: whoever has all {n_releases} releases is left with at least {values} of {name!r} "
+        "for everybody, but for somebody there are {found:,}.",
+        n_releases=n_releases,
+        values=values,
+        name=name,
+        found=found,
+    )
 
 
 def stories_with(

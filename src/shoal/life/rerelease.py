@@ -30,6 +30,7 @@ from shoal.life.guarantee import (
     stories_with,
     tell_stories,
 )
+from shoal.messages import Message
 from shoal.publish.judgement import Doubt, OpenPoint
 from shoal.runtime.progress import Report, no_progress
 from shoal.table.partition import Partition
@@ -129,8 +130,12 @@ class AgainEngine(LocalEngine):
         held = np.flatnonzero(plan.wait[work.rows])
         if len(held):
             warn(
-                f"{len(held):,} of {work.whole.n_rows:,} rows wait: published now, somebody could "
-                "be found beside the earlier releases."
+                Message(
+                    "{n:,} of {n_rows:,} rows wait: published now, somebody could be found beside "
+                    "the earlier releases.",
+                    n=len(held),
+                    n_rows=work.whole.n_rows,
+                )
             )
         if len(held) == len(work.rows):
             raise PromiseError(
@@ -243,17 +248,23 @@ class AgainEngine(LocalEngine):
 
 
 def _says_given_up(promise: str) -> Doubt:
-    said = f"A promise of a release that is out is given up: {promise}."
+    said = Message("A promise of a release that is out is given up: {promise}.", promise=promise)
     return Doubt(said, OpenPoint("earlier releases", said))
 
 
 def _says_few_left(k: int) -> Doubt:
     """Say that people left; how many is not published."""
-    short = f"Fewer than {k:,} people of an earlier group are missing now, and its others are not"
+    short = Message(
+        "Fewer than {k:,} people of an earlier group are missing now, and its others are not", k=k
+    )
     return Doubt(
-        f"{short}: whoever has both releases and knows who is missing finds their earlier rows "
-        f"among fewer than {k:,}.",
-        OpenPoint("few left", f"{short}: their earlier rows can be found."),
+        Message(
+            "{short}: whoever has both releases and knows who is missing finds their earlier rows "
+            "among fewer than {k:,}.",
+            short=short,
+            k=k,
+        ),
+        OpenPoint("few left", Message("{short}: their earlier rows can be found.", short=short)),
     )
 
 

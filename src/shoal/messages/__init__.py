@@ -11,11 +11,24 @@ import re
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 
-CAPITAL = "capital"
-"""As in ``{what:capital}``: of a message at the beginning of a sentence."""
+_PACKED = "message"
+CAPITAL, CLAUSE, BARE = "capital", "clause", "bare"
+"""How a text fills a hole, as in ``{what:capital}``: at the beginning of a sentence, or a sentence
+inside another, without its full stop (``bare``) and with a small letter at its beginning
+(``clause``)."""
+
+
+def shaped(text: str, shape: str) -> str:
+    """Return a text as it fills a hole."""
+    if shape == CAPITAL:
+        return f"{text[:1].upper()}{text[1:]}"
+    if shape in (CLAUSE, BARE):
+        text = text.rstrip(".")
+        return f"{text[:1].lower()}{text[1:]}" if shape == CLAUSE else text
+    return format(text, shape)
 
 
 class Message(str):
@@ -51,9 +64,7 @@ class Message(str):
         return made
 
     def __format__(self, spec: str) -> str:
-        return (
-            str(self)[:1].upper() + str(self)[1:] if spec == CAPITAL else super().__format__(spec)
-        )
+        return shaped(str(self), spec)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._made, (self.template, self.values, self.singular)
@@ -61,6 +72,21 @@ class Message(str):
     def only_holes(self) -> bool:
         """Tell whether there is nothing to translate but what fills the holes."""
         return bool(self.values) and not any(map(str.isalpha, re.sub(r"{.*?}", "", self.template)))
+
+    def mapped(self, change: Callable[[str], str]) -> Message:
+        """Return the message with every text in it that is no template changed by a function."""
+        if not self.values:
+            text = change(str(self))
+            return self if text == self else Message("{text}", text=text)
+        values = {
+            name: value.mapped(change)
+            if isinstance(value, Message)
+            else change(value)
+            if isinstance(value, str)
+            else value
+            for name, value in self.values.items()
+        }
+        return Message._made(self.template, values, self.singular)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the message as plain values, ready for JSON."""
@@ -88,9 +114,36 @@ class Message(str):
         return cls._made(plain["template"], values, plain.get("singular"))
 
 
+def packed(value: Any) -> Any:
+    """Return plain values with their messages as JSON can hold them; see `unpacked`."""
+    if isinstance(value, Message):
+        return {_PACKED: value.to_dict()}
+    if isinstance(value, dict):
+        return {name: packed(each) for name, each in value.items()}
+    return [packed(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def unpacked(value: Any) -> Any:
+    """Return what `packed` was given."""
+    if isinstance(value, dict):
+        if list(value) == [_PACKED]:
+            return Message.from_dict(value[_PACKED])
+        return {name: unpacked(each) for name, each in value.items()}
+    return [unpacked(each) for each in value] if isinstance(value, list) else value
+
+
 def plural(one: str, many: str, n: int, /, **values: Any) -> Message:
     """Return one of two messages by a number, which is their hole ``n``."""
     return Message._made(many, {"n": n, **values}, one)  # noqa: SLF001 - of this module
+
+
+def named_of(names: Iterable[str], most: int) -> Message:
+    """Return names in quotation marks, and how many more there are."""
+    every = list(names)
+    shown = ", ".join(map(repr, every[:most]))
+    if len(every) <= most:
+        return Message("{names}", names=shown)
+    return Message("{names} and {n} more", names=shown, n=len(every) - most)
 
 
 def joined(separator: str, parts: Iterable[str]) -> Message:

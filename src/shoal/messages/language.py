@@ -14,7 +14,7 @@ from numbers import Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.messages import CAPITAL, Message
+from shoal.messages import Message, shaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,6 +73,8 @@ class Language:
 
     def __call__(self, text: str, **values: object) -> str:
         """Return a text of a page in this language, with its values put in."""
+        if isinstance(text, Message):
+            return self.translate(text)
         found = self._catalogue.gettext(text) if text else ""
         return found % values if values else found
 
@@ -100,7 +102,10 @@ class Language:
         if not isinstance(text, Message):
             return False
         inside = [each for each in text.values.values() if isinstance(each, Message)]
-        known = self._catalogue.ngettext(text.singular or text.template, text.template, 2)
+        if text.singular is None:
+            known = self._catalogue.gettext(text.template)
+        else:
+            known = self._catalogue.ngettext(text.singular, text.template, 2)
         return all(map(self.knows, inside)) and (known != text.template or text.only_holes())
 
     def number(self, value: float, digits: int = 0) -> str:
@@ -139,8 +144,8 @@ class _Formatter(string.Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """Return a value as it is shown."""
-        if format_spec == CAPITAL:
-            return f"{value[:1].upper()}{value[1:]}"
+        if isinstance(value, str):
+            return shaped(value, format_spec)
         shown: str = super().format_field(value, format_spec)
         if not isinstance(value, Number) or not any(map(str.isdigit, shown)):
             return shown

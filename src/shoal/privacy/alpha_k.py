@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from shoal.messages import Message
 from shoal.options import Number
 from shoal.privacy.base import (
     COLUMN,
@@ -79,10 +80,12 @@ class AlphaK(PrivacyModel):
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""
         column = column or self.column
-        of = "" if column is None else f" of {column!r}"
-        return (
-            f"In every group, no sensitive value{of} makes up more than {100 * self.alpha:g} % "
-            "of the rows."
+        of = "" if column is None else Message(" of {column!r}", column=column)
+        return Message(
+            "In every group, no sensitive value{of} makes up more than {share:g} % of the {who}.",
+            of=of,
+            share=100 * self.alpha,
+            who=Message("rows"),
         )
 
     def per_group(
@@ -100,7 +103,9 @@ class AlphaK(PrivacyModel):
     def possible(self, whole: NDArray[np.int64]) -> str:
         """Return the α that one group of all rows reaches, as part of a sentence."""
         share = float(self.per_group(whole[np.newaxis], whole)[0])
-        return (
-            f"its most frequent value makes up {100 * share:.4g} % of the rows, so alpha must be "
-            f"at least {round_up(share)}"
+        return Message(
+            "its most frequent value makes up {share:.4g} % of the rows, so alpha must be at "
+            "least {round_up}",
+            share=100 * share,
+            round_up=round_up(share),
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from shoal.messages import Message
 from shoal.options import Number, one_of
 from shoal.privacy.base import (
     COLUMN,
@@ -86,11 +87,14 @@ class BetaLikeness(PrivacyModel):
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""
         column = column or self.column
-        of = "" if column is None else f" of {column!r}"
-        more = " (less for frequent ones)" if self.kind == "enhanced" else ""
-        return (
-            f"In every group, each sensitive value{of} is at most {1 + self.beta:g} times as "
-            f"frequent as in the whole table{more}."
+        of = "" if column is None else Message(" of {column!r}", column=column)
+        more = Message(" (less for frequent ones)") if self.kind == "enhanced" else ""
+        return Message(
+            "In every group, each sensitive value{of} is at most {beta:g} times as frequent "
+            "as in the whole table{more}.",
+            of=of,
+            beta=1 + self.beta,
+            more=more,
         )
 
     def per_group(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from shoal.messages import Message
 from shoal.options import Number
 from shoal.privacy.base import (
     COLUMN,
@@ -74,11 +75,13 @@ class DeltaDisclosure(PrivacyModel):
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""
         column = column or self.column
-        of = "" if column is None else f" of {column!r}"
-        times = f"{np.exp(self.delta):.3g}"
-        return (
-            f"In every group, each sensitive value{of} occurs, less than {times} times as often as "
-            f"in the whole table and more than one part in {times} of that."
+        of = "" if column is None else Message(" of {column!r}", column=column)
+        times = float(np.exp(self.delta))
+        return Message(
+            "In every group, each sensitive value{of} occurs, less than {times:.3g} times as "
+            "often as in the whole table and more than one part in {times:.3g} of that.",
+            of=of,
+            times=times,
         )
 
     def per_group(

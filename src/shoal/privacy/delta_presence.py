@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from shoal.errors import OptionError
+from shoal.messages import Message
 from shoal.options import Number
 from shoal.privacy.base import (
     COUNTS,
@@ -111,10 +112,17 @@ class DeltaPresence(PopulationModel):
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""
         del column
-        least = f"at least {self.delta_min:.4g} and " if self.delta_min else ""
-        return (
-            "The chance that a person of the population is in the table is "
-            f"{least}at most {self.delta_max:.4g}, for everybody."
+        if not self.delta_min:
+            return Message(
+                "The chance that a person of the population is in the table is at most "
+                "{most:.4g}, for everybody.",
+                most=self.delta_max,
+            )
+        return Message(
+            "The chance that a person of the population is in the table is at least {least:.4g} "
+            "and at most {most:.4g}, for everybody.",
+            least=self.delta_min,
+            most=self.delta_max,
         )
 
     def broken(self, table: EncodedTable, partition: Partition) -> NDArray[np.bool_]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from shoal.messages import Message
 from shoal.options import Number
 from shoal.privacy.base import COUNTS, POPULATION, parameter
 from shoal.privacy.whole import PopulationModel
@@ -75,7 +76,9 @@ class KMap(PopulationModel):
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""
         del column
-        return f"Every published row fits at least {self.k:,} people of the population."
+        return Message(
+            "Every published row fits at least {k:,} people of the population.", k=self.k
+        )
 
     def broken(self, table: EncodedTable, partition: Partition) -> NDArray[np.bool_]:
         """Return which groups fit fewer than k people."""

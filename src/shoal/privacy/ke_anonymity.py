@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from shoal.errors import OptionError
+from shoal.messages import Message
 from shoal.options import Number
 from shoal.privacy.base import (
     COLUMN,
@@ -97,10 +98,13 @@ class KEAnonymity(PrivacyModel):
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""
         column = column or self.column
-        of = "" if column is None else f" of {column!r}"
-        return (
-            f"In every group, there are at least {self.k} different sensitive numbers{of}, and the "
-            f"largest is at least {self.e:g} above the smallest."
+        of = "" if column is None else Message(" of {column!r}", column=column)
+        return Message(
+            "In every group, there are at least {k} different sensitive numbers{of}, and the "
+            "largest is at least {e:g} above the smallest.",
+            k=self.k,
+            of=of,
+            e=self.e,
         )
 
     def on(self, sensitive: Sensitive) -> KEAnonymity:
@@ -134,8 +138,11 @@ class KEAnonymity(PrivacyModel):
         """Return the e that one group of all rows reaches, as part of a sentence."""
         reached = float(self.per_group(whole[np.newaxis], whole)[0])
         if reached == 0.0:
-            return f"it has fewer than {self.k} different numbers"
-        return f"its numbers span {round_down(reached)}, so e can be at most that"
+            return Message("it has fewer than {k} different numbers", k=self.k)
+        return Message(
+            "its numbers span {round_down}, so e can be at most that",
+            round_down=round_down(reached),
+        )
 
     def check_column(self, sensitive: Sensitive) -> None:
         """Raise an OptionError if the column does not hold numbers."""

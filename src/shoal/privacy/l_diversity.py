@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from shoal.errors import OptionError
+from shoal.messages import Message
 from shoal.options import Number, one_of, or_none
 from shoal.privacy.base import (
     COLUMN,
@@ -147,21 +148,35 @@ class LDiversity(PrivacyModel):
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""
         column = column or self.column
-        of = "" if column is None else f" of {column!r}"
+        of = "" if column is None else Message(" of {column!r}", column=column)
         if self.kind == "frequency":
-            promise = f"no sensitive value{of} makes up more than 1/{self.l:g} of the rows"
-        elif self.kind == "distinct":
-            promise = f"there are at least {self.l:g} different sensitive values{of}"
-        elif self.kind == "entropy":
-            promise = (
-                f"the sensitive values{of} are as uncertain as {self.l:g} equally frequent ones"
+            return Message(
+                "In every group, no sensitive value{of} makes up more than 1/{l:g} of the {who}.",
+                of=of,
+                l=self.l,
+                who=Message("rows"),
             )
-        else:
-            promise = (
-                f"the most frequent sensitive value{of} has fewer rows than {self.c:g} times all "
-                f"values from the number {self.l:g} in frequency on"
+        if self.kind == "distinct":
+            return Message(
+                "In every group, there are at least {l:g} different sensitive values{of}.",
+                of=of,
+                l=self.l,
             )
-        return f"In every group, {promise}."
+        if self.kind == "entropy":
+            return Message(
+                "In every group, the sensitive values{of} are as uncertain as {l:g} equally "
+                "frequent ones.",
+                of=of,
+                l=self.l,
+            )
+        return Message(
+            "In every group, the most frequent sensitive value{of} has fewer {who} than {c:g} "
+            "times all values from the number {l:g} in frequency on.",
+            of=of,
+            who=Message("rows"),
+            c=self.c,
+            l=self.l,
+        )
 
     def per_group(
         self, histograms: NDArray[np.int64], whole: NDArray[np.int64]
@@ -205,18 +220,31 @@ class LDiversity(PrivacyModel):
         if self.kind == "frequency":
             share = 100 * int(whole.max()) / int(whole.sum())
             most = round_down(best)
-            return (
-                f"its most frequent value makes up {share:.4g} % of the rows, so l can be at most "
-                f"{most}"
+            return Message(
+                "its most frequent value makes up {share:.4g} % of the rows, so l can be at "
+                "most {most}",
+                share=share,
+                most=most,
             )
         if self.kind == "distinct":
-            return f"it has {best:g} different values, so l can be at most {best:g}"
+            return Message(
+                "it has {best:g} different values, so l can be at most {best:g}", best=best
+            )
         if self.kind == "entropy":
-            return f"its values are no more diverse than l = {round_down(best)}"
+            return Message(
+                "its values are no more diverse than l = {round_down}", round_down=round_down(best)
+            )
         tail = int(np.sort(whole)[::-1][int(min(self.l, whole.shape[0] + 1)) - 1 :].sum())
         if tail == 0:
-            return f"it has only {np.count_nonzero(whole)} different values, fewer than l"
-        return f"with l = {self.l:g}, c must be above {round_up(int(whole.max()) / tail)}"
+            return Message(
+                "it has only {count_nonzero} different values, fewer than l",
+                count_nonzero=np.count_nonzero(whole),
+            )
+        return Message(
+            "with l = {l:g}, c must be above {round_up}",
+            l=self.l,
+            round_up=round_up(int(whole.max()) / tail),
+        )
 
 
 def _entropy(histograms: NDArray[np.int64]) -> NDArray[np.float64]:

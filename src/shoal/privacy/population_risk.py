@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from shoal.errors import OptionError
+from shoal.messages import Message
 from shoal.options import Number, one_of, or_none
 from shoal.privacy.base import TOLERANCE, parameter
 from shoal.privacy.whole import ReleaseModel, people_in_groups
@@ -141,14 +142,19 @@ class PopulationRisk(ReleaseModel):
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""
         del column
-        limit = f"{100 * self.limit:.4g} %"
+        limit = 100 * self.limit
         if self.kind == "average":
-            return f"Whoever links every row with a person is right in at most {limit} of the rows."
+            return Message(
+                "Whoever links every row with a person is right in at most {limit:.4g} % of the "
+                "rows.",
+                limit=limit,
+            )
         if self.kind == "highest":
-            return f"Nobody is found with a chance of more than {limit}."
-        return (
-            f"At most {limit} of the rows are estimated to belong to people who are unique in the "
-            "population."
+            return Message("Nobody is found with a chance of more than {limit:.4g} %.", limit=limit)
+        return Message(
+            "At most {limit:.4g} % of the rows are estimated to belong to people who are unique in "
+            "the population.",
+            limit=limit,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from shoal.errors import OptionError
+from shoal.messages import Message
 from shoal.options import Number, one_of
 from shoal.privacy.base import COLUMN, PrivacyModel, n_rows, parameter
 
@@ -164,15 +165,18 @@ class TCloseness(PrivacyModel):
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""
         column = column or self.column
-        of = "" if column is None else f" of {column!r}"
+        of = "" if column is None else Message(" of {column!r}", column=column)
         by = {
             "equal": "",
-            "ordered": " in the order of the values",
-            "hierarchical": " along the branches of their hierarchy",
+            "ordered": Message(" in the order of the values"),
+            "hierarchical": Message(" along the branches of their hierarchy"),
         }[self.distance]
-        return (
-            f"In every group, the sensitive values{of} are distributed as in the whole table, "
-            f"up to a share of {self.t:g} that would have to be moved{by}."
+        return Message(
+            "In every group, the sensitive values{of} are distributed as in the whole table, up to "
+            "a share of {t:g} that would have to be moved{by}.",
+            of=of,
+            t=self.t,
+            by=by,
         )
 
     def per_group(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from shoal.io.vocabulary import says_only, topics_of
+from shoal.messages import Message, joined, named_of
 from shoal.profile.column_relations import spread_cells
 from shoal.publish.judgement import Doubt, OpenPoint
 from shoal.publish.recode import hash_cells
@@ -385,11 +386,20 @@ def find_repeats(frame: pl.DataFrame, schema: Schema, k: int) -> list[Doubt]:
         found = [each for each in found if names_a_person(each[3])]
     if found:
         _, values, rows, name = min(found)
-        sign = f"Column {name!r} has {values:,} different values in {rows:,} rows"
+        sign = Message(
+            "Column {name!r} has {values:,} different values in {rows:,} rows",
+            name=name,
+            values=values,
+            rows=rows,
+        )
         return [_several_rows(sign, k, name)]
     twice = _duplicates(frame)
     if twice:
-        sign = f"{twice:,} of {frame.height:,} rows are there more than once"
+        sign = Message(
+            "{twice:,} of {height:,} rows are there more than once",
+            twice=twice,
+            height=frame.height,
+        )
         return [_several_rows(sign, k)]
     return [] if own else _waves(frame.select(n for n in frame.columns if n in schema.used), k)
 
@@ -399,29 +409,34 @@ def _waves(frame: pl.DataFrame, k: int) -> list[Doubt]:
     found = find_waves(frame)
     if found is None:
         return []
-    shown = ", ".join(repr(each) for each in found.constant[:_MOST_NAMES])
-    if len(found.constant) > _MOST_NAMES:
-        shown += f" and {len(found.constant) - _MOST_NAMES} more"
-    sign = f"{found.running!r} runs on from row to row where {shown} stay the same, as in a panel"
+    sign = Message(
+        "{running!r} runs on from row to row where {constant} stay the same, as in a panel",
+        running=found.running,
+        constant=named_of(found.constant, _MOST_NAMES),
+    )
     return [_several_rows(sign, k)]
 
 
-def _several_rows(sign: str, k: int, name: str | None = None) -> Doubt:
+def _several_rows(sign: Message, k: int, name: str | None = None) -> Doubt:
     """Return the sentence about a sign that people have several rows."""
-    short = (
-        f"{sign}: people seem to have several rows, so a group of {k:,} rows may be fewer than "
-        f"{k:,} people."
+    short = Message(
+        "{sign}: people seem to have several rows, so a group of {k:,} rows may be fewer than "
+        "{k:,} people.",
+        sign=sign,
+        k=k,
     )
-    whose = (
-        "Name the column that says whose row it is (person=..., --person), or say"
-        if name is None
-        else f"Say person={name!r} (--person) to count people, or"
-    )
-    return Doubt(
-        f"{short} {whose} rows_are_people=True (--rows-are-people) if every row is a different "
-        "person.",
-        OpenPoint("several rows", short, name),
-    )
+    if name is None:
+        advice = Message(
+            "Name the column that says whose row it is (person=..., --person), or say "
+            "rows_are_people=True (--rows-are-people) if every row is a different person."
+        )
+    else:
+        advice = Message(
+            "Say person={name!r} (--person) to count people, or rows_are_people=True "
+            "(--rows-are-people) if every row is a different person.",
+            name=name,
+        )
+    return Doubt(joined(" ", [short, advice]), OpenPoint("several rows", short, name))
 
 
 def _is_key(name: str) -> bool:

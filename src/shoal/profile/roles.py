@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shoal.io.vocabulary import Topic, says_only, topics_of, words_of
+from shoal.messages import Message, joined
 from shoal.profile import column_facts as values
 from shoal.profile.column_facts import facts_of
 from shoal.publish.judgement import Doubt, OpenPoint
@@ -470,9 +471,14 @@ def find_slips(frame: pl.DataFrame, exact: Iterable[str]) -> list[Doubt]:
     found = []
     for name in exact:
         if name in frame.columns and seems_to_name(frame.get_column(name)):
-            short = f"Column {name!r} seems to name people and is published as it is."
-            advice = "Make it an identifier, which is removed, unless you are sure that it does not"
-            found.append(Doubt(f"{short} {advice}.", OpenPoint("names people", short, name)))
+            short = Message(
+                "Column {name!r} seems to name people and is published as it is.", name=name
+            )
+            advice = Message(
+                "Make it an identifier, which is removed, unless you are sure that it does not."
+            )
+            said = joined(" ", [short, advice])
+            found.append(Doubt(said, OpenPoint("names people", short, name)))
     return found
 
 

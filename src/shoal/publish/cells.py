@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import DataError, RoleError, did_you_mean
+from shoal.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -176,7 +177,7 @@ def note_on_names(
         others: further columns that promises are about.
     """
     looked_at = {*columns_needed(list(columns), list(quasi_identifiers)), *others}
-    notes = []
+    notes: list[str] = []
     for name in quasi_identifiers:
         stem = re.escape(name.strip().casefold())
         found = [
@@ -186,8 +187,12 @@ def note_on_names(
         ]
         if found:
             notes.append(
-                f"{', '.join(map(repr, found))} beside {name!r} may say more about it and is in no "
-                "promise; name it with --qi, or leave it out of the release."
+                Message(
+                    "{map} beside {name!r} may say more about it and is in no promise; name it "
+                    "with --qi, or leave it out of the release.",
+                    map=", ".join(map(repr, found)),
+                    name=name,
+                )
             )
     return notes
 

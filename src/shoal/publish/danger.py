@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shoal.messages import Message, joined, named_of
 from shoal.publish.judgement import Doubt, OpenPoint
 from shoal.publish.recode import hash_cells
 from shoal.table.closure import close
@@ -80,14 +81,15 @@ def find_related(
             if _related(codes[present], attribute, looked[present], column)
         ]
         if related:
-            others = ", ".join(repr(other) for other in related[:3])
-            more = f" and {len(related) - 3} more" if len(related) > 3 else ""
-            short = (
-                f"Column {name!r} is published as it is and goes together with {others}{more}: it "
-                "tells what is generalised there."
+            short = Message(
+                "Column {name!r} is published as it is and goes together with {others}: it tells "
+                "what is generalised there.",
+                name=name,
+                others=named_of(related, 3),
             )
             point = OpenPoint("related column", short, name)
-            found.append(Doubt(f"{short} Make it a quasi-identifier, or drop it.", point))
+            advice = Message("Make it a quasi-identifier, or drop it.")
+            found.append(Doubt(joined(" ", [short, advice]), point))
     return found
 
 
@@ -113,12 +115,14 @@ def _looked_at(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def says_nearly_unique(name: str) -> Doubt:
     """Return the sentence about a column in which nearly every row has a value of its own."""
-    short = (
-        f"Nearly every row has a value of its own in column {name!r}, which is published as it "
-        "is: who knows it about a person finds the row."
+    short = Message(
+        "Nearly every row has a value of its own in column {name!r}, which is published as it "
+        "is: who knows it about a person finds the row.",
+        name=name,
     )
+    advice = Message("Round or group its values, make it a quasi-identifier, or drop it.")
     return Doubt(
-        f"{short} Round or group its values, make it a quasi-identifier, or drop it.",
+        joined(" ", [short, advice]),
         OpenPoint("unique column", short, name),
     )
 

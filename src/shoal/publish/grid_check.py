@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from shoal.errors import OptionError
+from shoal.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +43,22 @@ _LAST = date(9999, 12, 31)
 _END_OF_TIME = datetime(9999, 12, 31, 23, 59, 59)  # noqa: DTZ001 - as the clock on the wall says
 
 Ends = tuple[Any, Any]
+
+
+_UNITS: dict[str, str] = {
+    each: each
+    for each in (
+        Message("second"),
+        Message("minute"),
+        Message("hour"),
+        Message("day"),
+        Message("week"),
+        Message("month"),
+        Message("quarter"),
+        Message("year"),
+        Message("decade"),
+    )
+}
 
 
 class _End(NamedTuple):
@@ -108,13 +125,18 @@ class GridPromise:
     def verdict(self, off: NDArray[np.bool_]) -> tuple[float, bool, str]:
         """Return the share of rows on the grid, whether all are, and that in words."""
         kept = not off.any()
-        words = f"{'Holds' if kept else 'Broken'}: {self._about()}."
+        about = self._about()
+        words = Message("Holds: {about}.", about=about)
+        if not kept:
+            words = Message("Broken: {about}.", about=about)
         return 1.0 - float(off.sum()) / max(len(off), 1), kept, words
 
     def _about(self) -> str:
-        return (
-            f"every interval of {self.name!r} ends on lines of its grid ({self.step}), not on "
-            "values of the table"
+        return Message(
+            "every interval of {name!r} ends on lines of its grid ({step}), not on values of the "
+            "table",
+            name=self.name,
+            step=_UNITS.get(self.step, self.step),
         )
 
     def _ends(self, text: str) -> list[Ends]:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
-from shoal.publish.verify import count_of
+from shoal.messages import Message, named_of, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,6 +32,7 @@ MOST_ALONE = Fraction(1, 20)
 One in twenty is the chance of a guess in groups of 20, the strictest k in common use: columns that
 are said to be unknown to others must not find more people than such a guess would."""
 
+_WHO = {"people": Message("people"), "rows": Message("rows")}
 _FIRST = (
     "earlier releases",
     "several rows",
@@ -65,7 +66,7 @@ class OpenPoint:
     rows: int | None = None
 
 
-class Doubt(str):
+class Doubt(Message):
     """A warning about something that no promise covers, so that the judgement names it.
 
     Attributes:
@@ -75,14 +76,14 @@ class Doubt(str):
     __slots__ = ("point",)
     point: OpenPoint
 
-    def __new__(cls, text: str, point: OpenPoint) -> Self:
-        """Return a text that knows what it is about."""
-        made = super().__new__(cls, text)
+    def __new__(cls, text: str, /, point: OpenPoint) -> Self:
+        """Return a message that knows what it is about."""
+        made = super().__new__(cls, "{text}", text=text)
         made.point = point
         return made
 
-    def __getnewargs__(self) -> tuple[str, OpenPoint]:  # type: ignore[override]  # as __new__
-        return str(self), self.point
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Doubt, (self.values["text"], self.point)
 
 
 @dataclass(frozen=True)
@@ -159,14 +160,26 @@ def judge(
     points.sort(key=lambda each: (_FIRST.index(each.what), -(each.rows or 0)))
     if broken:
         names = ", ".join(broken[:_MOST_NAMES])
-        more = f" and {len(broken) - _MOST_NAMES} more" if len(broken) > _MOST_NAMES else ""
-        said = "A promise is broken" if len(broken) == 1 else f"{len(broken)} promises are broken"
-        return Judgement(RED, f"{said}: {names}{more}. Do not publish this table.", points)
+        rest = len(broken) - _MOST_NAMES
+        said = plural(
+            "A promise is broken: {names}{more}. Do not publish this table.",
+            "{n} promises are broken: {names}{more}. Do not publish this table.",
+            len(broken),
+            names=names,
+            more=Message(" and {n} more", n=rest) if rest > 0 else "",
+        )
+        return Judgement(RED, said, points)
     if points:
-        rest = len(points) - 1
-        more = f" {count_of(rest, 'more point')} {'is' if rest == 1 else 'are'} open."
-        return Judgement(AMBER, points[0].sentence + (more if rest else ""), points)
-    return Judgement(GREEN, "Every promise holds, and nothing else was found open.")
+        sentence = points[0].sentence
+        if len(points) > 1:
+            sentence = plural(
+                "{first} {n} more point is open.",
+                "{first} {n} more points are open.",
+                len(points) - 1,
+                first=sentence,
+            )
+        return Judgement(AMBER, sentence, points)
+    return Judgement(GREEN, Message("Every promise holds, and nothing else was found open."))
 
 
 def point_of(said: Mapping[str, Any]) -> OpenPoint:
@@ -187,8 +200,14 @@ def _known(counted: Counted) -> list[OpenPoint]:
     return [
         OpenPoint(
             "known value",
-            f"The value of {name!r} of {rows:,} of {counted.n_rows:,} {counted.who} is known "
-            "without finding them: everybody in their groups has the same.",
+            Message(
+                "The value of {name!r} of {rows:,} of {n_rows:,} {who} is known without finding "
+                "them: everybody in their groups has the same.",
+                name=name,
+                rows=rows,
+                n_rows=counted.n_rows,
+                who=_WHO[counted.who],
+            ),
             name,
             rows,
         )
@@ -201,15 +220,24 @@ def _alone(counted: Counted) -> list[OpenPoint]:
     """Return whether the columns that are published as they are single out too many."""
     if not counted.alone or counted.alone < MOST_ALONE * counted.n_rows:
         return []
-    shown = ", ".join(repr(name) for name in counted.exact[:_MOST_NAMES])
-    if len(counted.exact) > _MOST_NAMES:
-        shown += f" and {len(counted.exact) - _MOST_NAMES} more"
     # whose the rows are is not published: that they are many is all that is told of it
     rows = None if counted.with_ids else counted.alone
-    many = f"{counted.alone:,} of {counted.n_rows:,}"
+    who = _WHO[counted.who]
+    many = Message(
+        "{rows:,} of {n_rows:,} {who}", rows=counted.alone, n_rows=counted.n_rows, who=who
+    )
     if rows is None:
-        many = f"{float(MOST_ALONE):.0%} or more of the"
-    sentence = f"Columns that are published as they are ({shown}) single out {many} {counted.who}."
+        many = Message("{share:.0%} or more of the {who}", share=float(MOST_ALONE), who=who)
+    shown = named_of(counted.exact, _MOST_NAMES)
+    sentence = Message(
+        "Columns that are published as they are ({names}) single out {many}.",
+        names=shown,
+        many=many,
+    )
     if len(counted.exact) == 1:
-        sentence = f"Column {shown}, which is published as it is, singles out {many} {counted.who}."
+        sentence = Message(
+            "Column {name}, which is published as it is, singles out {many}.",
+            name=shown,
+            many=many,
+        )
     return [OpenPoint("exact columns", sentence, rows=rows)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shoal.messages import Message
 from shoal.publish.grid_check import GridPromise, different_cells, plain_cell
 
 if TYPE_CHECKING:
@@ -127,10 +128,16 @@ class LabelPromise(GridPromise):
 
     def _about(self) -> str:
         if self.step.startswith("level"):
-            return (
-                f"every cell of {self.name!r} is a label at {self.step} of its hierarchy or above"
+            return Message(
+                "every cell of {name!r} is a label at level {level} of its hierarchy or above",
+                name=self.name,
+                level=self.step.removeprefix("level "),
             )
-        return f"every cell of {self.name!r} is made of whole steps of {self.step} of its order"
+        return Message(
+            "every cell of {name!r} is made of whole steps of {step} of its order",
+            name=self.name,
+            step=self.step,
+        )
 
     def _readings(self, cell: object) -> list[tuple[set[str], set[str], set[str]]]:
         """Return the ways to read a cell that keep the promise: labels, lower and upper ends."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from shoal.messages import Message
 from shoal.publish.judgement import Doubt, OpenPoint
 
 if TYPE_CHECKING:
@@ -18,13 +19,17 @@ if TYPE_CHECKING:
 
 
 PSEUDONYMS = Doubt(
-    "Pseudonyms are published: whoever reads the release can put the rows of one person together. "
-    "k holds for the combination of each row alone; the few people who fit all rows of a person "
-    "may be fewer than k.",
+    Message(
+        "Pseudonyms are published: whoever reads the release can put the rows of one person "
+        "together. k holds for the combination of each row alone; the few people who fit all rows "
+        "of a person may be fewer than k."
+    ),
     OpenPoint(
         "pseudonyms",
-        "Pseudonyms are published: k holds for each row alone, and fewer people than k may fit all "
-        "rows of a person.",
+        Message(
+            "Pseudonyms are published: k holds for each row alone, and fewer people than k may fit "
+            "all rows of a person."
+        ),
     ),
 )
 """What a user must know who publishes whose rows belong together."""

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, RoleError, did_you_mean
-from shoal.messages import joined
+from shoal.messages import Message, joined, plural
 from shoal.publish.cells import check_names, columns_needed, listed
 from shoal.table.frames import to_polars
 
@@ -157,7 +157,7 @@ class Verification:
     violating_rows: int
     checks: tuple[Check, ...]
     notes: tuple[str, ...] = ()
-    read_from: str = "the table in memory"
+    read_from: str = Message("the table in memory")
     fewest_people: int | None = None
     judgement: Judgement | None = None
 
@@ -178,45 +178,48 @@ class Verification:
 
     def how(self) -> str:
         """Return in a sentence or two what was checked, and by whom."""
-        cells = "the published cells alone"
-        if self.fewest_people is not None:
-            cells = "the published cells with the ids of their people, which are not published"
-        text = (
-            f"Checked on {cells} ({self.read_from}), by code that shares nothing with the search "
-            "that made them."
-        )
+        read_from = self.read_from
+        text = [
+            Message(
+                "Checked on the published cells alone ({read_from}), by code that shares nothing "
+                "with the search that made them.",
+                read_from=read_from,
+            )
+            if self.fewest_people is None
+            else Message(
+                "Checked on the published cells with the ids of their people, which are not "
+                "published ({read_from}), by code that shares nothing with the search that made "
+                "them.",
+                read_from=read_from,
+            )
+        ]
         for judge, how in (
-            (OWN_RULE, "judged by the model's own rule."),
-            (POPULATION, "for these the cells are compared with the table of the population."),
+            (OWN_RULE, Message("judged by the model's own rule.")),
+            (
+                POPULATION,
+                Message("for these the cells are compared with the table of the population."),
+            ),
             (
                 BESIDE,
-                "counted before writing, with the private files of the earlier releases.",
+                Message("counted before writing, with the private files of the earlier releases."),
             ),
         ):
             names = [check.name for check in self.checks if check.judged_by == judge]
             if names:
-                text += f" Except {', '.join(names)}: {how}"
-        return text
+                text.append(Message("Except {names}: {how}", names=", ".join(names), how=how))
+        return joined(" ", text)
 
     def sentences(self) -> tuple[str, ...]:
         """Return one sentence per promise, and one about the rows that break any."""
-        verdict = "Every promise holds."
+        verdict = Message("Every promise holds.")
         if not self.holds:
             rows, groups = self.violating_rows, self.violating_groups
-            verdict = (
-                f"{count_of(rows, 'row')} in {count_of(groups, 'group')} must not be published "
-                "like this."
+            verdict = Message(
+                "{rows} in {groups} must not be published like this.",
+                rows=plural("{n:,} row", "{n:,} rows", rows),
+                groups=plural("{n:,} group", "{n:,} groups", groups),
             )
         return (*(check.sentence for check in self.checks), verdict)
-
-
-def count_of(number: int, noun: str) -> str:
-    """Return a number with its noun."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-_NO_NAME = "\0"
-"""In place of a column while words are changed, which its own must not be."""
 
 
 def verify_table(  # noqa: C901, PLR0913, PLR0915 - one named argument and one step per promise
@@ -392,9 +395,13 @@ def people_check(k: int, fewest: int) -> Check:
         measured=fewest,
         holds=holds,
         # how many people there are is not published, so no more is said than what was promised
-        sentence=f"Holds: every group holds at least {k:,} different people."
+        sentence=Message("Holds: every group holds at least {k:,} different people.", k=k)
         if holds
-        else f"Broken: a group has {count_of(fewest, 'person')} and not {k:,} different people.",
+        else Message(
+            "Broken: a group has {people} and not {k:,} different people.",
+            people=plural("{n:,} person", "{n:,} persons", fewest),
+            k=k,
+        ),
     )
 
 
@@ -406,9 +413,12 @@ def size_check(k: int, smallest: int) -> Check:
         promised=k,
         measured=smallest,
         holds=holds,
-        sentence=(
-            f"{'Holds' if holds else 'Broken'}: every row shares its quasi-identifiers with at "
-            f"least {count_of(k - 1, 'other')}; the smallest group has {count_of(smallest, 'row')}."
+        sentence=Message(
+            "{verdict}: every row shares its quasi-identifiers with at least {others}; the "
+            "smallest group has {rows}.",
+            verdict=Message("Holds") if holds else Message("Broken"),
+            others=plural("{n:,} other", "{n:,} others", k - 1),
+            rows=plural("{n:,} row", "{n:,} rows", smallest),
         ),
     )
 
@@ -435,31 +445,36 @@ def promise_check(promise: Promise, name: str, worst: float, *, kept: bool, peop
         kept: whether all groups keep it.
         people: whether people are counted, and not rows.
     """
-    words = promise.describe(name)
-    found = f"promised {promise.promised:.4g}, measured {worst:.4g}"
+    words: str = promise.describe(name)
+    if people and isinstance(words, Message) and "who" in words.values:
+        words = Message(words.template, **{**words.values, "who": Message("people")})
+    found = [
+        Message(
+            "promised {promised:.4g}, measured {measured:.4g}",
+            promised=promise.promised,
+            measured=worst,
+        )
+    ]
     if people:  # as above
-        words = _in_people(promise.describe, name)
-        found = "each value counted once for a person" + ("" if kept else f"; {found}")
-    own = "" if promise.own_rule is None else "; judged by the model's own rule"
+        found = [Message("each value counted once for a person"), *([] if kept else found)]
+    if promise.own_rule is not None:
+        found.append(Message("judged by the model's own rule"))
     return Check(
         name=f"{promise.table.get('model')} of {name!r}",
         promised=promise.promised,
         measured=worst,
         holds=kept,
-        sentence=(
-            f"{'Holds' if kept else 'Broken'}: {words[0].lower()}{words[1:].rstrip('.')}; "
-            f"{found}{own}."
-        ),
+        sentence=_verdict(words, found, kept=kept),
         judged_by="verification" if promise.own_rule is None else OWN_RULE,
     )
 
 
-def _in_people(describe: Callable[[str], str], name: str) -> str:
-    """Return what a promise says where people are counted, and not rows."""
-    words = describe(_NO_NAME)
-    for rows, people in (("of the rows", "of the people"), ("has fewer rows", "has fewer people")):
-        words = words.replace(rows, people)
-    return words.replace(repr(_NO_NAME), repr(name))
+def _verdict(promise: str, found: Sequence[str], *, kept: bool) -> Message:
+    words = promise if isinstance(promise, Message) else Message("{text}", text=Message(promise))
+    details = joined("; ", found)
+    if kept:
+        return Message("Holds: {promise:clause}; {found}.", promise=words, found=details)
+    return Message("Broken: {promise:clause}; {found}.", promise=words, found=details)
 
 
 def _check_whole(
@@ -475,14 +490,17 @@ def _check_whole(
 
 def whole_check(promise: WholePromise, reached: float, *, kept: bool) -> Check:
     """Return what was found about a promise about all groups together."""
-    words = promise.sentence
+    found = Message(
+        "promised {promised:.4g}, measured {measured:.4g}",
+        promised=promise.promised,
+        measured=reached,
+    )
     return Check(
         name=promise.name,
         promised=promise.promised,
         measured=reached,
         holds=kept,
-        sentence=f"{'Holds' if kept else 'Broken'}: {words[0].lower()}{words[1:].rstrip('.')}; "
-        f"promised {promise.promised:.4g}, measured {reached:.4g}.",
+        sentence=_verdict(promise.sentence, [found], kept=kept),
         judged_by=promise.judged_by,
     )
 
@@ -572,14 +590,20 @@ def _notes_on_keys(columns: list[pl.Series]) -> list[str]:
     """Say which quasi-identifiers have cells that differ only in how they are written."""
     from shoal.publish.cells import MISSING, read_cells
 
-    notes = []
+    notes: list[str] = []
     for column in columns:
         cells = read_cells(column, missing=MISSING)
         if len(cells.readings) > 1:
             notes.append(
-                f"Column {column.name!r} has {count_of(cells.written.size, 'different cell')} as "
-                f"written, but only {cells.cleaned.size:,} after cleaning; rows that a reader can "
-                "tell apart by them are not in one group."
+                Message(
+                    "Column {name!r} has {cells} as written, but only {cleaned:,} after cleaning; "
+                    "rows that a reader can tell apart by them are not in one group.",
+                    name=column.name,
+                    cells=plural(
+                        "{n:,} different cell", "{n:,} different cells", cells.written.size
+                    ),
+                    cleaned=cells.cleaned.size,
+                )
             )
     return notes
 
@@ -587,10 +611,13 @@ def _notes_on_keys(columns: list[pl.Series]) -> list[str]:
 def note_on_readings(column: SensitiveCells) -> str:
     """Say that values of a column differ only in how they are written."""
     written, cleaned = column.written.size, column.cleaned.size
-    return (
-        f"Column {column.name!r} has {count_of(written, 'value')} as written, but only "
-        f"{cleaned:,} after cleaning (white space, letter case, forms of one number, ways to say "
-        "missing); every promise is judged for both. Clean the column to settle which is meant."
+    return Message(
+        "Column {name!r} has {values} as written, but only {cleaned:,} after cleaning (white "
+        "space, letter case, forms of one number, ways to say missing); every promise is judged "
+        "for both. Clean the column to settle which is meant.",
+        name=column.name,
+        values=plural("{n:,} value", "{n:,} values", written),
+        cleaned=cleaned,
     )
 
 

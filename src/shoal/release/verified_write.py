@@ -20,6 +20,7 @@ from shoal.io.location import is_database
 from shoal.io.overwrite_guard import watching_inputs
 from shoal.io.raw_reader import Written, read_written
 from shoal.io.write import stage_table
+from shoal.messages import Message
 from shoal.publish.cells import columns_needed
 from shoal.publish.people import stands_as_made
 from shoal.publish.recode import Style
@@ -239,4 +240,4 @@ def _verify(
                 n_groups2=memory.n_groups,
             )
         return replace(memory, read_from="the table in memory, and rows in what was written")
-    return replace(verification, read_from="what was written")
+    return replace(verification, read_from=Message("what was written"))

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shoal.io.columns import mark_missing, type_columns
+from shoal.messages import Message
 from shoal.profile.roles import find_slips
 from shoal.publish.cells import (
     MISSING,
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
 
 NOT_CHECKED = OpenPoint(
     "not checked",
-    "The promises count people, and whose the rows are is not published: only who made the "
-    "release can check them.",
+    Message(
+        "The promises count people, and whose the rows are is not published: only who made the "
+        "release can check them."
+    ),
 )
 """What is open where a release counts people whom nobody else can tell apart."""
 _MOST_ROWS = 20_000

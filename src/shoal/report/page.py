@@ -19,6 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.ext import Extension
 from jinja2.lexer import Token
 
+from shoal.messages import Message
 from shoal.report import charts
 from shoal.report.advice import shown_advice
 from shoal.report.certificate import (
@@ -48,11 +49,11 @@ if TYPE_CHECKING:
     from shoal.study.audit.attack_context import Audit
 
 ATTACK_GROUPS = {
-    "linkage": "Who finds a person's row?",
-    "regulators": "Singling out, linkability, inference",
-    "secrets": "What becomes known about sensitive values?",
-    "tight": "What follows from how tight cells are?",
-    "two releases": "What do two releases tell together?",
+    "linkage": Message("Who finds a person's row?"),
+    "regulators": Message("Singling out, linkability, inference"),
+    "secrets": Message("What becomes known about sensitive values?"),
+    "tight": Message("What follows from how tight cells are?"),
+    "two releases": Message("What do two releases tell together?"),
 }
 """The groups of attacks, and the question that each asks."""
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError
+from shoal.messages import Message
 from shoal.runtime.sanitize import safe_text
 
 if TYPE_CHECKING:
@@ -77,6 +78,33 @@ class Stopwatch:
 Report = Callable[[int, int, str], None]
 """``report(done, total, what)``: rows done, rows in all; a total of 0 is not known."""
 
+STAGES = (
+    Message("reading"),
+    Message("looking"),
+    Message("encoding"),
+    Message("clustering"),
+    Message("searching"),
+    Message("refining"),
+    Message("covering"),
+    Message("publishing"),
+    Message("verifying"),
+    Message("scoring"),
+    Message("measuring"),
+    Message("attacking"),
+    Message("writing"),
+    Message("written"),
+    Message("compiling"),
+    Message("compiling anew"),
+    Message("looking for cells"),
+    Message("unifying closest clusters"),
+    Message("done"),
+    Message("growing groups"),
+    Message("enforcing privacy"),
+    Message("trying changes"),
+    Message("trying sizes"),
+)
+"""What work tells about where it is; any other stage is shown in English."""
+
 COMPILING, COMPILING_ANEW = "compiling", "compiling anew"
 _NOTICES = {
     COMPILING: "Compiling the kernels for this machine (once; later runs start at once) ...",
@@ -126,17 +154,18 @@ class Pace:
         seconds, rows = now - self._began, done - self._first
         if seconds < _STEADY or rows <= 0 or what in _NOTICES:
             return ""
-        text = f"{_short(rows / seconds)} rows/s"
+        rate = _short(rows / seconds)
         if total > done:
-            text += f", {_clock((total - done) * seconds / rows)} left"
-        return text
+            left = _clock((total - done) * seconds / rows)
+            return Message("{rate} rows/s, {left} left", rate=rate, left=left)
+        return Message("{rate} rows/s", rate=rate)
 
 
-def _short(rate: float) -> str:
-    for unit, name in ((1e6, " M"), (1e3, " k")):
+def _short(rate: float) -> Message:
+    for unit, name in ((1e6, "M"), (1e3, "k")):
         if rate >= unit:
-            return f"{rate / unit:.1f}{name}"
-    return f"{rate:.0f}"
+            return Message("{rate:.1f} {unit}", rate=rate / unit, unit=name)
+    return Message("{rate:.0f}", rate=rate)
 
 
 def _clock(seconds: float) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shoal.errors import OptionError
+from shoal.messages import Message
 from shoal.options import (
     Flag,
     Option,
@@ -75,7 +76,7 @@ ALL_COMMANDS = (*TABLE_COMMANDS, *AFTERWARDS, "verify")
 def in_words(words: Iterable[str]) -> str:
     """Return words as a sentence lists them."""
     *first, last = words
-    return f"{', '.join(first)} or {last}"
+    return Message("{first} or {last}", first=", ".join(first), last=last)
 
 
 def columns_flag(
@@ -181,8 +182,10 @@ class Request:
     reserve: float = option(
         default=1.0,
         check=factor,
-        help="Groups of people who are new are so many times k large, so that some may leave "
-        "before the others have to wait; for releases that others follow.",
+        help=Message(
+            "Groups of people who are new are so many times k large, so that some may leave "
+            "before the others have to wait; for releases that others follow."
+        ),
         certificate=True,
         functions=("anonymize",),
         flag=promise_flag("--reserve", on=("anonymize",), metavar="TIMES"),
@@ -190,8 +193,10 @@ class Request:
     weaken: bool = option(
         default=False,
         check=truth,
-        help="Promise less than the releases that are out, or what does not hold over all of them; "
-        "what is given up is named in the certificate.",
+        help=Message(
+            "Promise less than the releases that are out, or what does not hold over all of them; "
+            "what is given up is named in the certificate."
+        ),
         certificate=True,
         functions=("anonymize",),
         flag=promise_flag("--weaken", on=("anonymize",)),
@@ -353,7 +358,7 @@ class Request:
     suppress_for: str = option(
         default="all",
         check=one_of("all", "kept"),
-        help="Whose loss leaving rows out lowers: all rows', or the kept rows'.",
+        help=Message("Whose loss leaving rows out lowers: all rows', or the kept rows'."),
         certificate=True,
         functions=("anonymize",),
         flag=promise_flag("--suppress-for", on=("anonymize",), metavar="WHOSE"),
@@ -369,7 +374,7 @@ class Request:
     algorithm: str = option(
         default="auto",
         check=anything,
-        help="How groups are formed; 'shoal algorithms' lists the ways.",
+        help=Message("How groups are formed; 'shoal algorithms' lists the ways."),
         certificate=True,
         functions=("anonymize",),
         flag=search_flag("--algorithm", on=("anonymize", "explain"), metavar="NAME"),
@@ -389,14 +394,16 @@ class Request:
                 "--effort",
                 on=("anonymize",),
                 metavar="EFFORT",
-                help=f"How hard the algorithm auto searches: {in_words(EFFORTS)}.",
+                help=Message(
+                    "How hard the algorithm auto searches: {efforts}.", efforts=in_words(EFFORTS)
+                ),
             )
         },
     )
     measure: str = option(
         default="ncp",
         check=anything,
-        help="The loss that is kept small; 'shoal measures' lists them.",
+        help=Message("The loss that is kept small; 'shoal measures' lists them."),
         certificate=True,
         functions=BOTH,
         flag=search_flag("--measure", on=("anonymize", "refine", "explain"), metavar="NAME"),
@@ -418,21 +425,21 @@ class Request:
     seed: int | None = option(
         default=None,
         check=or_none(whole(0)),
-        help="A number that repeats a run exactly; keep it secret.",
+        help=Message("A number that repeats a run exactly; keep it secret."),
         functions=BOTH,
         flag=search_flag("--seed", on=(*TABLE_COMMANDS, "apply"), metavar="NUMBER"),
     )
     threads: int | None = option(
         default=None,
         check=or_none(whole(1)),
-        help="How many threads work; one per core unless given.",
+        help=Message("How many threads work; one per core unless given."),
         functions=BOTH,
         flag=search_flag("--threads", on=("anonymize", "apply"), metavar="NUMBER"),
     )
     block_rows: int | None = option(
         default=None,
         check=or_none(whole(1)),
-        help="Larger tables are cut into blocks of so many rows; chosen unless given.",
+        help=Message("Larger tables are cut into blocks of so many rows; chosen unless given."),
         certificate=True,
         functions=("anonymize",),
         flag=search_flag("--block-rows", on=("anonymize",), metavar="ROWS"),
@@ -440,7 +447,9 @@ class Request:
     refine: str | None = option(
         default=None,
         check=or_none(one_of(*EFFORTS)),
-        help=f"Also improve what the algorithm found: {in_words(EFFORTS)}.",
+        help=Message(
+            "Also improve what the algorithm found: {efforts}.", efforts=in_words(EFFORTS)
+        ),
         certificate=True,
         functions=("anonymize",),
         flag=search_flag("--refine", on=("anonymize",), metavar="EFFORT"),
@@ -470,7 +479,7 @@ class Request:
     bound: bool = option(
         default=False,
         check=truth,
-        help="Also say how far from the best possible release this one can be at most.",
+        help=Message("Also say how far from the best possible release this one can be at most."),
         certificate=True,
         functions=BOTH,
         flag=search_flag("--bound", on=("anonymize", "refine")),
@@ -490,7 +499,7 @@ class Request:
     strict: bool = option(
         default=False,
         check=truth,
-        help="Make no release that comes with a warning.",
+        help=Message("Make no release that comes with a warning."),
         certificate=True,
         functions=BOTH,
         flag=promise_flag("--strict", on=("anonymize", "refine")),

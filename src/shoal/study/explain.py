@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from shoal.errors import OptionError, ShoalError
+from shoal.messages import Message
 from shoal.runtime.progress import Stopwatch, no_progress
 from shoal.runtime.threads import run_side_by_side
 from shoal.settings.build_request import build_request
@@ -340,19 +341,49 @@ def _change(
     )
 
 
-def _sentence(trial: Trial, saving: float, price: float) -> str:
-    points = f"{100 * saving:.1f} points"
+def _sentence(trial: Trial, saving: float, price: float) -> Message:
+    doing, points = trial.doing, 100 * saving
     if saving <= -_WORTH_SAYING:
-        return f"{trial.doing} makes it worse: it costs {-100 * saving:.1f} points more."
+        return Message(
+            "{doing} makes it worse: it costs {points:.1f} points more.",
+            doing=doing,
+            points=-points,
+        )
     if saving < _WORTH_SAYING:
-        return f"{trial.doing} would not help: it gives back {100 * max(saving, 0.0):.1f} points."
+        return Message(
+            "{doing} would not help: it gives back {points:.1f} points.",
+            doing=doing,
+            points=max(points, 0.0),
+        )
     if trial.what not in ("drop", "coarsen"):
-        return f"{trial.doing} gives back {points} of detail{trial.but}."
+        if trial.risks is None:
+            return Message(
+                "{doing} gives back {points:.1f} points of detail.", doing=doing, points=points
+            )
+        return Message(
+            "{doing} gives back {points:.1f} points of detail, but raises the highest risk from "
+            "{before:.1%} to {after:.1%}.",
+            doing=doing,
+            points=points,
+            before=trial.risks[0],
+            after=trial.risks[1],
+        )
     if price > _WORTH_SAYING:
-        cost = f"costs {100 * price:.1f} points in {trial.column!r} itself"
-    else:
-        cost = f"costs nothing in {trial.column!r} itself"
-    return f"{trial.doing} gives back {points} of detail in the other columns and {cost}."
+        return Message(
+            "{doing} gives back {points:.1f} points of detail in the other columns and costs "
+            "{price:.1f} points in {column!r} itself.",
+            doing=doing,
+            points=points,
+            price=100 * price,
+            column=trial.column,
+        )
+    return Message(
+        "{doing} gives back {points:.1f} points of detail in the other columns and costs nothing "
+        "in {column!r} itself.",
+        doing=doing,
+        points=points,
+        column=trial.column,
+    )
 
 
 def _cost(before: Measured, after: Measured, schema: Schema, without: str | None = None) -> float:
@@ -428,13 +459,22 @@ def _advise(
         return tuple(advice)
     costly = next((c for c in changes if c.what == "drop" and c.saving > _WORTH_SAYING), None)
     if costly is not None:
-        words = f"No change is free. If {costly.column!r} can be spared: {costly.sentence}"
+        words = Message(
+            "No change is free. If {column!r} can be spared: {advice}",
+            column=costly.column,
+            advice=costly.sentence,
+        )
         return (Advice(sentence=words, settings=costly.settings, change="drop"),)
-    why = "what is lost is the price of this k for so many quasi-identifiers."
     if loss < _LITTLE:
-        why = "and little is lost: leave it as it is."
-    between = "," if loss < _LITTLE else ":"
-    return (Advice(sentence=f"Nothing that was tried makes a difference{between} {why}"),)
+        words = Message(
+            "Nothing that was tried makes a difference, and little is lost: leave it as it is."
+        )
+    else:
+        words = Message(
+            "Nothing that was tried makes a difference: what is lost is the price of this k for so "
+            "many quasi-identifiers."
+        )
+    return (Advice(sentence=words),)
 
 
 def _outliers(

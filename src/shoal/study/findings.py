@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from shoal.measure.scores import score_table
+from shoal.messages import Message
 from shoal.publish.loss import is_stretched
 from shoal.table.partition import Partition
 from shoal.table.relations import FEWEST_ROWS, follows, go_together, renumbered
@@ -98,15 +99,28 @@ def _promising(start: Trial, table: EncodedTable) -> list[Trial]:
     if not table.sensitive:
         return []
     names = [column.name for column in table.sensitive]
-    of = repr(names[0]) if len(names) == 1 else "each sensitive column"
+    one = names[0] if len(names) == 1 else None
     asked = {type(model) for model in start.request.privacy}
-    doing = {
-        LDiversity(_L, kind="distinct"): f"Promising {_L} different values of {of} in every group",
-        TCloseness(_T): (
-            f"Promising that {of} is spread in every group as in the table, up to a distance of "
-            f"{_T}"
-        ),
-    }
+    if one is None:
+        diverse = Message(
+            "Promising {l} different values of each sensitive column in every group", l=_L
+        )
+        close = Message(
+            "Promising that each sensitive column is spread in every group as in the table, up to "
+            "a distance of {t}",
+            t=_T,
+        )
+    else:
+        diverse = Message(
+            "Promising {l} different values of {name!r} in every group", l=_L, name=one
+        )
+        close = Message(
+            "Promising that {name!r} is spread in every group as in the table, up to a distance of "
+            "{t}",
+            name=one,
+            t=_T,
+        )
+    doing = {LDiversity(_L, kind="distinct"): diverse, TCloseness(_T): close}
     return [
         replace(
             start,
@@ -123,9 +137,19 @@ def _promising(start: Trial, table: EncodedTable) -> list[Trial]:
 def price_of(trial: Trial, cost: float | None) -> Advice:
     """Say what a further promise costs; None if no grouping keeps it."""
     if cost is None:
-        return Advice(sentence=f"{trial.doing} is not possible here: no grouping keeps it.")
-    price = "next to nothing" if cost < 0.0005 else f"{100 * cost:.1f} points of detail"
-    said = f"{trial.doing} would cost {price}."
+        return Advice(
+            sentence=Message(
+                "{doing} is not possible here: no grouping keeps it.", doing=trial.doing
+            )
+        )
+    if cost < 0.0005:
+        said = Message("{doing} would cost next to nothing.", doing=trial.doing)
+    else:
+        said = Message(
+            "{doing} would cost {points:.1f} points of detail.",
+            doing=trial.doing,
+            points=100 * cost,
+        )
     return Advice(sentence=said, settings=trial.settings, change=trial.what)
 
 
@@ -159,17 +183,29 @@ def find_stretched(before: Measured, name: str, after: Measured | None, cost: fl
         cost: what that run costs in the other columns.
     """
     loss, covered = before.losses[name], before.covered[name]
-    text = (
-        f"A few values far away stretch the range of {name!r}: its intervals are {loss:.0%} of "
-        f"the range but cover {covered:.0%} of the "
-        f"{'people' if before.schema.person is None else 'rows'}."
+    text = Message(
+        "A few values far away stretch the range of {name!r}: its intervals are {loss:.0%} of the "
+        "range but cover {covered:.0%} of the {who}.",
+        name=name,
+        loss=loss,
+        covered=covered,
+        who=Message("people") if before.schema.person is None else Message("rows"),
     )
     then = None if after is None else after.covered.get(name)
-    if then is not None:
-        others = f"cost {100 * cost:.1f} points" if cost >= 0.0005 else "cost nothing"
-        text += (
-            f" With the scale 'rank' they would cover {then:.0%}, and {others} in the other "
-            "columns."
+    if then is not None and cost >= 0.0005:
+        text = Message(
+            "{text} With the scale 'rank' they would cover {then:.0%}, and cost {points:.1f} "
+            "points in the other columns.",
+            text=text,
+            then=then,
+            points=100 * cost,
+        )
+    elif then is not None:
+        text = Message(
+            "{text} With the scale 'rank' they would cover {then:.0%}, and cost nothing in the "
+            "other columns.",
+            text=text,
+            then=then,
         )
     if then is None:
         return Finding(what="stretched", columns=(name,), sentence=text)
@@ -214,9 +250,14 @@ def find_wide(before: Measured, trial: Trial, after: Measured | None) -> list[Fi
         Finding(
             what="wide",
             columns=(name,),
-            sentence=f"The loss counts levels, and the hierarchy of {name!r} has many values "
-            f"below each: its cells stand for {now[name]:.1%} of the values on average. With the "
-            f"measure 'lm', which counts values, they would stand for {then[name]:.1%}.",
+            sentence=Message(
+                "The loss counts levels, and the hierarchy of {name!r} has many values below each: "
+                "its cells stand for {now:.1%} of the values on average. With the measure 'lm', "
+                "which counts values, they would stand for {then:.1%}.",
+                name=name,
+                now=now[name],
+                then=then[name],
+            ),
             settings=trial.settings,
             change=trial.what,
         )
@@ -237,13 +278,18 @@ def find_lost(losses: Mapping[str, float], best: Mapping[str, Advice]) -> list[F
         losses: of the unchanged run.
         best: by column, the change that helps most, if any does.
     """
-    nothing = Advice(sentence="Nothing that was tried brings it back.")
+    nothing = Advice(sentence=Message("Nothing that was tried brings it back."))
     return [
         Finding(
             what="lost",
             columns=(name,),
-            sentence=f"{name!r} is nearly all lost ({loss:.0%}): what is left of it tells next to "
-            f"nothing. {best.get(name, nothing).sentence}",
+            sentence=Message(
+                "{name!r} is nearly all lost ({loss:.0%}): what is left of it tells next to "
+                "nothing. {sentence}",
+                name=name,
+                loss=loss,
+                sentence=best.get(name, nothing).sentence,
+            ),
             settings=best.get(name, nothing).settings,
             change=best.get(name, nothing).change,
         )
@@ -298,15 +344,18 @@ def _ranks(codes: NDArray[np.int64]) -> NDArray[Any]:
 def told_of_relations(names: Sequence[str], drop: Advice | None) -> Finding:
     """Say that columns follow from one another, and what dropping one of them gives back."""
     *first, last = (repr(name) for name in names)
-    listed = f"{', '.join(first)} and {last}"
+    columns = Message("{first} and {last}", first=", ".join(first), last=last)
     advice = drop or Advice(
-        sentence="One of them is enough, though dropping another gives little back here."
+        sentence=Message("One of them is enough, though dropping another gives little back here.")
     )
     return Finding(
         what="related",
         columns=tuple(names),
-        sentence=f"{listed} follow from one another: each tells what the others tell. "
-        f"{advice.sentence}",
+        sentence=Message(
+            "{columns} follow from one another: each tells what the others tell. {advice}",
+            columns=columns,
+            advice=advice.sentence,
+        ),
         settings=advice.settings,
         change=advice.change,
     )

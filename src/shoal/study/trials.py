@@ -18,6 +18,7 @@ from shoal.engine.pipeline import run_pipeline
 from shoal.measure.base import Grouped
 from shoal.measure.loss import NCP
 from shoal.measure.scores import score_table
+from shoal.messages import Message
 from shoal.table.closure import IntervalClosures, close
 from shoal.table.encode import EncodedTable, encode
 from shoal.table.grid import Grid
@@ -68,7 +69,7 @@ class Trial:
         table: what is run on.
         schema: what its columns are.
         request: what is asked of the run.
-        but: what has to be said beside the saving.
+        risks: the highest risk before and after the change, where it grows.
         base: the unchanged table, in whose terms losses are counted.
         own: the loss of the changed column; None if it is read off like the others.
         settings: what a job file says to have the change, as in ``{"k": 5}``; empty if no option
@@ -82,7 +83,7 @@ class Trial:
     schema: Schema
     request: Request
     base: EncodedTable | None = None
-    but: str = ""
+    risks: tuple[float, float] | None = None
     own: Own | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -134,7 +135,7 @@ def _dropping(start: Trial, attribute: Attribute) -> Trial:
         start,
         what="drop",
         column=name,
-        doing=f"Dropping {name!r}",
+        doing=Message("Dropping {name!r}", name=name),
         settings=_of_column(name, role=Role.DROP.value),
         schema=_with(start.schema, Column(name=name, role=Role.DROP)),
         own=lambda found, table: 1.0,  # noqa: ARG005 - a dropped column is lost whatever happens
@@ -145,8 +146,9 @@ def _suppressing(start: Trial) -> list[Trial]:
     share = start.request.max_suppression + _MORE_SUPPRESSION
     if share >= 1 or share * start.table.height < 1:
         return []
-    more = " more" if start.request.max_suppression else ""
-    doing = f"Allowing 1 %{more} of the rows to be left out as outliers"
+    doing = Message("Allowing 1 % of the rows to be left out as outliers")
+    if start.request.max_suppression:
+        doing = Message("Allowing 1 % more of the rows to be left out as outliers")
     request = replace(start.request, max_suppression=share)
     said = {"max_suppression": round(share, 9)}
     return [replace(start, what="suppress", doing=doing, request=request, settings=said)]
@@ -161,9 +163,9 @@ def _lowering(start: Trial) -> list[Trial]:
         replace(
             start,
             what="lower-k",
-            doing=f"k = {smaller} instead of {k}",
+            doing=Message("k = {smaller} instead of {k}", smaller=smaller, k=k),
             request=replace(start.request, k=smaller),
-            but=f", but raises the highest risk from {1 / k:.1%} to {1 / smaller:.1%}",
+            risks=(1 / k, 1 / smaller),
             settings={"k": smaller},
         )
     ]
@@ -189,7 +191,7 @@ def _coarser_tree(start: Trial, attribute: Attribute) -> Trial | None:
     level = 1 + (column.grid.level if column.grid else 0)
     if level >= tree.tree_height or len(np.unique(tree.generalization(level))) < 2:
         return None
-    how = f"no finer than level {level} of its hierarchy"
+    how = Message("no finer than level {level} of its hierarchy", level=level)
     return _regridded(start, attribute, Grid(level=level), how, f"level {level}")
 
 
@@ -202,7 +204,7 @@ def _coarser_words(start: Trial, attribute: Attribute) -> Trial | None:
     step = 2 * int(column.grid.step or 1) if column.grid else 2
     if step >= len(column.order):
         return None
-    how = f"in steps of {step} neighbouring values"
+    how = Message("in steps of {step} neighbouring values", step=step)
     by_type = isinstance(start.table.schema[attribute.name], pl.Enum)  # a job has to say the order
     more = {"order": list(column.order)} if by_type else {}
     return _regridded(start, attribute, Grid(step=Decimal(step)), how, step, **more)
@@ -228,7 +230,7 @@ def _regridded(
         start,
         what="coarsen",
         column=name,
-        doing=f"Publishing {name!r} {how}",
+        doing=Message("Publishing {name!r} {how}", name=name, how=how),
         schema=_with(start.schema, changed),
         own=own,
         settings=_of_column(name, grid=said, **more),
@@ -275,7 +277,7 @@ def _coarser_intervals(start: Trial, attribute: Attribute) -> Trial | None:
         start,
         what="coarsen",
         column=attribute.name,
-        doing=f"Publishing {attribute.name!r} {words}",
+        doing=Message("Publishing {name!r} {words}", name=attribute.name, words=words),
         table=start.table.with_columns(column),
         own=own,
         settings=_of_column(attribute.name, grid=grid),
@@ -300,7 +302,7 @@ def _steps(attribute: Attribute) -> tuple[NDArray[np.int64], str, float | str] |
         return None
     step = float(f"{width:.12g}")  # 2 * 0.1 as people write it
     grid = int(step) if step.is_integer() else step
-    return bins.astype(np.int64), f"in steps of {width:g}", grid
+    return bins.astype(np.int64), Message("in steps of {width:g}", width=width), grid
 
 
 def _time_steps(attribute: Attribute) -> tuple[NDArray[np.int64], str, str] | None:
@@ -308,15 +310,35 @@ def _time_steps(attribute: Attribute) -> tuple[NDArray[np.int64], str, str] | No
 
     assert isinstance(attribute.values, pl.Series)
     moments = attribute.values
-    units = {"1d": "day", "1mo": "month", "1q": "quarter", "1y": "year"}
+    units = {
+        "1d": Message("day"),
+        "1mo": Message("month"),
+        "1q": Message("quarter"),
+        "1y": Message("year"),
+    }
     for every, unit in units.items():
         steps = moments.dt.truncate(every)
         if every == "1y" or steps.n_unique() <= min(60, attribute.size // 2):
-            return steps.rank("dense").to_numpy().astype(np.int64), f"by {unit}", unit
+            ranks = steps.rank("dense").to_numpy().astype(np.int64)
+            return ranks, Message("by {unit}", unit=unit), str(unit)
     return None
 
 
 # -- a hierarchy where there is none -------------------------------------------------------------
+
+
+def _putting_together(attribute: Attribute, *, by_characters: bool) -> Message:
+    if by_characters:
+        return Message(
+            "A hierarchy for {name!r} ({size:,} values, put together by its first characters)",
+            name=attribute.name,
+            size=attribute.size,
+        )
+    return Message(
+        "A hierarchy for {name!r} ({size:,} values, put together by frequency)",
+        name=attribute.name,
+        size=attribute.size,
+    )
 
 
 def _adding_tree(start: Trial, attribute: Attribute) -> Trial | None:
@@ -335,7 +357,6 @@ def _adding_tree(start: Trial, attribute: Attribute) -> Trial | None:
     tree, rule = prefix_tree(texts.unique().sort()) if coded else frequency_tree(texts)
     if tree is None or tree.tree_height < 2:
         return None
-    how = "by its first characters" if coded else "by frequency"
     changed = replace(start.schema[attribute.name], kind=Kind.CATEGORICAL, hierarchy=tree)
 
     def own(found: Found, table: EncodedTable) -> float:
@@ -349,7 +370,7 @@ def _adding_tree(start: Trial, attribute: Attribute) -> Trial | None:
         start,
         what="hierarchy",
         column=attribute.name,
-        doing=f"A hierarchy for {attribute.name!r} ({attribute.size:,} values, put together {how})",
+        doing=_putting_together(attribute, by_characters=coded),
         schema=_with(start.schema, changed),
         own=own,
         # without a rule, values have to be listed: whoever applies it writes the file

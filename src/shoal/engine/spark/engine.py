@@ -57,6 +57,7 @@ from shoal.engine.spark.tally import Tallies, shown_groups, told_by_regions
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.measure.base import CostMeasure
 from shoal.measure.scores import create_measure
+from shoal.messages import Message
 from shoal.publish.people import PSEUDONYMS
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.runtime.progress import Report, no_progress
@@ -400,8 +401,13 @@ class SparkEngine:
         by_itself = may_leave_out(request) and not request.max_suppression > 0
         if by_itself and tallies.n_suppressed:
             work.warn(
-                f"Algorithm {request.algorithm!r} leaves out {tallies.n_suppressed} of "
-                f"{work.n_rows} rows, as published; a max_suppression above 0 limits that."
+                Message(
+                    "Algorithm {algorithm!r} leaves out {n_suppressed} of {n_rows} rows, as "
+                    "published; a max_suppression above 0 limits that.",
+                    algorithm=request.algorithm,
+                    n_suppressed=tallies.n_suppressed,
+                    n_rows=work.n_rows,
+                )
             )
 
     def publish(self, work: SparkWork, groups: SparkPublished) -> SparkPublished:

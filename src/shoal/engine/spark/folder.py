@@ -21,6 +21,7 @@ from shoal.engine.spark.check import verify_frame
 from shoal.engine.spark.people import spelled, with_people
 from shoal.engine.spark.session import column, load_functions, saying_why
 from shoal.errors import DataError, OptionError, PromiseError
+from shoal.messages import Message
 from shoal.publish.recode import published_cells, published_names
 from shoal.publish.verification_terms import promises_of, trees_of
 from shoal.release.verified_write import Staged
@@ -469,7 +470,7 @@ def _verify(
             "not published: {broken}",
             broken=found.broken(),
         )
-    return replace(found, read_from="what was written")
+    return replace(found, read_from=Message("what was written"))
 
 
 def _bare(path: str) -> str:

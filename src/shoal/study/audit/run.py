@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from shoal.errors import DataError, OptionError
+from shoal.messages import Message
 from shoal.release_reader.classes import open_classes, values_of
 from shoal.study.audit.attack_context import Audit, Scene, read_secrets
 from shoal.study.audit.disclosure import disclose, intersect, link, link_population
@@ -157,23 +158,29 @@ def _check_style(schema: Schema, style: Style) -> None:
 
 def _notes(scene: Scene, nobody: int, population: object, second: object) -> list[str]:
     """Return what was not tried, and what that means."""
-    notes = []
+    notes: list[str] = []
     if nobody:
         notes.append(
-            f"{nobody:,} of the {len(scene.seen):,} people who were attacked fit no published row: "
-            "their rows were left out, or changed."
+            Message(
+                "{nobody:,} of the {n:,} people who were attacked fit no published row: their "
+                "rows were left out, or changed.",
+                nobody=nobody,
+                n=len(scene.seen),
+            )
         )
     if population is None:
-        notes.append("No population table was given, so the journalist did not come.")
+        notes.append(Message("No population table was given, so the journalist did not come."))
     if scene.control is None:
         notes.append(
-            "No control table was given: linkability and inference were compared with the same "
-            "people without their own row, singling out with blind guesses only."
+            Message(
+                "No control table was given: linkability and inference were compared with the same "
+                "people without their own row, singling out with blind guesses only."
+            )
         )
     if scene.schema.person is not None:
-        notes.append("People have several rows here; attackers were counted by rows.")
+        notes.append(Message("People have several rows here; attackers were counted by rows."))
     if not scene.secrets:
-        notes.append("No sensitive column was named, so nobody asked for secrets.")
+        notes.append(Message("No sensitive column was named, so nobody asked for secrets."))
     elif second is None:
-        notes.append("No second release was given, so none was intersected.")
+        notes.append(Message("No second release was given, so none was intersected."))
     return notes
