@@ -29,7 +29,6 @@ from shoal.table.closure import IntervalClosures, close
 from shoal.table.encode import encode
 from shoal.table.frames import is_frame, to_polars
 from shoal.table.partition import Partition
-from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from shoal.measure.base import CostMeasure
     from shoal.settings.request import HierarchyLike, PrivacyLike, TableLike
     from shoal.table.encode import Attribute
+    from shoal.table.schema import Kind
 
 
 _OUTPUTS = ("midpoint", "mean", "median", "bounds")
@@ -348,8 +348,9 @@ def _group_cells(
     import polars as pl
 
     closures = close(attribute, partition)
-    if not isinstance(closures, IntervalClosures) or attribute.positions is None:
+    if attribute.positions is None:
         return [published.get_column(attribute.name).gather(pl.Series(first, dtype=pl.UInt32))]
+    assert isinstance(closures, IntervalClosures)
     n_groups = partition.n_groups
     places = np.append(attribute.positions, np.nan)
     low, high = places[closures.low[:n_groups]], places[closures.high[:n_groups]]
@@ -370,7 +371,7 @@ def _as_kind(attribute: Attribute, numbers: NDArray[np.float64]) -> pl.Series:
     import polars as pl
 
     series = pl.Series(numbers)
-    if attribute.kind in (Kind.DATE, Kind.DATETIME) and isinstance(attribute.values, pl.Series):
+    if attribute.kind.is_time and isinstance(attribute.values, pl.Series):
         return series.fill_nan(None).round().cast(pl.Int64).cast(attribute.values.dtype)
     return series
 

@@ -16,7 +16,6 @@ from shoal.privacy.histograms import judge
 from shoal.search.enforce import count_people
 from shoal.table.closure import TreeClosures
 from shoal.table.partition import SUPPRESSED, Partition
-from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -413,9 +412,9 @@ def check_levels(attributes: Sequence[Attribute]) -> None:
 def _require_hierarchy(attribute: Attribute) -> None:
     if attribute.taxonomy is not None:
         return
-    if attribute.kind in (Kind.DATE, Kind.DATETIME):
+    if attribute.kind.is_time:
         builder = "shoal.date_hierarchy"
-    elif attribute.kind == Kind.NUMERIC:
+    elif attribute.kind.is_measured:
         builder = "shoal.interval_hierarchy"
     else:
         builder = "shoal.frequency_hierarchy"

@@ -271,7 +271,7 @@ def grid_choices(values: Values, kind: Kind) -> list[str]:
     from shoal.table.grid import CALENDAR, WITHIN_A_DAY, suggest_grid
 
     series = values.series
-    if kind in (Kind.DATE, Kind.DATETIME):
+    if kind is not None and kind.is_time:
         units = [u for u in CALENDAR if kind is Kind.DATETIME or u not in WITHIN_A_DAY]
         return ["none", *units]
     if not len(values) or not series.dtype.is_numeric():

@@ -92,7 +92,7 @@ def column_of(work: Workspace, table: OpenedTable, guess: Guess) -> dict[str, ob
             guess.hierarchy.to_csv(file)
             hierarchy = file
     grid = table.suggestion.grids.get(guess.name) if is_quasi else None
-    on_a_line = guess.kind in ("numeric", "date", "datetime")
+    on_a_line = guess.kind is not None and guess.kind.is_measured
     column = JobColumn(
         role=guess.role,
         kind=guess.kind if is_quasi else None,

@@ -107,18 +107,8 @@ class LogForm:
 
     def cost(self, closures: Closures) -> Floats:
         """Return the cost of each closure (and sensitive value)."""
-        total = self.mass.sum(axis=0)
-        covered: NDArray[np.int64]
-        if isinstance(closures, IntervalClosures):
-            zero = np.zeros((1, self.mass.shape[1]), dtype=np.int64)
-            prefix = np.concatenate((zero, np.cumsum(self.mass, axis=0)))
-            covered = prefix[closures.high + 1] - prefix[closures.low]
-        else:
-            assert isinstance(closures, SetClosures)
-            covered = np.zeros((len(closures.everything), self.mass.shape[1]), dtype=np.int64)
-            owner = np.repeat(np.arange(len(closures.everything)), np.diff(closures.indptr))
-            np.add.at(covered, owner, self.mass[closures.members])
-        return log_cost(np.where(closures.everything[:, None], total, covered), self.beta)
+        assert isinstance(closures, IntervalClosures | SetClosures)
+        return log_cost(closures.sums(self.mass), self.beta)
 
 
 Form = TreeForm | LinearForm | IndicatorForm | CountForm | LogForm

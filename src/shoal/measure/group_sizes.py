@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
 from shoal.errors import OptionError
 from shoal.measure.base import Measure
-from shoal.table.closure import IntervalClosures, TreeClosures
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from shoal.measure.base import Grouped
-    from shoal.table.closure import Closures
 
 
 # DM, the discernibility metric: how many rows each row is hidden among.
 
 Classes = Literal["formed", "published"]
-
-
-def _keys(closures: Closures, n_groups: int) -> list[NDArray[np.integer[Any]]]:
-    """Return numbers that are equal for two groups if and only if they publish the same cell."""
-    if isinstance(closures, TreeClosures):
-        return [closures.node[:n_groups]]
-    everything = closures.everything[:n_groups].astype(np.int64)
-    if isinstance(closures, IntervalClosures):
-        known = 1 - everything  # whatever the ends are, everything is everything
-        return [everything, closures.low[:n_groups] * known, closures.high[:n_groups] * known]
-    ends = closures.indptr
-    seen: dict[bytes, int] = {}
-    number = [
-        seen.setdefault(closures.members[ends[g] : ends[g + 1]].tobytes(), len(seen))
-        for g in range(n_groups)
-    ]
-    return [everything, np.array(number) * (1 - everything)]
 
 
 class Discernibility(Measure):
@@ -71,7 +50,7 @@ class Discernibility(Measure):
         """Return the sum over rows of the number of rows each is indistinguishable from."""
         sizes = grouped.partition.sizes
         if self.classes == "published" and len(sizes):
-            keys = [key for c in grouped.closures for key in _keys(c, len(sizes))]
+            keys = [key for c in grouped.closures for key in c.cells(len(sizes))]
             same = Partition.of_equal_rows(keys).labels
             sizes = np.bincount(same, weights=sizes).astype(np.int64)
         return float(np.sum(sizes**2) + grouped.partition.n_suppressed * grouped.table.n_rows)

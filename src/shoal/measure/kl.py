@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.measure.base import Measure
-from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def _log_induced(
     reach = np.ones(len(groups), dtype=bool)
     for j, (attribute, closure) in enumerate(zip(attributes, closures, strict=True)):
         codes, place = np.unique(tuples[:, j], return_inverse=True)
-        table = _covers(attribute, closure, groups, codes.astype(np.int64))
+        table = closure.covers(attribute, groups, codes.astype(np.int64))
         reach &= table.any(axis=0)
         tables.append((table, place))
     near = np.flatnonzero(reach)
@@ -110,34 +109,3 @@ def _log_induced(
     logs = spread[near][column]
     highest = np.maximum.reduceat(logs, starts)
     return highest + np.log2(np.add.reduceat(np.exp2(logs - highest[row]), starts))
-
-
-def _covers(
-    attribute: Attribute,
-    closures: Closures,
-    groups: NDArray[np.int64],
-    codes: NDArray[np.int64],
-) -> NDArray[np.bool_]:
-    """Return which of these codes (rows) the closures of these groups (columns) cover."""
-    value = codes[:, None]
-    if isinstance(closures, IntervalClosures):
-        inside = (value >= closures.low[groups]) & (value <= closures.high[groups])
-        return inside | closures.everything[groups]
-    if isinstance(closures, TreeClosures):
-        tree = attribute.taxonomy
-        assert tree is not None
-        node = closures.node[groups]
-        # One more node for "all missing", which covers the missing code alone.
-        first = np.append(tree.first_leaf, attribute.size)[node]
-        last = np.append(tree.last_leaf, attribute.size)[node]
-        below = (value >= first) & (value <= last)
-        everything: NDArray[np.bool_] = node == tree.root
-        return below | everything
-    assert isinstance(closures, SetClosures)
-    owner = np.repeat(np.arange(len(closures.everything)), np.diff(closures.indptr))
-    wanted = np.full(attribute.size + 1, -1)
-    wanted[codes] = np.arange(len(codes))
-    hit = wanted[closures.members] >= 0
-    table = np.zeros((len(codes), len(closures.everything)), dtype=bool)
-    table[wanted[closures.members[hit]], owner[hit]] = True
-    return (table | closures.everything)[:, groups]

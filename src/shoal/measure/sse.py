@@ -11,7 +11,6 @@ from shoal.errors import OptionError
 from shoal.measure.base import CostMeasure
 from shoal.measure.loss import range_share
 from shoal.table.closure import IntervalClosures, cell_middles, close, group_centres
-from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 def is_number(attribute: Attribute) -> bool:
     """Return whether a column is published as means where means are asked for."""
-    return attribute.kind is Kind.NUMERIC and attribute.algebra == "interval"
+    return attribute.kind.has_mean
 
 
 class SquaredError(CostMeasure):

@@ -6,6 +6,7 @@ cells, by other code (`shoal.release_reader.population`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.table.encode import Attribute, EncodedTable
+    from shoal.table.schema import Algebra
 
 
 _MISSING, _UNKNOWN, _LEAST = -1, -2, -3
@@ -103,23 +105,10 @@ class Population:
         sets: list[NDArray[np.bool_]] = []
         for c, (attribute, line) in enumerate(zip(table.attributes, self.places, strict=True)):
             closures = close(attribute, partition)
-            if isinstance(closures, TreeClosures):
-                ends = _tree_ends(attribute, closures.node[:-1])
-                if attribute.as_values:
-                    which[c] = len(sets)
-                    members, node = _values(attribute, partition)
-                    sets.append(members)
-                    # values cover neither a missing one nor one that the tree does not have
-                    low_end, high_end = ends
-                    root = (low_end == _LEAST) & ~node
-                    ends = np.where(root, 0, low_end), np.where(root, attribute.size - 1, high_end)
-            elif isinstance(closures, IntervalClosures):
-                assert line is not None
-                ends = _line_ends(attribute, closures, line)
-            else:
-                ends = _set_ends(attribute, closures)
+            ends, held = _BOXES[closures.algebra](attribute, closures, partition, line)
+            if held is not None:
                 which[c] = len(sets)
-                sets.append(_members(attribute, closures, n_groups))
+                sets.append(held)
             low[:, c], high[:, c] = ends
         width = max([each.shape[1] for each in sets], default=1)
         members = np.zeros((len(sets), n_groups, width), np.bool_)
@@ -222,16 +211,29 @@ def _places(column: pl.Series) -> NDArray[np.float64]:
 Ends = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
 
 
-def _tree_ends(attribute: Attribute, node: NDArray[np.int32]) -> Ends:
-    tree = attribute.taxonomy
+Box = tuple[Ends, "NDArray[np.bool_] | None"]
+"""The ends of what each group publishes, and which values between them, if not all."""
+
+
+def _tree_box(attribute: Attribute, closures: TreeClosures, partition: Partition, _: object) -> Box:
+    tree, nodes = attribute.taxonomy, closures.node[:-1]
     assert tree is not None
     low = np.append(tree.first_leaf.astype(np.int64), _MISSING)
     high = np.append(tree.last_leaf.astype(np.int64), _MISSING)
     low[tree.root], high[tree.root] = _LEAST, _MOST
-    return low[node], high[node]
+    if not attribute.as_values:
+        return (low[nodes], high[nodes]), None
+    members, node = _values(attribute, partition)
+    # values cover neither a missing one nor one that the tree does not have
+    low_end, high_end = low[nodes], high[nodes]
+    root = (low_end == _LEAST) & ~node
+    ends = np.where(root, 0, low_end), np.where(root, attribute.size - 1, high_end)
+    return ends, members
 
 
-def _line_ends(attribute: Attribute, closures: IntervalClosures, line: NDArray[np.float64]) -> Ends:
+def _line_box(
+    attribute: Attribute, closures: IntervalClosures, _: object, line: NDArray[np.float64]
+) -> Box:
     cells = attribute.cells
     if isinstance(attribute.values, tuple):  # an order that was given
         assert attribute.positions is not None
@@ -253,18 +255,29 @@ def _line_ends(attribute: Attribute, closures: IntervalClosures, line: NDArray[n
         exact = np.searchsorted(line, above[high], side="right") - 1
         last = np.where(cells.exact[high], exact, last)
     first, last = np.where(missing, _MISSING, first), np.where(missing, _MISSING, last)
-    return np.where(everything, _LEAST, first), np.where(everything, _MOST, last)
+    return (np.where(everything, _LEAST, first), np.where(everything, _MOST, last)), None
 
 
-def _set_ends(attribute: Attribute, closures: SetClosures) -> Ends:
-    """Return the ends of each set; what lies between them is left to its members."""
+def _set_box(attribute: Attribute, closures: SetClosures, partition: Partition, _: object) -> Box:
+    """Return the ends of each set, and its members between them."""
     everything = closures.everything[:-1]
     first = closures.indptr[:-2]
     lowest = closures.members[first].astype(np.int64)
     missing = lowest == attribute.size
     low = np.where(everything, _LEAST, np.where(missing, _MISSING, 0))
     high = np.where(everything, _MOST, np.where(missing, _MISSING, attribute.size - 1))
-    return low, high
+    held = np.zeros((partition.n_groups, attribute.size + 1), np.bool_)
+    group = np.repeat(np.arange(partition.n_groups), np.diff(closures.indptr)[:-1])
+    held[group, closures.members[: len(group)]] = True
+    held[everything] = True
+    return (low, high), held
+
+
+_BOXES: dict[Algebra, Callable[..., Box]] = {
+    "interval": _line_box,
+    "tree": _tree_box,
+    "set": _set_box,
+}
 
 
 def _values(
@@ -277,11 +290,3 @@ def _values(
     members[group, held.members] = True
     members[node] = True
     return members, node
-
-
-def _members(attribute: Attribute, closures: SetClosures, n_groups: int) -> NDArray[np.bool_]:
-    held = np.zeros((n_groups, attribute.size + 1), np.bool_)
-    group = np.repeat(np.arange(n_groups), np.diff(closures.indptr)[:-1])
-    held[group, closures.members[: len(group)]] = True
-    held[closures.everything[:-1]] = True
-    return held

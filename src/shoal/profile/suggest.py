@@ -31,7 +31,7 @@ from shoal.settings.files import Input
 from shoal.settings.job import Job, JobColumn
 from shoal.settings.job_file import format_job, toml_of
 from shoal.table.grid import suggest_grid
-from shoal.table.schema import Kind, Role
+from shoal.table.schema import Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -238,7 +238,7 @@ class Suggestion:
 
     def _on(self, guess: Guess) -> bool:
         """Tell whether the intervals of a column are to end on a grid."""
-        on_a_line = guess.kind in (Kind.NUMERIC, Kind.DATE, Kind.DATETIME)
+        on_a_line = guess.kind is not None and guess.kind.is_measured
         is_quasi = guess.role is Role.QUASI_IDENTIFIER
         return is_quasi and on_a_line and not guess.uses_hierarchy and guess.name in self.grids
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,20 +23,17 @@ from shoal.publish.loss import (
     is_stretched,
     ordered_sum,
     public_scores,
-    published_loss,
 )
-from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures
-from shoal.table.schema import Kind
+from shoal.table.closure import TreeClosures
+from shoal.table.schema import Algebra, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import polars as pl
     from numpy.typing import NDArray
 
     from shoal.measure.scores import Scores
     from shoal.publish.recode import Style
-    from shoal.table.closure import Closures
+    from shoal.table.closure import Closures, IntervalClosures, SetClosures
     from shoal.table.encode import Attribute, EncodedTable
     from shoal.table.grid_cells import Cells
     from shoal.table.partition import Partition
@@ -117,28 +115,17 @@ def compare_bars(
             None for a column that publishes none.
     """
     n_groups, n_rows = len(sizes), int(sizes.sum())
-    if isinstance(closures, TreeClosures):
-        counted = _tree_bars(attribute, closures.node[:n_groups], sizes, before, k, style)
-        missing_after = int(sizes[closures.node[:n_groups] == closures.n_nodes].sum())
-    elif isinstance(closures, SetClosures):
-        counted = _set_bars(attribute, closures, sizes, before, k)
-        only = np.diff(closures.indptr)[:n_groups] == 1
-        first = closures.members[closures.indptr[:n_groups]]
-        missing_after = int(sizes[only & (first == attribute.size)].sum())
-    else:
-        counted = _interval_bars(attribute, closures, sizes, before, k, centres)
-        missing_after = int(sizes[closures.low[:n_groups] == attribute.size].sum())
+    bars = _BARS[closures.algebra]
+    counted = bars(attribute, closures, sizes, before, k=k, style=style, centres=centres)
     missing = int(before[attribute.size])
     if missing >= k:
+        missing_after = int(sizes[closures.missing(attribute)[:n_groups]].sum())
         counted.append((_MISSING, missing, missing_after))
+    shares = [(label, was / n_rows, now / n_rows) for label, was, now in counted]
     return tuple(
-        Bar(label, _whole_per_cents(was / n_rows), _whole_per_cents(now / n_rows))
-        for label, was, now in counted
+        Bar(label, *(round(x, 2) or (BELOW_HALF if x > 1e-9 else 0.0) for x in was_and_now))
+        for label, *was_and_now in shares
     )
-
-
-def _whole_per_cents(share: float) -> float:
-    return round(share, 2) or (BELOW_HALF if share > 1e-9 else 0.0)
 
 
 # -- numbers, dates and ordered values ---------------------------------------------------
@@ -149,8 +136,10 @@ def _interval_bars(
     closures: IntervalClosures,
     sizes: NDArray[np.int64],
     before: NDArray[np.int64],
+    *,
     k: int,
     centres: pl.DataFrame | None,
+    **_: object,
 ) -> list[Counted]:
     place = attribute.positions
     assert place is not None
@@ -232,7 +221,7 @@ def _bins(
     seen = np.flatnonzero(before)
     reaches_below = bool(len(seen) and place[seen[0]] < at[0])
     reaches_above = bool(len(seen) and place[seen[-1]] > at[-1])
-    under = "under" if attribute.kind is Kind.NUMERIC else "before"
+    under = "before" if attribute.kind.is_time else "under"
 
     def label(number: int) -> str:
         start = starts[number]
@@ -296,14 +285,17 @@ def _value_label(values: Sequence[Any], code: int) -> str:
 
 def _tree_bars(
     attribute: Attribute,
-    node: NDArray[np.int32],
+    closures: TreeClosures,
     sizes: NDArray[np.int64],
     before: NDArray[np.int64],
+    *,
     k: int,
     style: Style,
+    **_: object,
 ) -> list[Counted]:
     tree = attribute.taxonomy
     assert tree is not None
+    node = closures.node[: len(sizes)]
     known = node < tree.n_nodes
     after = np.bincount(node[known], weights=sizes[known], minlength=tree.n_nodes)
     leaves, inner = np.arange(tree.n_leaves), np.arange(tree.n_leaves, tree.n_nodes)
@@ -338,7 +330,9 @@ def _set_bars(
     closures: SetClosures,
     sizes: NDArray[np.int64],
     before: NDArray[np.int64],
+    *,
     k: int,
+    **_: object,
 ) -> list[Counted]:
     n_groups = len(sizes)
     length = np.diff(closures.indptr)[:n_groups]
@@ -360,6 +354,13 @@ def _set_bars(
     if everything.any():
         counted.append((_HIDDEN, 0, int(sizes[everything].sum())))
     return counted
+
+
+_BARS: dict[Algebra, Callable[..., list[Counted]]] = {
+    "interval": _interval_bars,
+    "tree": _tree_bars,
+    "set": _set_bars,
+}
 
 
 def _most_frequent(counted: list[Counted]) -> list[Counted]:
@@ -458,7 +459,7 @@ def gather_facts(
     for number, (attribute, closures) in enumerate(
         zip(table.attributes, grouped.closures, strict=True)
     ):
-        losses[number] = published_loss(table, number, closures, partition.n_groups)
+        losses[number] = closures.published_loss(attribute, partition.n_groups)
         before = attribute.counts
         if partition.n_suppressed:
             before = np.bincount(
@@ -481,7 +482,7 @@ def gather_facts(
 
 def publishes_centres(attribute: Attribute, style: Style) -> bool:
     """Return whether a column publishes means or medians."""
-    return style.numeric in ("mean", "median") and attribute.kind is Kind.NUMERIC
+    return style.numeric in ("mean", "median") and attribute.kind.has_mean
 
 
 def column_facts(
@@ -511,14 +512,27 @@ def column_facts(
     n_groups = len(sizes)
     n_rows = max(int(sizes.sum()), 1)
     exact = closures.single()[:n_groups]
-    if isinstance(closures, TreeClosures):
-        assert attribute.taxonomy is not None
-        nothing = ~exact & (closures.node[:n_groups] == attribute.taxonomy.root)
-    else:
-        nothing = closures.everything[:n_groups]
+    nothing = ~exact & closures.everything[:n_groups]
     suppressed, kept = (float(sizes[mask].sum()) / n_rows for mask in (nothing, exact))
     hidden = publishes_centres(attribute, style)
     shares = covered_shares(attribute, closures, sizes.astype(np.float64))
+    between = ~exact & ~nothing
+    steps: list[tuple[str, NDArray[np.bool_]]] = [(_EXACT, exact)]
+    amount: NDArray[Any]
+    # an interval is told by its share of the range, a set by its size, a node by its height
+    amount, limits = loss, _WIDTHS
+    if closures.algebra == "set":
+        amount, limits = closures.n_values(attribute)[:n_groups].astype(np.float64), _SET_SIZES
+    elif attribute.taxonomy is not None:
+        assert isinstance(closures, TreeClosures)
+        amount = np.append(attribute.taxonomy.height, 0)[closures.node[:n_groups]]
+        levels = range(1, attribute.taxonomy.tree_height)
+        limits = tuple((n, f"{n} level{'' if n == 1 else 's'} coarser") for n in levels)
+    low = -np.inf
+    for high, what in limits:
+        steps.append((what, between & (amount > low) & (amount <= high)))
+        low = high
+    steps.append((_NOTHING, nothing))
     return ColumnFacts(
         name=attribute.name,
         kind=attribute.kind.value,
@@ -526,42 +540,10 @@ def column_facts(
         kept=kept,
         generalised=max(1.0 - kept - suppressed, 0.0),
         suppressed=suppressed,
-        spread=_spread(attribute, closures, sizes, loss, exact, nothing),
+        spread=tuple((what, int(sizes[mask].sum()) / n_rows) for what, mask in steps),
         bars=compare_bars(attribute, closures, sizes, before, k=k, style=style, centres=centres),
         covered=None if shares is None or hidden else ordered_sum(shares * sizes) / n_rows,
     )
-
-
-def _spread(
-    attribute: Attribute,
-    closures: Closures,
-    sizes: NDArray[np.int64],
-    loss: Floats,
-    exact: NDArray[np.bool_],
-    nothing: NDArray[np.bool_],
-) -> tuple[tuple[str, float], ...]:
-    """Return how coarse the cells became: (what, share of the published rows)."""
-    between = ~exact & ~nothing
-    n_rows = max(int(sizes.sum()), 1)
-    steps: list[tuple[str, NDArray[np.bool_]]] = [(_EXACT, exact)]
-    if isinstance(closures, TreeClosures):
-        assert attribute.taxonomy is not None
-        height = np.append(attribute.taxonomy.height, 0)[closures.node[: len(sizes)]]
-        for level in range(1, attribute.taxonomy.tree_height):
-            plural = "" if level == 1 else "s"
-            steps.append((f"{level} level{plural} coarser", between & (height == level)))
-    else:
-        amount, limits = loss, _WIDTHS
-        if isinstance(closures, SetClosures):
-            amount = np.diff(closures.indptr)[: len(sizes)].astype(np.float64)
-            limits = _SET_SIZES
-        assert isinstance(closures, IntervalClosures | SetClosures)
-        low = -np.inf
-        for high, what in limits:
-            steps.append((what, between & (amount > low) & (amount <= high)))
-            low = high
-    steps.append((_NOTHING, nothing))
-    return tuple((what, int(sizes[mask].sum()) / n_rows) for what, mask in steps)
 
 
 def heat_of(

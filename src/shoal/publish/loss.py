@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.measure.loss import NCP, Suppression
+from shoal.measure.loss import Suppression
 from shoal.measure.scores import Scores
-from shoal.table.closure import IntervalClosures, SetClosures
-from shoal.table.schema import Kind
+from shoal.table.closure import IntervalClosures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,26 +34,10 @@ if TYPE_CHECKING:
 
 
 _DIGITS = 6
-_HUGE = 1e300
 _POINT = 1e-12
 _FAR = 0.1
-_MEASURED = (Kind.NUMERIC, Kind.DATE, Kind.DATETIME)
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
-
-
-def published_loss(table: EncodedTable, number: int, closures: Closures, n_groups: int) -> Floats:
-    """Return the loss of each group's cell in one column, 0 (exact or missing) to 1 (lost)."""
-    attribute = table.attributes[number]
-    if isinstance(closures, IntervalClosures):
-        everything = closures.everything[:n_groups]
-        start, stop, shown = _ends(attribute, closures, n_groups)
-        span = stop[shown].max(initial=-np.inf) - start[shown].min(initial=np.inf)
-        width = stop - start
-        return np.where(everything, 1.0, np.where(shown & (span > 0), width / (span or 1.0), 0.0))
-    if isinstance(closures, SetClosures):
-        return _of_sets(closures, n_groups)
-    return NCP().form(attribute, None, table).cost(closures)[:n_groups]
 
 
 def covered_shares(attribute: Attribute, closures: Closures, rows: Floats) -> Floats | None:
@@ -64,12 +47,13 @@ def covered_shares(attribute: Attribute, closures: Closures, rows: Floats) -> Fl
     hides nothing (0); one that tells nothing covers all (1). None if the column has no intervals
     of numbers or dates.
     """
-    if not isinstance(closures, IntervalClosures) or attribute.kind not in _MEASURED:
+    if not attribute.kind.is_measured:
         return None
+    assert isinstance(closures, IntervalClosures)
     n_groups = len(rows)
     assert attribute.positions is not None
     everything = closures.everything[:n_groups]
-    start, stop, shown = _ends(attribute, closures, n_groups)
+    start, stop, shown = closures.published_ends(attribute, n_groups)
     # Whole numbers and days fill the gap to the next one, as cells that hold their ends do.
     whole = bool(np.all(attribute.positions == np.floor(attribute.positions)))
     if whole if attribute.cells is None else attribute.cells.closed:
@@ -111,33 +95,6 @@ def _mass_between(start: Floats, stop: Floats, rows: Floats, low: Floats, high: 
 def is_stretched(loss: float, covered: float | None) -> bool:
     """Return whether a column loses far more for its people than its range says."""
     return covered is not None and covered >= 3 * loss and covered - loss >= _FAR
-
-
-def _ends(
-    attribute: Attribute, closures: IntervalClosures, n_groups: int
-) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Return where the published intervals begin and end, and which groups show one."""
-    everything = closures.everything[:n_groups]
-    low, high = closures.low[:n_groups], closures.high[:n_groups]
-    shown = ~everything & (low < attribute.size)
-    start, stop = np.zeros(n_groups), np.zeros(n_groups)
-    assert attribute.positions is not None
-    upper = attribute.positions if attribute.cells is None else attribute.cells.upper_positions
-    start[shown], stop[shown] = attribute.positions[low[shown]], upper[high[shown]]
-    if attribute.kind is Kind.ORDINAL:  # of their order, the published values alone are known
-        ends = np.unique([start[shown], stop[shown]])
-        start[shown], stop[shown] = (np.searchsorted(ends, each[shown]) for each in (start, stop))
-    if max(np.abs(start).max(initial=0), np.abs(stop).max(initial=0)) > _HUGE:
-        start, stop = start / 4, stop / 4  # the range could exceed the largest float
-    return start, stop, shown
-
-
-def _of_sets(closures: SetClosures, n_groups: int) -> Floats:
-    everything = closures.everything[:n_groups]
-    sizes = np.diff(closures.indptr)[:n_groups]
-    shown = np.repeat(~everything, sizes)
-    n_values = len(np.unique(closures.members[: len(shown)][shown]))
-    return np.where(everything, 1.0, (sizes - 1) / max(n_values - 1, 1))
 
 
 def ordered_sum(numbers: Floats) -> float:
@@ -183,12 +140,12 @@ def scores_of_columns(
     names = [attribute.name for attribute in table.attributes]
     by_column: dict[str, dict[str, float]] = {"ncp": {}, "suppression": {}, "covered": {}}
     for number, (attribute, closed) in enumerate(zip(table.attributes, closures, strict=True)):
-        stated = not (hidden and attribute.kind is Kind.NUMERIC)
+        stated = not (hidden and attribute.kind.has_mean)
         rows, n_closures = sizes[number].astype(np.float64), len(sizes[number])
         n_rows = int(sizes[number].sum()) + n_suppressed
         exact = Suppression().form(attribute, None, table)
         losses = {
-            "ncp": published_loss(table, number, closed, n_closures),
+            "ncp": closed.published_loss(attribute, n_closures),
             "suppression": exact.cost(closed)[:n_closures],
         }
         covered = covered_shares(attribute, closed, rows)

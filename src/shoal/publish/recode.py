@@ -12,6 +12,7 @@ keeps every monotone privacy model.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -29,7 +30,7 @@ from shoal.table.closure import (
     union_sets,
 )
 from shoal.table.partition import Partition
-from shoal.table.schema import Kind
+from shoal.table.schema import Algebra, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -146,7 +147,6 @@ def _shown(cells: Iterable[object]) -> list[str]:
 
 Numeric = Literal["interval", "bounds", "struct", "mean", "median"]
 Categories = Literal["node", "values"]
-_INTERVALS = (Kind.NUMERIC, Kind.ORDINAL, Kind.DATE, Kind.DATETIME)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -365,7 +365,8 @@ def published_names(schema: Schema, style: Style) -> dict[str, tuple[str, ...]]:
     if style.numeric != "bounds":
         return result
     for name in schema.published:
-        if schema[name].kind not in _INTERVALS:
+        kind = schema[name].kind
+        if kind is None or kind.algebra != "interval":
             continue
         result[name] = (f"{name}_low", f"{name}_high")
         for title in result[name]:
@@ -382,65 +383,30 @@ def published_names(schema: Schema, style: Style) -> dict[str, tuple[str, ...]]:
 
 def published_cells(attribute: Attribute, partition: Partition, style: Style) -> list[pl.Series]:
     """Return the cell of each group: one column, or two for bounds."""
-    import polars as pl
-
     closures = close(attribute, partition)
-    n_groups = partition.n_groups
-    if isinstance(closures, TreeClosures):
-        nodes = _tree_text(attribute, closures.node[:n_groups], style)
-        if style.categories == "values" and attribute.kind is Kind.CATEGORICAL:
-            sets, mixed = union_sets(attribute, partition)
-            return [nodes.zip_with(pl.Series(mixed), _set_text(attribute, sets, n_groups, style))]
-        return [nodes]
-    if isinstance(closures, SetClosures):
-        return [_set_text(attribute, closures, n_groups, style)]
-    intervals = IntervalClosures(
-        closures.low[:n_groups],
-        closures.high[:n_groups],
-        closures.everything[:n_groups],
-        closures.wide,
-    )
-    if style.numeric in ("bounds", "struct"):
-        return _typed_bounds(attribute, intervals, style)
-    if style.numeric in ("mean", "median") and attribute.kind is Kind.NUMERIC:
-        how: Literal["mean", "median"] = "mean" if style.numeric == "mean" else "median"
-        centre = pl.Series(group_centres(attribute, intervals, partition, how))
-        return [centre.fill_nan(None)]
-    return [_interval_text(attribute, intervals, style)]
+    return _CELLS[closures.algebra](attribute, closures, partition, style)
 
 
-def is_wide(attribute: Attribute, style: Style) -> bool:
-    """Return whether any value of a column holds what stands between the ends of an interval."""
-    between = _split(style.interval_format)[1]
-    values = [attribute.values, *([attribute.cells.upper] if attribute.cells else [])]
-    every = np.arange(attribute.size)
-    return any(between in (each or "") for of in values for each in _labels(of, len(of), every))
-
-
-def _tree_text(attribute: Attribute, node: NDArray[np.int32], style: Style) -> pl.Series:
-    taxonomy = attribute.taxonomy
-    assert taxonomy is not None
-
-    def label(of: int) -> str | None:
-        if of == taxonomy.n_nodes:
-            return None  # all missing
-        if of == taxonomy.root and attribute.kind is not Kind.CATEGORICAL:
-            return style.suppressed
-        return taxonomy.labels[of]
-
-    distinct, position = np.unique(node, return_inverse=True)
-    return _texts([label(of) for of in distinct.tolist()], position)
-
-
-def _interval_text(attribute: Attribute, closures: IntervalClosures, style: Style) -> pl.Series:
+def _interval_cells(
+    attribute: Attribute, closures: IntervalClosures, partition: Partition, style: Style
+) -> list[pl.Series]:
     import polars as pl
 
-    single, everything = closures.single(), closures.everything
+    own = slice(partition.n_groups)
+    low, high, everything = closures.low[own], closures.high[own], closures.everything[own]
+    closures = IntervalClosures(low, high, everything, closures.wide)
+    if style.numeric in ("bounds", "struct"):
+        return _typed_bounds(attribute, closures, style)
+    if style.numeric in ("mean", "median") and attribute.kind.has_mean:
+        how: Literal["mean", "median"] = "mean" if style.numeric == "mean" else "median"
+        centre = pl.Series(group_centres(attribute, closures, partition, how))
+        return [centre.fill_nan(None)]
+    single = closures.single()
     ends = []
     before, between, after = _split(style.interval_format)
     spans = ~single & ~everything
     values = attribute.values if attribute.cells is None else attribute.cells.upper
-    for codes, of_codes in ((closures.low, attribute.values), (closures.high, values)):
+    for codes, of_codes in ((low, attribute.values), (high, values)):
         distinct, position = np.unique(codes, return_inverse=True)
         labels = _labels(of_codes, attribute.size, distinct)
         ends.append(_texts(labels, position))
@@ -455,14 +421,56 @@ def _interval_text(attribute: Attribute, closures: IntervalClosures, style: Styl
         }
     )
     span = pl.concat_str(pl.lit(before), "low", pl.lit(between), "high", pl.lit(after))
-    return cells.select(
+    text = cells.select(
         pl.when("everything")
         .then(pl.lit(style.suppressed))
         .when("single")
         .then("low")
         .otherwise(span)
         .alias("text")
-    ).to_series()
+    )
+    return [text.to_series()]
+
+
+def _tree_cells(
+    attribute: Attribute, closures: TreeClosures, partition: Partition, style: Style
+) -> list[pl.Series]:
+    import polars as pl
+
+    taxonomy = attribute.taxonomy
+    assert taxonomy is not None
+
+    root = taxonomy.labels[-1] if attribute.kind is Kind.CATEGORICAL else style.suppressed
+    labels: list[str | None] = [*taxonomy.labels[:-1], root, None]  # all missing comes last
+    distinct, position = np.unique(closures.node[: partition.n_groups], return_inverse=True)
+    nodes = _texts([labels[of] for of in distinct.tolist()], position)
+    if style.categories == "values" and attribute.kind is Kind.CATEGORICAL:
+        sets, mixed = union_sets(attribute, partition)
+        texts = _set_text(attribute, sets, partition.n_groups, style)
+        return [nodes.zip_with(pl.Series(mixed), texts)]
+    return [nodes]
+
+
+def _set_cells(
+    attribute: Attribute, closures: SetClosures, partition: Partition, style: Style
+) -> list[pl.Series]:
+    return [_set_text(attribute, closures, partition.n_groups, style)]
+
+
+_CELLS: dict[Algebra, Callable[..., list[pl.Series]]] = {
+    "interval": _interval_cells,
+    "tree": _tree_cells,
+    "set": _set_cells,
+}
+"""How the closures of each algebra are written."""
+
+
+def is_wide(attribute: Attribute, style: Style) -> bool:
+    """Return whether any value of a column holds what stands between the ends of an interval."""
+    between = _split(style.interval_format)[1]
+    values = [attribute.values, *([attribute.cells.upper] if attribute.cells else [])]
+    every = np.arange(attribute.size)
+    return any(between in (each or "") for of in values for each in _labels(of, len(of), every))
 
 
 def _typed_bounds(

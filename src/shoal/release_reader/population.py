@@ -19,7 +19,6 @@ from shoal.publish.predicates import judge_sizes
 from shoal.publish.verify import POPULATION, WholePromise
 from shoal.release_reader.classes import open_classes, values_of
 from shoal.table.infer import schema_of_used
-from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,8 +98,7 @@ class _Cells:
         """Return the number reached, whether that is enough, and the rows that break it."""
         schema = self.schema
         assert schema is not None
-        kinds = {schema[name].kind for name in schema.quasi_identifiers}
-        if self.style.numeric in _MEANS and Kind.NUMERIC in kinds:
+        if self.style.numeric in _MEANS and schema.has_means:
             raise DataError(
                 "Numbers published as {numeric} do not tell whom they cover, so that {name} "
                 "cannot be judged; publish intervals or bounds.",

@@ -46,7 +46,6 @@ SCHEMA_VERSION = 2
 _PACKAGES = {"shoal": "shoal-anonymity", "numpy": "numpy", "numba": "numba", "polars": "polars"}
 # Values of a column would be cells of the table; with the seed and the input a run is repeated.
 _NEVER = frozenset({"seed", "orders", "hierarchies"})
-_LINES = ("numeric", "date", "datetime")
 _ALGORITHM = "Ed25519"
 _SIGNATURE_KEYS = ["algorithm", "signed", "public_key", "value"]
 
@@ -92,7 +91,7 @@ def build_certificate(
                 "kind": None if column.kind is None else column.kind.value,
                 "weight": column.weight,
                 "grid": None if not column.grid else _grid(column.grid),
-                "scale": column.scale if column.kind in _LINES else None,
+                "scale": column.scale if column.kind and column.kind.is_measured else None,
                 "hierarchy_height": (
                     None if column.hierarchy is None else column.hierarchy.tree_height
                 ),

@@ -32,7 +32,6 @@ from shoal.registry import load
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, wide_cells
 from shoal.table.encode import encode
 from shoal.table.partition import Partition
-from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -107,8 +106,7 @@ def score_published(
         OptionError: a measure or an option is unknown.
     """
     form = "interval" if style is None else style.numeric
-    kinds = {schema[name].kind for name in schema.quasi_identifiers}
-    if form in ("mean", "median") and Kind.NUMERIC in kinds:
+    if form in ("mean", "median") and schema.has_means:
         raise DataError(
             "Numbers published as {form} do not tell how far they were generalised, so such a "
             "release cannot be scored; use the scores of the run (--certificate).",

@@ -288,7 +288,7 @@ def _steps(attribute: Attribute) -> tuple[NDArray[np.int64], str, float | str] |
     """Return the step of every value, what the steps are called, and the grid that they are."""
     from shoal.profile.hierarchies import nice_width
 
-    if attribute.kind in (Kind.DATE, Kind.DATETIME):
+    if attribute.kind.is_time:
         return _time_steps(attribute)
     position = attribute.positions
     assert position is not None

@@ -9,7 +9,7 @@ one of its smallest and largest code), those of a set attribute are ranks.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from shoal.errors import DataError, HierarchyError
 from shoal.hierarchy import Taxonomy, canonical_label, require_cover
 from shoal.io.columns import code_text
 from shoal.table.grid_cells import narrow, on_grid, positions_of
-from shoal.table.schema import Kind
+from shoal.table.schema import Algebra, Kind
 from shoal.table.sensitive import Merging, Sensitive, TextMerging, split_as_written
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ _SHORT_SPAN = 1 << 22
 SUPPRESSED_MARK = "*"
 """What a fully generalised value of a flat column is called."""
 
-Algebra = Literal["interval", "tree", "set"]
 Codes = np.ndarray[Any, np.dtype[np.unsignedinteger[Any]]]
 
 
@@ -192,13 +191,15 @@ def encode_people(series: pl.Series) -> NDArray[np.int32] | None:
 
 def encode_values(series: pl.Series, column: Column, rows: Any = None) -> Attribute:
     """Encode a quasi-identifier, or its values with how many rows have each."""
+    import polars as pl
+
     series = _nan_to_null(series)
     if series.null_count() == len(series):
         raise DataError(
             "Column {name!r} has no value at all; give it the role 'drop' instead.",
             name=column.name,
         )
-    kind = column.kind
+    kind = column.kind or Kind.FLAT
     taxonomy: Taxonomy | None = None
     positions: NDArray[np.float64] | None = None
     values: Sequence[Any]
@@ -206,31 +207,35 @@ def encode_values(series: pl.Series, column: Column, rows: Any = None) -> Attrib
         taxonomy = column.hierarchy
         assert taxonomy is not None
         codes, values = _codes_in_taxonomy(series, taxonomy, column.name)
-        algebra: Algebra = "tree"
     elif kind == Kind.ORDINAL and column.order is not None:
         codes, values = _codes_in_order(series, column.order, column.name)
         positions = np.arange(len(values), dtype=np.float64)
-        algebra = "interval"
     else:
         codes, domain = _codes_by_rank(series)
         values = cast("Sequence[Any]", domain)  # a polars Series, which lacks the formal base class
-        if kind in (Kind.NUMERIC, Kind.DATE, Kind.DATETIME):
+        if kind.is_measured:
             positions = positions_of(domain, column.name)
-            algebra = "interval"
-        elif kind == Kind.ORDINAL:
+        elif kind.algebra == "interval":
             positions = np.arange(len(domain), dtype=np.float64)
-            algebra = "interval"
-        elif kind == Kind.SET:
-            algebra = "set"
-        else:
-            taxonomy = _flat_tree(domain)
-            algebra = "tree"
+        elif kind.algebra == "tree":
+            labels = [canonical_label(value) for value in domain.to_list()]
+            if len(set(labels)) < len(labels):
+                # Python's datetimes end at microseconds; polars has the text of nanoseconds.
+                labels = domain.cast(pl.String).to_list()
+            if SUPPRESSED_MARK in labels:
+                raise DataError(
+                    "Column {name!r} already holds {suppressed_mark!r}, which stands for a "
+                    "suppressed value in a release; replace it by a missing value first.",
+                    name=domain.name,
+                    suppressed_mark=SUPPRESSED_MARK,
+                )
+            taxonomy = Taxonomy.flat(labels, root=SUPPRESSED_MARK)
     size = len(values)
     counts = np.bincount(codes, weights=rows, minlength=size + 1).astype(np.int64)
     attribute = Attribute(
         name=column.name,
-        algebra=algebra,
-        kind=kind if kind is not None else Kind.FLAT,
+        algebra=kind.algebra,
+        kind=kind,
         codes=codes,
         size=size,
         has_missing=bool(counts[size]),
@@ -241,23 +246,6 @@ def encode_values(series: pl.Series, column: Column, rows: Any = None) -> Attrib
         weight=column.weight,
     )
     return on_grid(attribute, column.grid) if column.grid else attribute
-
-
-def _flat_tree(domain: pl.Series) -> Taxonomy:
-    import polars as pl
-
-    labels = [canonical_label(value) for value in domain.to_list()]
-    if len(set(labels)) < len(labels):
-        # Python's datetimes end at microseconds, so nanoseconds need the text polars gives them.
-        labels = domain.cast(pl.String).to_list()
-    if SUPPRESSED_MARK in labels:
-        raise DataError(
-            "Column {name!r} already holds {suppressed_mark!r}, which stands for a suppressed "
-            "value in a release; replace it by a missing value first.",
-            name=domain.name,
-            suppressed_mark=SUPPRESSED_MARK,
-        )
-    return Taxonomy.flat(labels, root=SUPPRESSED_MARK)
 
 
 def encode_sensitive(series: pl.Series, taxonomy: Taxonomy | None = None) -> Sensitive:

@@ -227,7 +227,7 @@ def check_fit(column: Column, grid: Grid) -> None:
                 name=name,
                 grid=str(grid),
             )
-    elif kind in (Kind.DATE, Kind.DATETIME):
+    elif kind is not None and kind.is_time:
         if not grid.unit:
             raise OptionError(
                 "The grid of column {name!r} is {grid!r}, but it holds dates; give one of "
@@ -305,7 +305,7 @@ def suggest_grid(kind: Kind | None, values: pl.Series, *, whole: bool = False) -
     """
     if kind is Kind.NUMERIC and values.dtype.is_numeric():
         return _suggest_step(values, whole=whole)
-    if kind in (Kind.DATE, Kind.DATETIME) and values.dtype.is_temporal():
+    if kind is not None and kind.is_time and values.dtype.is_temporal():
         return _suggest_unit(values, whole=whole)
     return NO_GRID
 

@@ -77,10 +77,6 @@ def notes_on_unknown(before: Schema, after: Schema) -> list[str]:
     ]
 
 
-# The kinds that read numbers off the values, and the kind of data they can read them from.
-_NEEDS = {Kind.NUMERIC: "numbers", Kind.DATE: "dates", Kind.DATETIME: "dates with a time"}
-
-
 def schema_of_used(
     frame: nw.DataFrame[Any],
     *,
@@ -153,7 +149,7 @@ def _with_kind(column: Column, dtype: DType, frame: nw.DataFrame[Any]) -> Column
                 name=column.name,
             )
         return replace(column, order=order)
-    needed = _NEEDS.get(column.kind)
+    needed = column.kind.needs
     if needed is not None and natural is not column.kind:
         raise OptionError(
             "Column {name!r} is given the kind {value!r}, which needs {needed}, but its data "

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, OptionError, did_you_mean
-from shoal.table.schema import Kind, Schema
+from shoal.table.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,6 @@ SCALES = (RANGE, "rank", "trimmed")
 _TRIMMED = 0.01
 _MOST_WIDE, _LEAST_WIDE = 1e300, 1e-290
 """How wide a column of numbers may be at most, and at least if it is not one number."""
-_KINDS = (Kind.NUMERIC, Kind.DATE, Kind.DATETIME)
 
 
 def check_scale(value: object, *, column: str) -> str:
@@ -81,7 +80,7 @@ def _rescaled(attribute: Attribute, scale: str) -> Attribute:
 
     if scale == RANGE:
         return attribute
-    if attribute.kind not in _KINDS:
+    if not attribute.kind.is_measured:
         raise OptionError(
             "Column {name!r} is given the scale {scale!r} but is of kind {value!r}; scales "
             "are for numbers and dates.",

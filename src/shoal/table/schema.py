@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from shoal.errors import OptionError, RoleError, did_you_mean
 from shoal.messages import Message, plural
@@ -55,22 +55,56 @@ class Role(StrEnum):
     """Says whose row it is, where a person may have several; removed, or made a pseudonym."""
 
 
-class Kind(StrEnum):
-    """How the values of a quasi-identifier are generalised."""
+Algebra = Literal["interval", "tree", "set"]
+"""How the values of a group join (`shoal.table.closure`)."""
 
-    NUMERIC = "numeric"
+
+class Kind(StrEnum):
+    """How the values of a quasi-identifier are generalised.
+
+    Attributes:
+        algebra: how the values of a group join.
+        needs: the data that its values must be, in words; None if any will do.
+        is_measured: whether values lie on a line of numbers or time, where shares of a range,
+            grids of lines and scales mean something.
+        is_time: whether that line is of time.
+        has_mean: whether means and medians are published where they are asked for.
+    """
+
+    algebra: Algebra
+    needs: str | None
+    is_measured: bool
+    is_time: bool
+    has_mean: bool
+
+    def __new__(
+        cls,
+        value: str,
+        algebra: Algebra = "interval",
+        needs: str | None = None,
+        is_time: bool = False,  # noqa: FBT001, FBT002 - members are tuples
+    ) -> Self:
+        """Make a kind from its name and what there is to know about it."""
+        kind = str.__new__(cls, value)
+        kind._value_ = value
+        kind.algebra, kind.needs, kind.is_time = algebra, needs, is_time
+        kind.is_measured = needs is not None
+        kind.has_mean = kind.is_measured and not is_time
+        return kind
+
+    NUMERIC = "numeric", "interval", "numbers"
     """Numbers, generalised to intervals."""
-    ORDINAL = "ordinal"
+    ORDINAL = "ordinal", "interval"
     """Values in a known order, generalised to intervals of that order."""
-    CATEGORICAL = "categorical"
+    CATEGORICAL = "categorical", "tree"
     """Values of a hierarchy, generalised to a common ancestor."""
-    FLAT = "flat"
+    FLAT = "flat", "tree"
     """Kept or suppressed: a tree of height 1."""
-    SET = "set"
+    SET = "set", "set"
     """Generalised to the set of the values seen."""
-    DATE = "date"
+    DATE = "date", "interval", "dates", True
     """Calendar days, generalised to intervals."""
-    DATETIME = "datetime"
+    DATETIME = "datetime", "interval", "dates with a time", True
     """Points in time, generalised to intervals."""
 
 
@@ -244,6 +278,12 @@ class Schema:
         """Names of the columns that a run reads: the published ones, and whose row it is."""
         read = _PUBLISHED | {Role.PERSON}
         return tuple(column.name for column in self.columns if column.role in read)
+
+    @property
+    def has_means(self) -> bool:
+        """Whether any column publishes means or medians where they are asked for."""
+        kinds = (self[name].kind for name in self.quasi_identifiers)
+        return any(kind is not None and kind.has_mean for kind in kinds)
 
     @property
     def grids(self) -> dict[str, Grid | None]:

@@ -90,7 +90,7 @@ def _how(words: Language, column: JobColumn) -> str:
         return words("intervals") if held is None else held
     if column.grid not in (None, "none"):
         return words("intervals on lines: %(step)s", step=str(column.grid))
-    if column.kind in ("numeric", "date", "datetime", "ordinal"):
+    if column.kind is not None and column.kind.algebra == "interval":
         return words("intervals")
     return words("the value, or nothing")
 

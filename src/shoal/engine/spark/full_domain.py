@@ -24,7 +24,6 @@ from shoal.engine.spark.session import guarded_batches, load_functions, needs_ta
 from shoal.engine.spark.tally import MOST_CLOSURES, Tallies, measures_of, shown_groups
 from shoal.errors import DataError
 from shoal.measure.base import picked_columns
-from shoal.publish.loss import published_loss
 from shoal.publish.recode import published_cells, published_names
 from shoal.table.closure import TreeClosures
 from shoal.table.encode import EncodedTable
@@ -89,7 +88,6 @@ def told_by_levels(plan: Plan, chosen: Chosen, rows: Any, finished: Any) -> Tall
         "seen": [chosen.sizes[shown].tolist()],
         **_mixed(plan, finished),
     }
-    whole = EncodedTable(0, plan.attributes, ())
     counts: list[tuple[int, str, int]] = []
     for number, attribute in enumerate(plan.attributes):
         nodes, often = _nodes(chosen, number)
@@ -98,7 +96,7 @@ def told_by_levels(plan: Plan, chosen: Chosen, rows: Any, finished: Any) -> Tall
         gone = attribute.counts - chosen.published[number]
         counts += [(-1 - number, str(code), int(gone[code])) for code in np.flatnonzero(gone)]
         closures = _closed(attribute, chosen.nodes[shown, number])
-        told["seen"].append(published_loss(whole, number, closures, len(shown)).tolist())
+        told["seen"].append(closures.published_loss(attribute, len(shown)).tolist())
     return Tallies(plan, [json.dumps(told)], counts)
 
 

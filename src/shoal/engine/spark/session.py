@@ -18,7 +18,6 @@ from shoal.measure.sse import SquaredError
 from shoal.privacy import DeltaPresence, KMap, PopulationRisk
 from shoal.settings.request import OPTIONS
 from shoal.table.encode import EncodedTable
-from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -219,7 +218,7 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
 def refuse_columns(plan: Plan, privacy: Sequence[PrivacyModel]) -> None:
     """Raise if columns are of a kind that the measure or a promise cannot do with."""
     form = plan.request.style.numeric
-    if form in ("mean", "median") and any(each.kind is Kind.NUMERIC for each in plan.attributes):
+    if form in ("mean", "median") and any(each.kind.has_mean for each in plan.attributes):
         for model in privacy:
             if isinstance(model, KMap | DeltaPresence):
                 raise DataError(

@@ -19,14 +19,11 @@ from shoal.measure.base import CostMeasure, Grouped, pick_target
 from shoal.measure.scores import Scores, create_measure
 from shoal.measure.sse import error_of
 from shoal.publish.aggregates import Facts, column_facts, heat_of, publishes_centres
-from shoal.publish.loss import published_loss, scores_of_columns
+from shoal.publish.loss import scores_of_columns
 from shoal.table.closure import (
+    CLOSURES,
     IntervalClosures,
-    SetClosures,
-    TreeClosures,
     group_centres,
-    some_of,
-    wide_cells,
 )
 from shoal.table.encode import EncodedTable
 from shoal.table.partition import SUPPRESSED, Partition
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.engine.spark.plan import Plan
-    from shoal.table.closure import Closures
     from shoal.table.encode import Attribute
     from shoal.table.sensitive import Sensitive
 
@@ -89,17 +85,17 @@ def tally(
     step = max(1, -(-partition.n_groups // max(plan.shown, 1)))
     chosen = np.arange(0, partition.n_groups, step)
     told["seen"] = [partition.sizes[chosen].tolist()]
-    whole = EncodedTable(0, plan.attributes, ())
     for number, closures in enumerate(grouped.closures):
-        shapes, place = _shapes(closures, partition.n_groups)
+        shapes, place = closures.shapes(partition.n_groups)
         rows = np.bincount(place, weights=partition.sizes, minlength=len(shapes))
         counts += [
             {"c": number, "s": json.dumps(shape), "n": int(n)}
             for shape, n in zip(shapes, rows, strict=True)
         ]
-        if isinstance(closures, IntervalClosures) and _has_centres(plan, number):
+        if _has_centres(plan, number):
+            assert isinstance(closures, IntervalClosures)
             counts += _centres(plan, number, table.attributes[number], closures, partition)
-        loss = published_loss(whole, number, closures, partition.n_groups)
+        loss = closures.published_loss(plan.attributes[number], partition.n_groups)
         told["seen"].append(loss[chosen].tolist())
     return json.dumps(told), json.dumps(counts)
 
@@ -223,7 +219,7 @@ def _costs(plan: Plan, name: str, grouped: Grouped, left_out: EncodedTable) -> l
         rows = np.concatenate((grouped.histogram[:-1], gone_rows[None, :]))
         step = max(1, _AT_ONCE // lost.size)
         total = math.fsum(
-            float(np.sum(rows[at : at + step] * form.cost(some_of(closures, at, at + step))))
+            float(np.sum(rows[at : at + step] * form.cost(closures.part(at, at + step))))
             for at in range(0, len(rows), step)
         )
         result.append([total - constant, 0.0])
@@ -235,47 +231,6 @@ def _measure(plan: Plan, name: str) -> CostMeasure:
     measure = create_measure(name, plan.request.measure_options if asked else None)
     assert isinstance(measure, CostMeasure)
     return measure
-
-
-def _shapes(closures: Closures, n_groups: int) -> tuple[list[Any], NDArray[np.int64]]:
-    """Return the different closures as plain numbers, and which one each group has."""
-    if isinstance(closures, TreeClosures):
-        nodes, place = np.unique(closures.node[:n_groups], return_inverse=True)
-        return nodes.tolist(), place
-    if isinstance(closures, IntervalClosures):
-        ends = np.stack(
-            [
-                each[:n_groups].astype(np.int64)
-                for each in (closures.low, closures.high, closures.everything)
-            ]
-        )
-        distinct, place = np.unique(ends, axis=1, return_inverse=True)
-        return distinct.T.tolist(), place.reshape(-1)
-    known: dict[tuple[int, ...], int] = {}
-    place = np.empty(n_groups, np.int64)
-    for group in range(n_groups):
-        members = closures.members[closures.indptr[group] : closures.indptr[group + 1]]
-        shape = (int(closures.everything[group]), *members.tolist())
-        place[group] = known.setdefault(shape, len(known))
-    return [list(shape) for shape in known], place
-
-
-def _closures(attribute: Attribute, shapes: Sequence[Any]) -> Closures:
-    """Return closures from plain numbers, with "everything" as the last one."""
-    if attribute.algebra == "tree":
-        tree = attribute.taxonomy
-        assert tree is not None
-        node = np.array([*shapes, tree.root], np.int32)
-        return TreeClosures(node, tree.n_leaves, tree.n_nodes)
-    if attribute.algebra == "interval":
-        low, high, everything = np.array([*shapes, (0, attribute.size - 1, 1)], np.int32).T
-        return IntervalClosures(low, high, everything.astype(bool), wide_cells(attribute))
-    members = [each[1:] for each in shapes]
-    sizes = [len(each) for each in members]
-    flat = np.array([member for each in members for member in each], np.int32)
-    ends = np.cumsum([0, *sizes])
-    everything = np.array([*(each[0] for each in shapes), 1], bool)
-    return SetClosures(np.append(ends, ends[-1]).astype(np.int64), flat, everything)
 
 
 class Tallies:
@@ -348,9 +303,9 @@ class Tallies:
         for number, attribute in enumerate(plan.attributes):
             known = self.counts.get(number, {})
             order = sorted(known)
-            closed = _closures(attribute, order)
+            closed = CLOSURES[attribute.algebra].of_shapes(attribute, order)
             counts = np.array([known[shape] for shape in order], np.int64)
-            loss = published_loss(table, number, closed, len(order))
+            loss = closed.published_loss(attribute, len(order))
             before = attribute.counts.copy()
             for code, gone in self.counts.get(-1 - number, {}).items():
                 before[code] -= gone

@@ -15,7 +15,6 @@ from shoal.study.audit.minimality import pin_down
 from shoal.study.audit.regulators import ask
 from shoal.study.read_release import Described, schema_and_style
 from shoal.table.frames import to_polars
-from shoal.table.schema import Kind
 
 if TYPE_CHECKING:
     from shoal.publish.recode import Style
@@ -147,8 +146,7 @@ def audit_of_release(
 
 
 def _check_style(schema: Schema, style: Style) -> None:
-    kinds = {schema[name].kind for name in schema.quasi_identifiers}
-    if style.numeric in ("mean", "median") and Kind.NUMERIC in kinds:
+    if style.numeric in ("mean", "median") and schema.has_means:
         raise DataError(
             "Numbers published as {numeric} do not tell whom they cover, so that such a "
             "release cannot be audited; publish intervals or bounds.",
