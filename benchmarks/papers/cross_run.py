@@ -93,7 +93,7 @@ def run(algorithm: str, measure: str, rows: int, k: int) -> dict[str, Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ShoalWarning)
-            result = run_pipeline(frame, schema, request, LocalEngine()).measured
+            result = run_pipeline(frame, schema, request, LocalEngine())
     except ShoalError as error:
         return {"error": str(error)}
     seconds = time.process_time() - began

@@ -299,7 +299,7 @@ def refine(
         "style": style,
     }
     request = build_request(options)
-    return _warned(run(request, FrameSource(frame), groups=np.asarray(groups), progress=progress))
+    return _warned(run(request, FrameSource(frame, groups=np.asarray(groups)), progress=progress))
 
 
 def _warned(release: Release[Any]) -> Release[Any]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import warnings
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shoal.engine.spark.engine import SparkEngine
@@ -19,23 +21,71 @@ from shoal.settings.build_request import build_request
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     import polars as pl
 
     from shoal.archive.kept import KeptRelease
     from shoal.engine.pipeline import Result
+    from shoal.engine.spark.finish import Named
+    from shoal.engine.spark.state import SparkGroups, SparkPublished
+    from shoal.io.atomic import AtomicGroup
+    from shoal.publish.reader_view import ReaderView
+    from shoal.release.verified_write import Staged
     from shoal.runtime.progress import Report
     from shoal.settings.request import Request
 
 
+@dataclass(frozen=True, eq=False)
 class SparkRelease(Release[Any]):
-    """A release whose table is one of Spark; see `shoal.Release`."""
+    """A release whose table is one of Spark; see `shoal.Release`.
+
+    Attributes:
+        engine: where it was made; holds what of it lies on the disks of the workers.
+        with_people: the published rows with a column that tells people apart, where they are
+            counted. Private: never publish it.
+    """
+
+    engine: SparkEngine = field(kw_only=True)
+    with_people: Named | None = field(kw_only=True)
 
     def forget(self) -> None:
         """Give the disks of the workers back; ``frame`` and ``groups`` cannot be read any more."""
-        assert isinstance(self.engine, SparkEngine)
         self.engine.forget()
+
+    @cached_property
+    def reader_view(self) -> ReaderView:
+        """What a reader of the published table sees, counted once."""
+        from shoal.engine.spark.reader_view import view_on_spark
+
+        with saying_why():
+            return view_on_spark(self.frame, self.schema, self.with_people)
+
+    def stage(
+        self,
+        group: AtomicGroup,
+        target: str | os.PathLike[str],
+        *,
+        format: str | None = None,  # noqa: A002 - the name users know
+        delimiter: str | None = None,
+        if_exists: str = "fail",
+        escape_formulas: bool = False,
+    ) -> Staged:
+        """Write the release to a folder beside its place, verify it there, and move it."""
+        from shoal.engine.spark.folder import write_folder
+
+        return write_folder(
+            group,
+            self,
+            target,
+            format=format,
+            delimiter=delimiter,
+            if_exists=if_exists,
+            escape_formulas=escape_formulas,
+            inputs=self.engine.read,
+            people=self.with_people,
+            about_all=self.engine.about_all,
+        )
 
     def cells_of(self, name: str) -> pl.DataFrame:
         """Return the different published cells of a quasi-identifier."""
@@ -188,17 +238,18 @@ class SparkTable:
         """Return nothing: the engine looks at the first rows for signs when it describes them."""
         return []
 
-    def release(self, result: Result, parameters: Mapping[str, Any]) -> SparkRelease:
+    def release(self, result: Result[SparkGroups, SparkPublished]) -> SparkRelease:
         """Return what a run of it has made, as a release."""
+        people = result.published.people
         doubts = [each.point.what for each in result.warnings if isinstance(each, Doubt)]
         declared = "declared" if self._request.rows_are_people else "assumed"
         return SparkRelease.of(
             result,
             self._request,
             frame=result.published.frame,
-            groups=result.measured.groups,
+            groups=self.engine.groups_by_key(result.groups),
             engine=self.engine,
+            with_people=None if people.person is None else people,
             asked=self.schema,
             whose="doubtful" if "several rows" in doubts else declared,
-            parameters=parameters,
         )

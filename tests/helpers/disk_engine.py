@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.engine.local import LocalEngine
+from shoal.engine.local import LocalEngine, follow_measure, merge_violating, suppress_outliers
 from shoal.errors import OptionError
 from shoal.runtime.progress import no_progress
+from shoal.search.enforce import violations
 from shoal.search.refine import EFFORTS, refine_partition
 from shoal.search.scan import no_warning
 from shoal.table.partition import Partition
@@ -79,17 +80,26 @@ class DiskEngine:
         fresh = multiprocessing.get_context("spawn")
         self._pool = ProcessPoolExecutor(2, mp_context=fresh)
         # what the driver does by itself is done as on one machine
-        for stage in (
-            *("given", "count_broken", "thin_out", "publish", "find_dangers"),
-            *("verify", "seen", "write"),
-        ):
+        for stage in ("describe", "find_dangers", "publish", "verify", "measure"):
             setattr(self, stage, getattr(self._local, stage))
-        self.describe = self._local.describe
-        self.measure = self._local.measure
         self.parts_made = 0
 
     def close(self):
         self._pool.shutdown()
+
+    def group(self, work):
+        def regroup(of):
+            return follow_measure(of, self.form_groups(of), self.form_groups)
+
+        return work.in_input_order(suppress_outliers(work, regroup(work), regroup))
+
+    def form_groups(self, work):
+        parts = self.cut(work)
+        self._each(cluster_part, parts)
+        if work.run.privacy:
+            self._each(enforce_part, parts)
+        groups = self.refine(work, self._collect(work, parts), parts)
+        return merge_violating(work, groups)
 
     def cut(self, work):
         if not work.algorithm.works_in_blocks:
@@ -113,8 +123,7 @@ class DiskEngine:
 
     def _keeps(self, work, rows):
         table, alone = work.table.take(rows), Partition(np.zeros(len(rows), np.int32), 1)
-        broken, _ = self._local.count_broken(replace(work, table=table), alone)
-        return broken == 0
+        return not violations(table, alone, work.run.k, work.run.privacy).any()
 
     def _put_down(self, work, parts):
         """Write every part to a file that says all a worker has to know."""
@@ -156,21 +165,9 @@ class DiskEngine:
         for each in reversed(waiting):  # whichever is ready first
             each.result()
 
-    def cluster(self, work, parts):
-        self._each(cluster_part, parts)
-        return self._collect(work, parts)
-
-    def enforce(self, work, groups, parts=None):
-        if parts is None:
-            return self._local.enforce(work, groups)
-        if not work.run.privacy:
-            return groups
-        self._each(enforce_part, parts)
-        return self._collect(work, parts)
-
-    def refine(self, work, groups, parts=None, effort=None):
+    def refine(self, work, groups, parts):
         """Regions of groups that begin alike, cut elsewhere than the parts."""
-        if effort is None and parts is not None and parts[1] == 1 and work.request.refine is None:
+        if parts[1] == 1 and work.request.refine is None:
             return groups
         if groups.recoded or groups.n_groups < 2:
             return groups
@@ -184,5 +181,5 @@ class DiskEngine:
                 places[0] / f"labels {number}.npy",
                 Partition.from_labels(groups.labels[rows]).labels,
             )
-        self._each(refine_part, places, effort or EFFORTS[work.request.refine or "fast"])
+        self._each(refine_part, places, EFFORTS[work.request.refine or "fast"])
         return self._collect(work, places)

@@ -337,11 +337,10 @@ def refine(
         note_input(groups, Message("the groups file"))
     sink.check()
     frame = read_input(wanted.input, numeric=numeric_columns(request.kinds))
-    original = FrameSource(frame, read_as())
-    labels = read_groups(groups, group_column, frame.height)
+    original = FrameSource(frame, read_as(), groups=read_groups(groups, group_column, frame.height))
     with showing_progress(quiet=quiet) as progress:
         watched = _ending_early(progress)
-        release = run(request, original, sink, groups=labels, progress=watched)
+        release = run(request, original, sink, progress=watched)
     if as_json:
         watch = current_watch()
         from shoal.run.job import JobResult

@@ -1,24 +1,24 @@
 """The engine of one machine: codes in memory, blocks in threads.
 
-Small tables are clustered as a whole. A large one is cut into blocks of similar rows
-(`engine.parts`), the algorithm runs on every block in a thread of its own (kernels release the
-GIL), and then the seams are repaired: groups of several blocks are refined together
-(`engine.polish`).
+A small table is clustered as a whole. A large one is cut into blocks of similar rows, the algorithm
+runs on every block in a thread of its own (kernels release the GIL), and then groups of several
+blocks are refined together (`shoal.engine.refine_across_blocks`). Groups that break a promise are
+merged with others: within their block first, and against the whole table in the end.
 """
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 
-from shoal.algorithm.base import Algorithm, create_algorithm
+from shoal.algorithm.base import create_algorithm
 from shoal.algorithm.warm_up import MOVES, compile_missing
 from shoal.engine.base import Measured
-from shoal.engine.blocks import Blocks, cluster_blocks, cut_table, enforce_blocks, run_algorithm
+from shoal.engine.blocks import cluster_blocks, cut_table, enforce_blocks, run_algorithm
 from shoal.engine.refine_across_blocks import polish, polish_uncut
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.measure.base import CostMeasure, CostModel, Grouped, pick_target
@@ -42,56 +42,27 @@ from shoal.table.partition import SUPPRESSED, Partition
 from shoal.table.scale import check_width, rescaled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.io.atomic import AtomicGroup
+    from shoal.algorithm.base import Algorithm
+    from shoal.engine.blocks import Blocks
     from shoal.privacy import PrivacyModel
     from shoal.publish.judgement import Doubt
-    from shoal.publish.reader_view import ReaderView
     from shoal.publish.verify import WholePromise
-    from shoal.release import Release
-    from shoal.release.verified_write import Staged
     from shoal.settings.request import Request
     from shoal.table.encode import EncodedTable
     from shoal.table.schema import Schema
 
-
-# Groups for measures that are no sum over columns: formed anew with weights that follow them.
-
-Work = TypeVar("Work", bound="LocalWork")
-
-
-def follow_measure(
-    work: Work, groups: Partition, regroup: Callable[[Work], Partition]
-) -> Partition:
-    """Return the best of these groups and of those that the measure's rounds lead to.
-
-    Args:
-        work: the table and what is asked.
-        groups: its groups with the weights of the columns.
-        regroup: forms groups of a work, whose weights may differ.
-    """
-    run, measure = work.run, work.run.model.measure
-    if not measure.rounds:
-        return groups
-    best, most, last = groups, float("-inf"), groups
-    for number in range(measure.rounds + 1):
-        worth, weights = measure.follow(Grouped(work.table, last, run.model.target), number)
-        if worth > most:
-            best, most = last, worth
-        if weights is None or number == measure.rounds:
-            break
-        model = replace(run.model, weights=weights)
-        scanner = Scanner.build(work.table, model)
-        last = regroup(replace(work, run=replace(run, model=model, scanner=scanner)))
-    return best
+    Regroup = Callable[["LocalWork"], Partition]
 
 
 SEAM = Effort(sweeps=2, min_gain=0.002)
 """How groups are refined across blocks, unless the algorithm refines by itself."""
+MANY = 1_000_000
+"""More sweeps and rounds than anybody waits for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +107,171 @@ class LocalWork:
     def check_possible(self) -> None:
         """Raise a PromiseError if not even one group of all rows keeps the promises."""
         check_people(self.table.n_people, self.run.k, "people")
-        _check_promises(self.table, self.request.privacy)
+        check_promises(self.table, self.request.privacy)
+
+    def in_input_order(self, groups: Partition) -> Partition:
+        """Return the groups of all rows of the input, in its order."""
+        labels = np.full(self.whole.n_rows, SUPPRESSED, np.int32)
+        labels[self.rows] = groups.labels
+        return Partition(labels, groups.n_groups, groups.recoded)
+
+
+def check_people(number: int, k: int, what: str = "rows") -> None:
+    """Raise a PromiseError if there are fewer rows, or people, than k."""
+    if number < k:
+        if what == "rows":
+            raise PromiseError(
+                "The table has {number} rows, fewer than k = {k}, so no k-anonymous release "
+                "exists; lower k or add rows.",
+                number=number,
+                k=k,
+            )
+        raise PromiseError(
+            "The table has rows of {number} people, fewer than k = {k}, so no k-anonymous release "
+            "exists; lower k or add people.",
+            number=number,
+            k=k,
+        )
+
+
+def check_promises(part: EncodedTable, privacy: Iterable[PrivacyModel]) -> None:
+    """Raise a PromiseError if not even one group of these rows keeps the promises."""
+    for model in privacy:
+        model.check_release(part)
+        for column in model.columns(part):
+            # a part of a table carries the counts of the whole table
+            counts = np.bincount(column.codes, minlength=column.size).astype(np.int64)
+            model.check_possible(replace(column, counts=counts))
+
+
+def form_groups(work: LocalWork) -> Partition:
+    """Cluster the table in blocks, keep the promises, and lower the loss across the blocks."""
+    blocks = cut_table(work.table, work.algorithm, work.run, work.request.block_rows)
+    groups = cluster(work, blocks)
+    groups = merge_violating(work, groups, blocks)
+    groups = refine_blocks(work, groups, blocks)
+    # blocks keep promises against their own rows; against the whole table they may not
+    return merge_violating(work, groups)
+
+
+def cluster(work: LocalWork, blocks: Blocks) -> Partition:
+    """Run the algorithm on the whole table, or on every block in a thread of its own."""
+    compile_missing(work.algorithm.compiles(work.run), work.run.scanner, work.run.progress)
+    if blocks.whole:
+        return run_algorithm(work.table, work.algorithm, work.run)
+    return cluster_blocks(work.table, work.algorithm, work.run, blocks)
+
+
+def merge_violating(work: LocalWork, groups: Partition, blocks: Blocks | None = None) -> Partition:
+    """Merge groups that break a promise, against the rows of their block or of the table."""
+    run, table = work.run, work.table
+    if not run.privacy and blocks is not None and (table.person is None or blocks.layers):
+        return groups  # algorithms see to k themselves
+    if blocks is not None and not blocks.whole and blocks.layers is None:
+        groups = enforce_blocks(table, run, blocks, groups)
+    groups = enforce(table, groups, run.scanner, run.k, run.privacy, run.progress)
+    while blocks is None and table.person is not None and run.privacy:
+        # groups that publish the same are one to a reader, and may share people
+        united = unite_equal(table, groups, work.request.style)
+        if united.n_groups == groups.n_groups:
+            break
+        groups = enforce(table, united, run.scanner, run.k, run.privacy, run.progress)
+    return groups if blocks is not None else _merge_for_release(work, groups)
+
+
+def _merge_for_release(work: LocalWork, groups: Partition) -> Partition:
+    """Merge groups until the promises about the release as a whole hold, if there are any."""
+    run, models = work.run, work.request.privacy
+    if all(model.about == "groups" for model in models):
+        return groups
+    kept = enforce(work.table, groups, run.scanner, run.k, models, run.progress)
+    if groups.recoded and kept is not groups:
+        run.warn(
+            Message(
+                "Algorithm {name!r} generalises whole columns; to keep {models} groups were "
+                "merged, so that a column is no longer generalised alike in all rows.",
+                name=work.algorithm.name,
+                models=", ".join(m.label for m in models if m.about != "groups"),
+            )
+        )
+    return kept
+
+
+def refine_blocks(work: LocalWork, groups: Partition, blocks: Blocks) -> Partition:
+    """Refine the groups of several blocks together, and small tables as a whole."""
+    asked = work.request.refine
+    steps = work.algorithm.seams or (SEAM,) if asked is None else (EFFORTS[asked],)
+    if not blocks.seamed:
+        groups = polish_uncut(work.table, groups, work.run, work.algorithm, begin=blocks.whole)
+        steps = steps if asked is not None and blocks.whole else ()
+    return refine(work, groups, steps)
+
+
+def refine(work: LocalWork, groups: Partition, steps: Sequence[Effort]) -> Partition:
+    """Refine groups, one effort after the other."""
+    if steps:
+        compile_missing(MOVES, work.run.scanner, work.run.progress)
+    for step in steps:
+        groups = polish(work.table, groups, work.run, step)
+    return groups
+
+
+def refine_for_release(work: LocalWork, groups: Partition, effort: Effort) -> Partition:
+    """Refine groups that are final, so that the release as a whole still keeps its promises."""
+    return _merge_for_release(work, refine(work, groups, (effort,)))
+
+
+def follow_measure(work: LocalWork, groups: Partition, regroup: Regroup) -> Partition:
+    """Return the best of these groups and of those that the measure's rounds lead to.
+
+    For measures that are no sum over columns: groups are formed anew with weights that follow them.
+
+    Args:
+        work: the table and what is asked.
+        groups: its groups with the weights of the columns.
+        regroup: forms groups of a work, whose weights may differ.
+    """
+    run, measure = work.run, work.run.model.measure
+    if not measure.rounds:
+        return groups
+    best, most, last = groups, float("-inf"), groups
+    for number in range(measure.rounds + 1):
+        worth, weights = measure.follow(Grouped(work.table, last, run.model.target), number)
+        if worth > most:
+            best, most = last, worth
+        if weights is None or number == measure.rounds:
+            break
+        model = replace(run.model, weights=weights)
+        scanner = Scanner.build(work.table, model)
+        last = regroup(replace(work, run=replace(run, model=model, scanner=scanner)))
+    return best
+
+
+def suppress_outliers(work: LocalWork, groups: Partition, regroup: Regroup) -> Partition:
+    """Leave out the worst outliers, group the others anew, and keep whichever loses less.
+
+    Args:
+        work: the table and what is asked.
+        groups: of all rows.
+        regroup: forms the groups of what is left.
+    """
+    run = work.run
+    allowed = int(work.request.max_suppression * work.whole.n_rows)
+    if work.algorithm.suppresses or not allowed:
+        if groups.n_suppressed and run.max_suppressed is None:
+            run.warn(
+                Message(
+                    "Algorithm {name!r} leaves out {n_suppressed} of {n_rows} rows, as published; "
+                    "a max_suppression above 0 limits that.",
+                    name=work.algorithm.name,
+                    n_suppressed=groups.n_suppressed,
+                    n_rows=work.whole.n_rows,
+                )
+            )
+        return groups
+    from shoal.engine.suppression import leave_out_outliers
+
+    return leave_out_outliers(work, groups, regroup, allowed)
 
 
 class LocalEngine:
@@ -190,7 +325,7 @@ class LocalEngine:
         kept = _rows_to_publish(whole, request)
         taking_part = whole if len(kept) == whole.n_rows else whole.take(kept)
         check_people(taking_part.n_people, request.k, "people")
-        _check_promises(taking_part, request.privacy)
+        check_promises(taking_part, request.privacy)
         rows = rng.permutation(kept)
         searched = rescaled(whole, schema).take(rows)
         model = CostModel.bind(measure, searched, pick_target(searched, request.measure_options))
@@ -212,130 +347,13 @@ class LocalEngine:
             frame, schema, request, algorithm, whole, rows, searched, run, coded=self.owned
         )
 
-    def cut(self, work: LocalWork) -> Blocks:
-        """Cut a large table into blocks of similar rows."""
-        return cut_table(work.table, work.algorithm, work.run, work.request.block_rows)
-
-    def cluster(self, work: LocalWork, parts: Blocks) -> Partition:
-        """Run the algorithm on the whole table, or on every block in a thread of its own."""
-        compile_missing(work.algorithm.compiles(work.run), work.run.scanner, work.run.progress)
-        if parts.whole:
-            return run_algorithm(work.table, work.algorithm, work.run)
-        return cluster_blocks(work.table, work.algorithm, work.run, parts)
-
-    def enforce(self, work: LocalWork, groups: Partition, parts: Blocks | None = None) -> Partition:
-        """Merge groups that break a promise, against the rows of their block or of the table."""
-        run, table = work.run, work.table
-        if not run.privacy and parts is not None and (table.person is None or parts.layers):
-            return groups  # algorithms see to k themselves
-        if parts is not None and not parts.whole and parts.layers is None:
-            groups = enforce_blocks(table, run, parts, groups)
-        groups = enforce(table, groups, run.scanner, run.k, run.privacy, run.progress)
-        while parts is None and table.person is not None and run.privacy:
-            # groups that publish the same are one to a reader, and may share people
-            seen = unite_equal(table, groups, work.request.style)
-            if seen.n_groups == groups.n_groups:
-                break
-            groups = enforce(table, seen, run.scanner, run.k, run.privacy, run.progress)
-        return groups if parts is not None else _keep_whole(work, groups)
-
-    def refine(
-        self,
-        work: LocalWork,
-        groups: Partition,
-        parts: Blocks | None = None,
-        effort: Effort | None = None,
-    ) -> Partition:
-        """Refine the groups of several blocks together, and small tables as a whole."""
-        asked = work.request.refine
-        steps: tuple[Effort, ...] = ()
-        if effort is not None:
-            steps = (effort,)
-        elif parts is not None and not parts.seamed:
-            groups = polish_uncut(work.table, groups, work.run, work.algorithm, begin=parts.whole)
-            steps = (EFFORTS[asked],) if asked is not None and parts.whole else ()
-        elif asked is not None:
-            steps = (EFFORTS[asked],)
-        elif parts is not None:
-            steps = work.algorithm.seams or (SEAM,)
-        if steps:
-            compile_missing(MOVES, work.run.scanner, work.run.progress)
-        for step in steps:
-            groups = polish(work.table, groups, work.run, step)
-        # groups that were given are judged no more after this
-        return groups if parts is not None else _keep_whole(work, groups)
-
-    def given(self, work: LocalWork, labels: NDArray[np.integer[Any]]) -> Partition:
-        """Return groups that were made elsewhere, in the order of the run."""
-        groups = Partition.from_labels(labels[work.rows])
-        if not groups.n_groups:
-            raise DataError(
-                "Every row of the given groups is suppressed; there is nothing to publish."
-            )
-        return groups
-
-    def count_broken(self, work: LocalWork, groups: Partition) -> tuple[int, int]:
-        """Return how many groups break a promise, and how many there are."""
-        broken = violations(work.table, groups, work.run.k, work.run.privacy)
-        return int(broken.sum()), groups.n_groups
-
-    def thin_out(
-        self, work: LocalWork, groups: Partition, form: Callable[[LocalWork], Partition]
-    ) -> Partition:
-        """Leave out the worst outliers, group the others anew, and keep whichever loses less."""
-        run, n_rows = work.run, work.table.n_rows
-        groups = self.follow(work, groups, form)
+    def group(self, work: LocalWork) -> Partition:
+        """Return the group of every row of the input."""
 
         def regroup(of: LocalWork) -> Partition:
-            return self.follow(of, form(of), form)
+            return follow_measure(of, form_groups(of), form_groups)
 
-        allowed = int(work.request.max_suppression * work.whole.n_rows)
-        if work.algorithm.suppresses or not allowed:
-            self._warn_of_suppressed(work, groups)
-            return groups
-        room = min(allowed - groups.n_suppressed, n_rows - run.k)
-        if work.request.suppress_for == "kept":
-            from shoal.engine.suppression import thin_for_kept
-
-            return thin_for_kept(self, work, groups, regroup, max(room, 0))
-        from shoal.search.suppress import find_outliers
-
-        outliers = find_outliers(run.scanner, groups, room) if room > 0 else np.empty(0, np.int64)
-        if not len(outliers):
-            return groups
-        fewer = work.without(outliers, allowed - len(outliers))
-        try:
-            fewer.check_possible()
-            regrouped = regroup(fewer)
-        except PromiseError:
-            return groups  # without these rows the promise is out of reach
-        labels = np.full(n_rows, SUPPRESSED, np.int32)
-        labels[np.setdiff1d(np.arange(n_rows), outliers)] = regrouped.labels
-        thinned = Partition(labels, regrouped.n_groups, regrouped.recoded)
-        before, after = (
-            run.model.measure.score(Grouped(work.table, each, run.model.target))
-            for each in (groups, thinned)
-        )
-        return thinned if after < before and thinned.n_suppressed <= allowed else groups
-
-    def follow(
-        self, work: LocalWork, groups: Partition, form: Callable[[LocalWork], Partition]
-    ) -> Partition:
-        """Return the best of these groups and of those that the measure's rounds lead to."""
-        return follow_measure(work, groups, form)
-
-    @staticmethod
-    def _warn_of_suppressed(work: LocalWork, groups: Partition) -> None:
-        if groups.n_suppressed and work.run.max_suppressed is None:
-            work.run.warn(
-                Message(
-                    "Algorithm {name!r} leaves out {n_suppressed} of {n_rows} rows, as published; "
-                    "a max_suppression above 0 limits that.",
-                    name=work.algorithm.name,
-                    n_suppressed=groups.n_suppressed,
-                    n_rows=work.whole.n_rows,
-                )
-            )
+        return work.in_input_order(suppress_outliers(work, regroup(work), regroup))
 
     def publish(self, work: LocalWork, groups: Partition) -> PublishedTable:
         """Generalise the rows of each group to what they have in common."""
@@ -349,7 +367,7 @@ class LocalEngine:
             frame,
             work.schema,
             work.whole,
-            _of_all_rows(work, groups),
+            groups,
             work.request.style,
             shuffle=work.request.shuffle,
             coded=work.coded,
@@ -360,7 +378,7 @@ class LocalEngine:
 
     def find_dangers(self, work: LocalWork, groups: Partition) -> list[Doubt]:
         """Return a sentence for each published column that can undo the release."""
-        return find_dangers(work.frame, work.schema, work.whole, _of_all_rows(work, groups))
+        return find_dangers(work.frame, work.schema, work.whole, groups)
 
     def verify(self, work: LocalWork, published: PublishedTable) -> Verification:
         """Check every promise again, from the published table alone."""
@@ -383,7 +401,6 @@ class LocalEngine:
     def measure(self, work: LocalWork, groups: Partition, published: PublishedTable) -> Measured:
         """Score the release and gather what the report needs."""
         request, whole = work.request, work.whole
-        everywhere = _of_all_rows(work, groups)
         bound = None
         if request.bound:
             from shoal.search.bound import bound_table
@@ -392,34 +409,59 @@ class LocalEngine:
             bound = bound_table(whole, int(request.k), measure, request.threads, work.run.progress)
         return Measured(
             schema=work.schema,
-            groups=everywhere,
             n_rows=whole.n_rows,
-            n_groups=everywhere.n_groups,
-            n_suppressed=everywhere.n_suppressed,
-            scores=_score(whole, everywhere, request),
+            n_groups=groups.n_groups,
+            n_suppressed=groups.n_suppressed,
+            scores=_score(whole, groups, request),
             facts=gather_facts(
-                whole, everywhere, published.frame, k=int(request.k), style=request.style
+                whole, groups, published.frame, k=int(request.k), style=request.style
             ),
             bound=bound,
         )
 
-    def seen(self, release: Release) -> ReaderView:
-        """Return what a reader of the published table sees."""
-        from shoal.publish.reader_view import view_in_table
 
-        return view_in_table(to_polars(release.frame), release.schema, release.people)
+class GivenGroupsEngine(LocalEngine):
+    """One machine; groups that were made elsewhere are refined, and no algorithm runs.
 
-    def write(
-        self,
-        group: AtomicGroup,
-        release: Release,
-        target: str | os.PathLike[str],
-        **options: Any,
-    ) -> Staged:
-        """Write the release to a file or a database, read it back and verify it there."""
-        from shoal.release.verified_write import stage_release
+    Args:
+        labels: the group of each row of the input, negative if suppressed.
+        owned: as of `LocalEngine`.
+    """
 
-        return stage_release(group, release, target, **options)
+    def __init__(self, labels: NDArray[np.integer[Any]], *, owned: bool = False) -> None:
+        super().__init__(owned=owned)
+        self.labels = labels
+
+    def group(self, work: LocalWork) -> Partition:
+        """Merge the given groups that break a promise, and refine them.
+
+        Raises:
+            DataError: they suppress every row.
+        """
+        run, request = work.run, work.request
+        groups = Partition.from_labels(self.labels[work.rows])
+        if not groups.n_groups:
+            raise DataError(
+                "Every row of the given groups is suppressed; there is nothing to publish."
+            )
+        broken = int(violations(work.table, groups, run.k, run.privacy).sum())
+        if broken:
+            run.warn(
+                Message(
+                    "{broken} of the {n_groups} given groups break a promise and were merged with "
+                    "others.",
+                    broken=broken,
+                    n_groups=groups.n_groups,
+                )
+            )
+        groups = merge_violating(work, groups)
+        effort = replace(EFFORTS[request.effort], seconds=request.seconds, keep_on_interrupt=True)
+        if request.sweeps is not None:
+            effort = replace(effort, sweeps=request.sweeps, hot=(0, 0), renewals=0)
+            effort = replace(effort, rounds=1, min_gain=0.0)
+        elif request.seconds is not None:  # as long as there is time and anything is gained
+            effort = replace(effort, sweeps=MANY, rounds=MANY, min_gain=0.0)
+        return work.in_input_order(refine_for_release(work, groups, effort))
 
 
 def _check_whose(request: Request, algorithm: Algorithm) -> None:
@@ -438,24 +480,6 @@ def _check_whose(request: Request, algorithm: Algorithm) -> None:
             "suppress_for={suppress_for!r} cannot be kept; choose another algorithm.",
             name=algorithm.name,
             suppress_for=request.suppress_for,
-        )
-
-
-def check_people(number: int, k: int, what: str = "rows") -> None:
-    """Raise a PromiseError if there are fewer rows, or people, than k."""
-    if number < k:
-        if what == "rows":
-            raise PromiseError(
-                "The table has {number} rows, fewer than k = {k}, so no k-anonymous release "
-                "exists; lower k or add rows.",
-                number=number,
-                k=k,
-            )
-        raise PromiseError(
-            "The table has rows of {number} people, fewer than k = {k}, so no k-anonymous release "
-            "exists; lower k or add people.",
-            number=number,
-            k=k,
         )
 
 
@@ -478,41 +502,6 @@ def _rows_to_publish(table: EncodedTable, request: Request) -> NDArray[np.int64]
     rows = np.flatnonzero(~missing)
     check_people(len(rows), request.k)
     return rows
-
-
-def _check_promises(part: EncodedTable, privacy: tuple[PrivacyModel, ...]) -> None:
-    """Raise if not even one group of these rows keeps the promises."""
-    for model in privacy:
-        model.check_release(part)
-        for column in model.columns(part):
-            # a part of a table carries the counts of the whole table
-            counts = np.bincount(column.codes, minlength=column.size).astype(np.int64)
-            model.check_possible(replace(column, counts=counts))
-
-
-def _keep_whole(work: LocalWork, groups: Partition) -> Partition:
-    """Merge groups until the promises about the release as a whole hold, if there are any."""
-    run, models = work.run, work.request.privacy
-    if all(model.about == "groups" for model in models):
-        return groups
-    kept = enforce(work.table, groups, run.scanner, run.k, models, run.progress)
-    if groups.recoded and kept is not groups:
-        run.warn(
-            Message(
-                "Algorithm {name!r} generalises whole columns; to keep {models} groups were "
-                "merged, so that a column is no longer generalised alike in all rows.",
-                name=work.algorithm.name,
-                models=", ".join(m.label for m in models if m.about != "groups"),
-            )
-        )
-    return kept
-
-
-def _of_all_rows(work: LocalWork, groups: Partition) -> Partition:
-    """Return the groups of all rows of the input, in its order."""
-    labels = np.full(work.whole.n_rows, SUPPRESSED, np.int32)
-    labels[work.rows] = groups.labels
-    return Partition(labels, groups.n_groups, groups.recoded)
 
 
 def _score(table: EncodedTable, partition: Partition, request: Request) -> Scores:

@@ -1,35 +1,43 @@
 """The line from a table to a verified release, read from top to bottom.
 
-Every stage is a method of an engine (`shoal.engine.base`); which one it is, is not known here.
+Every stage is a method of an engine (`shoal.engine.base`); which one it is, is not known here. How
+the rows are grouped on one machine is `form_groups` in `shoal.engine.local`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic
 
+from shoal.engine.base import Groups, Published, Table, Work
 from shoal.errors import PromiseError
 from shoal.messages import Message
 from shoal.runtime.progress import Report, Stopwatch, no_progress
 from shoal.runtime.threads import check_process
-from shoal.search.refine import EFFORTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shoal.engine.base import Engine, Groups, Measured, Published, Work
+    from shoal.engine.base import Engine, Measured
     from shoal.publish.verify import Verification
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 
 
-MANY = 1_000_000
-
-
 @dataclass(frozen=True, eq=False)
-class Result:
-    """What the line produces."""
+class Result(Generic[Groups, Published]):
+    """What the line produces.
 
+    Attributes:
+        groups: of all rows of the input, as the engine keeps them.
+        published: the published table, as the engine keeps it.
+        verification: what that table keeps of what was promised.
+        measured: what was lost, and aggregates for the report.
+        warnings: what the user should know.
+        seconds: how long it took.
+    """
+
+    groups: Groups
     published: Published
     verification: Verification
     measured: Measured
@@ -38,15 +46,14 @@ class Result:
 
 
 def run_pipeline(
-    table: Any,
+    table: Table,
     schema: Schema,
     request: Request,
-    engine: Engine,
+    engine: Engine[Table, Work, Groups, Published],
     *,
-    start: Any = None,
     notes: Sequence[str] = (),
     progress: Report = no_progress,
-) -> Result:
+) -> Result[Groups, Published]:
     """Take a table to a verified release.
 
     Args:
@@ -54,8 +61,6 @@ def run_pipeline(
         schema: what its columns are.
         request: what to do.
         engine: where to do it.
-        start: group of every row, negative if suppressed; refined instead of running the
-            algorithm.
         notes: what the user should know already before the run.
         progress: told how far it is.
 
@@ -70,11 +75,7 @@ def run_pipeline(
     progress(0, 0, "encoding")
     work = engine.describe(table, schema, request, notes.append, progress)
     _check_notes(notes, request)
-    if start is None:
-        groups = engine.thin_out(work, form_groups(engine, work), lambda w: form_groups(engine, w))
-    else:
-        groups = _refine_given(engine, work, engine.given(work, start), request, notes)
-
+    groups = engine.group(work)
     progress(0, 0, "publishing")
     notes += engine.find_dangers(work, groups)
     _check_notes(notes, request)
@@ -88,46 +89,13 @@ def run_pipeline(
     measured = engine.measure(work, groups, published)
     progress(measured.n_rows, measured.n_rows, "done")
     return Result(
+        groups=groups,
         published=published,
         verification=verification,
         measured=measured,
         warnings=tuple(dict.fromkeys(notes)),
         seconds=watch.seconds(),
     )
-
-
-def form_groups(engine: Engine, work: Work) -> Groups:
-    """Cluster the table in parts, keep the promises, and lower the loss across the parts."""
-    parts = engine.cut(work)
-    groups = engine.cluster(work, parts)
-    groups = engine.enforce(work, groups, parts)
-    groups = engine.refine(work, groups, parts)
-    # parts keep promises against their own rows; against the whole table they may not
-    return engine.enforce(work, groups)
-
-
-def _refine_given(
-    engine: Engine, work: Work, groups: Groups, request: Request, notes: list[str]
-) -> Groups:
-    """Refine groups that were made elsewhere; those that break a promise are merged first."""
-    broken, n_groups = engine.count_broken(work, groups)
-    if broken:
-        notes.append(
-            Message(
-                "{broken} of the {n_groups} given groups break a promise and were merged with "
-                "others.",
-                broken=broken,
-                n_groups=n_groups,
-            )
-        )
-    groups = engine.enforce(work, groups)
-    effort = replace(EFFORTS[request.effort], seconds=request.seconds, keep_on_interrupt=True)
-    if request.sweeps is not None:
-        effort = replace(effort, sweeps=request.sweeps, hot=(0, 0), renewals=0)
-        effort = replace(effort, rounds=1, min_gain=0.0)
-    elif request.seconds is not None:  # as long as there is time and anything is gained
-        effort = replace(effort, sweeps=MANY, rounds=MANY, min_gain=0.0)
-    return engine.refine(work, groups, effort=effort)
 
 
 def _check_promises(verification: Verification) -> None:

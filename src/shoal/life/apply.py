@@ -167,8 +167,6 @@ def apply(
             "The rows would come with a warning, so with strict they are not published: {notes}",
             notes=notes[0],
         )
-    from shoal.engine.local import LocalEngine
-
     done = Release(
         frame=back_from_polars(made.frame, frame, names),
         groups=labels,
@@ -182,7 +180,6 @@ def apply(
         facts=Facts((), (), (), (), made.scores),
         warnings=tuple(dict.fromkeys(notes)),
         seconds=watch.seconds(),
-        engine=LocalEngine(),
         privacy=kept.privacy,
         grids=grids_of(work.schema, kept.style),
         people=made.people,
@@ -336,7 +333,7 @@ class _Work:
             )
         except PromiseError:
             return None, nobody
-        return made.published.frame, rows[made.measured.groups.labels >= 0]
+        return made.published.frame, rows[made.groups.labels >= 0]
 
     def _publish(
         self,

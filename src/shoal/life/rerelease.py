@@ -17,8 +17,7 @@ import numpy as np
 
 from shoal.archive.membership import digests_of
 from shoal.engine.blocks import Blocks, cluster_blocks, put_together
-from shoal.engine.local import LocalEngine
-from shoal.engine.pipeline import form_groups
+from shoal.engine.local import LocalEngine, form_groups, merge_violating
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.life.earlier_releases import given_up, judge_over_all
 from shoal.life.guarantee import (
@@ -168,13 +167,11 @@ class AgainEngine(LocalEngine):
             return False
         return True
 
-    def cut(self, work: LocalWork) -> Blocks:
-        """Cut nothing: the parts are the atoms."""
-        return Blocks((np.arange(work.table.n_rows),), whole=True)
+    def group(self, work: LocalWork) -> Partition:
+        """Group the people who are new; the others stay with those who share their story.
 
-    def cluster(self, work: LocalWork, parts: Blocks) -> Partition:
-        """Group the people who are new; the others stay with those who share their story."""
-        del parts
+        Groups that break a promise are merged: whole groups may join, single rows may not.
+        """
         assert self.plan is not None
         atom = self.plan.atom[work.rows]
         fresh, old = np.flatnonzero(atom == NEW), np.flatnonzero(atom != NEW)
@@ -183,11 +180,12 @@ class AgainEngine(LocalEngine):
             inner = work.without(old, 0) if len(old) else work
             inner = replace(inner, run=replace(inner.run, k=self._size(work, len(fresh))))
             members.append(fresh)
-            groups.append(form_groups(LocalEngine(), inner))
+            groups.append(form_groups(inner))
         if len(old):
             members.append(old)
             groups.append(self._split(work, old, Partition.from_labels(atom[old])))
-        return put_together(work.table.n_rows, members, groups)
+        together = put_together(work.table.n_rows, members, groups)
+        return work.in_input_order(merge_violating(work, together))
 
     @staticmethod
     def _size(work: LocalWork, n_rows: int) -> int:
@@ -214,20 +212,6 @@ class AgainEngine(LocalEngine):
             if all(_enough(self.plan, each) for each in inside):
                 labels[block] = atoms.n_groups + parts
         return Partition.from_labels(labels)
-
-    def enforce(self, work: LocalWork, groups: Partition, parts: Blocks | None = None) -> Partition:
-        """Merge groups that break a promise; whole groups may join, single rows may not."""
-        return groups if parts is not None else super().enforce(work, groups)
-
-    def refine(self, work: LocalWork, groups: Partition, *_: Any, **__: Any) -> Partition:
-        """Move nobody: who was together stays together."""
-        del work
-        return groups
-
-    def thin_out(self, work: LocalWork, groups: Partition, regroup: Any) -> Partition:
-        """Leave nobody else out."""
-        del work, regroup
-        return groups
 
     def verify(self, work: LocalWork, published: PublishedTable) -> Verification:
         """Check every promise of the release alone, and the guarantee over all releases."""

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import TypeVar
 
-    from shoal.engine.base import Engine
     from shoal.engine.pipeline import Result
+    from shoal.io.atomic import AtomicGroup
     from shoal.measure.scores import Scores
     from shoal.privacy import PrivacyModel
     from shoal.publish.aggregates import Facts
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from shoal.publish.reader_view import ReaderView
     from shoal.publish.recode import Style
     from shoal.publish.verify import Verification
+    from shoal.release.verified_write import Staged
     from shoal.report.advice import Explained
     from shoal.report.notebook import Plot, Summary
     from shoal.settings.request import Request
@@ -59,7 +60,6 @@ class Release(Generic[FrameT]):
         warnings: what the user should know although the run went on; from Python they are also
             issued as `ShoalWarning`.
         seconds: how long the run took.
-        engine: where it was made, and by whom it is written.
         bound: a loss that no release can be below, in the measure that was minimised; None unless
             asked for with ``bound=True``.
         privacy: what was promised beyond k.
@@ -89,7 +89,6 @@ class Release(Generic[FrameT]):
     facts: Facts
     warnings: tuple[str, ...]
     seconds: float
-    engine: Engine
     bound: float | None = None
     privacy: tuple[PrivacyModel, ...] = ()
     grids: tuple[GridPromise, ...] = ()
@@ -106,7 +105,7 @@ class Release(Generic[FrameT]):
     @classmethod
     def of(
         cls,
-        result: Result,
+        result: Result[Any, Any],
         request: Request,
         *,
         parameters: Mapping[str, Any] | None = None,
@@ -118,7 +117,7 @@ class Release(Generic[FrameT]):
             result: of the pipeline.
             request: what was asked.
             parameters: what is told beside it, as how the input was read.
-            made: the other attributes: frame, groups, engine, ….
+            made: the other attributes: frame, groups, ….
         """
         found = result.measured
         weights = {c.name: c.weight for c in found.schema.columns if c.weight != 1.0}
@@ -160,10 +159,12 @@ class Release(Generic[FrameT]):
         return self.verification.fewest_people is not None
 
     @cached_property
-    def seen(self) -> ReaderView:
+    def reader_view(self) -> ReaderView:
         """What a reader of the published table sees, counted once."""
-        found: ReaderView = self.engine.seen(self)
-        return found
+        from shoal.publish.reader_view import view_in_table
+        from shoal.table.frames import to_polars
+
+        return view_in_table(to_polars(self.frame), self.schema, self.people)
 
     @property
     def judgement(self) -> Judgement:
@@ -176,7 +177,7 @@ class Release(Generic[FrameT]):
         """
         from shoal.publish.judgement import Counted, judge
 
-        seen, people = self.seen, self.counts_people
+        seen, people = self.reader_view, self.counts_people
         counted = Counted(
             n_rows=self.n_published,
             known={facts.name: facts.certain_rows for facts in seen.sensitive},
@@ -270,6 +271,47 @@ class Release(Generic[FrameT]):
         return write_release(
             self,
             path,
+            format=format,
+            delimiter=delimiter,
+            if_exists=if_exists,
+            escape_formulas=escape_formulas,
+        )
+
+    def stage(
+        self,
+        group: AtomicGroup,
+        target: str | os.PathLike[str],
+        *,
+        format: str | None = None,  # noqa: A002 - the name users know
+        delimiter: str | None = None,
+        if_exists: str = "fail",
+        escape_formulas: bool = False,
+    ) -> Staged:
+        """Write the release beside its place, read it back and verify it there.
+
+        It appears together with the other files of the group, when all of them are complete.
+
+        Args:
+            group: the files it appears with.
+            target: where it will appear.
+            format: as in `write`.
+            delimiter: as in `write`.
+            if_exists: as in `write`.
+            escape_formulas: as in `write`.
+
+        Returns:
+            The release with the verification of what was written.
+
+        Raises:
+            PromiseError: what was written does not keep the promises.
+            DataError: it cannot be written.
+        """
+        from shoal.release.verified_write import stage_release
+
+        return stage_release(
+            group,
+            self,
+            target,
             format=format,
             delimiter=delimiter,
             if_exists=if_exists,

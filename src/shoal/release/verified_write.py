@@ -62,9 +62,8 @@ def write_release(
 ) -> Release:
     """Write a release that keeps its promises in the file, or nothing; see `Release.write`."""
     with AtomicGroup() as group:
-        staged: Staged = release.engine.write(
+        staged = release.stage(
             group,
-            release,
             target,
             format=format,
             delimiter=delimiter,

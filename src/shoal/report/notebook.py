@@ -121,7 +121,7 @@ class Plot:
         ranked = sorted(release.facts.columns, key=lambda column: -column.loss)
         return cls(
             losses=tuple((column.name, column.loss) for column in ranked),
-            sizes=tuple(size_bars(release.seen.groups)),
+            sizes=tuple(size_bars(release.reader_view.groups)),
         )
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -114,7 +114,7 @@ def render_report(
     from shoal.table.frames import to_polars
 
     fraction = check_fraction(sampling_fraction)
-    groups, sensitive = release.seen.groups, release.seen.sensitive
+    groups, sensitive = release.reader_view.groups, release.reader_view.sensitive
     before, after = coarse_sizes(release.facts.tuple_sizes, release.k), groups.size_counts
     if release.counts_people:
         # how many people each group has is not published: that they are k is all that is told

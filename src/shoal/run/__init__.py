@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from shoal.archive.membership import key_of, marks_of, new_key, new_mark
-from shoal.engine.local import LocalEngine
+from shoal.engine.local import GivenGroupsEngine, LocalEngine
 from shoal.engine.pipeline import run_pipeline
 from shoal.errors import OptionError
 from shoal.profile.repeated_people import find_repeats, says_whose
@@ -31,8 +31,11 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from shoal.engine.base import Engine
     from shoal.engine.pipeline import Result
+    from shoal.publish.people import PublishedTable
     from shoal.settings.request import LabelsLike, Request
+    from shoal.table.partition import Partition
     from shoal.table.schema import Schema
 
 
@@ -42,18 +45,20 @@ class OpenTable(Protocol):
     Attributes:
         table: its rows, as its engine takes them.
         schema: what its columns are.
-        engine: where it is run.
     """
 
     table: Any
     schema: Schema
-    engine: Any
+
+    @property
+    def engine(self) -> Engine[Any, Any, Any, Any]:
+        """Where it is run."""
 
     def notes(self) -> list[str]:
         """Return what can be said before the run; what only this needed is then forgotten."""
 
-    def release(self, result: Result, parameters: Mapping[str, Any]) -> Release[Any]:
-        """Return what a run of it has made, as a release; parameters are told in it."""
+    def release(self, result: Result[Any, Any]) -> Release[Any]:
+        """Return what a run of it has made, as a release."""
 
 
 class Source(Protocol):
@@ -78,7 +83,6 @@ def run(
     source: Source,
     sink: Sink | None = None,
     *,
-    groups: LabelsLike | None = None,
     progress: bool | Report = False,
 ) -> Release[Any]:
     """Make the release that a request asks for. Warnings are in it, and nobody is warned.
@@ -87,7 +91,6 @@ def run(
         request: what is asked, as `shoal.settings.build_request` makes it.
         source: where the table comes from.
         sink: where the release goes.
-        groups: of every row, to be refined instead of running the algorithm.
         progress: True for a bar, or a function of (done, total, what).
 
     Raises:
@@ -97,18 +100,15 @@ def run(
     with watching(progress) as report, source.opened(request, report) as opened:
         if sink is not None:
             sink.look_at(opened.table)
-        start = None if groups is None else labels_of(groups, to_polars(opened.table).height)
         result = run_pipeline(
             opened.table,
             opened.schema,
             request,
             opened.engine,
-            start=start,
             notes=opened.notes(),
             progress=report,
         )
-        made = {"algorithm": "given groups", "algorithm_options": {}, "refine": request.effort}
-        release = opened.release(result, {} if start is None else made)
+        release = opened.release(result)
         return release if sink is None else sink.write(release, report)
 
 
@@ -120,17 +120,19 @@ class FrameSource:
         frame: the frame.
         parameters: what is told about how it was read.
         owned: whether nobody else needs it, so that the run may take it apart.
+        groups: of every row, to be refined instead of running the algorithm.
     """
 
     frame: Any
     parameters: Mapping[str, Any] = field(default_factory=dict)
     owned: bool = False
+    groups: LabelsLike | None = None
 
     @contextmanager
     def opened(self, request: Request, progress: Report) -> Iterator[LocalTable]:
         """Give the table; the release has the type of the frame."""
         del progress
-        table = to_polars(self.frame)
+        table, groups = to_polars(self.frame), self.groups
         yield LocalTable(
             table,
             request.schema(table.columns),
@@ -138,6 +140,7 @@ class FrameSource:
             self.parameters,
             like=self.frame,
             owned=self.owned,
+            groups=None if groups is None else labels_of(groups, table.height),
         )
 
 
@@ -152,6 +155,7 @@ class LocalTable:
         like: the frame as it was given; the release has its type.
         owned: whether nobody else needs the table: columns are forgotten once they are not needed,
             and text may be codes (see `shoal.io.columns`), that of the release, too.
+        groups: of every row, to be refined instead of running the algorithm.
     """
 
     def __init__(
@@ -163,14 +167,19 @@ class LocalTable:
         *,
         like: Any = None,
         owned: bool = False,
+        groups: NDArray[np.integer[Any]] | None = None,
     ) -> None:
         self.table, self.schema = table, schema
         self.engine = LocalEngine(owned=owned)
+        self._request, self._parameters = request, {**parameters}
         if request.previous or request.reserve > 1:
             from shoal.life.rerelease import AgainEngine  # what only releases beside others need
 
             self.engine = AgainEngine(request.previous, owned=owned)
-        self._request, self._parameters = request, parameters
+        if groups is not None:
+            self.engine = GivenGroupsEngine(groups, owned=owned)
+            made = {"algorithm": "given groups", "algorithm_options": {}, "refine": request.effort}
+            self._parameters = made | self._parameters
         self._like = table if like is None else like
         self._doubtful = False
 
@@ -185,8 +194,8 @@ class LocalTable:
                 frame.drop_in_place(name)
         return notes
 
-    def release(self, result: Result, parameters: Mapping[str, Any]) -> Release[Any]:
-        """Return what a run of it has made, as a release; parameters are told in it."""
+    def release(self, result: Result[Partition, PublishedTable]) -> Release[Any]:
+        """Return what a run of it has made, as a release."""
         request, published, found = self._request, result.published, result.measured
         kept = [*found.schema.sensitive, *found.schema.insensitive]
         declared = "declared" if request.rows_are_people else "assumed"
@@ -194,17 +203,16 @@ class LocalTable:
             result,
             request,
             frame=back_from_polars(published.frame, self._like, kept),
-            groups=found.groups.labels.astype(np.int64),
-            engine=self.engine,
+            groups=result.groups.labels.astype(np.int64),
             asked=self.schema,
             whose="doubtful" if self._doubtful else declared,
-            parameters={**parameters, **self._parameters},
+            parameters=self._parameters,
             people=published.people,
             ids=published.ids,
             key=None if published.ids is None else (key_of(request.previous) or new_key()),
             mark=new_mark(),
             beside=marks_of(request.previous),
-            recoded=found.groups.recoded,
+            recoded=result.groups.recoded,
         )
 
 

@@ -267,9 +267,8 @@ class FileSink:
     def stage_table(self, group: AtomicGroup, release: Release) -> Staged:
         """Add the table to a group of files, written, read back and verified."""
         row = None if self.to_database else detect_format(self.table, self.format).row
-        staged: Staged = release.engine.write(
+        return release.stage(
             group,
-            release,
             self.table,
             format=self.format,
             # where others than a comma may stand, that of the input does
@@ -277,7 +276,6 @@ class FileSink:
             if_exists=self.output.choice,
             escape_formulas=self.output.escape_formulas,
         )
-        return staged
 
 
 def refuse_existing(paths: Iterable[str | None]) -> None:

@@ -76,9 +76,8 @@ class FolderSink(FileSink):
         output = self.output
         progress(0, release.n_published, "writing")
         with AtomicGroup() as group:
-            staged = release.engine.write(
+            staged = release.stage(
                 group,
-                release,
                 self.table,
                 format=output.format or self.source.format,
                 delimiter=self.source.delimiter,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.engine.base import Measured as Found
+    from shoal.engine.pipeline import Result
     from shoal.settings.request import Request
     from shoal.table.encode import Attribute
 
@@ -39,7 +39,7 @@ What = Literal["drop", "coarsen", "suppress", "lower-k", "hierarchy", "promise",
 KINDS: tuple[str, ...] = get_args(What)
 """All kinds of changes that are tried."""
 
-Own = Callable[["Found", EncodedTable], float]
+Own = Callable[["Result[Partition, Any]", EncodedTable], float]
 """What a changed column loses, in the terms of the unchanged table."""
 
 _STEPS = (2, 3, 4, 5, 7, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 750, 1000)
@@ -94,11 +94,11 @@ class Trial:
 
     def run(self, progress: Callable[[int, int, str], None]) -> Measured:
         """Run it and return what it lost; raises ShoalError if the promise cannot be kept."""
-        result = run_pipeline(
+        found = run_pipeline(
             self.table, self.schema, self.request, LocalEngine(), progress=progress
         )
-        found = result.measured
-        table = self.base or encode(self.table, found.schema)
+        schema = found.measured.schema
+        table = self.base or encode(self.table, schema)
         partition = found.groups
         if self.own is not None:
             # Nodes of a changed hierarchy mean nothing in the unchanged one.
@@ -108,8 +108,8 @@ class Trial:
         if self.own is not None:
             assert self.column is not None
             losses[self.column] = self.own(found, table)
-        covered = {column.name: column.covered for column in found.facts.columns}
-        return Measured(losses, found.groups.labels, table, found.schema, covered)
+        covered = {column.name: column.covered for column in found.measured.facts.columns}
+        return Measured(losses, found.groups.labels, table, schema, covered)
 
 
 def build_trials(unchanged: Trial, before: Measured) -> list[Trial]:
@@ -217,7 +217,7 @@ def _regridded(
     name = attribute.name
     changed = replace(start.schema[name], grid=grid)
 
-    def own(found: Found, table: EncodedTable) -> float:
+    def own(found: Result[Partition, Any], table: EncodedTable) -> float:
         # What the coarser cells lose where the unchanged table has its own values.
         original = replace(start.schema[name], grid=None)
         finest = encode(start.table.select(name), Schema((original,))).attributes[0]
@@ -260,7 +260,7 @@ def _coarser_intervals(start: Trial, attribute: Attribute) -> Trial | None:
     original = start.table.get_column(attribute.name)
     column = domain.gather(rows).alias(attribute.name).cast(original.dtype)
 
-    def own(found: Found, table: EncodedTable) -> float:
+    def own(found: Result[Partition, Any], table: EncodedTable) -> float:
         partition = found.groups
         closed = close(attribute, partition)
         assert isinstance(closed, IntervalClosures)
@@ -359,10 +359,12 @@ def _adding_tree(start: Trial, attribute: Attribute) -> Trial | None:
         return None
     changed = replace(start.schema[attribute.name], kind=Kind.CATEGORICAL, hierarchy=tree)
 
-    def own(found: Found, table: EncodedTable) -> float:
+    def own(found: Result[Partition, Any], table: EncodedTable) -> float:
         # In a flat column ncp and lm are the same; with a tree, lm still counts values.
         del table
-        encoded = encode(start.table.select(attribute.name), _only(found.schema, attribute.name))
+        encoded = encode(
+            start.table.select(attribute.name), _only(found.measured.schema, attribute.name)
+        )
         scores = score_table(encoded, found.groups, ["lm"])
         return scores.by_column["lm"][attribute.name]
 

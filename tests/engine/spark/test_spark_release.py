@@ -74,7 +74,7 @@ def test_the_report_says_what_the_report_of_one_machine_would_say_of_these_cells
     from shoal.publish.reader_view import view_in_table
 
     _, release, _ = every
-    seen = release.engine.seen(release)
+    seen = release.reader_view
     expected = view_in_table(pl.DataFrame(pl.from_arrow(release.frame.toArrow())), release.schema)
     assert (seen.groups, seen.alone) == (expected.groups, expected.alone)
     for own, other in zip(seen.sensitive, expected.sensitive, strict=True):
@@ -187,7 +187,7 @@ def test_whom_exact_columns_single_out_is_counted_in_people(visits):
     published = pl.DataFrame(pl.from_arrow(release.frame.toArrow())).sort("token").to_dicts()
     ids = [each.strip().lower() for each in frame.get_column("who")]
     for exact in (["disease", "stage", "token"], ["disease", "stage"], ["token"], ["disease"]):
-        assert singled_out(release.frame, exact, release.engine._people) == alone_rows(
+        assert singled_out(release.frame, exact, release.with_people) == alone_rows(
             published, exact, ids
         )
         assert singled_out(release.frame, exact, None) == alone_rows(published, exact)

@@ -14,8 +14,16 @@ import numpy as np
 
 from shoal.algorithm.base import create_algorithm
 from shoal.algorithm.warm_up import MOVES, compile_missing
-from shoal.engine.local import SEAM, LocalEngine, LocalWork
-from shoal.engine.pipeline import form_groups
+from shoal.engine.blocks import cut_table
+from shoal.engine.local import (
+    SEAM,
+    LocalWork,
+    cluster,
+    form_groups,
+    merge_violating,
+    refine,
+    suppress_outliers,
+)
 from shoal.engine.refine_across_blocks import polish
 from shoal.engine.spark.plan import clean_person
 from shoal.engine.spark.tally import tally
@@ -30,7 +38,7 @@ from shoal.search.scan import Run, Scanner
 from shoal.table.partition import SUPPRESSED, Partition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -127,13 +135,10 @@ def cluster_block(plan: Plan, parts: Parts, block: int, rows: Any) -> Any:
         run,
         False,
     )
-    engine = _BlockEngine()
-
-    def form(given: LocalWork) -> Partition:
-        return _part_of_table(engine, given) if parts.seamed else form_groups(engine, given)
-
+    # rounds of a measure are the driver's
+    form = _part_of_table if parts.seamed else form_groups
     try:
-        found = engine.thin_out(work, form(work), form)
+        found = suppress_outliers(work, form(work), form)
     except PromiseError:
         if person is None or not parts.seamed:
             raise
@@ -154,26 +159,15 @@ def cluster_block(plan: Plan, parts: Parts, block: int, rows: Any) -> Any:
     )
 
 
-class _BlockEngine(LocalEngine):
-    """The engine of one machine, but for rounds of a measure: the driver leads them."""
-
-    def follow(
-        self, work: LocalWork, groups: Partition, form: Callable[[LocalWork], Partition]
-    ) -> Partition:
-        """Return the groups as they are."""
-        del work, form
-        return groups
-
-
-def _part_of_table(engine: LocalEngine, work: LocalWork) -> Partition:
+def _part_of_table(work: LocalWork) -> Partition:
     """Group a block of a larger table; regions refine across its cuts later, so once is enough."""
-    parts = engine.cut(work)
-    groups = engine.cluster(work, parts)
-    groups = engine.enforce(work, groups, parts)
-    if parts.seamed:
-        for step in _steps(work.request, work.algorithm):
-            groups = engine.refine(work, groups, parts, replace(step, rounds=1))
-    return engine.enforce(work, groups)
+    blocks = cut_table(work.table, work.algorithm, work.run, work.request.block_rows)
+    groups = cluster(work, blocks)
+    groups = merge_violating(work, groups, blocks)
+    if blocks.seamed:
+        steps = _steps(work.request, work.algorithm)
+        groups = refine(work, groups, [replace(step, rounds=1) for step in steps])
+    return merge_violating(work, groups)
 
 
 def _steps(request: Request, algorithm: Algorithm) -> tuple[Effort, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from shoal.engine.spark.cut import BLOCK_ROWS, cut_rows, one_block
 from shoal.engine.spark.domain import find_domains, find_target
 from shoal.engine.spark.finish import finished_rows, named_rows, regroup_regions, titles_of
 from shoal.engine.spark.folder import laid_out
-from shoal.engine.spark.full_domain import Chosen, choose_levels, raised_rows, told_by_levels
+from shoal.engine.spark.full_domain import choose_levels, raised_rows, told_by_levels
 from shoal.engine.spark.plan import Parts, Plan
 from shoal.engine.spark.population_check import AboutAll, bound_models, check_whole, counted_models
 from shoal.engine.spark.reader_view import find_dangers, find_signs, first_rows, related_columns
@@ -50,11 +50,10 @@ from shoal.engine.spark.session import (
     needs_target,
     refuse,
     refuse_columns,
-    saying_why,
 )
-from shoal.engine.spark.state import SparkGroups, SparkPublished, SparkWork
+from shoal.engine.spark.state import ClusteredRows, SparkGroups, SparkPublished, SparkWork
 from shoal.engine.spark.tally import Tallies, shown_groups, told_by_regions
-from shoal.errors import DataError, OptionError, PromiseError
+from shoal.errors import DataError, PromiseError
 from shoal.measure.base import CostMeasure
 from shoal.measure.scores import create_measure
 from shoal.messages import Message
@@ -65,38 +64,26 @@ from shoal.table.encode import EncodedTable
 from shoal.table.scale import rescaled
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from shoal.publish.judgement import Doubt
-    from shoal.publish.reader_view import ReaderView
     from shoal.publish.verify import Verification
-    from shoal.search.refine import Effort
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 
 
-# Groups for measures that are no sum over columns: all blocks anew with weights that follow.
-#
-# What `shoal.engine.local` does on one machine: a round is a run of all blocks and regions, and
-# what it is worth follows from the sums that the regions told.
-
-
-class _Told(Protocol):
-    @property
-    def tallies(self) -> Tallies: ...
-
-
-Round = TypeVar("Round", bound=_Told)
-
-
-def best_round(
-    plan: Plan, first: Round, anew: Callable[[Plan], Round], drop: Callable[[Round], None]
-) -> Round:
+def follow_measure(
+    plan: Plan,
+    first: SparkGroups,
+    anew: Callable[[Plan], SparkGroups],
+    drop: Callable[[SparkGroups], None],
+) -> SparkGroups:
     """Return the best of these groups and of those that the measure's rounds lead to.
+
+    What `shoal.engine.local` does on one machine: a round is a run of all blocks and regions,
+    and what it is worth follows from the sums that the regions told.
 
     Args:
         plan: what workers are told.
@@ -137,10 +124,8 @@ class SparkEngine:
     def __init__(self, key: Sequence[str] = ()) -> None:
         self.key = tuple(key)
         self.read: tuple[str, ...] = ()
-        self._people: Any = None
-        self._about_all: AboutAll | None = None
+        self.about_all: AboutAll | None = None
         self._held: list[Any] = []
-        self._some: pl.DataFrame | None = None
 
     def forget(self) -> None:
         """Give the disks of the workers back; the release cannot be read from Spark any more."""
@@ -159,8 +144,8 @@ class SparkEngine:
         frame = check_frame(table)
         refuse(request, schema, frame)
         self.read = tuple(frame.inputFiles())  # none of them is written over
-        self._some = first_rows(frame, schema, request)
-        for sign in find_signs(self._some, schema, request):
+        some = first_rows(frame, schema, request)
+        for sign in find_signs(some, schema, request):
             warn(sign)
         domains = find_domains(frame, schema, request, warn)
         if full_domain(request):
@@ -198,8 +183,8 @@ class SparkEngine:
             warn(PSEUDONYMS)
         rows = self._held_on_disk(encoded(frame, plan, self.key))
         wholes = bound_models(plan, about_all)
-        self._about_all = AboutAll(about_all, schema, request.style) if about_all else None
-        work = SparkWork(plan, rows, n_rows, wholes, warn, progress)
+        self.about_all = AboutAll(about_all, schema, request.style) if about_all else None
+        work = SparkWork(plan, rows, n_rows, wholes, warn, progress, some, self.about_all)
         plan = with_counts(plan, work.taking_part)
         needed = request.measure if needs_target(request) else None
         target = find_target(plan, rows, work.taking_part, needed=needed)
@@ -240,7 +225,28 @@ class SparkEngine:
         self._held.append(frame)
         return frame
 
-    def cut(self, work: SparkWork) -> Parts:
+    def group(self, work: SparkWork) -> SparkGroups:
+        """Cluster blocks in workers, and let their groups meet others in regions cut elsewhere.
+
+        Every block keeps the promises by itself, against the whole table, and leaves its share of
+        rows out. If the measure has rounds, the best one counts.
+        """
+        found = follow_measure(
+            work.plan,
+            self._form_groups(work),
+            lambda plan: self._form_groups(replace(work, plan=plan)),
+            self._drop,
+        )
+        self._warn_of_suppressed(work, found.tallies)
+        return found
+
+    def _form_groups(self, work: SparkWork) -> SparkGroups:
+        parts = self._cut(work)
+        if full_domain(work.plan.request):
+            return self._generalise_columns(work)
+        return self._refine_regions(work, self._cluster(work, parts))
+
+    def _cut(self, work: SparkWork) -> Parts:
         """Cut the table into blocks of similar rows, by a rule of a few kilobytes."""
         request = work.plan.request
         asked = request.block_rows
@@ -254,15 +260,17 @@ class SparkEngine:
         work.progress(0, work.n_rows, "cutting into blocks")
         return cut_rows(work.plan, work.taking_part, rows)
 
-    def cluster(self, work: SparkWork, parts: Parts) -> SparkGroups | Chosen:
-        """Run the algorithm on every block, in the worker that has its rows.
+    def _generalise_columns(self, work: SparkWork) -> SparkGroups:
+        """Choose the levels of whole columns from counts, on the driver; groups follow."""
+        chosen = choose_levels(work.plan, work.taking_part, work.progress)
+        raised = self._held_on_disk(raised_rows(work.plan, work.rows, chosen.levels))
+        tallies = told_by_levels(work.plan, chosen, work.rows, raised)
+        return SparkGroups(raised, work.plan.columns.keys, tallies, (raised,))
 
-        Levels of whole columns are chosen from counts, on the driver.
-        """
+    def _cluster(self, work: SparkWork, parts: Parts) -> ClusteredRows:
+        """Run the algorithm on every block, in the worker that has its rows."""
         from pyspark.sql import types
 
-        if full_domain(work.plan.request):
-            return choose_levels(work.plan, work.taking_part, work.progress)
         plan, functions = work.plan, load_functions()
         context = work.rows.sparkSession.sparkContext
         shared = context.broadcast((plan, parts))
@@ -290,29 +298,10 @@ class SparkEngine:
                 functions.pmod("h", functions.lit(parts.regions.n_blocks).cast("long")).alias("r"),
             )
             clustered = clustered.unionByName(left_out)
-        return SparkGroups(clustered, parts)
+        return ClusteredRows(clustered, parts)
 
-    def enforce(self, work: SparkWork, groups: Any, parts: Parts | None = None) -> Any:
-        """Do nothing: every block has kept the promises by itself, against the whole table."""
-        del work, parts
-        return groups
-
-    def refine(
-        self,
-        work: SparkWork,
-        groups: SparkGroups | Chosen,
-        parts: Parts | None = None,
-        effort: Effort | None = None,
-    ) -> SparkPublished:
-        """Refine groups across blocks; and since all rows of a group are there, publish them.
-
-        Groups of whole columns at a level stay as they are.
-        """
-        del parts, effort
-        if isinstance(groups, Chosen):
-            raised = self._held_on_disk(raised_rows(work.plan, work.rows, groups.levels))
-            tallies = told_by_levels(work.plan, groups, work.rows, raised)
-            return self._published(work, raised, tallies, (raised,))
+    def _refine_regions(self, work: SparkWork, groups: ClusteredRows) -> SparkGroups:
+        """Refine groups across blocks; and since all rows of a group are there, write its cells."""
         plan, request = work.plan, work.plan.request
         regions, seamed = groups.parts.regions, groups.parts.seamed
         rows, n_held = groups.rows, len(self._held)
@@ -342,54 +331,9 @@ class SparkEngine:
             )
             tallies = Tallies(plan, *told_by_regions(finished))
             region_of = regroup_regions(plan, finished, region_of)
-        return self._published(work, finished, tallies, tuple(self._held[n_held:]))
+        return SparkGroups(finished, plan.columns.keys, tallies, tuple(self._held[n_held:]))
 
-    @staticmethod
-    def _published(
-        work: SparkWork, finished: Any, tallies: Tallies, held: tuple[Any, ...]
-    ) -> SparkPublished:
-        """Return rows that are finished as a table of its own order.
-
-        Raises:
-            DataError: they are not the rows that were counted.
-        """
-        if tallies.n_rows != work.n_rows:
-            raise DataError(
-                "The table had {n_rows:,} rows at first and {n_rows2:,} in the end; give a "
-                "table that stays the same while it is read (write it down first).",
-                n_rows=work.n_rows,
-                n_rows2=tallies.n_rows,
-            )
-        frame = laid_out(finished, titles_of(work.plan), tallies.n_published)
-        return SparkPublished(frame, finished, tallies, held)
-
-    def given(self, work: SparkWork, labels: Any) -> SparkGroups:
-        """Refuse groups that were made elsewhere."""
-        del work, labels
-        raise OptionError("Groups that were made elsewhere cannot be refined on Spark.")
-
-    def count_broken(self, work: SparkWork, groups: SparkGroups) -> tuple[int, int]:
-        """Refuse groups that were made elsewhere."""
-        del groups
-        self.given(work, None)
-        return 0, 0
-
-    def thin_out(
-        self,
-        work: SparkWork,
-        groups: SparkPublished,
-        regroup: Callable[[SparkWork], SparkPublished],
-    ) -> SparkPublished:
-        """Form groups anew if the measure has rounds; blocks have left out their share already."""
-
-        def anew(plan: Plan) -> SparkPublished:
-            return regroup(replace(work, plan=plan))
-
-        best = best_round(work.plan, groups, anew, self._drop)
-        self._warn_of_suppressed(work, best.tallies)
-        return best
-
-    def _drop(self, groups: SparkPublished) -> None:
+    def _drop(self, groups: SparkGroups) -> None:
         """Give up groups that are not published."""
         for each in groups.held:
             each.unpersist()
@@ -410,35 +354,43 @@ class SparkEngine:
                 )
             )
 
-    def publish(self, work: SparkWork, groups: SparkPublished) -> SparkPublished:
-        """Return the published table."""
-        del work
-        return groups
-
-    def find_dangers(self, work: SparkWork, groups: SparkPublished) -> list[Doubt]:
+    def find_dangers(self, work: SparkWork, groups: SparkGroups) -> list[Doubt]:
         """Return a sentence for each published column that can undo the release."""
-        found, some = find_dangers(work.plan, groups.rows), self._some
-        assert some is not None
+        found = find_dangers(work.plan, groups.rows)
         losses = groups.tallies.scores().by_column["ncp"]
         coarser = [name for name, loss in losses.items() if loss > 0]
-        said = [each.point.column or "" for each in found]
-        self._some = None
-        return [*found, *related_columns(some, work.plan.schema, coarser, said)]
+        named = [each.point.column or "" for each in found]
+        return [*found, *related_columns(work.first_rows, work.plan.schema, coarser, named)]
+
+    def publish(self, work: SparkWork, groups: SparkGroups) -> SparkPublished:
+        """Return the rows that are not left out as a table, in an order of its own.
+
+        Raises:
+            DataError: they are not the rows that were counted.
+        """
+        plan, tallies = work.plan, groups.tallies
+        if tallies.n_rows != work.n_rows:
+            raise DataError(
+                "The table had {n_rows:,} rows at first and {n_rows2:,} in the end; give a "
+                "table that stays the same while it is read (write it down first).",
+                n_rows=work.n_rows,
+                n_rows2=tallies.n_rows,
+            )
+        frame = laid_out(groups.rows, titles_of(plan), tallies.n_published)
+        return SparkPublished(frame, named_rows(plan, groups.rows))
 
     def verify(self, work: SparkWork, published: SparkPublished) -> Verification:
         """Check every promise again, from the published table alone."""
         plan, request = work.plan, work.plan.request
-        named = named_rows(plan, published.rows)
-        self._people = named if plan.columns.person else None
         found = verify_frame(
-            named.frame,
+            published.people.frame,
             k=int(request.k),
             quasi_identifiers=plan.schema.quasi_identifiers,
             sensitive=plan.schema.sensitive,
             promises=promises_of(request.privacy, trees_of(plan.schema)),
             grids=grids_of(plan.schema, request.style),
-            person=named.person,
-            about_all=self._about_all,
+            person=published.people.person,
+            about_all=work.about_all,
         )
         broken = " ".join(check.sentence for check in found.checks if not check.holds)
         if broken and work.wholes and full_domain(request):
@@ -451,16 +403,12 @@ class SparkEngine:
             )
         return found
 
-    def measure(
-        self, work: SparkWork, groups: SparkPublished, published: SparkPublished
-    ) -> Measured:
+    def measure(self, work: SparkWork, groups: SparkGroups, published: SparkPublished) -> Measured:
         """Add up what the regions told."""
         del published
-        tallies, plan = groups.tallies, work.plan
-        keys = frame_of_rows(groups.rows, [*plan.columns.keys, "g"], [*self.key, "group"])
+        tallies = groups.tallies
         return Measured(
-            schema=plan.schema,
-            groups=keys if self.key else None,
+            schema=work.plan.schema,
             n_rows=tallies.n_rows,
             n_groups=tallies.n_groups,
             n_suppressed=tallies.n_suppressed,
@@ -469,43 +417,15 @@ class SparkEngine:
             bound=None,
         )
 
-    def seen(self, release: Any) -> ReaderView:
-        """Return what a reader of the published table sees."""
-        from shoal.engine.spark.reader_view import seen_on_spark
-
-        with saying_why():
-            return seen_on_spark(release.frame, release.schema, self._people)
+    def groups_by_key(self, groups: SparkGroups) -> Any:
+        """Return the group of each row beside its key; None without a key."""
+        if not self.key:
+            return None
+        return frame_of_rows(groups.rows, [*groups.keys, "g"], [*self.key, "group"])
 
     @staticmethod
-    def _tuple_sizes(work: SparkWork, groups: SparkPublished) -> tuple[tuple[int, int], ...]:
+    def _tuple_sizes(work: SparkWork, groups: SparkGroups) -> tuple[tuple[int, int], ...]:
         """Return how alike published rows were; nothing about those that were left out."""
         if work.plan.columns.tuples:
             return tuple_sizes(work.plan, groups.rows.filter("g >= 0"), ["t"])
         return tuple_sizes(work.plan, work.taking_part, work.plan.columns.coded)
-
-    def write(
-        self,
-        group: Any,
-        release: Any,
-        target: str | os.PathLike[str],
-        *,
-        format: str | None = None,  # noqa: A002 - the name users know
-        delimiter: str | None = None,
-        if_exists: str = "fail",
-        escape_formulas: bool = False,
-    ) -> Any:
-        """Write the release to a folder beside its place, verify it there, and move it."""
-        from shoal.engine.spark.folder import write_folder
-
-        return write_folder(
-            group,
-            release,
-            target,
-            format=format,
-            delimiter=delimiter,
-            if_exists=if_exists,
-            escape_formulas=escape_formulas,
-            inputs=self.read,
-            people=self._people,
-            about_all=self._about_all,
-        )

@@ -55,7 +55,7 @@ DIGITS = 3
 """Entropies of groups come to the driver with so many digits: some thousand different ones."""
 
 
-def seen_on_spark(frame: Any, schema: Schema, people: Named | None) -> ReaderView:
+def view_on_spark(frame: Any, schema: Schema, people: Named | None) -> ReaderView:
     """Return how large the groups are and what they tell about sensitive columns.
 
     Args:

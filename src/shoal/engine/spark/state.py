@@ -10,8 +10,11 @@ from shoal.engine.spark.rows import nothing_missing
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import polars as pl
+
+    from shoal.engine.spark.finish import Named
     from shoal.engine.spark.plan import Parts, Plan
-    from shoal.engine.spark.population_check import Whole
+    from shoal.engine.spark.population_check import AboutAll, Whole
     from shoal.engine.spark.tally import Tallies
 
 
@@ -26,6 +29,8 @@ class SparkWork:
         wholes: promises about the release as a whole.
         warn: what the user should know.
         progress: what is done now.
+        first_rows: a few rows on the driver, to look for what no promise covers.
+        about_all: promises about the release as a whole, as verification takes them.
     """
 
     plan: Plan
@@ -34,6 +39,8 @@ class SparkWork:
     wholes: tuple[Whole, ...]
     warn: Callable[[str], None]
     progress: Callable[[int, int, str], None]
+    first_rows: pl.DataFrame
+    about_all: AboutAll | None
 
     @property
     def taking_part(self) -> Any:
@@ -44,11 +51,28 @@ class SparkWork:
 
 
 @dataclass(frozen=True, eq=False)
-class SparkGroups:
-    """Rows with the group of each, and what is left to do with them."""
+class ClusteredRows:
+    """Rows with the group that their block gave them, and where groups meet others."""
 
     rows: Any
     parts: Parts
+
+
+@dataclass(frozen=True, eq=False)
+class SparkGroups:
+    """Rows with the group of each and, since all of its rows were there, its published cells.
+
+    Attributes:
+        rows: published cells, groups, keys and people, of those that are left out, too.
+        keys: columns by which their holder finds rows again.
+        tallies: what regions told.
+        held: what of it lies on the disks of the workers.
+    """
+
+    rows: Any
+    keys: tuple[str, ...]
+    tallies: Tallies
+    held: tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +81,9 @@ class SparkPublished:
 
     Attributes:
         frame: the table, in an order of its own.
-        rows: the same with groups, keys and people, as they came.
-        tallies: what regions told.
-        held: what of it lies on the disks of the workers.
+        people: the same rows as they came, with a column that tells people apart where they are
+            counted.
     """
 
     frame: Any
-    rows: Any
-    tallies: Tallies
-    held: tuple[Any, ...]
+    people: Named
