@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
     from shoal.measure.scores import Scores
-    from shoal.release import FrameT, Release
+    from shoal.publish.release_data import FrameT
+    from shoal.release import Release
     from shoal.settings.request import HierarchyLike, LabelsLike, PreviousLike, PrivacyLike
     from shoal.table.schema import Kind
 

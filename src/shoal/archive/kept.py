@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shoal.archive.membership import Digests, KeptPeople
     from shoal.privacy import PrivacyModel
     from shoal.publish.recode import Style
-    from shoal.release import Release
+    from shoal.publish.release_data import ReleaseData
     from shoal.table.schema import Column
 
 
@@ -140,7 +140,7 @@ class KeptRelease:
         return f"<KeptRelease k={self.k}: {self.n_rows} rows in {self.n_groups} groups{whose}>"
 
 
-def keep(release: Release | KeptRelease) -> KeptRelease:
+def keep(release: ReleaseData | KeptRelease) -> KeptRelease:
     """Return what is kept of a release.
 
     Raises:
@@ -171,7 +171,7 @@ def _belonging(kept: KeptRelease, people: KeptPeople) -> KeptRelease:
     return replace(kept, people=replace(people, of=digest_of(to_bytes(kept))))
 
 
-def check_style(release: Release) -> None:
+def check_style(release: ReleaseData) -> None:
     """Raise if published cells are written in a way that cannot be kept.
 
     Raises:
@@ -185,7 +185,7 @@ def check_style(release: Release) -> None:
 
 
 def keep_cells(
-    release: Release,
+    release: ReleaseData,
     cells: pl.DataFrame,
     sizes: NDArray[np.int64],
     sensitive: dict[str, ValueCounts],
@@ -276,7 +276,7 @@ def _count(column: pl.Series, of_row: NDArray[np.int64]) -> ValueCounts:
     return ValueCounts(values.to_series().alias(column.name), group, value, count, order)
 
 
-def _without_values(release: Release) -> Schema:
+def _without_values(release: ReleaseData) -> Schema:
     """Return the schema without anything that grew from the rows."""
     asked = release.asked
 
@@ -291,7 +291,7 @@ def _without_values(release: Release) -> Schema:
     return Schema(columns, pseudonyms=release.schema.pseudonyms)
 
 
-def _options(release: Release) -> dict[str, Any]:
+def _options(release: ReleaseData) -> dict[str, Any]:
     said = {name: release.parameters[name] for name in OPTIONS if name in release.parameters}
     if said.get("algorithm") == "given groups":
         said |= {"algorithm": "auto", "algorithm_options": {}, "refine": None}

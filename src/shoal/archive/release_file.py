@@ -540,13 +540,13 @@ def open_previous(given: Sequence[Any], written: str | None = None) -> tuple[Kep
     if not given:
         return ()
     from shoal.archive.kept import KeptRelease, keep
-    from shoal.release import Release
+    from shoal.publish.release_data import ReleaseData
 
     found = []
     for each in given:
         if isinstance(each, str | os.PathLike):
             found.append(load_release(each))
-        elif isinstance(each, Release | KeptRelease):
+        elif isinstance(each, ReleaseData | KeptRelease):
             found.append(keep(each))
         else:
             raise OptionError(

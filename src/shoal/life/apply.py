@@ -28,9 +28,10 @@ from shoal.measure.scores import Scores
 from shoal.messages import Message
 from shoal.publish.aggregates import Facts
 from shoal.publish.recode import RowHash, published_names
+from shoal.publish.release_data import FrameT
 from shoal.publish.verification_terms import grids_of, promises_of
 from shoal.publish.verify import Verification, verify_table
-from shoal.release import FrameT, Release
+from shoal.release import Release
 from shoal.runtime.progress import Report, Stopwatch, watching
 from shoal.runtime.threads import check_process
 from shoal.search.enforce import violations

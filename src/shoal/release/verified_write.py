@@ -8,11 +8,10 @@ here; what does not hold is never moved to its place, nor committed to its datab
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shoal.errors import PromiseError
-from shoal.io.atomic import AtomicGroup
 from shoal.io.columns import decode_text
 from shoal.io.database import stage_sql
 from shoal.io.formats import check_delimiter, detect_format
@@ -24,65 +23,30 @@ from shoal.messages import Message
 from shoal.publish.cells import columns_needed
 from shoal.publish.people import stands_as_made
 from shoal.publish.recode import Style
+from shoal.publish.release_data import Staged
 from shoal.publish.verification_terms import promises_of, trees_of
 from shoal.publish.verify import BESIDE, verify_table
 from shoal.release_reader.population import promises_about_all
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import polars as pl
 
+    from shoal.io.atomic import AtomicGroup
+    from shoal.publish.release_data import ReleaseData, ReleaseT
     from shoal.publish.verify import Verification
-    from shoal.release import Release
-
-
-@dataclass(frozen=True, eq=False)
-class Staged:
-    """A release that waits for its group of files to appear.
-
-    Attributes:
-        release: the release, with the verification of what was written.
-        path: the temporary file, None for a table of a database.
-    """
-
-    release: Release
-    path: Path | None
-
-
-def write_release(
-    release: Release,
-    target: str | os.PathLike[str],
-    *,
-    format: str | None = None,  # noqa: A002 - the name users know from the command line
-    delimiter: str | None = None,
-    if_exists: str = "fail",
-    escape_formulas: bool = False,
-) -> Release:
-    """Write a release that keeps its promises in the file, or nothing; see `Release.write`."""
-    with AtomicGroup() as group:
-        staged = release.stage(
-            group,
-            target,
-            format=format,
-            delimiter=delimiter,
-            if_exists=if_exists,
-            escape_formulas=escape_formulas,
-        )
-    return staged.release
 
 
 def stage_release(
     group: AtomicGroup,
-    release: Release,
+    release: ReleaseT,
     target: str | os.PathLike[str],
     *,
     format: str | None = None,  # noqa: A002 - the name users know from the command line
     delimiter: str | None = None,
     if_exists: str = "fail",
     escape_formulas: bool = False,
-) -> Staged:
+) -> Staged[ReleaseT]:
     """Add a release to a group of files that appear together, after a look at its bytes.
 
     Raises:
@@ -145,7 +109,7 @@ def stage_waiting(
     stage_table(group, rows, target, format=form).chmod(0o600)
 
 
-def _same_places(release: Release, frame: pl.DataFrame, names: list[str]) -> dict[str, str]:
+def _same_places(release: ReleaseData, frame: pl.DataFrame, names: list[str]) -> dict[str, str]:
     """Return the written name of each column that promises are about, and its name.
 
     Columns are found by their places: a file may lack a name, a database may cut it short.
@@ -185,7 +149,7 @@ def _all_null(frame: pl.DataFrame, n_rows: int) -> pl.DataFrame:
 
 
 def _verify(
-    release: Release,
+    release: ReleaseData,
     frame: pl.DataFrame,
     written: Written,
     columns: dict[str, str],

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from shoal.publish.grid_check import GridPromise
+    from shoal.publish.release_data import ReleaseData
     from shoal.publish.verify import Check
-    from shoal.release import Release
     from shoal.table.grid import Grid
 
 SCHEMA_VERSION = 2
@@ -51,7 +51,7 @@ _SIGNATURE_KEYS = ["algorithm", "signed", "public_key", "value"]
 
 
 def build_certificate(
-    release: Release,
+    release: ReleaseData,
     input_hmac: str | None = None,
     output_sha256: str | None = None,
     about: About | None = None,
@@ -134,7 +134,7 @@ def _grid(grid: Grid) -> dict[str, Any]:
     return {"step": str(grid), "chosen": "by default" if grid.by_default else "as asked"}
 
 
-def _promised(grid: GridPromise, release: Release) -> dict[str, Any]:
+def _promised(grid: GridPromise, release: ReleaseData) -> dict[str, Any]:
     """Return what a grid promises; of labels those alone that the published cells show."""
     said: dict[str, Any] = {
         "column": grid.name,
@@ -154,7 +154,7 @@ def format_certificate(certificate: Mapping[str, Any]) -> str:
     return json.dumps(certificate, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def disclosed_number(release: Release, check: Check) -> float:
+def disclosed_number(release: ReleaseData, check: Check) -> float:
     """Return what may be published of a measured number.
 
     Whose the rows are is not published, so that a number counted in people says more than the
@@ -163,14 +163,14 @@ def disclosed_number(release: Release, check: Check) -> float:
     return check.measured if not release.counts_people or not check.holds else check.promised
 
 
-def disclosed_text(release: Release, check: Check) -> str:
+def disclosed_text(release: ReleaseData, check: Check) -> str:
     """Return what may be published of a measured number, as people read it."""
     if release.counts_people and check.holds:
         return "as promised"
     return check.shown(check.measured)
 
 
-def who_is_counted(release: Release) -> str:
+def who_is_counted(release: ReleaseData) -> str:
     """Return whom the share that an interval covers counts, as far as the published table tells.
 
     Whose the rows are is not published; a share of people would tell more than the release does.
@@ -178,7 +178,7 @@ def who_is_counted(release: Release) -> str:
     return "rows" if release.counts_people else "people"
 
 
-def what_is_counted(release: Release) -> str:
+def what_is_counted(release: ReleaseData) -> str:
     """Return what the promises count, and what a reader can check of that."""
     if not release.counts_people:
         rows = f"Rows. Every group holds at least {release.k:,} rows; that is as many people "

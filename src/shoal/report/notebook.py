@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
-    from shoal.release import Release
+    from shoal.publish.release_data import ReleaseData
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Summary:
     who: str = "people"
 
     @classmethod
-    def of(cls, release: Release) -> Summary:
+    def of(cls, release: ReleaseData) -> Summary:
         """Return the summary of a release."""
         found = release.verification
         judged = release.judgement
@@ -116,7 +116,7 @@ class Plot:
     sizes: tuple[tuple[str, float], ...]
 
     @classmethod
-    def of(cls, release: Release) -> Plot:
+    def of(cls, release: ReleaseData) -> Plot:
         """Return the pictures of a release."""
         ranked = sorted(release.facts.columns, key=lambda column: -column.loss)
         return cls(

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from jinja2.lexer import TokenStream
 
-    from shoal.release import Release
+    from shoal.publish.release_data import ReleaseData
     from shoal.report.advice import Explained
     from shoal.study.audit.attack_context import Audit
 
@@ -62,7 +62,7 @@ _DEFAULT_FILES = {"table": "safe.csv", "certificate": "certificate.json"}
 
 
 def write_report(
-    release: Release,
+    release: ReleaseData,
     path: str | PathLike[str],
     *,
     explanation: Explained | None = None,
@@ -84,7 +84,7 @@ def write_report(
 
 
 def render_report(
-    release: Release,
+    release: ReleaseData,
     *,
     explanation: Explained | None = None,
     audit: Audit | None = None,

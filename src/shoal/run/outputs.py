@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from shoal.archive.kept import KeptRelease
     from shoal.io.location import Sources
     from shoal.life.apply import Applied
+    from shoal.publish.release_data import Staged
     from shoal.release import Release
-    from shoal.release.verified_write import Staged
     from shoal.report.advice import Explained
     from shoal.settings.files import Input, Output
     from shoal.study.audit.attack_context import Audit
@@ -264,7 +264,7 @@ class FileSink:
         progress(rows, rows, "writing")
         return release
 
-    def stage_table(self, group: AtomicGroup, release: Release) -> Staged:
+    def stage_table(self, group: AtomicGroup, release: Release) -> Staged[Release]:
         """Add the table to a group of files, written, read back and verified."""
         row = None if self.to_database else detect_format(self.table, self.format).row
         return release.stage(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from shoal.release import Release
+    from shoal.publish.release_data import ReleaseData
     from shoal.table.schema import Schema
 
 
@@ -147,7 +147,7 @@ class Explanation:
 
 def explain(
     frame: Any,
-    release: Release | None = None,
+    release: ReleaseData | None = None,
     *,
     max_rows: int = MOST_ROWS,
     workers: int | None = None,
@@ -202,7 +202,7 @@ def explain_request(
 
 def explain_release(
     frame: Any,
-    release: Release,
+    release: ReleaseData,
     *,
     max_rows: int = MOST_ROWS,
     workers: int | None = None,
@@ -227,7 +227,7 @@ def explain_release(
 
 def _explain(
     asked: Trial,
-    release: Release | None,
+    release: ReleaseData | None,
     *,
     max_rows: int,
     workers: int | None,
@@ -478,7 +478,7 @@ def _advise(
 
 
 def _outliers(
-    asked: Trial, release: Release | None, sample: Trial, labels: Any
+    asked: Trial, release: ReleaseData | None, sample: Trial, labels: Any
 ) -> tuple[OutlierGroup, ...]:
     """Return the most expensive groups, by cells that are published."""
     if release is None:

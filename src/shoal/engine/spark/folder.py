@@ -23,8 +23,8 @@ from shoal.engine.spark.session import column, load_functions, saying_why
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.messages import Message
 from shoal.publish.recode import published_cells, published_names
+from shoal.publish.release_data import Staged
 from shoal.publish.verification_terms import promises_of, trees_of
-from shoal.release.verified_write import Staged
 from shoal.table.grid_cells import narrow
 from shoal.table.partition import Partition
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from shoal.engine.spark.plan import Plan
     from shoal.engine.spark.population_check import AboutAll
+    from shoal.publish.release_data import ReleaseData, ReleaseT
     from shoal.publish.verify import Verification
-    from shoal.release import Release
 
 
 # Parquet files whose bytes follow from their rows alone.
@@ -353,7 +353,7 @@ class Folder:
 
 def write_folder(
     group: Any,
-    release: Release,
+    release: ReleaseT,
     target: str | os.PathLike[str],
     *,
     format: str | None = None,  # noqa: A002 - the name users know
@@ -363,7 +363,7 @@ def write_folder(
     inputs: Sequence[str] = (),
     people: Any = None,
     about_all: AboutAll | None = None,
-) -> Staged:
+) -> Staged[ReleaseT]:
     """Write a release beside its place and verify what was written; see `Release.write`.
 
     Args:
@@ -432,7 +432,7 @@ def read_folder(session: Any, path: str, kind: str, delimiter: str | None = None
 
 
 def _verify(
-    release: Release, written: Any, kind: str, people: Any, about_all: AboutAll | None
+    release: ReleaseData, written: Any, kind: str, people: Any, about_all: AboutAll | None
 ) -> Verification:
     """Verify what was written."""
     person = None

@@ -1,0 +1,192 @@
+"""What is known about a release: the published table, and how it was made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    from shoal.measure.scores import Scores
+    from shoal.privacy import PrivacyModel
+    from shoal.publish.aggregates import Facts
+    from shoal.publish.grid_check import GridPromise
+    from shoal.publish.judgement import Judgement
+    from shoal.publish.reader_view import ReaderView
+    from shoal.publish.recode import Style
+    from shoal.publish.verify import Verification
+    from shoal.table.schema import Schema
+
+    FrameT = TypeVarWithDefault("FrameT", default=Any)
+else:  # type checkers know a variable with a default before Python 3.13 does
+    FrameT = TypeVar("FrameT")
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseData(Generic[FrameT]):
+    """What is known about a verified release; what can be done with it is `shoal.Release`.
+
+    Attributes:
+        frame: the published table, of the type that came in.
+        groups: group of each *input* row, −1 if suppressed. Private: never publish it.
+        scores: what was lost, by measure; ``scores.by_column`` breaks it down. Exact scores over
+            the original can give rows away that were left out: hand `public_scores` on instead.
+        verification: the promises, checked again from the published table alone.
+        k: the promised size of the smallest group.
+        n_rows: rows of the input.
+        n_suppressed: rows of the input that are not published.
+        parameters: everything that was asked for, never the seed.
+        schema: roles and kinds of the columns.
+        facts: aggregates for the report, told in published labels only.
+        warnings: what the user should know although the run went on; from Python they are also
+            issued as `ShoalWarning`.
+        seconds: how long the run took.
+        bound: a loss that no release can be below, in the measure that was minimised; None unless
+            asked for with ``bound=True``.
+        privacy: what was promised beyond k.
+        grids: which columns promise to end on lines, as verification takes it.
+        people: a number for the person of each *published* row where people were counted, else
+            None. Private: never publish it.
+        whose: where rows were counted, whether each is a different person: ``"declared"``,
+            ``"assumed"``, or ``"doubtful"`` if ids or rows repeat.
+        style: how generalised cells are written.
+        asked: roles and kinds as they were said, without what grew from the rows.
+        ids: whose each published row is, where `person` says it. Private: never publish it.
+        key: under which people are kept. Private: never publish it.
+        mark: random; tells it from any other release of the same people. Private.
+        beside: marks of the earlier releases that it was made beside. Private.
+        recoded: by column, the node of each group where whole columns are generalised alike.
+    """
+
+    frame: FrameT
+    groups: NDArray[np.int64]
+    scores: Scores
+    verification: Verification
+    k: int
+    n_rows: int
+    n_suppressed: int
+    parameters: dict[str, Any]
+    schema: Schema
+    facts: Facts
+    warnings: tuple[str, ...]
+    seconds: float
+    bound: float | None = None
+    privacy: tuple[PrivacyModel, ...] = ()
+    grids: tuple[GridPromise, ...] = ()
+    people: NDArray[np.int64] | None = None
+    whose: str = "assumed"
+    style: Style | None = None
+    asked: Schema | None = None
+    ids: pl.Series | None = None
+    key: bytes | None = None
+    mark: str = ""
+    beside: tuple[str, ...] = ()
+    recoded: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups a reader of the release can tell apart: the one count of groups.
+
+        Two groups of the search that publish the same cells are one to every reader, so ``groups``
+        may hold more labels than this.
+        """
+        return self.verification.n_groups
+
+    @property
+    def n_published(self) -> int:
+        """Rows of the published table."""
+        return self.n_rows - self.n_suppressed
+
+    @property
+    def counts_people(self) -> bool:
+        """Whether the promises count people, and not rows."""
+        return self.verification.fewest_people is not None
+
+    @cached_property
+    def reader_view(self) -> ReaderView:
+        """What a reader of the published table sees, counted once."""
+        from shoal.publish.reader_view import view_in_table
+        from shoal.table.frames import to_polars
+
+        return view_in_table(to_polars(self.frame), self.schema, self.people)
+
+    @property
+    def judgement(self) -> Judgement:
+        """``"green"``, ``"amber"`` or ``"red"``, with ``.sentence`` and ``.open``.
+
+        Green: every promise holds, no sensitive value is known for more than one per cent of the
+        rows, the columns that are published as they are together single out less than five per
+        cent, and nothing else was found. Amber: every promise holds and something is open, which
+        ``open`` names with its number. Red: a promise is broken.
+        """
+        from shoal.publish.judgement import Counted, judge
+
+        seen, people = self.reader_view, self.counts_people
+        counted = Counted(
+            n_rows=self.n_published,
+            known={facts.name: facts.certain_rows for facts in seen.sensitive},
+            exact=self.schema.exact,
+            alone=seen.alone,
+            who="rows" if people or self.whose == "doubtful" else "people",
+            with_ids=people,
+        )
+        broken = [check.name for check in self.verification.checks if not check.holds]
+        return judge(broken, counted, self.warnings)
+
+    @property
+    def gap(self) -> float | None:
+        """How many times the best possible loss this release has at most: loss ÷ bound.
+
+        None without a bound, infinite where the bound is 0 and the loss is not.
+        """
+        if self.bound is None:
+            return None
+        from shoal.search.bound import gap_of
+
+        return gap_of(self.scores[str(self.parameters["measure"])], self.bound)
+
+    @property
+    def kept_loss(self) -> float:
+        """What the published rows lose, as ``ncp``; rows that were left out do not count."""
+        lost = self.scores["ncp"] * self.n_rows - self.n_suppressed
+        return max(lost / max(self.n_published, 1), 0.0)
+
+    @property
+    def public_scores(self) -> Scores:
+        """What was lost, as far as the published table tells it; this may be handed on.
+
+        ``scores`` compares with the original and belongs to the holder of the data.
+        """
+        return self.facts.scores
+
+    def cells_of(self, name: str) -> pl.DataFrame:
+        """Return the published cells of a quasi-identifier: of its column, or of both bounds."""
+        from shoal.publish.cells import columns_needed
+        from shoal.table.frames import to_polars
+
+        table = to_polars(self.frame)
+        return table.select(columns_needed(table.columns, [name]))
+
+
+ReleaseT = TypeVar("ReleaseT", bound=ReleaseData)
+
+
+@dataclass(frozen=True, eq=False)
+class Staged(Generic[ReleaseT]):
+    """A release that waits for its group of files to appear.
+
+    Attributes:
+        release: the release, with the verification of what was written.
+        path: the temporary file, None for a table of a database.
+    """
+
+    release: ReleaseT
+    path: Path | None
