@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from shoal.archive.membership import key_of, marks_of, new_key, new_mark
 from shoal.engine.local import GivenGroupsEngine, LocalEngine
 from shoal.engine.pipeline import run_pipeline
 from shoal.errors import OptionError
@@ -209,11 +208,20 @@ class LocalTable:
             parameters=self._parameters,
             people=published.people,
             ids=published.ids,
-            key=None if published.ids is None else (key_of(request.previous) or new_key()),
-            mark=new_mark(),
-            beside=marks_of(request.previous),
             recoded=result.groups.recoded,
+            **({} if published.ids is None else self._known_again()),
         )
+
+    def _known_again(self) -> dict[str, Any]:
+        """Return what a release file needs to know people again in later releases."""
+        from shoal.archive.membership import key_of, marks_of, new_key, new_mark
+
+        previous = self._request.previous
+        return {
+            "key": key_of(previous) or new_key(),
+            "mark": new_mark(),
+            "beside": marks_of(previous),
+        }
 
 
 def labels_of(groups: LabelsLike, n_rows: int) -> NDArray[np.integer[Any]]:

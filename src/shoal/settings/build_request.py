@@ -7,7 +7,6 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from shoal.archive.release_file import open_previous
 from shoal.errors import OptionError, did_you_mean
 from shoal.hierarchy import load_hierarchy
 from shoal.options import REQUIRED
@@ -49,12 +48,16 @@ def build_request(
     request = Request(**options)
     if not (request.hierarchies or request.privacy or request.previous):
         return request
-    return replace(
+    request = replace(
         request,
         hierarchies=_open_hierarchies(request.hierarchies),
         privacy=open_populations(request.privacy, reading),
-        previous=open_previous(request.previous, saving),
     )
+    if not request.previous:
+        return request
+    from shoal.archive.release_file import open_previous
+
+    return replace(request, previous=open_previous(request.previous, saving))
 
 
 def _open_hierarchies(given: Any) -> Any:
