@@ -31,6 +31,16 @@ SOURCE = ROOT / "src" / "shoal"
 MESSAGES = SOURCE / "messages"
 HOLE = re.compile(r"%\(\w+\)s|\{[^{}]*\}")
 KEYWORDS = {"_": None, "words": None, "Message": None, "Doubt": None, "plural": (1, 2)}
+ERRORS = (
+    "AlgorithmError",
+    "DataError",
+    "HierarchyError",
+    "JobError",
+    "OptionError",
+    "PromiseError",
+)
+ROOMS = ("app", "privacy")
+"""Rooms whose errors are translated; those of the others are English on every page."""
 METHODS = [("**.py", "python"), ("**/templates/**.html", "jinja2.ext.babel_extract")]
 
 
@@ -40,11 +50,18 @@ def find_texts() -> Catalog:
     texts = extract_from_dir(
         SOURCE, METHODS, {"**/templates/**.html": {"trimmed": "true"}}, keywords=KEYWORDS
     )
+    errors = [
+        each
+        for room in ROOMS
+        for each in extract_from_dir(
+            SOURCE / room, [("**.py", "python")], keywords=dict.fromkeys(ERRORS)
+        )
+    ]
     models = [load("privacy", name) for name in built_in("privacy")]
     declared = {row.help for model in models for row in options_of(model)}
     declared |= {model.title for model in models}
     # Without places: an edit elsewhere leaves the message files as they are.
-    for message in sorted({message for _, _, message, _, _ in texts} | declared, key=str):
+    for message in sorted({each[2] for each in (*texts, *errors)} | declared, key=str):
         if HOLE.sub("", message if isinstance(message, str) else message[0]).strip():
             found.add(message)
     return found

@@ -172,22 +172,29 @@ def test_a_sentence_that_nobody_knows_is_marked_as_english():
     assert lead_in(ENGLISH) == ""
 
 
-def test_an_error_on_a_german_page_is_introduced_in_german_and_marked_as_english(pages, patients):
+def test_an_error_on_a_german_page_is_german(pages, patients):
     pages.drop("patients.csv", patients)
     german = {"accept-language": "de"}
     told = pages.post("/promises", {"k": "many"}, headers=german).json()
-    assert told["lead"] == "Shoal meldet auf Englisch:"
-    assert pages.post("/promises", {"k": "many"}).json()["lead"] == ""
+    assert told == {"error": "k muss eine ganze Zahl sein, nicht 'many'.", "lead": ""}
+    english = pages.post("/promises", {"k": "many"}).json()
+    assert english == {"error": "k must be a whole number, not 'many'.", "lead": ""}
     pages.post("/promises", {"k": "many"}, script=False, headers=german)
     page = pages.get("/promises", headers=german).text
-    assert re.search(r'role="alert">Shoal meldet auf Englisch: <q lang="en">[^<]+</q></p>', page)
+    assert re.search(r'role="alert">k muss eine ganze Zahl sein[^<]+</p>', page)
+
+
+def test_an_error_of_another_room_is_introduced_in_german_and_marked_as_english(pages, patients):
+    pages.drop("patients.csv", patients)
+    german = {"accept-language": "de"}
     pages.work.update(k=1000)
     page = pages.get("/promises", headers=german).text
     assert re.search(r'impossible" role="alert">Shoal meldet [^<]+ <q lang="en">[^<]+</q>', page)
     pages.post("/run", {"suffix": "csv"}, script=False)
     task = pages.app.state.tasks.latest("run")
     assert task.wait(60)
-    assert pages.get(f"/task/{task.id}", headers=german).json()["lead"] == told["lead"]
+    told = pages.get(f"/task/{task.id}", headers=german).json()
+    assert told["lead"] == "Shoal meldet auf Englisch:"
     assert '<q lang="en">' in pages.get("/run", headers=german).text
     assert '<q lang="en">' not in pages.get("/run", headers={"accept-language": "en"}).text
 

@@ -279,7 +279,7 @@ def apply(request: Request) -> Response:
             raise OptionError("This advice belongs to another run; ask again what costs most.")
         settings = found["advice"][place]["settings"]
         if not settings:
-            raise OptionError(found["advice"][place]["why"])
+            raise OptionError(NO_CHANGE)
         with work.lock:
             before = go_back(work, run)
             work.change(apply_settings(before, settings, partial(list_values, work)))
