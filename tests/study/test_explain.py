@@ -158,7 +158,7 @@ def test_a_study_proves_no_bound_and_stops_at_no_warning(table, options, found, 
     def fail(*_):
         raise AssertionError
 
-    monkeypatch.setattr("shoal.engine.local.bound_table", fail)
+    monkeypatch.setattr("shoal.search.bound.bound_table", fail)
     again = shoal.explain(table, **options, bound=True, strict=True)
     assert again.changes == found.changes
     small = {**options, "k": (2, 5), "algorithms": "mondrian", "measures": "ncp"}
