@@ -36,17 +36,15 @@ if TYPE_CHECKING:
     from shoal.io.write import write_table
     from shoal.life.apply import Applied, apply
     from shoal.measure.scores import Scores
-    from shoal.privacy import (
-        AlphaK,
-        BetaLikeness,
-        DeltaDisclosure,
-        DeltaPresence,
-        KEAnonymity,
-        KMap,
-        LDiversity,
-        PopulationRisk,
-        TCloseness,
-    )
+    from shoal.privacy.alpha_k import AlphaK
+    from shoal.privacy.beta_likeness import BetaLikeness
+    from shoal.privacy.delta_disclosure import DeltaDisclosure
+    from shoal.privacy.delta_presence import DeltaPresence
+    from shoal.privacy.k_map import KMap
+    from shoal.privacy.ke_anonymity import KEAnonymity
+    from shoal.privacy.l_diversity import LDiversity
+    from shoal.privacy.population_risk import PopulationRisk
+    from shoal.privacy.t_closeness import TCloseness
     from shoal.profile.suggest import Suggestion, suggest_job
     from shoal.publish.recode import Style
     from shoal.publish.verify import Verification
@@ -72,16 +70,16 @@ __version__ = "0.1.0"
 _ROOMS = ("datasets", "sklearn")
 _HOMES = {
     "AlgorithmError": "errors",
-    "AlphaK": "privacy",
+    "AlphaK": "privacy.alpha_k",
     "Applied": "life.apply",
     "Certified": "report.verify_certificate",
     "CountTable": "study.tabulate",
     "Audit": "study.audit.attack_context",
-    "BetaLikeness": "privacy",
+    "BetaLikeness": "privacy.beta_likeness",
     "Comparison": "study.compare",
     "DataError": "errors",
-    "DeltaDisclosure": "privacy",
-    "DeltaPresence": "privacy",
+    "DeltaDisclosure": "privacy.delta_disclosure",
+    "DeltaPresence": "privacy.delta_presence",
     "Explanation": "study.explain",
     "Finding": "study.audit.attack_context",
     "HierarchyError": "errors",
@@ -90,13 +88,13 @@ _HOMES = {
     "JobColumn": "settings.job",
     "JobError": "errors",
     "JobResult": "run.job",
-    "KEAnonymity": "privacy",
-    "KMap": "privacy",
+    "KEAnonymity": "privacy.ke_anonymity",
+    "KMap": "privacy.k_map",
     "KeptRelease": "archive.kept",
-    "LDiversity": "privacy",
+    "LDiversity": "privacy.l_diversity",
     "OptionError": "errors",
     "Output": "settings.files",
-    "PopulationRisk": "privacy",
+    "PopulationRisk": "privacy.population_risk",
     "PromiseError": "errors",
     "Release": "release",
     "RoleError": "errors",
@@ -105,7 +103,7 @@ _HOMES = {
     "ShoalWarning": "errors",
     "Style": "publish.recode",
     "Suggestion": "profile.suggest",
-    "TCloseness": "privacy",
+    "TCloseness": "privacy.t_closeness",
     "Taxonomy": "hierarchy",
     "Utility": "study.utility",
     "Verification": "publish.verify",

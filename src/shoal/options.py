@@ -110,7 +110,7 @@ def rows_of(table: Any) -> tuple[Option, ...]:
         replace(
             each.metadata["option"],
             name=each.name,
-            type=each.metadata["option"].given or str(each.type),
+            type=each.metadata["option"].given or getattr(each.type, "__name__", str(each.type)),
             default=REQUIRED if each.default is MISSING else each.default,
         )
         for each in fields(table)

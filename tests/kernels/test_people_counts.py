@@ -13,7 +13,9 @@ from shoal.kernels.jit import kernel
 from shoal.kernels.people import PERSON, Crowd, enter, leave, rows_inside
 from shoal.measure.base import CostModel
 from shoal.measure.scores import create_measure
-from shoal.privacy import AlphaK, LDiversity, TCloseness
+from shoal.privacy.alpha_k import AlphaK
+from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.t_closeness import TCloseness
 from shoal.runtime.progress import no_progress
 from shoal.search.enforce import count_people, enforce, violations
 from shoal.search.refine import EFFORTS, Search

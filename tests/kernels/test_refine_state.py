@@ -6,7 +6,8 @@ import pytest
 
 from shoal.measure.base import CostModel
 from shoal.measure.scores import create_measure
-from shoal.privacy import AlphaK, TCloseness
+from shoal.privacy.alpha_k import AlphaK
+from shoal.privacy.t_closeness import TCloseness
 from shoal.runtime.progress import no_progress
 from shoal.search.enforce import GroupState, enforce
 from shoal.search.refine import EFFORTS, Search

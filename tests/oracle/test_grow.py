@@ -10,8 +10,10 @@ import pytest
 from tests.helpers.brute import closure_cost, make_run, small_tables
 
 from shoal.kernels import private
-from shoal.privacy import AlphaK, LDiversity, TCloseness
+from shoal.privacy.alpha_k import AlphaK
 from shoal.privacy.arrays import PrivateArrays
+from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.t_closeness import TCloseness
 from shoal.search.enforce import violations
 from shoal.search.grow import grow_labels, grow_partition
 from shoal.table.partition import Partition

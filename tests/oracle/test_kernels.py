@@ -17,15 +17,13 @@ from shoal.kernels.private import Rules, group_holds
 from shoal.kernels.scan import absorb, join_one, join_scan, load_query, own_cost
 from shoal.kernels.space import COST
 from shoal.kernels.suppress import EndsScratch, marginal_costs
-from shoal.privacy import (
-    AlphaK,
-    BetaLikeness,
-    DeltaDisclosure,
-    KEAnonymity,
-    LDiversity,
-    TCloseness,
-)
+from shoal.privacy.alpha_k import AlphaK
 from shoal.privacy.arrays import _numbers
+from shoal.privacy.beta_likeness import BetaLikeness
+from shoal.privacy.delta_disclosure import DeltaDisclosure
+from shoal.privacy.ke_anonymity import KEAnonymity
+from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.t_closeness import TCloseness
 from shoal.search.blocked import BlockedRows, similar_blocks
 from shoal.search.enforce import GroupState
 from shoal.table.partition import Partition

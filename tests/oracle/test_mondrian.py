@@ -17,7 +17,9 @@ from shoal.algorithm import mondrian
 from shoal.algorithm.mondrian import Mondrian
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
 from shoal.errors import OptionError
-from shoal.privacy import AlphaK, LDiversity, TCloseness
+from shoal.privacy.alpha_k import AlphaK
+from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.t_closeness import TCloseness
 from shoal.table.schema import Kind
 
 PROMISES = {

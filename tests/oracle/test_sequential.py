@@ -27,7 +27,9 @@ from shoal.algorithm.sequential import (
 )
 from shoal.datasets import load_adult
 from shoal.errors import OptionError, ShoalWarning
-from shoal.privacy import AlphaK, LDiversity, TCloseness
+from shoal.privacy.alpha_k import AlphaK
+from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.t_closeness import TCloseness
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds
 from shoal.table.partition import Partition

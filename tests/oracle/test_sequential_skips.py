@@ -14,7 +14,8 @@ from tests.helpers.brute import make_run
 from shoal.algorithm import sequential
 from shoal.algorithm.sequential import Sequential
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
-from shoal.privacy import LDiversity, TCloseness
+from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.t_closeness import TCloseness
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds
 from shoal.table.schema import build_schema

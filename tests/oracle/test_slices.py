@@ -10,7 +10,9 @@ from tests.helpers.brute import MEASURES, make_run, row_cost, small_tables
 from tests.helpers.effort import share
 
 from shoal.measure.base import IndicatorForm, LinearForm, TreeForm
-from shoal.privacy import AlphaK, LDiversity, TCloseness
+from shoal.privacy.alpha_k import AlphaK
+from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.t_closeness import TCloseness
 from shoal.runtime.progress import no_progress
 from shoal.search.enforce import enforce, violations
 from shoal.search.refine import Effort, Search

@@ -14,7 +14,9 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal.cli.app import app
-from shoal.privacy import DeltaPresence, KMap, PopulationRisk
+from shoal.privacy.delta_presence import DeltaPresence
+from shoal.privacy.k_map import KMap
+from shoal.privacy.population_risk import PopulationRisk
 from shoal.publish.uniques import estimate_uniques, pitman, snb, zayatz
 
 TREE = {"north": ["a", "b"], "south": {"east": ["c"], "west": ["d", "e"]}}

@@ -11,16 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import OptionError, PromiseError
-from shoal.privacy import (
-    AlphaK,
-    BetaLikeness,
-    DeltaDisclosure,
-    LDiversity,
-    PrivacyModel,
-    TCloseness,
-    judge,
-    parse_privacy,
-)
+from shoal.privacy import PrivacyModel, judge, parse_privacy
+from shoal.privacy.alpha_k import AlphaK
+from shoal.privacy.beta_likeness import BetaLikeness
+from shoal.privacy.delta_disclosure import DeltaDisclosure
+from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.t_closeness import TCloseness
 from shoal.registry import load, privacy_models
 from shoal.table.encode import EncodedTable
 from shoal.table.sensitive import Sensitive

@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 import shoal
 from shoal.cli.app import app
 from shoal.hierarchy import Taxonomy
-from shoal.privacy import KEAnonymity, TCloseness, judge
+from shoal.privacy import judge
+from shoal.privacy.ke_anonymity import KEAnonymity
+from shoal.privacy.t_closeness import TCloseness
 from shoal.publish.verification_terms import promises_of, read_trees
 from shoal.publish.verify import verify_table
 from shoal.table.encode import encode

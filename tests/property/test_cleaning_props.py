@@ -8,8 +8,11 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.privacy import AlphaK, LDiversity, TCloseness, judge
+from shoal.privacy import judge
+from shoal.privacy.alpha_k import AlphaK
 from shoal.privacy.arrays import PrivateArrays
+from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.t_closeness import TCloseness
 from shoal.publish.cells import MISSING, clean, read_cells
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds

@@ -11,15 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.privacy import (
-    AlphaK,
-    BetaLikeness,
-    DeltaDisclosure,
-    LDiversity,
-    PrivacyModel,
-    TCloseness,
-    judge,
-)
+from shoal.privacy import PrivacyModel, judge
+from shoal.privacy.alpha_k import AlphaK
+from shoal.privacy.beta_likeness import BetaLikeness
+from shoal.privacy.delta_disclosure import DeltaDisclosure
+from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.t_closeness import TCloseness
 from shoal.publish.predicates import SLACK, count_values, predicate_of
 from shoal.publish.verification_terms import promises_of
 

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from shoal.api import verify as verify_table
 from shoal.hierarchy import Taxonomy, canonical_label
-from shoal.privacy import AlphaK, LDiversity, TCloseness
+from shoal.privacy.alpha_k import AlphaK
+from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.t_closeness import TCloseness
 from shoal.publish.recode import Style, recode
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds

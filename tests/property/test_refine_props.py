@@ -10,7 +10,7 @@ from tests.helpers.random_tables import cases
 from shoal.algorithm.auto import Auto
 from shoal.measure.base import CostModel
 from shoal.measure.scores import create_measure
-from shoal.privacy import LDiversity
+from shoal.privacy.l_diversity import LDiversity
 from shoal.runtime.progress import no_progress
 from shoal.search.enforce import GroupState, enforce, violations
 from shoal.search.refine import EFFORTS, Search, refine_partition

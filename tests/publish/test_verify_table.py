@@ -9,7 +9,9 @@ import pytest
 
 from shoal.api import verify as verify_table
 from shoal.errors import DataError, OptionError, RoleError
-from shoal.privacy import AlphaK, LDiversity, TCloseness
+from shoal.privacy.alpha_k import AlphaK
+from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.t_closeness import TCloseness
 
 
 @pytest.fixture

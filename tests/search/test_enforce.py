@@ -9,7 +9,8 @@ import pytest
 from shoal.errors import PromiseError
 from shoal.measure.base import CostModel
 from shoal.measure.loss import NCP
-from shoal.privacy import LDiversity, TCloseness
+from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.t_closeness import TCloseness
 from shoal.runtime.progress import no_progress
 from shoal.search.enforce import enforce, violations
 from shoal.search.scan import Scanner

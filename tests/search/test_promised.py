@@ -10,7 +10,9 @@ from shoal.engine import blocks as parts
 from shoal.engine.blocks import cut_table
 from shoal.measure.base import CostModel
 from shoal.measure.scores import create_measure
-from shoal.privacy import AlphaK, LDiversity, TCloseness
+from shoal.privacy.alpha_k import AlphaK
+from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.t_closeness import TCloseness
 from shoal.registry import load
 from shoal.search.enforce import violations
 from shoal.search.scan import Run, Scanner

@@ -13,8 +13,8 @@ from shoal.algorithm.base import Algorithm, check_choice
 from shoal.errors import OptionError
 from shoal.kernels.sequential import Looks, Recent, list_recent, sequential_pass
 from shoal.messages import Message
-from shoal.privacy import LDiversity
 from shoal.privacy.arrays import PrivateArrays
+from shoal.privacy.l_diversity import LDiversity
 from shoal.search.enforce import GroupState, enforce, open_groups, violations
 from shoal.table.partition import Partition
 

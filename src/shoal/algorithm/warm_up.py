@@ -176,7 +176,7 @@ def compile_here(tasks: Sequence[str]) -> None:
 
 
 def _run_task(table: EncodedTable, name: str) -> None:
-    from shoal.privacy import LDiversity
+    from shoal.privacy.l_diversity import LDiversity
     from shoal.search.bound import bound_table
     from shoal.search.grow import grow_partition
     from shoal.search.suppress import find_outliers

@@ -371,7 +371,11 @@ def _columns(before: Mapping[str, JobColumn], asked: Said) -> dict[str, JobColum
         old = columns.pop(name, JobColumn())
         stays = role in (Role.QUASI_IDENTIFIER, old.role)
         columns[name] = replace(old, role=role) if stays else JobColumn(role=role)
-    named = {way: _named(asked, way) for way in _WAYS}
+    named = {
+        row.detail: {text.partition("=")[0].strip() for text in asked.get(row.name, ())}
+        for row in OPTIONS.values()
+        if row.detail in _WAYS
+    }
     read: dict[str, Callable[[str, str], Any]] = {
         "hierarchy": lambda _, text: Path(text),
         "kind": lambda name, text: parse_kind(text, column=name),
@@ -390,12 +394,6 @@ def _columns(before: Mapping[str, JobColumn], asked: Said) -> dict[str, JobColum
                 changes = {way: None for way in _WAYS if name not in named[way]} | changes
             columns[name] = replace(columns.get(name, JobColumn()), **changes)
     return columns
-
-
-def _named(asked: Said, detail: str) -> set[str]:
-    """Return the columns that a flag says this about."""
-    row = next(row for row in OPTIONS.values() if row.detail == detail)
-    return {text.partition("=")[0].strip() for text in asked.get(row.name, ())}
 
 
 def _grid(name: str, text: str) -> str:

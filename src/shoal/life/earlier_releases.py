@@ -18,7 +18,7 @@ import numpy as np
 from shoal.archive.membership import digests_of, number_people
 from shoal.life.guarantee import number_values, stories_with
 from shoal.messages import Message
-from shoal.privacy import LDiversity
+from shoal.privacy.l_diversity import LDiversity
 from shoal.publish.verification_terms import promises_of
 from shoal.publish.verify import BESIDE, Check, verify_table
 

@@ -17,7 +17,7 @@ from shoal.archive.membership import digests_of, number_people
 from shoal.errors import OptionError
 from shoal.hierarchy import canonical_label
 from shoal.messages import Message, plural
-from shoal.privacy import LDiversity
+from shoal.privacy.l_diversity import LDiversity
 from shoal.publish.cells import columns_needed
 from shoal.publish.verify import BESIDE, Check
 from shoal.table.sensitive import person_would_say

@@ -26,7 +26,7 @@ from shoal.options import (
     or_none,
     rows_of,
 )
-from shoal.registry import load, privacy_models
+from shoal.registry import built_in, load, privacy_models
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -458,6 +458,11 @@ def _types_of(each: Any, model: type) -> tuple[set[str], tuple[str, ...]]:
     inside = [kind for kind in get_args(known) if kind is not type(None)]
     words = tuple(kind for kind in inside if isinstance(kind, str))
     return {getattr(kind, "__name__", "") for kind in (known, *inside)}, words
+
+
+def is_built_in(model: PrivacyModel) -> bool:
+    """Return whether a model comes with this package: verification has a predicate for it."""
+    return model.name in built_in("privacy") and type(model) is load("privacy", model.name)
 
 
 def file_options(model: object) -> tuple[str, ...]:

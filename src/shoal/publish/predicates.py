@@ -108,33 +108,43 @@ def count_people(groups: NDArray[np.int64], people: NDArray[np.int64]) -> NDArra
     return counted.get_column("people").to_numpy().astype(np.int64)
 
 
-def predicate_of(promise: Mapping[str, Any]) -> Predicate | None:  # noqa: PLR0911 - one per model
+def predicate_of(promise: Mapping[str, Any]) -> Predicate | None:
     """Return the rule for the table of a promise (as in a job file); None if there is none."""
-    name = promise.get("model")
-    if name == "alpha-k":
-        return lambda counted: limited_share(counted, promise["alpha"])
-    if name == "t-closeness" and promise.get("distance") != "hierarchical":
-        by_order = promise.get("distance", "equal") == "ordered"
-        rule = ordered_distance if by_order else equal_distance
-        return lambda counted: close(rule(counted), promise["t"])
-    if name == "beta-likeness":
-        enhanced = promise.get("kind", "enhanced") == "enhanced"
-        return lambda counted: likeness(counted, promise["beta"], enhanced=enhanced)
-    if name == "delta-disclosure":
-        return lambda counted: disclosure(counted, promise["delta"])
-    if name == "l-diversity":
-        l = promise["l"]
-        kind = promise.get("kind", "frequency")
-        if kind == "recursive":
-            return lambda counted: recursive(counted, l, promise["c"])
-        known: dict[str, Callable[[Histograms, float], Outcome]] = {
-            "frequency": frequency,
-            "distinct": distinct,
-            "entropy": entropy,
-        }
-        chosen = known.get(kind)
-        return None if chosen is None else lambda counted: chosen(counted, l)
-    return None
+    rule = _RULES.get(str(promise.get("model")))
+    return None if rule is None else rule(promise)
+
+
+def _distance(promise: Mapping[str, Any]) -> Predicate | None:
+    rules = {"equal": equal_distance, "ordered": ordered_distance}
+    rule = rules.get(promise.get("distance", "equal"))  # along a hierarchy: `rule_by_value`
+    return None if rule is None else lambda counted: close(rule(counted), promise["t"])
+
+
+def _diversity(promise: Mapping[str, Any]) -> Predicate | None:
+    l, kind = promise["l"], promise.get("kind", "frequency")
+    if kind == "recursive":
+        return lambda counted: recursive(counted, l, promise["c"])
+    known: dict[str, Callable[[Histograms, float], Outcome]] = {
+        "frequency": frequency,
+        "distinct": distinct,
+        "entropy": entropy,
+    }
+    chosen = known.get(kind)
+    return None if chosen is None else lambda counted: chosen(counted, l)
+
+
+_RULES: dict[str, Callable[[Mapping[str, Any]], Predicate | None]] = {
+    "l-diversity": _diversity,
+    "t-closeness": _distance,
+    "alpha-k": lambda said: lambda counted: limited_share(counted, said["alpha"]),
+    "beta-likeness": lambda said: (
+        lambda counted: likeness(
+            counted, said["beta"], enhanced=said.get("kind", "enhanced") == "enhanced"
+        )
+    ),
+    "delta-disclosure": lambda said: lambda counted: disclosure(counted, said["delta"]),
+}
+"""The rule of each model, by its name, made from the table of a promise."""
 
 
 def limited_share(counted: Histograms, alpha: float) -> Outcome:

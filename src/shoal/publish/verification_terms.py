@@ -9,15 +9,8 @@ import numpy as np
 from shoal.errors import OptionError
 from shoal.hierarchy import canonical_label, load_hierarchy
 from shoal.hierarchy.rules import as_rule
-from shoal.privacy import (
-    AlphaK,
-    BetaLikeness,
-    DeltaDisclosure,
-    KEAnonymity,
-    LDiversity,
-    TCloseness,
-    judge,
-)
+from shoal.privacy import judge
+from shoal.privacy.base import is_built_in
 from shoal.privacy.histograms import judge_pairs
 from shoal.publish.grid_check import GridPromise
 from shoal.publish.label_check import LabelPromise
@@ -35,10 +28,6 @@ if TYPE_CHECKING:
     from shoal.publish.verify import OwnRule
     from shoal.table.grid import Grid
     from shoal.table.schema import Schema
-
-
-_OURS = (LDiversity, TCloseness, AlphaK, BetaLikeness, DeltaDisclosure, KEAnonymity)
-"""Models for which verification has predicates of its own."""
 
 
 def grids_of(schema: Schema, style: Style) -> tuple[GridPromise, ...]:
@@ -151,7 +140,7 @@ def promises_of(
             promised=model.promised,
             at_least=model.at_least,
             describe=model.describe,
-            own_rule=None if type(model) in _OURS else _rule_of(model),
+            own_rule=None if is_built_in(model) else _rule_of(model),
             trees=trees or {},
         )
         for model in models

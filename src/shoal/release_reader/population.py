@@ -13,7 +13,9 @@ import narwhals as nw
 import numpy as np
 
 from shoal.errors import DataError, OptionError, did_you_mean
-from shoal.privacy import DeltaPresence, KMap, PopulationRisk
+from shoal.privacy.delta_presence import DeltaPresence
+from shoal.privacy.k_map import KMap
+from shoal.privacy.population_risk import PopulationRisk
 from shoal.privacy.whole import numbers_of_people
 from shoal.publish.predicates import judge_sizes
 from shoal.publish.verify import POPULATION, WholePromise

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.kernels.grow import Growth, grow_groups, place_rows
-from shoal.privacy import AlphaK, LDiversity, TCloseness
+from shoal.privacy.alpha_k import AlphaK
 from shoal.privacy.arrays import PrivateArrays
+from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.t_closeness import TCloseness
 from shoal.search.blocked import BlockedRows
 from shoal.search.enforce import enforce, open_groups
 from shoal.table.partition import Partition

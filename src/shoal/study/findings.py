@@ -94,7 +94,8 @@ def further_trials(unchanged: Trial, before: Measured) -> list[Trial]:
 
 
 def _promising(start: Trial, table: EncodedTable) -> list[Trial]:
-    from shoal.privacy import LDiversity, TCloseness
+    from shoal.privacy.l_diversity import LDiversity
+    from shoal.privacy.t_closeness import TCloseness
 
     if not table.sensitive:
         return []

@@ -110,7 +110,8 @@ def test_a_model_that_cannot_reach_the_workers_is_refused_in_one_sentence(
     with pytest.raises(OptionError, match=r"^The privacy model 'several' cannot be sent.*plain"):
         on_spark(spark, people(N), privacy=[unsent])
     (tmp_path / "only_on_the_driver.py").write_text(
-        "from shoal.privacy import LDiversity\n\nclass Own(LDiversity):\n    name = 'own'\n",
+        "from shoal.privacy.l_diversity import LDiversity\n\n"
+        "class Own(LDiversity):\n    name = 'own'\n",
         encoding="utf-8",
     )
     monkeypatch.syspath_prepend(tmp_path)

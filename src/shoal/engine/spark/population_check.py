@@ -15,9 +15,11 @@ import numpy as np
 
 from shoal.engine.spark.session import column, guarded, load_functions
 from shoal.errors import DataError, OptionError, PromiseError, did_you_mean
-from shoal.privacy import DeltaPresence, KMap, PopulationRisk
 from shoal.privacy.base import TOLERANCE
+from shoal.privacy.delta_presence import DeltaPresence
+from shoal.privacy.k_map import KMap
 from shoal.privacy.population import Population
+from shoal.privacy.population_risk import PopulationRisk
 from shoal.publish.predicates import judge_counts
 from shoal.publish.verify import Check, whole_check
 from shoal.release_reader.classes import Classes, open_cells, values_of

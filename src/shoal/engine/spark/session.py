@@ -15,7 +15,9 @@ from shoal.errors import DataError, OptionError, PromiseError, ShoalError
 from shoal.measure.base import CostMeasure
 from shoal.measure.scores import create_measure
 from shoal.measure.sse import SquaredError
-from shoal.privacy import DeltaPresence, KMap, PopulationRisk
+from shoal.privacy.delta_presence import DeltaPresence
+from shoal.privacy.k_map import KMap
+from shoal.privacy.population_risk import PopulationRisk
 from shoal.settings.request import OPTIONS
 from shoal.table.encode import EncodedTable
 
