@@ -163,9 +163,9 @@ def test_values_are_found_by_searching(opened):
 def test_a_promise_is_added_changed_and_taken_back_with_its_sentence(opened):
     opened.work.update(privacy=None)  # without the one that is proposed
     told = promise(opened, add="l-diversity").json()
-    assert "at least 2 different values" in told["html"]
+    assert "at least 2 different sensitive values" in told["html"]
     told = promise(opened, **{"privacy.0.l": "3", "privacy.0.kind": "distinct"}).json()
-    assert "at least 3 different values" in told["html"]
+    assert "at least 3 different sensitive values" in told["html"]
     assert opened.work.job.privacy == ({"model": "l-diversity", "l": 3, "kind": "distinct"},)
     promise(opened, remove="0")
     assert opened.work.job.privacy == ()

@@ -435,6 +435,13 @@ def _check_promise(
     return promise_check(promise, column, worst, kept=kept, people=people), holds
 
 
+def in_people(words: str) -> str:
+    """Return what a promise says where people are counted, and not rows."""
+    if not isinstance(words, Message) or "who" not in words.values:
+        return words
+    return Message(words.template, **{**words.values, "who": Message("people")})
+
+
 def promise_check(promise: Promise, name: str, worst: float, *, kept: bool, people: bool) -> Check:
     """Return what was found about a promise on one column.
 
@@ -446,8 +453,8 @@ def promise_check(promise: Promise, name: str, worst: float, *, kept: bool, peop
         people: whether people are counted, and not rows.
     """
     words: str = promise.describe(name)
-    if people and isinstance(words, Message) and "who" in words.values:
-        words = Message(words.template, **{**words.values, "who": Message("people")})
+    if people:
+        words = in_people(words)
     found = [
         Message(
             "promised {promised:.4g}, measured {measured:.4g}",
