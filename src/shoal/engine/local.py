@@ -353,7 +353,8 @@ class LocalEngine:
         def regroup(of: LocalWork) -> Partition:
             return follow_measure(of, form_groups(of), form_groups)
 
-        return work.in_input_order(suppress_outliers(work, regroup(work), regroup))
+        groups = follow_measure(work, form_groups(work), form_groups)
+        return work.in_input_order(suppress_outliers(work, groups, regroup))
 
     def publish(self, work: LocalWork, groups: Partition) -> PublishedTable:
         """Generalise the rows of each group to what they have in common."""
