@@ -1,7 +1,8 @@
 """The walk of one table through `shoal anonymize`: which files and functions it passes, in order.
 
 Run: python tools/walk.py [--draw] [--source FOLDER]
-Prints the rooms (folders and files of src/shoal) in the order in which they are first entered,
+Prints how many files and lines of code there are (without blank lines, comments and docstrings),
+and the rooms (folders and files of src/shoal) in the order in which they are first entered,
 with the files and functions that are called in each. Functions count when they are called;
 importing a module does not. Kernels count when they are called from outside: what they call in
 turn is compiled into them. (They run uncompiled here, which does the same, and nothing has to be
@@ -10,13 +11,16 @@ the picture is the walk of today.
 """
 
 import argparse
+import ast
 import inspect
+import io
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import threading
+import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
@@ -25,6 +29,10 @@ from types import FrameType
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "images" / "walk.svg"
+NO_CODE = {
+    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE),
+    *(tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER),
+}
 ROLES = ("--qi", "age,zip,sex", "--sensitive", "diagnosis", "--identifier", "name")
 PER_ROW = 5
 BOX, GAP, HEIGHT = 160, 26, 54
@@ -143,6 +151,20 @@ def record(seen: Path, source: Path, arguments: list[str]) -> None:
     seen.write_text(json.dumps(list(calls)), encoding="utf-8")
 
 
+def code_lines(file: Path) -> int:
+    """Counts the lines of a file that hold code: no blank lines, no comments, no docstrings."""
+    text = file.read_text(encoding="utf-8")
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in NO_CODE:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Expr(ast.Constant(str())):
+                lines.difference_update(range(node.lineno, (node.end_lineno or 0) + 1))
+    return len(lines)
+
+
 def draw(walk: Walk) -> str:
     """Returns the rooms as boxes, in the order in which they are entered."""
     rooms = walk.rooms
@@ -196,6 +218,8 @@ def main() -> None:
     if options.follow:
         record(options.follow, source, options.arguments)
         return
+    modules = sorted((source / "shoal").rglob("*.py"))
+    print(f"{len(modules)} files, {sum(map(code_lines, modules)):,} lines of code")
     walk = follow(source)
     for room in walk.rooms:
         print(f"{room.name:<20} {room.files:>3} files {room.functions:>4} functions")

@@ -13,7 +13,7 @@ import shoal
 from shoal.archive.kept import ValueCounts, keep
 from shoal.archive.membership import digests_of, number_people, rows_of
 from shoal.errors import DataError, OptionError
-from shoal.life.compatibility import whose_are
+from shoal.life.apply import whose_are
 from shoal.life.guarantee import Stories, check_chain, needed_values, tell_stories
 from shoal.life.rerelease import _decide, _enough
 

@@ -13,9 +13,8 @@ from shoal.cli.init import init
 from shoal.cli.lists import algorithms, measures, privacy_models, register, warm_up
 from shoal.cli.original_and_release import audit, score, utility
 from shoal.cli.serve_app import serve_app
-from shoal.cli.signing import fingerprint, secret, sign
 from shoal.cli.tabulate import tabulate
-from shoal.cli.verify import verify
+from shoal.cli.verify import fingerprint, secret, sign, verify
 
 app = typer.Typer(
     name="shoal",

@@ -274,16 +274,16 @@ def suppress_outliers(work: LocalWork, groups: Partition, regroup: Regroup) -> P
     return leave_out_outliers(work, groups, regroup, allowed)
 
 
+@dataclass(eq=False)
 class LocalEngine:
     """One machine, in memory; see `shoal.engine.base.Engine` for the stages.
 
-    Args:
+    Attributes:
         owned: whether the table is the run's alone: its quasi-identifiers are forgotten once they
             are encoded, and its text may be codes (see `shoal.io.columns`).
     """
 
-    def __init__(self, *, owned: bool = False) -> None:
-        self.owned = owned
+    owned: bool = False
 
     def describe(
         self,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import OptionError, did_you_mean
 from shoal.hierarchy import load_hierarchy
 from shoal.options import REQUIRED
-from shoal.privacy.whole import PopulationModel
 from shoal.settings.request import OPTIONS, Request
 
 if TYPE_CHECKING:
@@ -84,6 +83,8 @@ def open_populations(
     Raises:
         DataError: a file cannot be read.
     """
+    from shoal.privacy.whole import PopulationModel
+
     tables: dict[str, Any] = {}
     found = []
     for model in models:
