@@ -19,6 +19,8 @@ from shoal.algorithm.agglomerative import Agglomerative
 from shoal.algorithm.sequential import (
     Rounding,
     Sequential,
+    Split,
+    Ties,
     _Moves,
     balanced_split,
     diverse_split,
@@ -30,6 +32,7 @@ from shoal.errors import OptionError, ShoalWarning
 from shoal.privacy.alpha_k import AlphaK
 from shoal.privacy.l_diversity import LDiversity
 from shoal.privacy.t_closeness import TCloseness
+from shoal.search.enforce import violations
 from shoal.table.encode import encode
 from shoal.table.infer import infer_kinds
 from shoal.table.partition import Partition
@@ -97,7 +100,13 @@ class Twin:
         return left
 
     def sequential(
-        self, alpha: float, omega: float, rounding: Rounding = "random"
+        self,
+        alpha: float,
+        omega: float,
+        rounding: Rounding = "random",
+        *,
+        split: Split = "after",
+        ties: Ties = "stay",
     ) -> list[set[int]]:
         self.halve = balanced_split if rounding == "balanced" else diverse_split
         run, n = self.run, self.table.n_rows
@@ -108,8 +117,10 @@ class Twin:
         if start is None:
             return [set(range(n))]
         clusters = [set(start.rows_of(g).tolist()) for g in range(start.n_groups)]
+        limit = omega * run.k
         for _ in range(100):
             moved = False
+            places = len(clusters) + n // max(1, int(limit) // 2) + 1
             for i in range(n):
                 j = next(g for g, c in enumerate(clusters) if i in c)
                 rest = clusters[j] - {i}
@@ -122,15 +133,35 @@ class Twin:
                 ]
                 if not options:
                     continue
-                rise, h = min(options)
-                if not rest or self.cost(rest) - self.cost(clusters[j]) + rise < 0:
+                rise, _, h = min(
+                    (rise, -len(clusters[h]) if ties == "move" else 0, h) for rise, h in options
+                )
+                change = self.cost(rest) - self.cost(clusters[j]) + rise
+                gain = self.cost(clusters[j]) - self.cost(rest)
+                # class-free costs: a row that costs nothing stays where it is
+                idle = change == 0 and ties == "move" and len(clusters[h]) >= len(clusters[j])
+                free_of_classes = run.scanner.n_classes == 1
+                if not rest or change < 0 or (idle and not (free_of_classes and gain == 0)):
                     clusters[j] = rest
                     clusters[h] = clusters[h] | {i}
                     moved = True
-            clusters = self.split([c for c in clusters if c], omega * run.k)
+                    if split == "at once" and len(clusters[h]) > limit:
+                        self.split_one(clusters, h, places)
+            clusters = self.split([c for c in clusters if c], limit)
             if not moved:
                 break
         return self.unify(clusters)
+
+    def split_one(self, clusters: list[set[int]], g: int, places: int) -> None:
+        """Section 6.3: split a cluster that has become too large; a half takes the first place."""
+        kept, *away = self.split([clusters[g]], len(clusters[g]) - 1)
+        empty = [h for h, cluster in enumerate(clusters) if not cluster]
+        if away and (empty or len(clusters) < places):
+            clusters[g] = kept
+            if empty:
+                clusters[empty[0]] = away[0]
+            else:
+                clusters.append(away[0])
 
     def split(self, clusters: list[set[int]], limit: float) -> list[set[int]]:
         """Step 9: random halves, or Algorithm 3 with two parts where privacy models hold."""
@@ -198,6 +229,70 @@ def test_sequential_with_a_privacy_model_equals_its_plain_twin(
         assert as_groups(fast) == _sets(slow)
         compared += 1
     assert compared >= share(8, least=1)
+
+
+@pytest.mark.parametrize("measure", ["lm", "pmi"])
+@pytest.mark.parametrize(
+    ("split", "ties"), [("at once", "stay"), ("after", "move"), ("at once", "move")]
+)
+def test_readings_of_splits_and_ties_equal_their_plain_twins(
+    measure: str, split: Split, ties: Ties
+) -> None:
+    differ = 0
+    for number, table in enumerate(small_tables(seed=17, count=12, max_rows=30)):
+        k = 2 + number % 4
+        algorithm = Sequential(split=split, ties=ties)
+        fast = algorithm.partition(table, make_run(table, measure, k, seed=number))
+        slow = Twin(table, make_run(table, measure, k, seed=number))
+        assert as_groups(fast) == _sets(slow.sequential(0.5, 1.5, split=split, ties=ties))
+        usual = Sequential().partition(table, make_run(table, measure, k, seed=number))
+        differ += as_groups(fast) != as_groups(usual)
+    assert differ > 0 or measure == "pmi"  # such costs are hardly ever equal
+
+
+def test_halves_that_are_split_off_at_once_keep_the_models() -> None:
+    for number, table in enumerate(small_tables(seed=18, count=8, max_rows=40)):
+        model = LDiversity(2, kind="distinct")
+        column = table.sensitive[0]
+        if not model.holds(column.counts[None], column.counts)[0]:
+            continue
+        runs = [make_run(table, "ncp", 4, seed=number, privacy=(model,)) for _ in range(2)]
+        fast = Sequential(alpha=0.5, split="at once").partition(table, runs[0])
+        assert not violations(table, fast, 1, (model,)).any()
+        assert as_groups(fast) == _sets(Twin(table, runs[1]).sequential(0.5, 1.5, split="at once"))
+
+
+def flat_adult(seed: int, **options: object) -> shoal.Release:
+    """Return a release of five columns without hierarchies, with a large k."""
+    public = ["age", "workclass", "fnlwgt", "education", "education_num"]
+    return shoal.anonymize(
+        load_adult().select(public).sample(5_000, seed=1),
+        50,
+        quasi_identifiers=public,
+        kinds=dict.fromkeys(public, "flat"),
+        algorithm="sequential",
+        measure="lm",
+        algorithm_options=options,
+        seed=seed,
+    )
+
+
+def test_where_no_move_of_the_published_algorithm_pays_ties_move(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    release = flat_adult(seed=3)
+    assert release.n_groups > 10
+    assert release.scores["lm"] < 0.6
+    assert not release.warnings
+    monkeypatch.setattr("shoal.algorithm.sequential.FEW", 0.0)
+    published = flat_adult(seed=3)
+    assert published.n_groups == 1
+    assert published.scores["lm"] == 1.0
+
+
+def test_a_result_of_few_groups_that_differ_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.algorithm.sequential.FEW", 1.0)
+    assert "few groups that differ" in flat_adult(seed=3).warnings[0]
 
 
 @pytest.mark.parametrize("measure", MEASURES)

@@ -141,8 +141,9 @@ class Auto(Algorithm):
             ends = [self._elsewhere(table, run) for _ in range(RESTARTS)]
             found.append(_cheapest([self._refine(table, run, end, first) for end in ends], run))
         if table.n_rows <= SEVERAL_STARTS_ROWS:
+            silent = replace(run, warn=no_warning)
             others = [create_algorithm(name) for name in ("k-member", "kaca", "sequential")]
-            starts = [other.partition(table, run) for other in others]
+            starts = [other.partition(table, silent) for other in others]
             found += [self._refine(table, run, start, best) for start in starts]
         return found
 
@@ -223,7 +224,8 @@ class Auto(Algorithm):
     def _start(self, table: EncodedTable, run: Run) -> Partition:
         """Return what is refined, where nothing is promised."""
         if run.scanner.n_classes > 1:
-            return create_algorithm("sequential").partition(table, run)
+            silent = replace(run, warn=no_warning)
+            return create_algorithm("sequential").partition(table, silent)
         if self.effort == "fast":
             return cell_partition(table, run)
         if run.k < CELLS_K and not _few_groups(table.n_rows, run.k):

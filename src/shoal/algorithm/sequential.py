@@ -11,7 +11,7 @@ import numpy as np
 from shoal.algorithm.agglomerative import unify_small_clusters
 from shoal.algorithm.base import Algorithm, check_choice
 from shoal.errors import OptionError
-from shoal.kernels.sequential import Looks, Recent, list_recent, sequential_pass
+from shoal.kernels.sequential import Looks, Recent, list_recent, sequential_pass, split_off
 from shoal.messages import Message
 from shoal.privacy.arrays import PrivateArrays
 from shoal.privacy.l_diversity import LDiversity
@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 SLICE_JOINS = 20_000_000
 ALPHA, PROMISED_ALPHA = 0.5, 2.0
 STEPS = 16  # start sizes that are tried one after the other, before larger and larger steps
+FEW = 0.1
+"""A result with a smaller share of the groups that there could be has stalled."""
+NO_LIMIT = 1 << 62
 Rounding = Literal["random", "balanced"]
+Split = Literal["after", "at once"]
+Ties = Literal["stay", "move"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +54,12 @@ class Sequential(Algorithm):
     ``alpha`` says otherwise. If the start does not hold ℓ-diversity by frequency, the result is one
     cluster of all rows (step 3), with a warning; for the other models, which the paper does not
     treat, violating start clusters are merged at least cost instead.
+
+    Where k is large for what a few columns without hierarchies can tell, every random cluster is
+    generalised completely, no move changes anything, and the result is one group. So a result
+    without privacy models of which fewer than a tenth of the groups that there could be (n/k, or
+    as many as there are different rows) can be told apart is tried again with ``ties="move"``; the
+    cheaper one counts, and if that has so few groups too, there is a warning.
 
     Algorithm 3 rounds every value by itself, so a cluster may get one row more of the most frequent
     value and one less of others, and the start is less diverse than the table: with the 16 values
@@ -69,6 +80,12 @@ class Sequential(Algorithm):
         omega: largest size before a split, as a multiple of k; above 1, at most 2.
         restarts: runs from different random starts; the best is kept.
         max_passes: stop moving records after this many passes.
+        split: when clusters above ω·k are split: "after" a pass, as step 9 of Algorithm 1 has it
+            (the default: it is the algorithm as printed), or "at once" when a record makes one too
+            large, as section 6.3 reads; that loses 1 to 4 per cent less.
+        ties: what a record does that no move would change anything for: "stay", as published, or
+            "move" to the largest of the clusters that it costs nothing more to be in, if that is
+            no smaller than its own. Clusters of equal cost then grow or are used up.
         rounding: how Algorithm 3 spreads the sensitive values over clusters, "random" as published
             or "balanced".
     """
@@ -82,13 +99,16 @@ class Sequential(Algorithm):
     restarts: int = 1
     max_passes: int = 100
     rounding: Rounding = "random"
+    split: Split = "after"
+    ties: Ties = "stay"
 
     def __post_init__(self) -> None:
         """Check the options."""
         if self.alpha is not None:
             _check("alpha", self.alpha, 0.0, 2.0)
         _check("omega", self.omega, 1.0, 2.0)
-        check_choice(self, "rounding", get_args(Rounding))
+        for name, words in (("rounding", Rounding), ("split", Split), ("ties", Ties)):
+            check_choice(self, name, get_args(words))
         for name in ("restarts", "max_passes"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -100,17 +120,25 @@ class Sequential(Algorithm):
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table; the best of ``restarts`` runs."""
-        best: Partition | None = None
-        best_cost = 0
-        for _ in range(self.restarts):
-            found = self._run_once(table, run)
-            cost = int(GroupState(run.scanner, found).costs.sum())
-            if best is None or cost < best_cost:
-                best, best_cost = found, cost
-        assert best is not None
+
+        def cost(found: Partition) -> int:
+            return int(GroupState(run.scanner, found).costs.sum())
+
+        best = min((self._run_once(table, run, self.ties) for _ in range(self.restarts)), key=cost)
+        if run.privacy or not has_stalled(table, run, best):
+            return best
+        if self.ties == "stay":
+            best = min(best, self._run_once(table, run, "move"), key=cost)
+        if has_stalled(table, run, best):
+            run.warn(
+                Message(
+                    "'sequential' ended with few groups that differ, because hardly any move of a "
+                    "record lowered the loss; lower k or use 'auto'."
+                )
+            )
         return best
 
-    def _run_once(self, table: EncodedTable, run: Run) -> Partition:
+    def _run_once(self, table: EncodedTable, run: Run, ties: Ties) -> Partition:
         alpha = self.alpha
         if alpha is None:
             alpha = PROMISED_ALPHA if run.privacy else ALPHA
@@ -122,7 +150,7 @@ class Sequential(Algorithm):
         initial = start_clusters(table, run, n_clusters, self.rounding)
         if initial is None:
             return Partition(np.zeros(table.n_rows, np.int32), 1)
-        moves = _Moves(table, run, initial, self.rounding)
+        moves = _Moves(table, run, initial, self.rounding, self.split, ties)
         moved = moves.until_stable(self.omega * run.k, self.max_passes)
         return unify_small_clusters(table, moved, run)
 
@@ -231,13 +259,35 @@ def _even_starts(values: NDArray[np.int64], n_clusters: int) -> Iterator[int]:
         each += 1 if tried < STEPS else max(1, each // 4)
 
 
+def places_of(partition: Partition, limit: float) -> int:
+    """Return for how many clusters there is room in a pass, those of splits included."""
+    if limit == NO_LIMIT:
+        return partition.n_groups
+    return partition.n_groups + len(partition.labels) // max(1, int(limit) // 2) + 1
+
+
+def has_stalled(table: EncodedTable, run: Run, found: Partition) -> bool:
+    """Return whether a costly result has far fewer groups that differ than there could be."""
+    state = GroupState(run.scanner, found)
+    rows = Partition.of_equal_rows([attribute.codes for attribute in table.attributes]).n_groups
+    differ = np.unique(np.concatenate([c.astype(np.int64) for c in state.groups]), axis=1).shape[1]
+    return bool(state.costs.any()) and differ < FEW * min(table.n_rows // run.k, rows)
+
+
 class _Moves:
     """The state of the passes: clusters, their closures, costs and members."""
 
     def __init__(
-        self, table: EncodedTable, run: Run, initial: Partition, rounding: Rounding = "random"
+        self,
+        table: EncodedTable,
+        run: Run,
+        initial: Partition,
+        rounding: Rounding = "random",
+        split: Split = "after",
+        ties: Ties = "stay",
     ) -> None:
         self.table = table
+        self.at_once, self.ties = split == "at once", ties == "move"
         self.split = balanced_split if rounding == "balanced" else diverse_split
         self.run = run
         self.private = PrivateArrays.of(table, run.privacy)
@@ -250,17 +300,21 @@ class _Moves:
     def until_stable(self, limit: float, max_passes: int) -> Partition:
         """Steps 2 to 10."""
         for number in range(max_passes):
-            moved = self._pass(number)
+            moved = self._pass(number, limit if self.at_once else NO_LIMIT)
             self._split_large(limit)
             if not moved:
                 break
         return self.partition
 
-    def _pass(self, number: int) -> int:
-        """Steps 2 to 8: one pass over all records; returns how many moved."""
+    def _pass(self, number: int, limit: float = NO_LIMIT) -> int:
+        """Steps 2 to 8: one pass over all records; returns how many moved.
+
+        Clusters that come above the limit are split at once, as long as there are places.
+        """
         scanner, run = self.run.scanner, self.run
-        n, g = self.table.n_rows, self.partition.n_groups
+        n, g = self.table.n_rows, places_of(self.partition, limit)
         groups = open_groups(scanner, self.partition, self.private, g)
+        self.changed = np.append(self.changed, np.zeros(g - len(self.changed), np.bool_))
         scratch = scanner.scratch(g, len(self.private.rules.whole))
         recent = Recent(
             scanner.groups(g),
@@ -274,19 +328,33 @@ class _Moves:
         list_recent(groups, scratch.query, recent)
         step = max(1, SLICE_JOINS // max(g, 1))
         moved = 0
-        for start in range(0, n, step):
-            run.progress(start, n, f"pass {number + 1}")
-            moved += sequential_pass(
+        at = told = 0
+        while at < n:
+            if at >= told:
+                run.progress(at, n, f"pass {number + 1}")
+                told = at + step
+            more, following = sequential_pass(
                 scanner.records,
                 groups,
                 self.private.rules,
                 self.looks,
                 recent,
-                start,
-                min(n, start + step),
+                at,
+                min(n, told),
                 number,
+                self.ties,
+                int(limit),
                 scratch,
             )
+            moved += more
+            if more and groups.size[groups.label[following - 1]] > limit:
+                rows = np.flatnonzero(groups.label == groups.label[following - 1])
+                away, free = self._half(rows), np.flatnonzero(groups.size == 0)
+                if away is not None and len(free):
+                    target, query = int(free[0]), scratch.query
+                    rules = self.private.rules
+                    split_off(scanner.records, groups, rules, away, target, recent, query)
+            at = following
         # dissolved clusters leave gaps: renumber the others in order
         self.changed = self.changed[groups.size > 0]
         self.partition = Partition.from_labels(groups.label)
@@ -299,22 +367,27 @@ class _Moves:
         n_groups = partition.n_groups
         split = []
         for g in np.flatnonzero(partition.sizes > limit):
-            rows = partition.rows_of(int(g))
-            if self.values is None:
-                away = self.run.rng.permutation(rows)[: len(rows) // 2]
-            else:
-                half = self.split(self.values, rows, 2, self.run.rng)
-                pair = Partition.from_labels(half)
-                # values that occur once may all have gone to the same half
-                if pair.n_groups < 2 or self._breaks_a_model(rows, pair):
-                    continue
-                away = rows[half == 1]
+            away = self._half(partition.rows_of(int(g)))
+            if away is None:
+                continue
             labels[away] = n_groups
             split += [int(g), n_groups]
             n_groups += 1
         self.changed = np.append(self.changed, np.ones(n_groups - partition.n_groups, np.bool_))
         self.changed[split] = True  # both halves are new to every record
         self.partition = Partition(labels, n_groups)
+
+    def _half(self, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return a random half of a cluster's rows, None if a half could not stand."""
+        if self.values is None:
+            return self.run.rng.permutation(rows)[: len(rows) // 2]
+        half = self.split(self.values, rows, 2, self.run.rng)
+        pair = Partition.from_labels(half)
+        # values that occur once may all have gone to the same half
+        if pair.n_groups < 2 or self._breaks_a_model(rows, pair):
+            return None
+        away: NDArray[np.int64] = rows[half == 1]
+        return away
 
     def _breaks_a_model(self, rows: NDArray[np.int64], halves: Partition) -> bool:
         return bool(violations(self.table.take(rows), halves, 1, self.run.privacy).any())

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 ZERO = np.int64(0)
 JOINS, LEAVES = np.int64(1), np.int64(-1)
 
-__all__ = ["Looks", "Recent", "list_recent", "sequential_pass"]
+__all__ = ["Looks", "Recent", "list_recent", "sequential_pass", "split_off"]
 
 
 @bundle
@@ -114,12 +114,16 @@ def sequential_pass(
     start: int,
     stop: int,
     now: int,
+    ties: bool,
+    most: int,
     scratch: Scratch,
-) -> int:
+) -> tuple[int, int]:
     """Steps 2 to 8 of Algorithm 1 (4 to 13 of Algorithm 2) for rows start..stop.
 
-    Returns how many rows moved. Groups that lose their last row keep their number with size 0.
-    This is pass ``now``.
+    With ``ties`` a row also moves where nothing changes by that, if to a group that is no smaller.
+    Returns how many rows moved and which row is next: before ``stop`` if the last one has joined a
+    group of more than ``most`` rows by that. Groups that lose their last row keep their number with
+    size 0. This is pass ``now``.
     """
     query, hist, out = scratch.query, scratch.hist, scratch.out
     n_groups = groups.size.shape[0]
@@ -132,7 +136,8 @@ def sequential_pass(
         looked_before = looks.seen[i] == now - 1
         # nothing to do if neither the row's own group nor any other changed since it looked
         unchanged = looked_before and recent.slot[j] < 0
-        if unchanged and looks.floor[i] >= looks.gains[i] and recent.count[0] == 0:
+        stays = looks.floor[i] > looks.gains[i] or (looks.floor[i] == looks.gains[i] and not ties)
+        if unchanged and stays and recent.count[0] == 0:
             looks.seen[i] = now
             continue
         stuck = with_rules and not alone and not holds_with(groups, rules, j, i, LEAVES, hist)
@@ -148,7 +153,8 @@ def sequential_pass(
             looks.seen[i] = now
             continue  # joining never pays back: nothing to gain by leaving
         load_query(records.space, records.columns, i, query)
-        partly = looked_before and looks.floor[i] >= gain and 2 * recent.count[0] < n_groups
+        stays = looks.floor[i] > gain or (looks.floor[i] == gain and not ties)
+        partly = looked_before and stays and 2 * recent.count[0] < n_groups
         n_looked = recent.count[0] if partly else n_groups
         _scan_groups(
             records,
@@ -165,17 +171,23 @@ def sequential_pass(
             if out[r] > least:
                 continue
             h = recent.ids[r] if partly else np.int64(r)
-            if h == j or groups.size[h] <= 0 or (out[r] == least and h > best):
+            if h == j or groups.size[h] <= 0:
                 continue
+            if out[r] == least and best >= 0:  # the larger one if that decides, else the lowest
+                more = groups.size[h] - groups.size[best] if ties else ZERO
+                if more < 0 or (more == 0 and h > best):
+                    continue
             # a group that may not take the row may do so only after it has changed
-            could = out[r] < gain and with_rules
+            could = (out[r] < gain or (ties and out[r] == gain)) and with_rules
             if could and not holds_with(groups, rules, h, i, JOINS, hist):
                 continue
             least = out[r]
             best = h
         looks.floor[i] = min(looks.floor[i], least) if partly else least
         looks.seen[i] = now
-        if best < 0 or least >= gain:
+        if best < 0 or least > gain:
+            continue
+        if least == gain and not (ties and groups.size[best] >= groups.size[j]):
             continue
         take_out(groups, rules, records.classes, i)
         if alone:
@@ -191,4 +203,27 @@ def sequential_pass(
         groups.costs[best] += least
         _note_change(groups, best, query, recent)
         moved += 1
-    return moved
+        if groups.size[best] > most:
+            return moved, i + 1
+    return moved, stop
+
+
+@kernel
+def split_off(
+    records: Records,
+    groups: Groups,
+    rules: Rules,
+    rows: Places,
+    target: int,
+    recent: Recent,
+    query: Query,
+) -> None:
+    """Make these rows of one group a group of their own, which has no rows before."""
+    g = np.int64(groups.label[rows[0]])
+    for t in range(rows.shape[0]):
+        take_out(groups, rules, records.classes, rows[t])
+        put_in(groups, rules, records.classes, rows[t], target)
+    close_group(records, groups, g, query)
+    close_group(records, groups, target, query)
+    _note_change(groups, g, query, recent)
+    _note_change(groups, target, query, recent)
