@@ -9,11 +9,11 @@ import numpy as np
 from shoal.errors import OptionError
 from shoal.hierarchy import canonical_label, load_hierarchy
 from shoal.hierarchy.rules import as_rule
-from shoal.privacy import judge
 from shoal.privacy.base import is_built_in
 from shoal.privacy.histograms import judge_pairs
 from shoal.publish.grid_check import GridPromise
 from shoal.publish.label_check import LabelPromise
+from shoal.publish.predicates import Outcome
 from shoal.publish.verify import Promise
 from shoal.table.grid import parse_grid
 from shoal.table.sensitive import Sensitive
@@ -21,9 +21,8 @@ from shoal.table.sensitive import Sensitive
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from shoal.privacy import PrivacyModel
+    from shoal.publish.predicates import Histograms
     from shoal.publish.recode import Style
     from shoal.publish.verify import OwnRule
     from shoal.table.grid import Grid
@@ -149,26 +148,11 @@ def promises_of(
 
 
 def _rule_of(model: PrivacyModel) -> OwnRule:
-    def rule(
-        *,
-        groups: NDArray[np.int64],
-        n_groups: int,
-        codes: NDArray[np.int64],
-        n_codes: int,
-        name: str,
-        ordered: bool,
-        people: NDArray[np.int64] | None,
-        counted: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
-    ) -> tuple[NDArray[np.bool_], float]:
-        """Judge rows; or pairs of group and code, given how many rows have each and in all."""
-        counts: NDArray[Any] = np.bincount(codes, minlength=n_codes)
-        if counted is not None:
-            counts = counted[1]
-        model.check_column(Sensitive(name, codes.astype(np.int32), n_codes, ordered, counts))
-        if counted is not None:
-            verdict = judge_pairs(model, n_groups, groups * n_codes + codes, *counted)
-        else:
-            verdict = judge(model, groups, n_groups, codes, n_codes, people=people)
-        return verdict.holds, verdict.measured
+    def rule(counted: Histograms, name: str, ordered: bool) -> Outcome:  # noqa: FBT001 - a rule
+        n_codes, codes = len(counted.whole), counted.value.astype(np.int32)
+        model.check_column(Sensitive(name, codes, n_codes, ordered, counted.whole))
+        pairs = counted.group * n_codes + counted.value
+        found = judge_pairs(model, len(counted.starts), pairs, counted.count, counted.whole)
+        return Outcome(found.holds, found.measured)
 
     return rule

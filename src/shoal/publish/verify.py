@@ -29,14 +29,13 @@ if TYPE_CHECKING:
     from shoal.publish.cells import SensitiveCells
     from shoal.publish.grid_check import GridPromise
     from shoal.publish.judgement import Judgement
-    from shoal.publish.predicates import Outcome
+    from shoal.publish.predicates import Histograms, Outcome, Predicate
 
 
 # What a promise is, and what verification says about it.
 
-OwnRule = Callable[..., tuple["NDArray[np.bool_]", float]]
-"""A plug-in's rule: of group, value and person of each row, numbers of groups and values, and the
-name and order of the column it tells which groups hold and the worst number."""
+OwnRule = Callable[["Histograms", str, bool], "Outcome"]
+"""A plug-in's rule: of the counts of a column, its name and whether its values have an order."""
 
 
 BESIDE = "the people of all releases"
@@ -222,7 +221,220 @@ class Verification:
         return (*(check.sentence for check in self.checks), verdict)
 
 
-def verify_table(  # noqa: C901, PLR0913, PLR0915 - one named argument and one step per promise
+# The judge: of a table in memory, of a file and of many machines he is given counts, and no rows.
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """What was counted in the groups of a published table, or in some of them.
+
+    Attributes:
+        sizes: rows of each group.
+        people: different people of each group; None where rows are what counts.
+        values: gives, of the readings of sensitive columns, the counts of one by its number.
+        broken: groups that are known to break a promise about the release as a whole, or a grid.
+    """
+
+    sizes: NDArray[np.int64]
+    people: NDArray[np.int64] | None
+    values: Callable[[int], Histograms]
+    broken: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """How one reading of a column is judged by one promise.
+
+    Attributes:
+        promise: number of the promise about a column.
+        reading: number of the reading.
+        predicate: judges its counts.
+        at_least: whether the promised number is a lower bound.
+    """
+
+    promise: int
+    reading: int
+    predicate: Predicate
+    at_least: bool
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the judge found in some groups; plain numbers.
+
+    Attributes:
+        n_groups: how many there are.
+        n_rows: their rows.
+        smallest: rows of the smallest.
+        fewest: people of the one that has fewest; None where rows are what counts.
+        holds: of each promise about a column, whether all groups keep it.
+        worst: the worst number of any group, of each.
+        broken_groups: how many break any promise.
+        broken_rows: rows in those.
+    """
+
+    n_groups: int
+    n_rows: int
+    smallest: int
+    fewest: int | None
+    holds: Sequence[bool]
+    worst: Sequence[float]
+    broken_groups: int
+    broken_rows: int
+
+
+Subject = tuple[Promise, str]
+"""A promise, and the column that it is about."""
+
+
+def build_rules(
+    promises: Sequence[Promise],
+    sensitive: Sequence[str],
+    columns: Mapping[str, tuple[pl.Series, SensitiveCells]],
+    missing: frozenset[str],
+    *,
+    people: bool,
+) -> tuple[list[Rule], list[Subject]]:
+    """Return how promises are judged, and what each judgement is about.
+
+    Readings are numbered column by column.
+
+    Args:
+        promises: the promises.
+        sensitive: the sensitive columns.
+        columns: those that promises are about: cells (all, or the different ones), and how they
+            are read.
+        missing: texts that stand for a missing value.
+        people: whether people are counted, and not rows.
+
+    Raises:
+        OptionError: there is no rule, or the column is none for it.
+    """
+    first, number = {}, 0
+    for name, (_, read) in columns.items():
+        first[name] = number
+        number += len(read.readings)
+    rules: list[Rule] = []
+    about: list[Subject] = []
+    for promise in promises:
+        for name in columns_of(promise, sensitive):
+            found = _predicates(promise, *columns[name], missing, people=people)
+            rules += [
+                Rule(len(about), first[name] + place, rule, promise.at_least)
+                for place, rule in enumerate(found)
+            ]
+            about.append((promise, name))
+    return rules, about
+
+
+def _predicates(
+    promise: Promise,
+    cells: pl.Series,
+    column: SensitiveCells,
+    missing: frozenset[str],
+    *,
+    people: bool,
+) -> list[Predicate]:
+    """Return the rules of a promise for the readings of a column, the one as written first."""
+    from shoal.publish.predicates import looks_at_values, predicate_of, rule_by_value
+
+    table, own = promise.table, promise.own_rule
+    if own is not None:
+        name, ordered = column.name, column.ordered  # and not its cells: rules go to workers
+        return [lambda counted: own(counted, name, ordered)] * len(column.readings)
+    if looks_at_values(table):
+        # in a tree values that are one are no further apart than before: as written is stricter
+        by_tree = table.get("distance") == "hierarchical" and not people
+        readings = (column.written,) if by_tree else column.readings
+        return [rule_by_value(table, promise.trees, cells, each, missing) for each in readings]
+    rule = predicate_of(table)
+    if rule is None:
+        raise OptionError(
+            "There is no rule to verify the promise {table!r} by.", table=table.get("model")
+        )
+    if table.get("distance") == "ordered" and not column.ordered:
+        raise OptionError(
+            "t-closeness with distance='ordered' needs numbers, dates or ordered categories, "
+            "and column {name!r} holds none of them; use distance='equal', or name another "
+            "column with column=...",
+            name=column.name,
+        )
+    return [rule] * len(column.readings)
+
+
+def judge_groups(
+    counts: Counts, k: int, rules: Sequence[Rule], n_promises: int
+) -> tuple[Judged, NDArray[np.bool_]]:
+    """Judge groups by their counts; return what was found, and which of them break a promise.
+
+    A promise about a column must hold in each of its readings; the worse one counts.
+    """
+    broken = counts.broken | ((counts.sizes if counts.people is None else counts.people) < k)
+    holds = [True] * n_promises
+    worst: list[float | None] = [None] * n_promises
+    for rule in rules:
+        outcome = rule.predicate(counts.values(rule.reading))
+        broken = broken | ~outcome.holds
+        holds[rule.promise] &= bool(outcome.holds.all())
+        before = worst[rule.promise]
+        worse = min if rule.at_least else max
+        worst[rule.promise] = outcome.worst if before is None else worse(before, outcome.worst)
+    found = Judged(
+        n_groups=len(counts.sizes),
+        n_rows=int(counts.sizes.sum()),
+        smallest=int(counts.sizes.min()),
+        fewest=None if counts.people is None else int(counts.people.min()),
+        holds=holds,
+        worst=[each for each in worst if each is not None],
+        broken_groups=int(broken.sum()),
+        broken_rows=int(counts.sizes[broken].sum()),
+    )
+    return found, broken
+
+
+def verification_of(
+    parts: Sequence[Judged],
+    k: int,
+    about: Sequence[Subject],
+    *,
+    more: Sequence[Check] = (),
+    notes: Sequence[str] = (),
+) -> Verification:
+    """Return what was found in all parts of a published table together.
+
+    Args:
+        parts: what the judge found in each; they share no group.
+        k: the promised size of the smallest group.
+        about: what the promises about columns are about.
+        more: what was found about the release as a whole, and about grids.
+        notes: where a reader and a person would disagree.
+    """
+    smallest = min(each.smallest for each in parts)
+    counted = [each.fewest for each in parts if each.fewest is not None]
+    fewest = min(counted) if counted else None
+    checks = [size_check(k, smallest) if fewest is None else people_check(k, fewest)]
+    for number, (promise, name) in enumerate(about):
+        worse = min if promise.at_least else max
+        worst = worse(each.worst[number] for each in parts)
+        kept = all(each.holds[number] for each in parts)
+        checks.append(promise_check(promise, name, worst, kept=kept, people=fewest is not None))
+    checks += more
+    return Verification(
+        holds=all(check.holds for check in checks),
+        k=k,
+        smallest_group=smallest,
+        n_groups=sum(each.n_groups for each in parts),
+        n_rows=sum(each.n_rows for each in parts),
+        highest_risk=1 / (fewest or smallest),
+        violating_groups=sum(each.broken_groups for each in parts),
+        violating_rows=sum(each.broken_rows for each in parts),
+        checks=tuple(checks),
+        notes=tuple(notes),
+        fewest_people=fewest,
+    )
+
+
+def verify_table(  # noqa: PLR0913 - one named argument per promise
     frame: Any,
     *,
     k: int,
@@ -269,7 +481,7 @@ def verify_table(  # noqa: C901, PLR0913, PLR0915 - one named argument and one s
 
     from shoal.publish.cells import clean_missing, number_groups, pack_rows, read_cells
     from shoal.publish.grid_check import cells_off_grid
-    from shoal.publish.predicates import count_people
+    from shoal.publish.predicates import count_people, count_values
 
     size = check_k(k)
     table = to_polars(frame)
@@ -280,76 +492,52 @@ def verify_table(  # noqa: C901, PLR0913, PLR0915 - one named argument and one s
     if table.height == 0:
         raise DataError("The table has no rows, so there is nothing to verify.")
     whose = _people_of(table, people)
+    markers = clean_missing(tuple(listed(missing_values, "missing_values")))
+    needed = {name for promise in promises for name in columns_of(promise, sensitive_names)}
+    columns: dict[str, tuple[pl.Series, SensitiveCells]] = {}
+    for name in sensitive_names:
+        if name in needed:
+            cells, order = table.get_column(name), (orders or {}).get(name)
+            read = read_cells(cells, missing=markers, order=order, find_order=spelled)
+            columns[name] = cells, read
+    rules, about = build_rules(
+        promises, sensitive_names, columns, markers, people=whose is not None
+    )
+    off_grid = [
+        cells_off_grid(grid, table.select(columns_needed(table.columns, [grid.name])))
+        for grid in grids
+    ]
 
     packed = pack_rows([table.get_column(name) for name in keys])
-    looked_at = [columns_of(promise, sensitive_names) for promise in promises]
-    notes: list[str] = []
-    if not promises and whose is None and not about_all:
-        sizes = _sizes(packed)
-        violated = sizes < size
-    else:
+    groups = np.empty(0, np.int64)
+    if promises or whose is not None or about_all or any(each.any() for each in off_grid):
         groups, sizes = number_groups(packed)
-        violated = sizes < size
-        markers = clean_missing(tuple(listed(missing_values, "missing_values")))
-        needed = {name for names in looked_at for name in names}
-        columns = {
-            name: read_cells(
-                table.get_column(name),
-                missing=markers,
-                order=(orders or {}).get(name),
-                find_order=spelled,
-            )
-            for name in sensitive_names
-            if name in needed
-        }
-        notes = [
-            note_on_readings(column) for column in columns.values() if len(column.readings) > 1
-        ]
-    smallest, fewest = int(sizes.min()), None
-    if whose is None:
-        checks = [size_check(size, smallest)]
     else:
-        in_group = count_people(groups, whose)
-        fewest = int(in_group.min())
-        violated = in_group < size
-        checks = [people_check(size, fewest)]
-    if violated.any():
-        notes += _notes_on_keys([table.get_column(name) for name in keys])
-    for promise, about in zip(promises, looked_at, strict=True):
-        for name in about:
-            outcomes = _outcomes(
-                promise, columns[name], table.get_column(name), markers, groups, len(sizes), whose
-            )
-            check, holds = _check_promise(promise, name, outcomes, people=whose is not None)
-            checks.append(check)
-            violated |= ~holds
+        sizes = _sizes(packed)  # in no order, which is enough
+    in_group = None if whose is None else count_people(groups, whose)
+    many = sizes if in_group is None else in_group
+    broken = np.zeros(len(sizes), np.bool_)
+    more = []
     for whole in about_all:
-        check, rows = _check_whole(whole, table, groups, sizes if whose is None else in_group)
-        checks.append(check)
-        violated |= np.bincount(groups, weights=rows, minlength=len(sizes)) > 0
-    for grid in grids:
-        off = cells_off_grid(grid, table.select(columns_needed(table.columns, [grid.name])))
-        checks.append(Check(f"grid of {grid.name!r}", 1.0, *grid.verdict(off), is_share=True))
+        check, rows = _check_whole(whole, table, groups, many)
+        more.append(check)
+        broken |= np.bincount(groups, weights=rows, minlength=len(sizes)) > 0
+    for grid, off in zip(grids, off_grid, strict=True):
+        more.append(Check(f"grid of {grid.name!r}", 1.0, *grid.verdict(off), is_share=True))
         if off.any():
-            groups, again = number_groups(packed)
-            bad = np.bincount(groups, weights=off, minlength=len(again)) > 0
-            # Without promises the sizes stand in no order, so what is too small is told anew.
-            ordered = promises or whose is not None or about_all
-            violated = bad | (violated if ordered else again < size)
-            sizes = again
-    return Verification(
-        holds=all(check.holds for check in checks),
-        k=size,
-        smallest_group=smallest,
-        n_groups=len(sizes),
-        n_rows=table.height,
-        highest_risk=1 / (fewest or smallest),
-        violating_groups=int(violated.sum()),
-        violating_rows=int(sizes[violated].sum()),
-        checks=tuple(checks),
-        notes=tuple(notes),
-        fewest_people=fewest,
+            broken |= np.bincount(groups, weights=off, minlength=len(sizes)) > 0
+    readings = [each for _, column in columns.values() for each in column.readings]
+    counts = Counts(
+        sizes,
+        in_group,
+        lambda number: count_values(groups, readings[number].codes, readings[number].size, whose),
+        broken,
     )
+    found, _ = judge_groups(counts, size, rules, len(about))
+    notes = [note_on_readings(each) for _, each in columns.values() if len(each.readings) > 1]
+    if int(many.min()) < size:
+        notes += _notes_on_keys([table.get_column(name) for name in keys])
+    return verification_of([found], size, about, more=more, notes=notes)
 
 
 def _keys(columns: list[str], quasi_identifiers: list[str], sensitive: list[str]) -> list[str]:
@@ -421,18 +609,6 @@ def size_check(k: int, smallest: int) -> Check:
             rows=plural("{n:,} row", "{n:,} rows", smallest),
         ),
     )
-
-
-def _check_promise(
-    promise: Promise, column: str, outcomes: list[Outcome], *, people: bool
-) -> tuple[Check, NDArray[np.bool_]]:
-    """Judge a promise about one column, under both readings; the worse one counts."""
-    import numpy as np
-
-    holds = np.logical_and.reduce([outcome.holds for outcome in outcomes])
-    worst = (min if promise.at_least else max)(outcome.worst for outcome in outcomes)
-    kept = bool(holds.all())
-    return promise_check(promise, column, worst, kept=kept, people=people), holds
 
 
 def in_people(words: str) -> str:
@@ -512,66 +688,7 @@ def whole_check(promise: WholePromise, reached: float, *, kept: bool) -> Check:
     )
 
 
-def _outcomes(
-    promise: Promise,
-    column: SensitiveCells,
-    cells: pl.Series,
-    missing: frozenset[str],
-    groups: NDArray[np.int64],
-    n_groups: int,
-    people: NDArray[np.int64] | None,
-) -> list[Outcome]:
-    from shoal.publish.predicates import (
-        Outcome,
-        count_values,
-        looks_at_values,
-        predicate_of,
-        rule_by_value,
-    )
-
-    if promise.own_rule is not None:
-        return [
-            Outcome(
-                *promise.own_rule(
-                    groups=groups,
-                    n_groups=n_groups,
-                    codes=reading.codes,
-                    n_codes=reading.size,
-                    name=column.name,
-                    ordered=column.ordered,
-                    people=people,
-                )
-            )
-            for reading in column.readings
-        ]
-    if looks_at_values(promise.table):
-        # in a tree values that are one are no further apart than before: as written is stricter
-        by_tree = promise.table.get("distance") == "hierarchical" and people is None
-        return [
-            rule_by_value(promise.table, promise.trees, cells, reading, missing)(
-                count_values(groups, reading.codes, reading.size, people)
-            )
-            for reading in ((column.written,) if by_tree else column.readings)
-        ]
-    rule = predicate_of(promise.table)
-    if rule is None:
-        raise OptionError(
-            "There is no rule to verify the promise {table!r} by.", table=promise.table.get("model")
-        )
-    if promise.table.get("distance") == "ordered" and not column.ordered:
-        raise OptionError(
-            "t-closeness with distance='ordered' needs numbers, dates or ordered categories, "
-            "and column {name!r} holds none of them; use distance='equal', or name another "
-            "column with column=...",
-            name=column.name,
-        )
-    return [
-        rule(count_values(groups, reading.codes, reading.size, people))
-        for reading in column.readings
-    ]
-
-
-def columns_of(promise: Promise, sensitive: list[str]) -> list[str]:
+def columns_of(promise: Promise, sensitive: Sequence[str]) -> list[str]:
     """Return the sensitive columns a promise is about: all, or the one it names."""
     model, wanted = promise.table.get("model"), promise.table.get("column")
     if not sensitive:

@@ -9,35 +9,31 @@ the groups.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shoal.engine.spark.population_check import check_all
 from shoal.engine.spark.session import column, guarded, guarded_batches, load_functions
-from shoal.errors import DataError, OptionError
+from shoal.errors import DataError
 from shoal.publish.cells import MISSING, columns_needed, number_groups, pack_rows, read_cells
 from shoal.publish.grid_check import cells_off_grid
-from shoal.publish.predicates import (
-    Histograms,
-    Outcome,
-    looks_at_values,
-    predicate_of,
-    rule_by_value,
-)
+from shoal.publish.predicates import Histograms
 from shoal.publish.verify import (
     Check,
+    Counts,
+    Judged,
     Verification,
+    build_rules,
     columns_of,
+    judge_groups,
     note_on_readings,
-    people_check,
-    promise_check,
-    size_check,
+    verification_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -45,29 +41,24 @@ if TYPE_CHECKING:
     from shoal.engine.spark.population_check import AboutAll
     from shoal.publish.cells import SensitiveCells
     from shoal.publish.grid_check import GridPromise
-    from shoal.publish.predicates import Predicate
-    from shoal.publish.verify import OwnRule, Promise
+    from shoal.publish.verify import Promise, Rule, Subject
 
 
 # In a worker: some thousand published groups are judged from counts of their values.
 
+ROWS, PEOPLE = -1, -2
+"""What is counted in a group beside the values of the readings, which have numbers from 0."""
 MOST_BROKEN = 100
 """So many of them are named if they break a promise."""
 
 
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """One promise on one reading of a column: which counts it looks at, and by which rule."""
-
-    which: int
-    promise: int
-    rule: Predicate
-    at_least: bool
-    whole: NDArray[np.int64]
-
-
 def judge_share(
-    rows: Any, n_keys: int, k: int, judged: Sequence[Judged], *, person: bool
+    rows: Any,
+    n_keys: int,
+    k: int,
+    rules: Sequence[Rule],
+    n_promises: int,
+    wholes: Sequence[NDArray[np.int64]],
 ) -> dict[str, Any]:
     """In a worker: judge all groups of a share, from counts of values."""
     import polars as pl
@@ -82,32 +73,20 @@ def judge_share(
         own = numbered.filter(pl.col("which") == which)
         return tuple(own.get_column(name).to_numpy() for name in ("group", "value", "n"))
 
-    _, _, sizes = of(-1)
-    told: dict[str, Any] = {"groups": len(sizes), "rows": int(sizes.sum())}
-    told["smallest"] = int(sizes.min())
-    broken = sizes < k
-    if person:
-        _, _, people = of(-2)
-        told["fewest"] = int(people.min())
-        broken = people < k
-    promises = 1 + max((each.promise for each in judged), default=-1)
-    holds = [True] * promises
-    worst: list[float | None] = [None] * promises
-    for each in judged:
-        group, value, count = of(each.which)
+    def values(reading: int) -> Histograms:
+        group, value, count = of(reading)
         first = np.flatnonzero(np.diff(group, prepend=-1))
-        outcome = each.rule(Histograms(group, value, count, first, each.whole))
-        broken |= ~outcome.holds
-        holds[each.promise] &= bool(outcome.holds.all())
-        before = worst[each.promise]
-        best = min if each.at_least else max
-        worst[each.promise] = outcome.worst if before is None else best(before, outcome.worst)
-    every = numbered.filter(pl.col("which") == -1)
+        return Histograms(group, value, count, first, wholes[reading])
+
+    every = numbered.filter(pl.col("which") == ROWS)
+    sizes, people = every.get_column("n").to_numpy(), of(PEOPLE)[2]
+    broken = np.zeros(len(sizes), np.bool_)
     if "bad" in every.columns:  # by a promise about the release as a whole
-        broken = broken | every.get_column("bad").fill_null(value=False).to_numpy()
+        broken = every.get_column("bad").fill_null(value=False).to_numpy()
+    counts = Counts(sizes, people if len(people) else None, values, broken)
+    found, broken = judge_groups(counts, k, rules, n_promises)
     own = every.get_column("own").to_numpy()
-    told |= {"holds": holds, "worst": worst, "which": own[broken][:MOST_BROKEN].tolist()}
-    return told | {"broken": int(broken.sum()), "broken rows": int(sizes[broken].sum())}
+    return {"judged": asdict(found), "broken": own[broken][:MOST_BROKEN].tolist()}
 
 
 MOST_VALUES = 1_000_000
@@ -170,34 +149,17 @@ def verify_frame(
     """
     asked = (frame, k, quasi_identifiers, sensitive, promises, person)
     found = _examine(*asked, spelled=spelled, about_all=about_all)
-    shares, about = found.shares, found.about
-    if not shares:
+    if not found.shares:
         raise DataError("The table has no rows, so there is nothing to verify.")
-    smallest = min(each["smallest"] for each in shares)
-    fewest = min(each["fewest"] for each in shares) if person is not None else None
-    checks = [size_check(k, smallest) if fewest is None else people_check(k, fewest)]
-    for number, (promise, name) in enumerate(about):
-        best = min if promise.at_least else max
-        worst = best(each["worst"][number] for each in shares)
-        kept = all(each["holds"][number] for each in shares)
-        checks.append(promise_check(promise, name, worst, kept=kept, people=person is not None))
-    checks += found.whole
-    n_rows = sum(each["rows"] for each in shares)
+    parts = [Judged(**each["judged"]) for each in found.shares]
+    n_rows = sum(each.n_rows for each in parts)
     names = [name for name in frame.columns if name != person]
-    checks += [_check_grid(frame, names, grid, n_rows) for grid in grids]
-    read = found.columns.values()
-    return Verification(
-        holds=all(check.holds for check in checks),
-        k=k,
-        smallest_group=smallest,
-        n_groups=sum(each["groups"] for each in shares),
-        n_rows=n_rows,
-        highest_risk=1 / (fewest or smallest),
-        violating_groups=sum(each["broken"] for each in shares),
-        violating_rows=sum(each["broken rows"] for each in shares),
-        checks=tuple(checks),
-        notes=tuple(note_on_readings(column) for column in read if len(column.readings) > 1),
-        fewest_people=fewest,
+    return verification_of(
+        parts,
+        k,
+        found.about,
+        more=[*found.whole, *(_check_grid(frame, names, grid, n_rows) for grid in grids)],
+        notes=[note_on_readings(each) for each in found.columns if len(each.readings) > 1],
     )
 
 
@@ -212,7 +174,7 @@ def broken_groups(
 ) -> list[int]:
     """Return the numbers (as `group_number` has them) of groups that break a promise, or some."""
     found = _examine(frame, k, quasi_identifiers, sensitive, promises, person, spelled=False)
-    return [number for each in found.shares for number in each["which"]]
+    return [number for each in found.shares for number in each["broken"]]
 
 
 def group_number(frame: Any, quasi_identifiers: Sequence[str]) -> Any:
@@ -226,8 +188,8 @@ class _Examined:
     """What was found in each share of the groups, and about what."""
 
     shares: list[dict[str, Any]]
-    about: list[tuple[Promise, str]]
-    columns: dict[str, SensitiveCells]
+    about: list[Subject]
+    columns: list[SensitiveCells]
     whole: list[Check]
 
 
@@ -245,29 +207,33 @@ def _examine(
     """Count the published rows, and judge every group."""
     names = [name for name in frame.columns if name != person]
     keys = _keys(frame, columns_needed(names, list(quasi_identifiers)))
-    looked_at = [columns_of(promise, list(sensitive)) for promise in promises]
-    needed = [name for name in sensitive if any(name in names for names in looked_at)]
-    columns: dict[str, SensitiveCells] = {}
-    values: list[pl.Series] = []
-    for name in needed:
-        series, _ = count_values(frame, name)
-        columns[name] = read_cells(series, missing=MISSING, find_order=spelled)
-        values.append(series)
-    coded, codes = _coded(frame, keys, needed, values, columns, person)
-    once = _once(coded, len(keys), len(codes), person=person is not None)
+    looked_at = {name for promise in promises for name in columns_of(promise, sensitive)}
+    columns: dict[str, tuple[pl.Series, SensitiveCells]] = {}
+    for name in sensitive:
+        if name in looked_at:
+            series, _ = count_values(frame, name)
+            columns[name] = series, read_cells(series, missing=MISSING, find_order=spelled)
+    rules, about = build_rules(promises, sensitive, columns, MISSING, people=person is not None)
+    n_readings = sum(len(read.readings) for _, read in columns.values())
+    coded = _coded(frame, keys, columns, person)
+    once = _once(coded, len(keys), n_readings, person=person is not None)
     whole: list[Check] = []
     broken, held = None, once
     try:
         if about_all is not None:
             whole, broken, held = check_all(frame, keys, about_all, person)
-        counted, wholes = _counted(once, len(keys), codes, person=person is not None)
-        by_name = dict(zip(needed, values, strict=True))
-        judged, about = _judged(promises, looked_at, columns, by_name, codes, wholes)
-        shares = _judge(once, counted, len(keys), k, judged, broken, person=person is not None)
+        counted, wholes = _counted(once, len(keys), n_readings, person=person is not None)
+
+        n_keys, n_promises = len(keys), len(about)
+
+        def judge(rows: Any) -> dict[str, Any]:
+            return judge_share(rows, n_keys, k, rules, n_promises, wholes)
+
+        shares = _judge(once, counted, n_keys, judge, broken)
     finally:
         once.unpersist()
         held.unpersist()
-    return _Examined(shares, about, columns, whole)
+    return _Examined(shares, about, [read for _, read in columns.values()], whole)
 
 
 def _keys(frame: Any, names: Sequence[str]) -> list[Any]:
@@ -289,24 +255,23 @@ def _keys(frame: Any, names: Sequence[str]) -> list[Any]:
 def _coded(
     frame: Any,
     keys: Sequence[Any],
-    needed: Sequence[str],
-    values: Sequence[pl.Series],
-    columns: dict[str, SensitiveCells],
+    columns: dict[str, tuple[pl.Series, SensitiveCells]],
     person: str | None,
-) -> tuple[Any, list[tuple[str, int]]]:
-    """Return keys, and sensitive values in each reading as numbers; and which numbers those are."""
+) -> Any:
+    """Return keys, and sensitive values in each reading as numbers, column by column."""
     from pyspark.sql import types
 
     whose = [] if person is None else [column(person).alias("w")]
-    cells = [column(name).alias(f"v{number}") for number, name in enumerate(needed)]
-    codes = [(name, place) for name in needed for place in range(len(columns[name].readings))]
+    cells = [column(name).alias(f"v{number}") for number, name in enumerate(columns)]
     table = frame.select(*keys, *whose, *cells)
-    if not needed:
-        return table, codes
+    if not columns:
+        return table
     kept = table.select(*(f"k{n}" for n in range(len(keys))), *(["w"] if whose else []))
     fields = [*kept.schema.fields]
-    fields += [types.StructField(f"c{number}", types.LongType()) for number in range(len(codes))]
-    readings = [[each.codes.astype(np.int64) for each in columns[name].readings] for name in needed]
+    values = [series for series, _ in columns.values()]
+    readings = [[each.codes.astype(np.int64) for each in c.readings] for _, c in columns.values()]
+    n_readings = sum(map(len, readings))
+    fields += [types.StructField(f"c{number}", types.LongType()) for number in range(n_readings)]
     titles = kept.columns
 
     def look_up(batches: Iterator[Any]) -> Iterator[Any]:
@@ -330,7 +295,7 @@ def _coded(
                     found[f"c{len(found) - len(titles)}"] = own.get_column(name).to_arrow()
             yield pa.RecordBatch.from_pydict(found)
 
-    return table.mapInArrow(guarded_batches(look_up), types.StructType(fields)), codes
+    return table.mapInArrow(guarded_batches(look_up), types.StructType(fields))
 
 
 def _once(coded: Any, n_keys: int, n_codes: int, *, person: bool) -> Any:
@@ -345,7 +310,7 @@ def _once(coded: Any, n_keys: int, n_codes: int, *, person: bool) -> Any:
 
 
 def _counted(
-    once: Any, n_keys: int, codes: Sequence[tuple[str, int]], *, person: bool
+    once: Any, n_keys: int, n_readings: int, *, person: bool
 ) -> tuple[Any, list[NDArray[np.int64]]]:
     """Return how often each value occurs in each group, and in the whole table."""
     functions = load_functions()
@@ -358,11 +323,11 @@ def _counted(
         return counted.select(*keys, functions.lit(which).alias("which"), value.alias("value"), "n")
 
     nothing = functions.lit(0).cast("long")
-    counted = long(-1, keys, nothing, rows)
+    counted = long(ROWS, keys, nothing, rows)
     if person:
-        counted = counted.unionByName(long(-2, keys, nothing, functions.count_distinct("w")))
+        counted = counted.unionByName(long(PEOPLE, keys, nothing, functions.count_distinct("w")))
     wholes = []
-    for which in range(len(codes)):
+    for which in range(n_readings):
         name = f"c{which}"
         counted = counted.unionByName(long(which, [*keys, name], functions.col(name), how))
         whole = once.groupBy(name).agg(how.alias("n")).toArrow().sort_by(name)
@@ -371,75 +336,12 @@ def _counted(
     return counted, wholes
 
 
-def _judged(
-    promises: Sequence[Promise],
-    looked_at: Sequence[Sequence[str]],
-    columns: dict[str, SensitiveCells],
-    series: dict[str, pl.Series],
-    codes: Sequence[tuple[str, int]],
-    wholes: Sequence[NDArray[np.int64]],
-) -> tuple[list[Judged], list[tuple[Promise, str]]]:
-    judged: list[Judged] = []
-    about: list[tuple[Promise, str]] = []
-    for promise, names in zip(promises, looked_at, strict=True):
-        table = dict(promise.table)
-        by_value = looks_at_values(promise.table)
-        plain = predicate_of(table)
-        for name in names:
-            if table.get("distance") == "ordered" and not columns[name].ordered:
-                raise OptionError(
-                    "t-closeness with distance='ordered' needs numbers, dates or ordered "
-                    "categories, and column {name!r} holds none of them; use distance='equal'.",
-                    name=name,
-                )
-            for which, (own, place) in enumerate(codes):
-                if own != name:
-                    continue
-                rule = plain
-                if promise.own_rule is not None:
-                    rule = _own_rule(promise.own_rule, columns[name])
-                elif by_value:
-                    reading = columns[name].readings[place]
-                    rule = rule_by_value(table, promise.trees, series[name], reading, MISSING)
-                if rule is None:
-                    raise OptionError(
-                        "There is no rule to verify the promise {table!r} by.",
-                        table=table.get("model"),
-                    )
-                judged.append(Judged(which, len(about), rule, promise.at_least, wholes[which]))
-            about.append((promise, name))
-    return judged, about
-
-
-def _own_rule(rule: OwnRule, cells: SensitiveCells) -> Predicate:
-    """Return a plug-in's rule, as it judges counts."""
-    name, ordered = cells.name, cells.ordered
-
-    def judge(counted: Histograms) -> Outcome:
-        verdict = rule(
-            groups=counted.group,
-            n_groups=len(counted.starts),
-            codes=counted.value,
-            n_codes=len(counted.whole),
-            name=name,
-            ordered=ordered,
-            people=None,
-            counted=(counted.count, counted.whole),
-        )
-        return Outcome(*verdict)
-
-    return judge
-
-
 def _judge(
     once: Any,
     counted: Any,
     n_keys: int,
-    k: int,
-    judged: Sequence[Judged],
+    judge: Callable[[Any], dict[str, Any]],
     broken: Any,
-    *,
-    person: bool,
 ) -> list[dict[str, Any]]:
     """Return what was found in each share of the groups; of some it is known that they break."""
     functions = load_functions()
@@ -455,7 +357,7 @@ def _judge(
     def work(rows: Any) -> Any:
         import pyarrow as pa
 
-        return pa.table({"told": [json.dumps(judge_share(rows, n_keys, k, judged, person=person))]})
+        return pa.table({"told": [json.dumps(judge(rows))]})
 
     told = spread.groupBy("share").applyInArrow(guarded(work), "told string").toArrow()
     return [json.loads(each) for each in sorted(told.column(0).to_pylist())]
