@@ -90,8 +90,12 @@ def compile_missing(names: Sequence[str], scanner: Scanner, report: Report) -> N
         scanner: rows and costs of the run.
         report: told of it.
     """
+    from numba import config
+
     from shoal.kernels.cache import TEMPORARY
 
+    if config.DISABLE_JIT:
+        return  # numba is told to compile nothing at all
     tasks = [name for name in dict.fromkeys(names) if name in EVERYTHING]
     if scanner.points is not None or not _missing(tasks):
         return  # a measure of means has one small kernel of its own
