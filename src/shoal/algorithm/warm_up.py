@@ -90,11 +90,9 @@ def compile_missing(names: Sequence[str], scanner: Scanner, report: Report) -> N
         scanner: rows and costs of the run.
         report: told of it.
     """
-    from numba import config
+    from shoal.kernels.cache import NUMBA, TEMPORARY
 
-    from shoal.kernels.cache import TEMPORARY
-
-    if config.DISABLE_JIT:
+    if NUMBA.DISABLE_JIT:
         return  # numba is told to compile nothing at all
     tasks = [name for name in dict.fromkeys(names) if name in EVERYTHING]
     if scanner.points is not None or not _missing(tasks):
