@@ -18,7 +18,6 @@ from shoal.kernels.scan import absorb, join_one, join_scan, load_query, own_cost
 from shoal.kernels.space import COST
 from shoal.kernels.suppress import EndsScratch, marginal_costs
 from shoal.privacy.alpha_k import AlphaK
-from shoal.privacy.arrays import _numbers
 from shoal.privacy.beta_likeness import BetaLikeness
 from shoal.privacy.delta_disclosure import DeltaDisclosure
 from shoal.privacy.ke_anonymity import KEAnonymity
@@ -301,7 +300,7 @@ def test_the_kernel_judges_groups_like_the_privacy_model(model):
             hist = whole
         bound = on_some_column(model, rng, m)
         expected = bool(bound.holds(hist[np.newaxis], whole)[0])
-        kind, value, c = _numbers(model)
+        kind, value, c = model.kernel_rule()
         known = bound.details()
         rules = Rules(
             NO_CODES,
@@ -330,7 +329,9 @@ def test_the_kernel_judges_every_model_on_its_own_column():
             model.holds(hist[np.newaxis, part[s]], whole[part[s]])[0]
             for model, s in zip(models, column, strict=True)
         )
-        kinds, numbers = zip(*((k, (v, c)) for k, v, c in map(_numbers, models)), strict=True)
+        kinds, numbers = zip(
+            *((k, (v, c)) for k, v, c in (model.kernel_rule() for model in models)), strict=True
+        )
         numbers = np.column_stack([np.array(numbers), column])
         none = np.zeros(len(kinds), np.int64)
         rules = Rules(NO_CODES, whole, np.array([0, 3, 7]), np.array(kinds), numbers, none)

@@ -35,11 +35,11 @@ class Forgetful(sequential._Moves):
 
     passes = 0
 
-    def _pass(self, number):
+    def _pass(self, number, limit=sequential.NO_LIMIT):
         type(self).passes += 1
         self.looks.seen[:] = -2
         self.changed[:] = True
-        return super()._pass(number)
+        return super()._pass(number, limit)
 
 
 @pytest.mark.parametrize(
