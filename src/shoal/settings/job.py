@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, did_you_mean
-from shoal.privacy.base import file_options
 from shoal.settings.files import INPUT_OPTIONS, Input, Output
 from shoal.settings.request import COLUMN_OPTIONS, OPTIONS
 from shoal.table.grid import parse_grid
@@ -173,6 +172,8 @@ class Job:
             name: anew(value) for name, value in self.options.items() if JOB_OPTIONS[name].path
         }
         if self.privacy:
+            from shoal.privacy.base import file_options
+
             changes["privacy"] = tuple(
                 {
                     name: anew(value) if name in file_options(model.get("model")) else value
