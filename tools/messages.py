@@ -39,7 +39,11 @@ ERRORS = (
     "OptionError",
     "PromiseError",
 )
-ROOMS = ("app", "privacy")
+ROOMS = (
+    "app",
+    "io",
+    "privacy",
+)
 """Rooms whose errors are translated; those of the others are English on every page."""
 METHODS = [("**.py", "python"), ("**/templates/**.html", "jinja2.ext.babel_extract")]
 
