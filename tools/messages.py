@@ -43,6 +43,7 @@ ROOMS = (
     "app",
     "io",
     "privacy",
+    "settings",
 )
 """Rooms whose errors are translated; those of the others are English on every page."""
 METHODS = [("**.py", "python"), ("**/templates/**.html", "jinja2.ext.babel_extract")]
