@@ -44,6 +44,7 @@ ROOMS = (
     "io",
     "privacy",
     "settings",
+    "table",
 )
 """Rooms whose errors are translated; those of the others are English on every page."""
 METHODS = [("**.py", "python"), ("**/templates/**.html", "jinja2.ext.babel_extract")]
