@@ -41,6 +41,7 @@ ERRORS = (
 )
 ROOMS = (
     "app",
+    "hierarchy",
     "io",
     "privacy",
     "settings",
