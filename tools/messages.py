@@ -44,6 +44,7 @@ ROOMS = (
     "hierarchy",
     "io",
     "privacy",
+    "publish",
     "settings",
     "table",
 )
