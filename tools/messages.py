@@ -43,6 +43,7 @@ ROOMS = (
     "app",
     "hierarchy",
     "io",
+    "life",
     "privacy",
     "publish",
     "settings",
