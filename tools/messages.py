@@ -41,6 +41,7 @@ ERRORS = (
 )
 ROOMS = (
     "app",
+    "archive",
     "hierarchy",
     "io",
     "life",
