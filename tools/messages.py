@@ -47,6 +47,7 @@ ROOMS = (
     "life",
     "privacy",
     "publish",
+    "run",
     "settings",
     "table",
 )
