@@ -47,6 +47,7 @@ ROOMS = (
     "life",
     "privacy",
     "publish",
+    "report",
     "run",
     "settings",
     "table",
