@@ -50,6 +50,7 @@ ROOMS = (
     "report",
     "run",
     "settings",
+    "study",
     "table",
 )
 """Rooms whose errors are translated; those of the others are English on every page."""
