@@ -49,6 +49,7 @@ ROOMS = (
     "publish",
     "report",
     "run",
+    "search",
     "settings",
     "study",
     "table",
