@@ -40,6 +40,7 @@ ERRORS = (
     "PromiseError",
 )
 ROOMS = (
+    "algorithm",
     "app",
     "archive",
     "hierarchy",
