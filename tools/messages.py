@@ -46,6 +46,7 @@ ROOMS = (
     "hierarchy",
     "io",
     "life",
+    "measure",
     "privacy",
     "publish",
     "report",
