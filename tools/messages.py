@@ -48,6 +48,7 @@ ROOMS = (
     "life",
     "measure",
     "privacy",
+    "profile",
     "publish",
     "report",
     "run",
