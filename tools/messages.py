@@ -43,6 +43,7 @@ ROOMS = (
     "algorithm",
     "app",
     "archive",
+    "datasets",
     "hierarchy",
     "io",
     "life",
