@@ -51,6 +51,7 @@ ROOMS = (
     "privacy",
     "profile",
     "publish",
+    "release",
     "report",
     "run",
     "search",
