@@ -52,6 +52,7 @@ ROOMS = (
     "profile",
     "publish",
     "release",
+    "release_reader",
     "report",
     "run",
     "search",
