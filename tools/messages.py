@@ -44,6 +44,7 @@ ROOMS = (
     "app",
     "archive",
     "datasets",
+    "engine",
     "hierarchy",
     "io",
     "life",

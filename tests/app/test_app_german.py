@@ -8,6 +8,8 @@ from tests.helpers.panels import ROLES, panel
 
 from shoal import registry
 from shoal.app.views import lead_in, quote, say
+from shoal.engine.local import LocalEngine
+from shoal.errors import DataError
 from shoal.life.rerelease import _says_few_left, _says_given_up
 from shoal.messages import Message
 from shoal.messages.language import Language
@@ -184,18 +186,28 @@ def test_an_error_on_a_german_page_is_german(pages, patients):
     assert re.search(r'role="alert">k muss eine ganze Zahl sein[^<]+</p>', page)
 
 
-def test_an_error_of_another_room_is_introduced_in_german_and_marked_as_english(pages, patients):
+def test_an_error_of_another_room_is_german_on_a_german_page(pages, patients):
+    pages.drop("patients.csv", patients)
+    pages.work.update(k=1000)
+    page = pages.get("/promises", headers={"accept-language": "de"}).text
+    assert re.search(r'impossible" role="alert">Die Tabelle hat [^<]+k = 1000[^<]+</p>', page)
+
+
+def test_an_error_without_a_translation_is_introduced_in_german_and_marked_as_english(
+    pages, patients, monkeypatch
+):
+    def refuse(*_, **__):
+        raise DataError("A plug-in says no.")
+
     pages.drop("patients.csv", patients)
     german = {"accept-language": "de"}
-    pages.work.update(k=1000)
-    page = pages.get("/promises", headers=german).text
-    assert re.search(r'impossible" role="alert">Shoal meldet [^<]+ <q lang="en">[^<]+</q>', page)
+    monkeypatch.setattr(LocalEngine, "describe", refuse)
     pages.post("/run", {"suffix": "csv"}, script=False)
     task = pages.app.state.tasks.latest("run")
     assert task.wait(60)
     told = pages.get(f"/task/{task.id}", headers=german).json()
     assert told["lead"] == "Shoal meldet auf Englisch:"
-    assert '<q lang="en">' in pages.get("/run", headers=german).text
+    assert '<q lang="en">A plug-in says no.</q>' in pages.get("/run", headers=german).text
     assert '<q lang="en">' not in pages.get("/run", headers={"accept-language": "en"}).text
 
 
