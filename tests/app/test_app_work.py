@@ -514,3 +514,11 @@ def test_every_text_of_the_rooms_below_that_a_form_shows_can_be_translated(opene
 def test_the_further_steps_speak_german(opened, path, text):
     page = opened.get(path, headers={"accept-language": "de"}).text
     assert text in page
+
+
+def test_a_promise_that_nobody_knows_is_a_sentence_on_its_page(pages, patients):
+    pages.drop("patients.csv", patients)
+    pages.work.update(privacy=({"model": "foo"},))
+    answer = pages.get("/promises")
+    assert answer.status_code == 400
+    assert "Unknown privacy model" in answer.text

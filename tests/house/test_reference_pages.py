@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -32,6 +33,18 @@ def _options():
         for parameter in found.params:
             if parameter.param_type_name == "option":
                 yield from ((command, option) for option in parameter.opts)
+
+
+def test_everything_that_the_python_page_describes_is_where_it_says():
+    named = re.findall(r"auto\w+:: ([\w.]+)", _page("python-reference.md"))
+    assert len(named) > 40
+    missing = []
+    for name in named:
+        try:
+            resolve_name(name)
+        except (AttributeError, ImportError):
+            missing.append(name)
+    assert missing == []
 
 
 def test_every_command_is_on_the_command_line_page():

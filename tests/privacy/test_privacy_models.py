@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +14,13 @@ from hypothesis import strategies as st
 from shoal.errors import OptionError, PromiseError
 from shoal.privacy import PrivacyModel, judge, parse_privacy
 from shoal.privacy.alpha_k import AlphaK
+from shoal.privacy.base import options_of
 from shoal.privacy.beta_likeness import BetaLikeness
 from shoal.privacy.delta_disclosure import DeltaDisclosure
 from shoal.privacy.l_diversity import LDiversity
 from shoal.privacy.t_closeness import TCloseness
+from shoal.privacy.whole import PopulationModel
+from shoal.publish.verify import in_people
 from shoal.registry import load, privacy_models
 from shoal.table.encode import EncodedTable
 from shoal.table.sensitive import Sensitive
@@ -457,3 +461,28 @@ def test_a_description_is_one_sentence_that_names_the_column(model):
     assert sentence.endswith(".")
     assert "'illness'" in sentence
     assert "'" not in model.describe()
+
+
+def test_a_plug_in_about_a_population_tells_nothing_of_it_where_its_fields_are_not_declared():
+    @dataclass(frozen=True)
+    class Somebody(PopulationModel):
+        name = "somebody"
+
+        least: int
+        population: Any = None
+        counts: str | None = None
+
+        promised = property(lambda self: self.least)
+
+        def describe(self, column=None):
+            return "Somebody is there."
+
+        def reached(self, table, partition):
+            return 2.0
+
+    assert Somebody(2, "secret.csv").to_dict() == {"model": "somebody", "least": 2}
+    assert [row.name for row in options_of(Somebody) if row.path] == ["population"]
+
+
+def test_a_plug_in_says_people_where_people_are_counted():
+    assert in_people("No value above half of the rows.") == "No value above half of the people."

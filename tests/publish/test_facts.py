@@ -111,3 +111,23 @@ def test_suppressed_rows_are_in_no_bar():
     first, second = facts.columns
     assert [bar.label for bar in first.bars] == ["1", "2"]
     assert [(bar.label, bar.before, bar.after) for bar in second.bars] == [("x", 1.0, 1.0)]
+
+
+def test_words_in_an_order_have_bars_that_end_before_a_word_and_numbers_under_one():
+    words = [f"w{number:02}" for number in range(40)]
+    frame = pl.DataFrame({"seen": words * 5, "number": [*range(40)] * 5})
+    release = shoal.anonymize(
+        frame,
+        k=20,
+        quasi_identifiers=["seen", "number"],
+        kinds={"seen": "ordinal"},
+        orders={"seen": words},
+        algorithm="mondrian",
+        rows_are_people=True,
+    )
+    ordered, numbers = (
+        " ".join(bar.label for bar in column.bars) for column in release.facts.columns
+    )
+    assert " before " in ordered
+    assert " under " not in ordered
+    assert " under " in numbers

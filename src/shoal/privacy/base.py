@@ -435,9 +435,11 @@ def options_of(model: type[PrivacyModel]) -> tuple[Option, ...]:
     undeclared = [each for each in fields(model) if each.name not in declared]  # type: ignore[arg-type]  # every model is a dataclass, the base is not
     for each in undeclared:
         kinds, words = _types_of(each, model)
+        is_population = each.name == "population" and model.about == "people"
         declared[each.name] = Option(
             help="",
-            certificate=True,
+            certificate=not is_population,  # it is about people
+            path=is_population,
             check=one_of(*words) if words else None,
             name=each.name,
             type=next((kind for kind in ("float", "int") if kind in kinds), "str"),
@@ -453,7 +455,7 @@ def _types_of(each: Any, model: type) -> tuple[set[str], tuple[str, ...]]:
     asked = type("Asked", (), {"__annotations__": {each.name: each.type}})
     try:  # its own module says what the words in it mean
         known = get_type_hints(asked, vars(sys.modules[model.__module__]))[each.name]
-    except (NameError, TypeError):
+    except (AttributeError, KeyError, NameError, SyntaxError, TypeError):
         return set(), ()
     inside = [kind for kind in get_args(known) if kind is not type(None)]
     words = tuple(kind for kind in inside if isinstance(kind, str))

@@ -221,7 +221,7 @@ def _bins(
     seen = np.flatnonzero(before)
     reaches_below = bool(len(seen) and place[seen[0]] < at[0])
     reaches_above = bool(len(seen) and place[seen[-1]] > at[-1])
-    under = "before" if attribute.kind.is_time else "under"
+    under = "under" if attribute.kind.has_mean else "before"
 
     def label(number: int) -> str:
         start = starts[number]

@@ -280,7 +280,7 @@ def _for_pairs(
 
 # Promises that look at what sensitive values are, not only at how often they occur.
 #
-# As in `shoal.publish.predicates`, they are written from their definitions and share nothing with
+# Like all rules here, they are written from their definitions and share nothing with
 # the search: numbers are read from the published cells, and a tree is a list of paths.
 
 Paths = Sequence[Sequence[str]]

@@ -613,7 +613,9 @@ def size_check(k: int, smallest: int) -> Check:
 
 def in_people(words: str) -> str:
     """Return what a promise says where people are counted, and not rows."""
-    if not isinstance(words, Message) or "who" not in words.values:
+    if not isinstance(words, Message):  # a plug-in's
+        return words.replace("of the rows", "of the people").replace("fewer rows", "fewer people")
+    if "who" not in words.values:
         return words
     return Message(words.template, **{**words.values, "who": Message("people")})
 

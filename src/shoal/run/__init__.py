@@ -174,6 +174,7 @@ class LocalTable:
         if request.previous or request.reserve > 1:
             from shoal.life.rerelease import AgainEngine  # what only releases beside others need
 
+            assert groups is None  # no function takes both: the promise beside others is its own
             self.engine = AgainEngine(request.previous, owned=owned)
         if groups is not None:
             self.engine = GivenGroupsEngine(groups, owned=owned)

@@ -121,7 +121,9 @@ def run_job(
             if on_spark:
                 from shoal.run.spark import run_on_spark
 
-                release = run_on_spark(request, asked.input, asked.output, log.watching(report))
+                release = run_on_spark(
+                    request, asked.input, asked.output, log.watching(report), when_written
+                )
             else:
                 source = FileSource(asked.input, sink)
                 release = run(request, source, sink, progress=log.watching(report))

@@ -26,7 +26,7 @@ from shoal.settings.inputs import numeric_columns, renamed
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import polars as pl
 
@@ -222,7 +222,13 @@ _WRITTEN_HERE = (
 )
 
 
-def run_on_spark(request: Request, source: Input, output: Output, progress: Report) -> Release[Any]:
+def run_on_spark(
+    request: Request,
+    source: Input,
+    output: Output,
+    progress: Report,
+    when_written: Callable[[], None] | None = None,
+) -> Release[Any]:
     """Read the folder of a job on Spark, anonymize and verify it, and write the folder it asks for.
 
     A session that runs is used, as under spark-submit or in a notebook; otherwise one is started
@@ -233,12 +239,13 @@ def run_on_spark(request: Request, source: Input, output: Output, progress: Repo
         source: where the table is, and how it is read.
         output: where everything goes.
         progress: told how far it is.
+        when_written: called once, as soon as every file is in place.
 
     Raises:
         ShoalError: with one sentence on what is wrong and what to do.
     """
     _refuse(source, output)
-    sink = FolderSink(source, output)
+    sink = FolderSink(source, output, when_written)
     session, ours = open_session(source.master)
     try:
         Folder.beside(session, sink.table, replaces=output.replaces)  # before the work, not after
@@ -290,6 +297,8 @@ class FolderSink(FileSink):
                 text = format_certificate(build_certificate(found, None, None, self.about))
                 group.add(output.certificate, text)
         release.forget()
+        if self._when_written is not None:
+            self._when_written()
         return found
 
 

@@ -21,6 +21,7 @@ from shoal.app.sentences import of_k, of_model, of_suppression
 from shoal.app.tasks import sentence_of
 from shoal.app.views import answer, flash, page, part, problem, to, words_of, work_of
 from shoal.errors import OptionError, ShoalError
+from shoal.registry import load, privacy_models
 from shoal.table.schema import Role
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _shown(request: Request, work: Workspace) -> dict[str, Any]:
             {
                 "place": place,
                 "name": table["model"],
-                "title": _titles()[table["model"]],
+                "title": load("privacy", str(table["model"])).title,
                 "sentence": sentence,
                 "language": language,
                 "fields": model_fields(table, place, sensitive),
@@ -96,9 +97,7 @@ def _shown(request: Request, work: Workspace) -> dict[str, Any]:
 
 def _titles() -> dict[str, str]:
     """Return every model with its title; those of other packages included."""
-    from shoal import registry
-
-    return {name: registry.load("privacy", name).title for name in registry.privacy_models()}
+    return {name: load("privacy", name).title for name in privacy_models()}
 
 
 def counts_people(job: Job) -> bool:
