@@ -13,9 +13,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 HELD, REFUSED = "held", "refused"
 CRASHED, LEAKED, BROKEN = "crashed", "leaked", "broken"
@@ -105,7 +103,6 @@ def run_command(arguments: list[str], folder: Path) -> Ran:
         os.chdir(folder)
         try:
             with (
-                _commands_built_once(),
                 contextlib.redirect_stdout(streams[0]),
                 contextlib.redirect_stderr(streams[1]),
             ):
@@ -131,28 +128,6 @@ def run_process(arguments: list[str], folder: Path) -> Ran:
         check=False,
     )
     return Ran(done.returncode, done.stdout, done.stderr)
-
-
-@cache
-def _built_commands() -> Any:
-    import typer.main
-
-    from shoal.cli.app import app
-
-    return typer.main.get_command(app)
-
-
-@contextlib.contextmanager
-def _commands_built_once() -> Iterator[None]:
-    """Use one tree of commands for all calls here: each call would build it anew, in 20 ms."""
-    import shoal.cli.app as module
-
-    built, whole = _built_commands(), module.app
-    module.app = built
-    try:
-        yield
-    finally:
-        module.app = whole  # tests that run in this process see it as it is
 
 
 class _Stream(io.TextIOWrapper):
