@@ -7,19 +7,23 @@ const card = document.getElementById("card");
 const find = document.getElementById("find");
 const only = document.getElementById("only-open");
 const several = document.getElementById("several");
-let newest = 0;
+let counting = 0;
+let showing = 0;
 
 async function count() {
-  const mine = ++newest;
+  const mine = ++counting;
   const number = card.dataset.number;
   const told = await ask(at(`/columns/counts/${number}?only=yes`));
   const place = card.querySelector(".together");
-  if (mine === newest && place) place.textContent = `, ${told.counts[number]}`;
+  if (mine === counting && place) place.textContent = `, ${told.counts[number]}`;
 }
 
 async function show(number) {
-  card.innerHTML = (await ask(at(`/columns/${number}`))).card;
+  const mine = ++showing;
   card.dataset.number = number;
+  const told = await ask(at(`/columns/${number}`));
+  if (mine !== showing) return; // another card was asked for meanwhile
+  card.innerHTML = told.card;
   card.setAttribute("aria-labelledby", `name-${number}`);
   count();
 }
