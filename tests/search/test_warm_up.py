@@ -83,17 +83,25 @@ local.compile_missing = compile_named
 chance = np.random.default_rng(1)
 most = {"a": 60, "b": 11, "c": 7}
 frame = pl.DataFrame({name: chance.integers(0, most[name], 101) for name in most})
+roles = {"quasi_identifiers": list(most), "algorithm": sys.argv[1]}
+for kind in sys.argv[2:]:
+    frame = frame.with_columns(sick=chance.integers(0, 5, 101))
+    roles.update(sensitive=["sick"], privacy=[shoal.LDiversity(2, kind=kind)])
 for seed in range(2):  # each has a last small cluster at one of them
-    shoal.anonymize(frame, 4, quasi_identifiers=list(most), algorithm=sys.argv[1], seed=seed)
+    shoal.anonymize(frame, 4, seed=seed, **roles)
 print({entry[:2] for entry in variants() - named} or "nothing")
 """
 )
 
 
-@pytest.mark.parametrize("algorithm", ["auto", "agglomerative", "sequential"])
-def test_a_run_names_all_that_it_compiles(algorithm):
+@pytest.mark.parametrize(
+    "asked",
+    [("auto",), ("auto", "distinct"), ("auto", "entropy"), ("agglomerative",), ("sequential",)],
+    ids=" ".join,
+)
+def test_a_run_names_all_that_it_compiles(asked):
     done = subprocess.run(
-        [sys.executable, "-c", A_RUN_NAMES_ALL_THAT_IT_COMPILES, algorithm],
+        [sys.executable, "-c", A_RUN_NAMES_ALL_THAT_IT_COMPILES, *asked],
         capture_output=True,
         check=False,
         text=True,

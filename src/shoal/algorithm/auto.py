@@ -177,7 +177,10 @@ class Auto(Algorithm):
         """Return the tasks of `shoal.algorithm.warm_up` that compile what it calls."""
         moves = ("relocate", "slices", "dissolve")
         if run.privacy:
-            return (*moves, "rebuild", "kaca", "mondrian", "enforce", "grow")
+            from shoal.search.grow import can_grow
+
+            third = "grow" if can_grow(run) else "sequential"
+            return (*moves, "rebuild", "kaca", "mondrian", "enforce", third)
         if run.scanner.n_classes > 1:
             return (*moves, "sequential")
         if self.effort == "fast":
