@@ -162,6 +162,31 @@ def test_a_first_release_compiles_ahead_tells_how_far_it_is_and_the_next_has_not
         assert done.stdout.split() == [str(compiles), "False"]
 
 
+COMPARES = """
+import polars as pl
+import shoal
+from shoal.algorithm import warm_up as ahead
+
+asked, first = [], ahead.warm_up
+ahead.warm_up = lambda tasks, **more: (asked.append(list(tasks)), first(tasks, **more))
+frame = pl.DataFrame({"age": [i * 7 % 61 for i in range(60)]})
+shoal.compare(frame, quasi_identifiers=["age"], k=[2, 5], algorithms=["k-member", "mondrian"])
+print(asked)
+"""
+
+
+def test_a_comparison_has_all_its_algorithms_compiled_together(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", COMPARES],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[['k-member', 'mondrian']]"
+
+
 def test_what_is_unknown_is_not_compiled_ahead(monkeypatch):
     asked, told = [], []
     monkeypatch.setattr(ahead, "_missing", list)

@@ -83,11 +83,22 @@ EVERYTHING = (
 def compile_missing(names: Sequence[str], scanner: Scanner, report: Report) -> None:
     """Compile what a run needs and no earlier one has left behind, and report how far that is.
 
+    Args:
+        names: tasks, see `compile_ahead`.
+        scanner: rows and costs of the run.
+        report: told of it.
+    """
+    if scanner.points is None:  # a measure of means has one small kernel of its own
+        compile_ahead(names, report)
+
+
+def compile_ahead(names: Sequence[str], report: Report) -> None:
+    """Compile in all processes what tasks need and no earlier run has left behind.
+
     Where it cannot be done ahead, each kernel is compiled when it is first called.
 
     Args:
         names: tasks; others (algorithms of plug-ins) are passed over.
-        scanner: rows and costs of the run.
         report: told of it.
     """
     from shoal.kernels.cache import NUMBA, TEMPORARY
@@ -95,8 +106,8 @@ def compile_missing(names: Sequence[str], scanner: Scanner, report: Report) -> N
     if NUMBA.DISABLE_JIT:
         return  # numba is told to compile nothing at all
     tasks = [name for name in dict.fromkeys(names) if name in EVERYTHING]
-    if scanner.points is not None or not _missing(tasks):
-        return  # a measure of means has one small kernel of its own
+    if not _missing(tasks):
+        return
     report(0, 0, COMPILING_ANEW if TEMPORARY else COMPILING)
     if not TEMPORARY:
         with contextlib.suppress(RuntimeError, OSError):

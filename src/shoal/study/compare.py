@@ -207,6 +207,8 @@ def compare_request(
     progress: bool | Callable[[int, int, str], None] = False,
 ) -> Comparison:
     """Run several algorithms with several k and measures as a request asks; see `compare`."""
+    from shoal.algorithm.warm_up import compile_ahead
+
     _check_options(asked, algorithms, measures)
     table = to_polars(frame)
     schema = asked.schema(table.columns)
@@ -226,6 +228,8 @@ def compare_request(
     tasks = [_task(table, schema, requests[number], keys[number], use=use) for number in todo]
     n_rows = table.height  # progress is counted in rows, like that of a run
     with watching(progress) as report, ledger:
+        # together: each run by itself would leave the other cores waiting
+        compile_ahead([requests[number].algorithm for number in todo], report)
         report(n_resumed * n_rows, len(requests) * n_rows, "comparing")
         for place, outcome in run_side_by_side(tasks, workers=workers):
             found[todo[place]] = outcome
