@@ -62,11 +62,6 @@ class AlphaK(PrivacyModel):
         return ("cleaned",)
 
     @property
-    def promised(self) -> float:
-        """The α that is promised."""
-        return self.alpha
-
-    @property
     def label(self) -> str:
         """The model with its numbers."""
         return f"(alpha,k)-anonymity with alpha = {self.alpha:g}"
@@ -79,11 +74,9 @@ class AlphaK(PrivacyModel):
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""
-        column = column or self.column
-        of = "" if column is None else Message(" of {column!r}", column=column)
         return Message(
             "In every group, no sensitive value{of} makes up more than {share:g} % of the {who}.",
-            of=of,
+            of=self._of(column),
             share=100 * self.alpha,
             who=Message("rows"),
         )

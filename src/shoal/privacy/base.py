@@ -91,9 +91,10 @@ class PrivacyModel(ABC):
         return ("written", "cleaned")
 
     @property
-    @abstractmethod
     def promised(self) -> float:
-        """The number that is promised."""
+        """The number that is promised: the first option."""
+        number: float = getattr(self, fields(self)[0].name)  # type: ignore[arg-type]  # every model is a dataclass, the base is not
+        return number
 
     @property
     def label(self) -> str:
@@ -115,6 +116,11 @@ class PrivacyModel(ABC):
     @abstractmethod
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""
+
+    def _of(self, column: str | None) -> str:
+        """Return the column that a promise names, as part of a sentence; nothing for all."""
+        column = column or self.column
+        return "" if column is None else Message(" of {column!r}", column=column)
 
     def holds(self, histograms: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which groups keep the promise (the arguments are those of `per_group`)."""

@@ -68,11 +68,6 @@ class BetaLikeness(PrivacyModel):
     column: str | None = parameter(**COLUMN)
 
     @property
-    def promised(self) -> float:
-        """The β that is promised."""
-        return self.beta
-
-    @property
     def label(self) -> str:
         """The model with its numbers."""
         return f"{self.kind} beta-likeness with beta = {self.beta:g}"
@@ -86,13 +81,11 @@ class BetaLikeness(PrivacyModel):
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""
-        column = column or self.column
-        of = "" if column is None else Message(" of {column!r}", column=column)
         more = Message(" (less for frequent ones)") if self.kind == "enhanced" else ""
         return Message(
             "In every group, each sensitive value{of} is at most {beta:g} times as frequent "
             "as in the whole table{more}.",
-            of=of,
+            of=self._of(column),
             beta=1 + self.beta,
             more=more,
         )

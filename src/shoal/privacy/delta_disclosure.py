@@ -57,11 +57,6 @@ class DeltaDisclosure(PrivacyModel):
     column: str | None = parameter(**COLUMN)
 
     @property
-    def promised(self) -> float:
-        """The δ that is promised."""
-        return self.delta
-
-    @property
     def label(self) -> str:
         """The model with its numbers."""
         return f"delta-disclosure with delta = {self.delta:g}"
@@ -74,13 +69,11 @@ class DeltaDisclosure(PrivacyModel):
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""
-        column = column or self.column
-        of = "" if column is None else Message(" of {column!r}", column=column)
         times = float(np.exp(self.delta))
         return Message(
             "In every group, each sensitive value{of} occurs, less than {times:.3g} times as "
             "often as in the whole table and more than one part in {times:.3g} of that.",
-            of=of,
+            of=self._of(column),
             times=times,
         )
 

@@ -100,11 +100,6 @@ class DeltaPresence(PopulationModel):
             )
 
     @property
-    def promised(self) -> float:
-        """The highest presence that is promised."""
-        return self.delta_max
-
-    @property
     def label(self) -> str:
         """The model with its numbers."""
         return f"delta-presence between {self.delta_min:g} and {self.delta_max:g}"

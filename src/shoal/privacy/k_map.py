@@ -64,11 +64,6 @@ class KMap(PopulationModel):
     counts: str | None = parameter(**COUNTS)
 
     @property
-    def promised(self) -> float:
-        """The k that is promised."""
-        return self.k
-
-    @property
     def label(self) -> str:
         """The model with its number."""
         return f"k-map with k = {self.k}"

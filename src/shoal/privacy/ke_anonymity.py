@@ -80,11 +80,6 @@ class KEAnonymity(PrivacyModel):
         return ("cleaned",)
 
     @property
-    def promised(self) -> float:
-        """The e that is promised."""
-        return self.e
-
-    @property
     def label(self) -> str:
         """The model with its numbers."""
         return f"(k,e)-anonymity with k = {self.k} and e = {self.e:g}"
@@ -97,13 +92,11 @@ class KEAnonymity(PrivacyModel):
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""
-        column = column or self.column
-        of = "" if column is None else Message(" of {column!r}", column=column)
         return Message(
             "In every group, there are at least {k} different sensitive numbers{of}, and the "
             "largest is at least {e:g} above the smallest.",
             k=self.k,
-            of=of,
+            of=self._of(column),
             e=self.e,
         )
 

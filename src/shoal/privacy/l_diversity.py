@@ -123,11 +123,6 @@ class LDiversity(PrivacyModel):
         return ("cleaned",)
 
     @property
-    def promised(self) -> float:
-        """The ℓ that is promised."""
-        return self.l
-
-    @property
     def label(self) -> str:
         """The model with its numbers."""
         c = "" if self.c is None else f" and c = {self.c:g}"
@@ -147,32 +142,30 @@ class LDiversity(PrivacyModel):
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""
-        column = column or self.column
-        of = "" if column is None else Message(" of {column!r}", column=column)
         if self.kind == "frequency":
             return Message(
                 "In every group, no sensitive value{of} makes up more than 1/{l:g} of the {who}.",
-                of=of,
+                of=self._of(column),
                 l=self.l,
                 who=Message("rows"),
             )
         if self.kind == "distinct":
             return Message(
                 "In every group, there are at least {l:g} different sensitive values{of}.",
-                of=of,
+                of=self._of(column),
                 l=self.l,
             )
         if self.kind == "entropy":
             return Message(
                 "In every group, the sensitive values{of} are as uncertain as {l:g} equally "
                 "frequent ones.",
-                of=of,
+                of=self._of(column),
                 l=self.l,
             )
         return Message(
             "In every group, the most frequent sensitive value{of} has fewer {who} than {c:g} "
             "times all values from the number {l:g} in frequency on.",
-            of=of,
+            of=self._of(column),
             who=Message("rows"),
             c=self.c,
             l=self.l,

@@ -129,11 +129,6 @@ class PopulationRisk(ReleaseModel):
             )
 
     @property
-    def promised(self) -> float:
-        """The limit."""
-        return self.limit
-
-    @property
     def label(self) -> str:
         """The model with its number."""
         what = {"average": "an average risk", "highest": "a highest risk"}

@@ -142,11 +142,6 @@ class TCloseness(PrivacyModel):
         return ("written", "cleaned") if self.distance == "ordered" else ("written",)
 
     @property
-    def promised(self) -> float:
-        """The t that is promised."""
-        return self.t
-
-    @property
     def label(self) -> str:
         """The model with its numbers."""
         return f"t-closeness with t = {self.t:g} ({self.distance} distance)"
@@ -164,8 +159,6 @@ class TCloseness(PrivacyModel):
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""
-        column = column or self.column
-        of = "" if column is None else Message(" of {column!r}", column=column)
         by = {
             "equal": "",
             "ordered": Message(" in the order of the values"),
@@ -174,7 +167,7 @@ class TCloseness(PrivacyModel):
         return Message(
             "In every group, the sensitive values{of} are distributed as in the whole table, up to "
             "a share of {t:g} that would have to be moved{by}.",
-            of=of,
+            of=self._of(column),
             t=self.t,
             by=by,
         )

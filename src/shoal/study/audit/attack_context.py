@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -50,17 +50,31 @@ def interval_of(total: float, n: int, *, everybody: bool = False) -> tuple[float
     return low, 1.0 if share == 1 else min(middle + half, 1.0)
 
 
-@dataclass(frozen=True, kw_only=True)
+class Rate(NamedTuple):
+    """How often an attacker is right: of n numbers the mean, with a 95 % interval."""
+
+    rate: float
+    low: float
+    high: float
+    n: int
+
+
+def rate_of(total: float, n: int, *, everybody: bool = False) -> Rate:
+    """Return a mean with its interval (the arguments are those of `interval_of`)."""
+    return Rate(total / max(n, 1), *interval_of(total, n, everybody=everybody), n)
+
+
+@dataclass(frozen=True)
 class Finding:
     """What one attacker reaches.
 
     Attributes:
-        name: what it is called, as in ``linkage: prosecutor, all 3 columns``.
-        attack: the group it belongs to.
         rate: how often the attacker is right: a mean over the people who were attacked.
         low: lower end of a 95 % interval.
         high: upper end.
         n: how many people, guesses or groups were tried.
+        name: what it is called, as in ``linkage: prosecutor, all 3 columns``.
+        attack: the group it belongs to.
         baseline: what is reached without the release; None where that means nothing.
         control: what is reached about people who are not in the table; None without any.
         worst: the highest chance of a single person, where there is such a number.
@@ -68,12 +82,13 @@ class Finding:
         lowered_by: which option lowers the number.
     """
 
-    name: str
-    attack: str
     rate: float
     low: float
     high: float
     n: int
+    _: KW_ONLY
+    name: str
+    attack: str
     sentence: str
     lowered_by: str
     baseline: float | None = None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.study.audit.attack_context import Finding, interval_of
+from shoal.study.audit.attack_context import Finding, rate_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,23 +68,19 @@ def _subsets(scene: Scene, known: int) -> list[list[int]]:
 
 
 def _chance(scene: Scene, who: str, known: int, chances: NDArray[np.float64]) -> Finding:
-    rate = float(chances.mean()) if len(chances) else 0.0
     worst = float(chances.max(initial=0.0))
-    low, high = interval_of(float(chances.sum()), len(chances), everybody=scene.everybody)
+    reached = rate_of(float(chances.sum()), len(chances), everybody=scene.everybody)
     what = f"{known} of the quasi-identifiers"
     if known == scene.n_columns:
         what = "the quasi-identifier" if known == 1 else f"all {known} quasi-identifiers"
     return Finding(
+        *reached,
         name=f"linkage: {who}, {known} of {scene.n_columns} columns",
         attack="linkage",
-        rate=rate,
-        low=low,
-        high=high,
-        n=len(chances),
         baseline=1.0 / max(scene.published.height, 1),
         worst=worst,
         sentence=f"Who knows {what} of a person in the release picks that person's row with a "
-        f"chance of {rate:.2%} on average and of {worst:.2%} for the person at most risk.",
+        f"chance of {reached.rate:.2%} on average and of {worst:.2%} for the person at most risk.",
         lowered_by=_LINKING_LOWERED_BY,
     )
 
@@ -112,21 +108,16 @@ def _flawed(scene: Scene) -> list[Finding]:
     }
     found = []
     for name, chances in results.items():
-        total, n = float(sum(chances)), len(chances)
-        low, high = interval_of(total, n, everybody=scene.everybody)
-        rate = total / n if n else 0.0
+        reached = rate_of(float(sum(chances)), len(chances), everybody=scene.everybody)
         found.append(
             Finding(
+                *reached,
                 name=f"linkage: prosecutor, one value {name}",
                 attack="linkage",
-                rate=rate,
-                low=low,
-                high=high,
-                n=n,
                 baseline=1.0 / max(scene.published.height, 1),
                 worst=max(chances, default=0.0),
                 sentence=f"Who knows all quasi-identifiers of a person, {words[name]}, picks the "
-                f"right row with a chance of {rate:.2%}.",
+                f"right row with a chance of {reached.rate:.2%}.",
                 lowered_by=_LINKING_LOWERED_BY,
             )
         )
@@ -150,19 +141,14 @@ def _pick(scene: Scene, seen: Seen, fits: NDArray[np.bool_]) -> float:
 def _marketer(scene: Scene) -> Finding:
     """Link everybody, and count how many are right on average."""
     chances = np.array([1.0 / each.rows if each.rows else 0.0 for each in scene.seen])
-    total, n = float(chances.sum()), len(chances)
-    low, high = interval_of(total, n, everybody=scene.everybody)
-    rate = total / max(n, 1)
+    reached = rate_of(float(chances.sum()), len(chances), everybody=scene.everybody)
     return Finding(
+        *reached,
         name="linkage: marketer",
         attack="linkage",
-        rate=rate,
-        low=low,
-        high=high,
-        n=n,
         baseline=1.0 / max(scene.published.height, 1),
-        sentence=f"Who links all people of the original with the release gets {rate:.2%} of the "
-        "links right on average.",
+        sentence=f"Who links all people of the original with the release gets {reached.rate:.2%} "
+        "of the links right on average.",
         lowered_by=_LINKING_LOWERED_BY,
     )
 
@@ -179,20 +165,17 @@ def link_population(scene: Scene, population: People) -> Finding:
         [int(scene.classes.fitted(population, each).sum()) for each in classes.tolist()]
     )
     chances = np.where(fitting > 0, 1.0 / np.maximum(fitting, 1), 0.0)[of_row]
-    total, n = float(chances.sum()), len(chances)
-    low, high = interval_of(total, n, everybody=n == scene.published.height)
-    rate, worst = total / max(n, 1), float(chances.max(initial=0.0))
+    everybody = len(chances) == scene.published.height
+    reached = rate_of(float(chances.sum()), len(chances), everybody=everybody)
+    worst = float(chances.max(initial=0.0))
     return Finding(
+        *reached,
         name="linkage: journalist",
         attack="linkage",
-        rate=rate,
-        low=low,
-        high=high,
-        n=n,
         baseline=1.0 / max(population.n, 1),
         worst=worst,
         sentence="Who has the population table and looks for the person behind a published row "
-        f"is right with a chance of {rate:.2%} on average and of {worst:.2%} at most.",
+        f"is right with a chance of {reached.rate:.2%} on average and of {worst:.2%} at most.",
         lowered_by=_LINKING_LOWERED_BY,
     )
 
@@ -256,22 +239,18 @@ def _about(scene: Scene, secret: Secret) -> list[Finding]:
         ),
     ]
     gain = after - prior
-    rate, n = (float(after.mean()) if len(after) else 0.0), len(after)
-    low, high = interval_of(float(after.sum()), n, everybody=scene.everybody)
-    usual = float(prior.mean()) if n else 0.0
+    reached = rate_of(float(after.sum()), len(after), everybody=scene.everybody)
+    usual = float(prior.mean()) if len(prior) else 0.0
     found.append(
         Finding(
+            *reached,
             name=f"secret {secret.name}: belief in the true value",
             attack="secrets",
-            rate=rate,
-            low=low,
-            high=high,
-            n=n,
             baseline=usual,
             worst=float(gain.max(initial=0.0)),
             sentence=f"Who knows all quasi-identifiers of a person believes in the true value of "
-            f"{secret.name!r} with {rate:.1%} on average instead of {usual:.1%}; the largest gain "
-            f"for one person is {float(gain.max(initial=0.0)):.1%}.",
+            f"{secret.name!r} with {reached.rate:.1%} on average instead of {usual:.1%}; the "
+            f"largest gain for one person is {float(gain.max(initial=0.0)):.1%}.",
             lowered_by=_DISCLOSURE_LOWERED_BY,
         )
     )
@@ -286,20 +265,15 @@ def _share(
     before: NDArray[np.bool_],
     words: str,
 ) -> Finding:
-    total, n = int(hit.sum()), len(hit)
-    low, high = interval_of(total, n, everybody=scene.everybody)
-    rate = total / max(n, 1)
-    usual = float(before.mean()) if n else 0.0
+    reached = rate_of(int(hit.sum()), len(hit), everybody=scene.everybody)
+    usual = float(before.mean()) if len(before) else 0.0
     return Finding(
+        *reached,
         name=f"secret {secret.name}: {name}",
         attack="secrets",
-        rate=rate,
-        low=low,
-        high=high,
-        n=n,
         baseline=usual,
-        sentence=f"For {rate:.1%} of the people {words} in {secret.name!r}, to whoever knows all "
-        f"their quasi-identifiers; without the release for {usual:.1%}.",
+        sentence=f"For {reached.rate:.1%} of the people {words} in {secret.name!r}, to whoever "
+        f"knows all their quasi-identifiers; without the release for {usual:.1%}.",
         lowered_by=_DISCLOSURE_LOWERED_BY,
     )
 
@@ -327,36 +301,31 @@ def intersect(first: Scene, second: Scene) -> list[Finding]:
             left.append(1.0 / both.sum() if is_left else 0.0)
             before.append(max(1.0 / one.rows, 1.0 / two.rows))
         n = len(together)
-        rate, usual = sum(together) / max(n, 1), sum(alone) / max(n, 1)
-        low, high = interval_of(sum(together), n, everybody=first.everybody)
+        usual = sum(alone) / max(n, 1)
+        reached = rate_of(sum(together), n, everybody=first.everybody)
         found.append(
             Finding(
+                *reached,
                 name=f"two releases: {secret.name} certain",
                 attack="two releases",
-                rate=rate,
-                low=low,
-                high=high,
-                n=n,
                 baseline=usual,
-                sentence=f"For {rate:.1%} of the people who fit both releases, both together tell "
-                f"{secret.name!r} for certain; one of them alone for {usual:.1%}.",
+                sentence=f"For {reached.rate:.1%} of the people who fit both releases, both "
+                f"together tell {secret.name!r} for certain; one of them alone for {usual:.1%}.",
                 lowered_by=_INTERSECTION_LOWERED_BY,
             )
         )
-        rate, usual = sum(left) / max(n, 1), sum(before) / max(n, 1)
-        low, high = interval_of(sum(left), n, everybody=first.everybody)
+        usual = sum(before) / max(n, 1)
+        reached = rate_of(sum(left), n, everybody=first.everybody)
         found.append(
             Finding(
+                *reached,
                 name=f"two releases: row, by {secret.name}",
                 attack="two releases",
-                rate=rate,
-                low=low,
-                high=high,
-                n=n,
                 baseline=usual,
                 worst=max(left, default=0.0),
                 sentence=f"Who compares the rows that fit in both releases by {secret.name!r} "
-                f"picks a person's row with a chance of {rate:.2%}; with one release {usual:.2%}.",
+                f"picks a person's row with a chance of {reached.rate:.2%}; with one release "
+                f"{usual:.2%}.",
                 lowered_by=_INTERSECTION_LOWERED_BY,
             )
         )

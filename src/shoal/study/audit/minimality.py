@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.study.audit.attack_context import Finding, interval_of
+from shoal.study.audit.attack_context import Finding, rate_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,20 +39,16 @@ def pin_down(scene: Scene) -> list[Finding]:
     found = []
     held, inside, tight = _ends(scene, fitted)
     if held:
-        total, n = sum(held), len(held)
-        low, high = interval_of(total, n, everybody=everybody)
-        rate, usual = total / n, sum(inside) / len(inside)
+        reached = rate_of(sum(held), len(held), everybody=everybody)
+        usual = sum(inside) / len(inside)
         found.append(
             Finding(
+                *reached,
                 name="tight: ends of intervals",
                 attack="tight",
-                rate=rate,
-                low=low,
-                high=high,
-                n=n,
                 baseline=usual,
-                sentence=f"{rate:.1%} of the ends of published intervals are the exact value of "
-                f"somebody who fits the group; of the next values inside, {usual:.1%}.",
+                sentence=f"{reached.rate:.1%} of the ends of published intervals are the exact "
+                f"value of somebody who fits the group; of the next values inside, {usual:.1%}.",
                 lowered_by=_LOWERED,
             )
         )
@@ -68,18 +64,14 @@ def pin_down(scene: Scene) -> list[Finding]:
     several = 0
     for who in sorted(forced):
         several += int(np.count_nonzero(scene.look(scene.people, who).full)) > 1
-    n = int(scene.classes.sizes[chosen].sum())
-    low, high = interval_of(several, n, everybody=everybody)
+    reached = rate_of(several, int(scene.classes.sizes[chosen].sum()), everybody=everybody)
     found.append(
         Finding(
+            *reached,
             name="tight: groups that follow",
             attack="tight",
-            rate=several / max(n, 1),
-            low=low,
-            high=high,
-            n=n,
             baseline=0.0,
-            sentence=f"For {several / max(n, 1):.1%} of the people it follows in which group of "
+            sentence=f"For {reached.rate:.1%} of the people it follows in which group of "
             "rows they are, although their values fit several, for whoever knows all people and "
             "that cells are as tight as can be.",
             lowered_by=_LOWERED,

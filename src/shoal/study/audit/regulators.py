@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shoal.study.audit.attack_context import Finding, interval_of
+from shoal.study.audit.attack_context import Finding, rate_of
 from shoal.study.read_release import draw_cells
 
 if TYPE_CHECKING:
@@ -101,20 +101,17 @@ def _single_out(scene: Scene, *, several: bool) -> Finding:
         control = sum(pools[1].true_of(guess, rows[1]) == 1 for guess in guesses) / max(
             len(guesses), 1
         )
-    rate, usual = hits / max(len(guesses), 1), naive / max(len(blind), 1)
-    low, high = interval_of(hits, len(guesses))
+    usual = naive / max(len(blind), 1)
+    reached = rate_of(hits, len(guesses))
     words = "several columns" if several else "one column (extremes and rare values)"
     return Finding(
+        *reached,
         name=f"singling out: {words.partition(' (')[0]}",
         attack="regulators",
-        rate=rate,
-        low=low,
-        high=high,
-        n=len(guesses),
         baseline=usual,
         control=control,
-        sentence=f"{rate:.1%} of the descriptions of {words} that are made from the release are "
-        f"true of exactly one person; of blind guesses {usual:.1%}{_outside(control)}.",
+        sentence=f"{reached.rate:.1%} of the descriptions of {words} that are made from the "
+        f"release are true of exactly one person; of blind guesses {usual:.1%}{_outside(control)}.",
         lowered_by="a grid (--grid) for ends; a larger k; fewer sensitive columns",
     )
 
@@ -257,21 +254,16 @@ def _link(scene: Scene) -> Finding:
 
     chances = [same_row(seen, sizes) for seen in scene.seen]
     control = _control(scene, same_row, sizes)
-    total, n = float(sum(chances)), len(chances)
-    low, high = interval_of(total, n, everybody=scene.everybody)
-    rate = total / max(n, 1)
+    reached = rate_of(float(sum(chances)), len(chances), everybody=scene.everybody)
     return Finding(
+        *reached,
         name="linkability",
         attack="regulators",
-        rate=rate,
-        low=low,
-        high=high,
-        n=n,
         baseline=1.0 / max(scene.published.height, 1),
         control=control,
         sentence=f"Two records of one person, with {len(sides[0])} and {len(sides[1])} of the "
-        f"quasi-identifiers, are led to the same row with a chance of {rate:.2%}; of people who "
-        f"are not in the release {0.0 if control is None else control:.2%}.",
+        f"quasi-identifiers, are led to the same row with a chance of {reached.rate:.2%}; of "
+        f"people who are not in the release {0.0 if control is None else control:.2%}.",
         lowered_by="a larger k; fewer or coarser quasi-identifiers",
     )
 
@@ -338,20 +330,15 @@ def _infer(scene: Scene, secret: Secret) -> Finding:
             outside.append(right(seen, value, None if own is None else (own, value)))
     usual = float(np.mean(secret.true[scene.targets] == int(secret.whole.argmax())))
     control = float(np.mean(outside)) if outside else 0.0
-    total, n = float(sum(hits)), len(hits)
-    low, high = interval_of(total, n)
-    rate = total / max(n, 1)
+    reached = rate_of(float(sum(hits)), len(hits))
     return Finding(
+        *reached,
         name=f"inference: {secret.name}",
         attack="regulators",
-        rate=rate,
-        low=low,
-        high=high,
-        n=n,
         baseline=usual,
         control=control,
         sentence=f"Who guesses {secret.name!r} from the rows that fit a person best is right for "
-        f"{rate:.1%}; always guessing the most frequent value for {usual:.1%}, and for people who "
-        f"are not in the release {control:.1%}.",
+        f"{reached.rate:.1%}; always guessing the most frequent value for {usual:.1%}, and for "
+        f"people who are not in the release {control:.1%}.",
         lowered_by="l-diversity (--l-diversity) or t-closeness (--t-closeness); a larger k",
     )
