@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.engine.spark.check import verify_frame
-from shoal.engine.spark.people import spelled, with_people
+from shoal.engine.spark.regions import spelled, with_people
 from shoal.engine.spark.session import column, load_functions, saying_why
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.messages import Message
