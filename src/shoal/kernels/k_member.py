@@ -230,6 +230,7 @@ def grow_clusters(
     vote: Vote,
     penalty: int,
     fixed_centre: bool,
+    from_seed: bool,
     first_cluster: int,
     n_clusters: int,
     groups: Columns,
@@ -238,8 +239,9 @@ def grow_clusters(
 ) -> None:
     """Build n_clusters clusters of k rows (lines 5 to 15 of Byun's Fig. 5).
 
-    Record r of line 6 is carried from call to call. Members of cluster c are the ids
-    ``members[c]``, its closure goes to column c of ``groups``. With ``fixed_centre`` a cluster is
+    Record r of line 6 is carried from call to call: the one added last or, with ``from_seed``, the
+    first one of a cluster. Members of cluster c are the ids ``members[c]``, its closure goes to
+    column c of ``groups``. With ``fixed_centre`` a cluster is
     the lowest id left and the k − 1 rows nearest to it alone (the reading of Goldberger and Tassa).
     """
     ids, hist = rows.ids, cluster.hist
@@ -259,6 +261,9 @@ def grow_clusters(
         load_query(space, rows.columns, at, cluster.centre)
         hist[classes[row]] += 1
         members[c, 0] = row
+        if from_seed:
+            load_query(space, rows.columns, at, cluster.last)
+            cluster.last_class[0] = classes[row]
         _remove(rows, at)
         for m in range(1, k):
             majority = 0
@@ -277,7 +282,7 @@ def grow_clusters(
             absorb(space, rows.columns, cluster.whole, at)
             if not fixed_centre:
                 hist[classes[row]] += 1
-            if m == k - 1:
+            if m == k - 1 and not from_seed:
                 load_query(space, rows.columns, at, cluster.last)
                 cluster.last_class[0] = classes[row]
             members[c, m] = row
