@@ -95,10 +95,10 @@ class Auto(Algorithm):
     equal; cells of a lattice for ``effort="fast"``, from k = 50 on and, beside Mondrian's cheapest
     cuts, where groups are few; sequential clustering where the cost looks at the sensitive column;
     with privacy models groups that are grown under them, or those of KACA or Mondrian, merged until
-    they hold, whichever ends better. Then `refine`: records relocated, groups dissolved, opened and rebuilt, first also where
-    it costs something, by chance and less and less, then as long as it pays; where groups are few,
-    some neighbouring ones at a time are made anew. Large tables are cut into blocks of similar
-    rows, each of them started so, and then refined across the blocks.
+    they hold, whichever ends better. Then `refine`: records relocated, groups dissolved, opened and
+    rebuilt, first also where it costs something, by chance and less and less, then as long as it
+    pays; where groups are few, some neighbouring ones at a time are made anew. Large tables are cut
+    into blocks of similar rows, each of them started so, and then refined across the blocks.
     A measure of means (``sse``) starts from MDAV and is refined by means.
     "best" first does what "balanced" does and goes on from there for longer, so it never loses
     more; small tables are started from k-member, KACA and sequential clustering too, and the best

@@ -47,7 +47,8 @@ class Hilbert(Algorithm):
 
     Guarantee: every group has between k and 2k − 1 records.
     Cost: O(n · columns · bits) for the curve, O(n log n) for the order, O(n · k) joins.
-    Determinism: no chance involved, but equal records are taken in shuffled order; ties between groupings go to the smaller last group.
+    Determinism: no chance involved, but equal records are taken in shuffled order; ties between
+    groupings go to the smaller last group.
 
     Args:
         rescale: stretch all attributes to one range; False is the original of Ghinita et al.,
