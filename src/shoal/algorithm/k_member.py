@@ -9,7 +9,16 @@ import numpy as np
 
 from shoal.algorithm.base import Algorithm, check_choice, check_number
 from shoal.errors import OptionError
-from shoal.kernels.k_member import Cluster, Vote, grow_clusters, join_leftovers, start_from
+from shoal.kernels.k_member import (
+    FAR_FROM_FIRST,
+    FAR_FROM_LAST,
+    NEAREST_TO_ONE,
+    Cluster,
+    Vote,
+    grow_clusters,
+    join_leftovers,
+    start_from,
+)
 from shoal.search.blocked import BlockedRows
 from shoal.table.partition import Partition
 
@@ -64,14 +73,10 @@ class KMember(Algorithm):
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
         labels, penalty = self._labels(table, run)
-        return greedy_k_member_clustering(
-            table,
-            run,
-            labels,
-            penalty,
-            fixed_centre=self.variant == "goldberger-tassa",
-            from_seed=self.start == "seed",
-        )
+        begins = FAR_FROM_FIRST if self.start == "seed" else FAR_FROM_LAST
+        if self.variant == "goldberger-tassa":
+            begins = NEAREST_TO_ONE
+        return greedy_k_member_clustering(table, run, labels, penalty, begins)
 
     def _labels(self, table: EncodedTable, run: Run) -> tuple[NDArray[np.int32], int]:
         """Return the class label of each row and the penalty in integer cost units."""
@@ -89,9 +94,7 @@ def greedy_k_member_clustering(
     run: Run,
     labels: NDArray[np.int32],
     penalty: int,
-    *,
-    fixed_centre: bool,
-    from_seed: bool,
+    begins: int,
 ) -> Partition:
     """Lines 4 to 22 of Fig. 5."""
     n, k, scanner = table.n_rows, run.k, run.scanner
@@ -124,8 +127,7 @@ def greedy_k_member_clustering(
             cluster,
             vote,
             penalty,
-            fixed_centre,
-            from_seed,
+            begins,
             first,
             min(per_slice, n_clusters - first),
             groups,
