@@ -22,15 +22,6 @@ if TYPE_CHECKING:
 
 ZERO = np.int64(0)  # a plain 0 is a type of its own to numba, and would compile a kernel twice
 
-__all__ = [
-    "Cluster",
-    "Vote",
-    "cheapest_row",
-    "grow_clusters",
-    "join_leftovers",
-    "start_from",
-]
-
 
 @bundle
 class Cluster(NamedTuple):
