@@ -16,8 +16,7 @@ from shoal.errors import OptionError, ShoalError
 from shoal.messages import Message
 from shoal.runtime.progress import Stopwatch
 from shoal.runtime.threads import run_side_by_side
-from shoal.settings.build_request import build_request
-from shoal.settings.request import Request
+from shoal.settings.request import Request, build_request
 from shoal.study.findings import (
     Advice,
     Finding,
