@@ -11,8 +11,7 @@ from shoal.hierarchy import canonical_label, load_hierarchy
 from shoal.hierarchy.rules import as_rule
 from shoal.privacy.base import is_built_in
 from shoal.privacy.histograms import judge_pairs
-from shoal.publish.grid_check import GridPromise
-from shoal.publish.label_check import LabelPromise
+from shoal.publish.grid_check import GridPromise, LabelPromise
 from shoal.publish.predicates import Outcome
 from shoal.publish.verify import Promise
 from shoal.table.grid import parse_grid
@@ -127,7 +126,7 @@ def promises_of(
 ) -> tuple[Promise, ...]:
     """Return what models promise; the rule of a plug-in's model goes along, no other does.
 
-    Promises about a release as a whole are those of `shoal.release_reader.population`.
+    Promises about a release as a whole are those of `shoal.release_reader.classes`.
 
     Args:
         models: the promises.
