@@ -77,7 +77,7 @@ _HOMES = {
     "BetaLikeness": "privacy.relative_frequency",
     "Comparison": "study.compare",
     "DataError": "errors",
-    "DeltaDisclosure": "privacy.delta_disclosure",
+    "DeltaDisclosure": "privacy.relative_frequency",
     "DeltaPresence": "privacy.delta_presence",
     "Explanation": "study.explain",
     "Finding": "study.audit.attack_context",

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.property.test_hierarchy_props import trees
 
-from shoal.publish.grid_check import LabelPromise
+from shoal.publish.label_check import LabelPromise
 from shoal.publish.recode import Style, published_cells
 from shoal.table.closure import close
 from shoal.table.encode import encode_values

@@ -13,7 +13,7 @@ import shoal
 from shoal.errors import OptionError
 from shoal.measure.base import CostMeasure, CostModel, Grouped
 from shoal.measure.scores import create_measure, score_table
-from shoal.publish.grid_check import LabelPromise
+from shoal.publish.label_check import LabelPromise
 from shoal.report.scoring import score_published
 from shoal.search.enforce import GroupState
 from shoal.search.scan import Scanner

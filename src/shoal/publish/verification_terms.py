@@ -11,7 +11,8 @@ from shoal.hierarchy import canonical_label, load_hierarchy
 from shoal.hierarchy.rules import as_rule
 from shoal.privacy.base import is_built_in
 from shoal.privacy.histograms import judge_pairs
-from shoal.publish.grid_check import GridPromise, LabelPromise
+from shoal.publish.grid_check import GridPromise
+from shoal.publish.label_check import LabelPromise
 from shoal.publish.predicates import Outcome
 from shoal.publish.verify import Promise
 from shoal.table.grid import parse_grid

@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.messages import Message
-from shoal.publish.grid_check import LabelPromise
 from shoal.publish.judgement import OpenPoint, point_of
+from shoal.publish.label_check import LabelPromise
 from shoal.runtime.sanitize import plain_values
 from shoal.settings.files import About
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
 from shoal.publish.cells import columns_needed, note_on_names
-from shoal.publish.grid_check import GridPromise, LabelPromise
+from shoal.publish.grid_check import GridPromise
+from shoal.publish.label_check import LabelPromise
 from shoal.publish.recode import Style
 from shoal.publish.verification_terms import promises_of, read_trees
 from shoal.publish.verify import Verification, verify_table
