@@ -10,13 +10,19 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Final
 
 from shoal.errors import OptionError, did_you_mean
 from shoal.messages import Message, joined
+
+BOTH = ("anonymize", "refine")
+TABLE_COMMANDS = ("anonymize", "refine", "explain", "compare")
+AFTERWARDS = ("score", "audit", "utility")
+"""Commands that compare a table with its release."""
+ALL_COMMANDS = (*TABLE_COMMANDS, *AFTERWARDS, "verify")
 
 REQUIRED: Final = object()
 """The default of an option that has to be given."""
@@ -90,6 +96,65 @@ class Option:
         return self.toml or self.type.removesuffix(" | None")
 
 
+@dataclass(frozen=True, kw_only=True)
+class ColumnOption(Option):
+    """One row of the table of what can be said about a column (`shoal.table.schema.JobColumn`).
+
+    Its name is the key below ``[columns.…]`` in a job file; ``check`` is told the column.
+
+    Attributes:
+        option: what Python calls the mapping from columns to what is said about each.
+        as_written: whether a job keeps what was written, and not what the check makes of it.
+        fits: the kinds of columns that it is for; None for any.
+        card: whether the page asks it on the card of a column.
+        suggest: what `shoal init` proposes for a column of a kind with these values, if anything.
+        comment: what `shoal init` writes above what it proposes.
+        spark: whether the engine of Spark heeds it.
+    """
+
+    option: str
+    as_written: bool = False
+    fits: Callable[[Any], bool] | None = None
+    card: bool = False
+    suggest: Callable[[Any, Any], Any] | None = None
+    comment: str = ""
+    spark: bool = False
+
+    def for_all(self) -> Option:
+        """Return the option that says it about all columns at once, as Python takes it."""
+        return Option(
+            help=self.help,
+            flag=self.flag,
+            functions=BOTH,
+            detail=self.name,
+            name=self.option,
+            type=self.given or self.type,
+            default=None,
+        )
+
+
+def detail_flag(name: str, metavar: str, example: str, *also: str) -> Flag:
+    """Return the flag of something that is said about one column."""
+    return Flag(
+        names=(f"--{name}",),
+        on=(*TABLE_COMMANDS, *AFTERWARDS, *also),
+        panel="Columns",
+        metavar=f"COLUMN={metavar}",
+        example=example,
+    )
+
+
+def in_words(words: Iterable[str]) -> str:
+    """Return words as a sentence lists them."""
+    *first, last = words
+    return Message("{first} or {last}", first=", ".join(first), last=last)
+
+
+def column_option(*, default: Any = None, **said: Any) -> Any:
+    """Return a field of `JobColumn` that is a row of its table; see `ColumnOption`."""
+    return field(default=default, metadata={"option": ColumnOption(**said)})
+
+
 def option(*, default: Any = REQUIRED, hidden: bool = False, **said: Any) -> Any:
     """Return a field of a dataclass that is a row of the table; see `Option`.
 
@@ -103,6 +168,12 @@ def option(*, default: Any = REQUIRED, hidden: bool = False, **said: Any) -> Any
     return field(default=missing, metadata=row, compare=not hidden, repr=not hidden)
 
 
+def _type_of(each: Field[Any]) -> str:
+    row: Option = each.metadata["option"]
+    written = getattr(each.type, "__name__", str(each.type))
+    return written if isinstance(row, ColumnOption) else row.given or written
+
+
 @cache
 def rows_of(table: Any) -> tuple[Option, ...]:
     """Return the options that are fields of a dataclass, in their order."""
@@ -110,7 +181,7 @@ def rows_of(table: Any) -> tuple[Option, ...]:
         replace(
             each.metadata["option"],
             name=each.name,
-            type=each.metadata["option"].given or getattr(each.type, "__name__", str(each.type)),
+            type=_type_of(each),
             default=REQUIRED if each.default is MISSING else each.default,
         )
         for each in fields(table)

@@ -124,7 +124,10 @@ class OpenedTable:
                 suggestion=replace(
                     guessed,
                     columns=tuple(replace(each, name=now[each.name]) for each in guessed.columns),
-                    grids={now[name]: each for name, each in guessed.grids.items()},
+                    details={
+                        option: {now[name]: each for name, each in found.items()}
+                        for option, found in guessed.details.items()
+                    },
                     others={now[name]: each for name, each in guessed.others.items()},
                 ),
                 rename=rename,

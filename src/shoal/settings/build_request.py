@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import OptionError, did_you_mean
 from shoal.hierarchy import load_hierarchy
 from shoal.options import REQUIRED
-from shoal.settings.request import OPTIONS, Request
+from shoal.settings.request import COLUMN_DETAILS, OPTIONS, Request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,12 +44,15 @@ def build_request(
     for name, row in OPTIONS.items():
         if row.default is REQUIRED and name not in options:
             raise OptionError("{name} is not given; say it as for shoal.anonymize.", name=name)
-    request = Request(**options)
-    if not (request.hierarchies or request.privacy or request.previous):
+    details = {name: options[name] for name in COLUMN_DETAILS if options.get(name) is not None}
+    rest = {name: value for name, value in options.items() if name not in COLUMN_DETAILS}
+    request = Request(**rest, details=details)
+    trees = details.get("hierarchies")
+    if not (trees or request.privacy or request.previous):
         return request
     request = replace(
         request,
-        hierarchies=_open_hierarchies(request.hierarchies),
+        details=details | ({"hierarchies": _open_hierarchies(trees)} if trees else {}),
         privacy=open_populations(request.privacy, reading),
     )
     if not request.previous:

@@ -10,7 +10,7 @@ of it instead, below which nothing is published.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
@@ -128,54 +128,28 @@ def _number(value: Any) -> Decimal | None:
     return number
 
 
-def with_grids(schema: Schema, grid: Mapping[str, Any] | str | None) -> Schema:
-    """Return the schema with the grids that were asked for; ``"none"`` is none for any column.
+def grids_of(given: Any, quasi_identifiers: Sequence[str]) -> Mapping[str, Any]:
+    """Return the grid of each column that has one; ``"none"`` is none for all of them.
 
     Raises:
-        OptionError: a column is none of the quasi-identifiers, or a grid cannot be read.
+        OptionError: it is another text, or no mapping.
     """
-    if grid is None:
-        return schema
-    keys = schema.quasi_identifiers
-    if isinstance(grid, str):
-        if grid.strip().lower() != "none":
-            raise OptionError(
-                "grid must be 'none' or map columns to steps, as in grid={{{keys!r}: 5}}, not "
-                "{grid!r}.",
-                keys=keys[0],
-                grid=grid,
-            )
-        grid = dict.fromkeys(keys, NO_GRID)
-    if not isinstance(grid, Mapping):
+    if isinstance(given, Mapping):
+        return given
+    if not isinstance(given, str):
         raise OptionError(
             "grid must be 'none' or map columns to steps, as in grid={{{keys!r}: 5}}, not {name}.",
-            keys=keys[0],
-            name=type(grid).__name__,
+            keys=quasi_identifiers[0],
+            name=type(given).__name__,
         )
-    for name in grid:
-        if name not in keys:
-            known = {column.name for column in schema.columns}
-            hint = did_you_mean(str(name), keys)
-            if name in known:
-                raise OptionError(
-                    "grid names column {name!r}, which is not a quasi-identifier.{hint}",
-                    name=str(name),
-                    hint=hint,
-                )
-            raise OptionError(
-                "grid names column {name!r}, which is not in the table.{hint}",
-                name=str(name),
-                hint=hint,
-            )
-    return replace(
-        schema,
-        columns=tuple(
-            replace(column, grid=parse_grid(grid[column.name], column=column.name))
-            if column.name in grid
-            else column
-            for column in schema.columns
-        ),
-    )
+    if given.strip().lower() != "none":
+        raise OptionError(
+            "grid must be 'none' or map columns to steps, as in grid={{{keys!r}: 5}}, not "
+            "{grid!r}.",
+            keys=quasi_identifiers[0],
+            grid=given,
+        )
+    return dict.fromkeys(quasi_identifiers, NO_GRID)
 
 
 def settle_grids(schema: Schema, frame: pl.DataFrame, *, by_default: bool = True) -> Schema:
