@@ -80,14 +80,16 @@ def run(algorithm: str, measure: str, rows: int, k: int) -> dict[str, Any]:
     frame = adult(rows)
     roles = described(frame, algorithm)
     options = {"max_passes": PASSES} if algorithm == "sequential" and measure in CLASSES else {}
-    request = Request(
-        k=k,
-        algorithm=algorithm,
-        algorithm_options=options,
-        measure=measure,
-        seed=0,
-        threads=1,
-        **roles,
+    request = Request.of(
+        {
+            "k": k,
+            "algorithm": algorithm,
+            "algorithm_options": options,
+            "measure": measure,
+            "seed": 0,
+            "threads": 1,
+            **roles,
+        }
     )
     schema = request.schema(frame.columns)
     began = time.process_time()

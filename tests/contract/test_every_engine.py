@@ -38,7 +38,7 @@ def engine(request, disk):
 
 def release_of(engine, frame, *, names=EVERY_COLUMN, **options):
     asked = {"k": K, "seed": SEED, "shuffle": False, "algorithm": "mondrian", "block_rows": 60}
-    request = Request(**{**asked, **arguments(names), **options})
+    request = Request.of({**asked, **arguments(names), **options})
     result = run_pipeline(frame, request.schema(frame.columns), request, engine)
     found = result.measured
     return SimpleNamespace(

@@ -33,7 +33,7 @@ ROW = """
     def __post_init__(self) -> None:
         \"\"\"Read what was given as text.\"\"\"
 """
-CHECK = '''
+CHECK = """
 def _read_times(column: str, value: Any) -> float:
     if not value > 0:
         raise OptionError("times of {name!r} must be above 0.", name=column)
@@ -42,23 +42,24 @@ def _read_times(column: str, value: Any) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class JobColumn:
-'''
+"""
+READ = '    def __post_init__(self) -> None:\n        """Read what was given as text."""\n'
+GIVEN = "    scale: Mapping[str, str] | None = None,\n"
 # By file: what is found once or twice, and what stands there instead.
 TOUCHED = {
     "table/schema.py": [
         ("\n@dataclass(frozen=True, kw_only=True)\nclass JobColumn:\n", CHECK),
-        ('\n    def __post_init__(self) -> None:\n        """Read what was given as text."""\n', ROW),
+        (
+            '\n    def __post_init__(self) -> None:\n        """Read what was given as text."""\n',
+            ROW,
+        ),
         ('    scale: str = "range"\n', '    scale: str = "range"\n    times: float = 1.0\n'),
     ],
     "table/encode.py": [
         ("weight=column.weight,", "weight=column.weight * column.times,"),
     ],
     "api.py": [
-        (
-            "    scale: Mapping[str, str] | None = None,\n",
-            "    scale: Mapping[str, str] | None = None,\n"
-            "    times: Mapping[str, float] | None = None,\n",
-        ),
+        (GIVEN, GIVEN + GIVEN.replace("scale", "times").replace("str]", "float]")),
         ('        "scale": scale,\n', '        "scale": scale,\n        "times": times,\n'),
     ],
 }

@@ -73,10 +73,13 @@ class AgainEngine(LocalEngine):
     Args:
         previous: all releases of these people that are out.
         owned: as for `LocalEngine`.
+        looks: as for `LocalEngine`.
     """
 
-    def __init__(self, previous: tuple[KeptRelease, ...], *, owned: bool = False) -> None:
-        super().__init__(owned=owned)
+    def __init__(
+        self, previous: tuple[KeptRelease, ...], *, owned: bool = False, looks: bool = False
+    ) -> None:
+        super().__init__(owned=owned, looks=looks)
         self.previous = previous
         self.people = check_chain(previous)
         self.plan: _Plan | None = None
@@ -109,11 +112,11 @@ class AgainEngine(LocalEngine):
                 lost="; ".join(lost),
             )
         self.warn = warn
-        for each in lost:
-            warn(_says_given_up(each))
         if request.pseudonyms:
             raise OptionError("Pseudonyms tell who is who in two releases; leave them out.")
         work = super().describe(table, schema, request, warn, progress)
+        for each in lost:
+            warn(_says_given_up(each))
         if work.algorithm.suppresses or not work.algorithm.works_in_blocks:
             raise OptionError(
                 "Algorithm {name!r} generalises whole columns or leaves rows out by itself, "

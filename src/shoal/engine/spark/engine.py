@@ -28,7 +28,12 @@ from shoal.engine.spark.folder import laid_out
 from shoal.engine.spark.full_domain import choose_levels, raised_rows, told_by_levels
 from shoal.engine.spark.plan import Parts, Plan
 from shoal.engine.spark.population_check import AboutAll, bound_models, check_whole, counted_models
-from shoal.engine.spark.reader_view import find_dangers, find_signs, first_rows, related_columns
+from shoal.engine.spark.reader_view import (
+    find_dangers,
+    first_rows,
+    related_columns,
+    signs_of_first_rows,
+)
 from shoal.engine.spark.release_wide_promises import keep_whole
 from shoal.engine.spark.rows import (
     columns_of,
@@ -57,7 +62,7 @@ from shoal.errors import DataError, PromiseError
 from shoal.measure.base import CostMeasure
 from shoal.measure.scores import create_measure
 from shoal.messages import Message
-from shoal.publish.people import PSEUDONYMS
+from shoal.publish.people import doubt_of_pseudonyms
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.runtime.progress import Report, no_progress
 from shoal.table.encode import EncodedTable
@@ -145,7 +150,7 @@ class SparkEngine:
         refuse(request, schema, frame)
         self.read = tuple(frame.inputFiles())  # none of them is written over
         some = first_rows(frame, schema, request)
-        for sign in find_signs(some, schema, request):
+        for sign in signs_of_first_rows(some, schema, request):
             warn(sign)
         domains = find_domains(frame, schema, request, warn)
         if full_domain(request):
@@ -180,7 +185,7 @@ class SparkEngine:
         )
         refuse_columns(plan, request.privacy)
         if request.pseudonyms:
-            warn(PSEUDONYMS)
+            warn(doubt_of_pseudonyms())
         rows = self._held_on_disk(encoded(frame, plan, self.key))
         wholes = bound_models(plan, about_all)
         self.about_all = AboutAll(about_all, schema, request.style) if about_all else None
