@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
-from functools import cache
+from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cache, partial
 from typing import Any, Final
 
 from shoal.errors import OptionError, did_you_mean
@@ -104,6 +104,7 @@ class ColumnOption(Option):
 
     Attributes:
         option: what Python calls the mapping from columns to what is said about each.
+        mapping: the type of that mapping in a signature.
         as_written: whether a job keeps what was written, and not what the check makes of it.
         fits: the kinds of columns that it is for; None for any.
         card: whether the page asks it on the card of a column.
@@ -113,24 +114,13 @@ class ColumnOption(Option):
     """
 
     option: str
+    mapping: str
     as_written: bool = False
     fits: Callable[[Any], bool] | None = None
     card: bool = False
     suggest: Callable[[Any, Any], Any] | None = None
     comment: str = ""
     spark: bool = False
-
-    def for_all(self) -> Option:
-        """Return the option that says it about all columns at once, as Python takes it."""
-        return Option(
-            help=self.help,
-            flag=self.flag,
-            functions=BOTH,
-            detail=self.name,
-            name=self.option,
-            type=self.given or self.type,
-            default=None,
-        )
 
 
 def detail_flag(name: str, metavar: str, example: str, *also: str) -> Flag:
@@ -150,28 +140,28 @@ def in_words(words: Iterable[str]) -> str:
     return Message("{first} or {last}", first=", ".join(first), last=last)
 
 
-def column_option(*, default: Any = None, **said: Any) -> Any:
-    """Return a field of `JobColumn` that is a row of its table; see `ColumnOption`."""
-    return field(default=default, metadata={"option": ColumnOption(**said)})
-
-
-def option(*, default: Any = REQUIRED, hidden: bool = False, **said: Any) -> Any:
+def option(
+    *,
+    default: Any = REQUIRED,
+    hidden: bool = False,
+    row: type[Option] = Option,
+    **said: Any,
+) -> Any:
     """Return a field of a dataclass that is a row of the table; see `Option`.
 
     Args:
         default: what holds unless it is given.
         hidden: whether it is neither printed nor compared: a table of people.
+        row: the kind of row.
         said: the row.
     """
     missing = MISSING if default is REQUIRED else default
-    row = {"option": Option(**said)}
-    return field(default=missing, metadata=row, compare=not hidden, repr=not hidden)
+    metadata = {"option": row(**said)}
+    return field(default=missing, metadata=metadata, compare=not hidden, repr=not hidden)
 
 
-def _type_of(each: Field[Any]) -> str:
-    row: Option = each.metadata["option"]
-    written = getattr(each.type, "__name__", str(each.type))
-    return written if isinstance(row, ColumnOption) else row.given or written
+column_option = partial(option, default=None, row=ColumnOption)
+"""Returns a field of `shoal.table.schema.JobColumn` that is a row of its table."""
 
 
 @cache
@@ -181,7 +171,7 @@ def rows_of(table: Any) -> tuple[Option, ...]:
         replace(
             each.metadata["option"],
             name=each.name,
-            type=_type_of(each),
+            type=each.metadata["option"].given or getattr(each.type, "__name__", str(each.type)),
             default=REQUIRED if each.default is MISSING else each.default,
         )
         for each in fields(table)

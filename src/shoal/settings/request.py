@@ -467,13 +467,6 @@ class Request:
         """Check the options."""
         check_all(self)
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Request:
-        """Return a request from options by name; those about single columns are its details."""
-        details = {n: options[n] for n in COLUMN_DETAILS if options.get(n) is not None}
-        rest = {name: value for name, value in options.items() if name not in COLUMN_DETAILS}
-        return cls(**rest, details=details)
-
     def schema(self, columns: Sequence[str]) -> Schema:
         """Return what the columns of a table are, by their names.
 
@@ -503,7 +496,18 @@ class Request:
         return said
 
 
-COLUMN_DETAILS: dict[str, Option] = {row.option: row.for_all() for row in COLUMN_ROWS.values()}
+COLUMN_DETAILS: dict[str, Option] = {
+    row.option: Option(
+        help=row.help,
+        flag=row.flag,
+        functions=BOTH,
+        detail=row.name,
+        name=row.option,
+        type=row.mapping,
+        default=None,
+    )
+    for row in COLUMN_ROWS.values()
+}
 """Options that say something about single columns."""
 
 OPTIONS: dict[str, Option] = {}
@@ -544,7 +548,9 @@ def build_request(
     for name, row in OPTIONS.items():
         if row.default is REQUIRED and name not in options:
             raise OptionError("{name} is not given; say it as for shoal.anonymize.", name=name)
-    request = Request.of(options)
+    details = {name: options[name] for name in COLUMN_DETAILS if options.get(name) is not None}
+    rest = {name: value for name, value in options.items() if name not in COLUMN_DETAILS}
+    request = Request(**rest, details=details)
     trees = request.details.get("hierarchies")
     if not (trees or request.privacy or request.previous):
         return request

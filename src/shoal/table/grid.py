@@ -10,7 +10,6 @@ of it instead, below which nothing is published.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,8 @@ from shoal.errors import OptionError, did_you_mean
 from shoal.table.schema import Column, Kind, Role, Schema
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
 
@@ -128,21 +129,13 @@ def _number(value: Any) -> Decimal | None:
     return number
 
 
-def grids_of(given: Any, quasi_identifiers: Sequence[str]) -> Mapping[str, Any]:
-    """Return the grid of each column that has one; ``"none"`` is none for all of them.
+def grids_of(given: object, quasi_identifiers: Sequence[str]) -> dict[str, Grid]:
+    """Return no grid for any column, which is all that can be said without naming one.
 
     Raises:
-        OptionError: it is another text, or no mapping.
+        OptionError: it says something else.
     """
-    if isinstance(given, Mapping):
-        return given
-    if not isinstance(given, str):
-        raise OptionError(
-            "grid must be 'none' or map columns to steps, as in grid={{{keys!r}: 5}}, not {name}.",
-            keys=quasi_identifiers[0],
-            name=type(given).__name__,
-        )
-    if given.strip().lower() != "none":
+    if not isinstance(given, str) or given.strip().lower() != "none":
         raise OptionError(
             "grid must be 'none' or map columns to steps, as in grid={{{keys!r}: 5}}, not "
             "{grid!r}.",

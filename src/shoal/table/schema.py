@@ -241,7 +241,7 @@ class JobColumn:
     role: Role | None = None
     kind: Kind | None = column_option(
         option="kinds",
-        given="Mapping[str, Kind | str] | None",
+        mapping="Mapping[str, Kind | str] | None",
         toml="str",
         check=_read_kind,
         help=f"What a column holds: {in_words(Kind)}; may be repeated.",
@@ -251,7 +251,7 @@ class JobColumn:
     )
     hierarchy: Path | HierarchyRule | None = column_option(
         option="hierarchies",
-        given="Mapping[str, HierarchyLike] | None",
+        mapping="Mapping[str, HierarchyLike] | None",
         toml="hierarchy",
         check=_read_hierarchy,
         help="The hierarchy file of a column; may be repeated.",
@@ -261,7 +261,7 @@ class JobColumn:
     weight: float = column_option(
         default=1.0,
         option="weights",
-        given="Mapping[str, float] | None",
+        mapping="Mapping[str, float] | None",
         check=check_weight,
         help="How much a loss in a column counts, 1 unless given; may be repeated.",
         certificate=True,
@@ -270,7 +270,7 @@ class JobColumn:
     )
     order: tuple[str, ...] | None = column_option(
         option="orders",
-        given="Mapping[str, Sequence[Any]] | None",
+        mapping="Mapping[str, Sequence[Any]] | None",
         toml="list",
         check=check_order,
         help="The values of an ordinal column, low to high; may be repeated.",
@@ -279,7 +279,7 @@ class JobColumn:
     )
     grid: str | float | None = column_option(
         option="grid",
-        given="Mapping[str, Any] | str | None",
+        mapping="Mapping[str, Any] | str | None",
         toml="number or text",
         check=_read_grid,
         as_written=True,
@@ -294,7 +294,7 @@ class JobColumn:
         spark=True,
     )
     scale: str | None = column_option(
-        given="Mapping[str, str] | None",
+        mapping="Mapping[str, str] | None",
         option="scale",
         check=_read_scale,
         fits=lambda kind: kind.is_measured,
@@ -494,7 +494,21 @@ def build_schema(
     roles = _assign_roles(table, listed)
     qis = [name for name in table if roles[name] is Role.QUASI_IDENTIFIER]
     private = [name for name in table if roles[name] is Role.SENSITIVE]
-    said = _details_of(details, table, qis, private)
+    said: dict[str, dict[str, Any]] = {}
+    rows = {row.option: row for row in COLUMN_ROWS.values()}
+    for option, mapping in details.items():
+        if option not in rows:
+            hint = did_you_mean(option, rows)
+            raise OptionError("There is no option {name!r}.{hint}", name=option, hint=hint)
+        row, each = rows[option], mapping
+        if row.name == "grid" and not isinstance(mapping, Mapping | None):
+            from shoal.table.grid import grids_of
+
+            each = grids_of(mapping, qis)
+        _check_keys(option, each, table, [*qis, *private] if row.name == "hierarchy" else qis)
+        for name, value in (each or {}).items():
+            if value is not None or row.default is not None:
+                said.setdefault(name, {})[row.name] = value
     return Schema(
         tuple(
             _quasi_identifier(name, said.get(name, {}))
@@ -505,28 +519,6 @@ def build_schema(
             for name in table
         )
     )
-
-
-def _details_of(
-    given: Mapping[str, Any], table: list[str], qis: list[str], private: list[str]
-) -> dict[str, dict[str, Any]]:
-    """Return what is said about each column, by the rows of `JobColumn`."""
-    said: dict[str, dict[str, Any]] = {}
-    rows = {row.option: row for row in COLUMN_ROWS.values()}
-    for option, mapping in given.items():
-        if option not in rows:
-            hint = did_you_mean(option, rows)
-            raise OptionError("There is no option {name!r}.{hint}", name=option, hint=hint)
-        row, each = rows[option], mapping
-        if row.name == "grid" and mapping is not None:
-            from shoal.table.grid import grids_of
-
-            each = grids_of(mapping, qis)
-        _check_keys(option, each, table, [*qis, *private] if row.name == "hierarchy" else qis)
-        for name, value in (each or {}).items():
-            if value is not None or row.default is not None:
-                said.setdefault(name, {})[row.name] = value
-    return said
 
 
 def _with_tree(column: Column, hierarchy: object) -> Column:
