@@ -17,8 +17,8 @@ import numpy as np
 
 from shoal.algorithm.base import create_algorithm
 from shoal.algorithm.warm_up import MOVES, compile_missing
-from shoal.engine.base import Measured
 from shoal.engine.blocks import cluster_blocks, cut_table, enforce_blocks, run_algorithm
+from shoal.engine.pipeline import Measured
 from shoal.engine.refine_across_blocks import polish, polish_uncut
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.measure.base import CostMeasure, CostModel, Grouped, pick_target
@@ -282,7 +282,7 @@ def suppress_outliers(work: LocalWork, groups: Partition, regroup: Regroup) -> P
 
 @dataclass(eq=False)
 class LocalEngine:
-    """One machine, in memory; see `shoal.engine.base.Engine` for the stages.
+    """One machine, in memory; see `shoal.engine.pipeline.Engine` for the stages.
 
     Attributes:
         owned: whether the table is the run's alone: its quasi-identifiers are forgotten once they

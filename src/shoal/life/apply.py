@@ -13,8 +13,15 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import numpy as np
 
-from shoal.archive.kept import KeptRelease, keep, number_classes, with_further
-from shoal.archive.membership import digests_of, number_people, rows_of
+from shoal.archive.kept import (
+    KeptRelease,
+    digests_of,
+    keep,
+    number_classes,
+    number_people,
+    rows_of,
+    with_further,
+)
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.io.columns import fresh_column
 from shoal.life.coverage import Coverage
@@ -39,7 +46,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.archive.membership import Digests
+    from shoal.archive.kept import Digests
     from shoal.publish.people import PublishedTable
     from shoal.settings.request import Request
     from shoal.table.schema import Schema

@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.archive.membership import digests_of
+from shoal.archive.kept import digests_of
 from shoal.engine.blocks import Blocks, cluster_blocks, put_together
 from shoal.engine.local import LocalEngine, form_groups, merge_violating
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.life.earlier_releases import given_up, judge_over_all
 from shoal.life.guarantee import (
     CHANGED,
     check_chain,
     checks_over_all,
     few_missing,
+    given_up,
+    judge_over_all,
     needed_values,
     stories_with,
     tell_stories,

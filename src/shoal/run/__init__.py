@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.engine.base import Engine
-    from shoal.engine.pipeline import Result
+    from shoal.engine.pipeline import Engine, Result
     from shoal.publish.people import PublishedTable
     from shoal.settings.request import LabelsLike, Request
     from shoal.table.partition import Partition
@@ -195,7 +194,7 @@ class LocalTable:
 
     def _known_again(self) -> dict[str, Any]:
         """Return what a release file needs to know people again in later releases."""
-        from shoal.archive.membership import key_of, marks_of, new_key, new_mark
+        from shoal.archive.kept import key_of, marks_of, new_key, new_mark
 
         previous = self._request.previous
         return {

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from shoal.archive.kept import KeptRelease
     from shoal.engine.pipeline import Result
-    from shoal.engine.spark.finish import Named
-    from shoal.engine.spark.state import SparkGroups, SparkPublished
+    from shoal.engine.spark.engine import SparkGroups, SparkPublished
+    from shoal.engine.spark.regions import Named
     from shoal.publish.reader_view import ReaderView
     from shoal.publish.release_data import Staged
     from shoal.settings.request import Request

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from shoal.engine.spark.finish import Named
     from shoal.engine.spark.plan import Plan
+    from shoal.engine.spark.regions import Named
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 
