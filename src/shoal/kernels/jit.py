@@ -34,7 +34,7 @@ class _Helper(CPUDispatcher):  # type: ignore[misc]  # numba has no types
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         del arguments, named
-        msg = f"{self.py_func.__name__} runs inside kernels only; Python scans by `Scanner.costs_with`"
+        msg = f"{self.py_func.__name__} is for kernels only; Python scans by `Scanner.costs_with`"
         raise TypeError(msg)
 
 

@@ -138,7 +138,6 @@ def _in_python(model: PrivacyModel) -> Any:
     An error in it cannot pass through a kernel. The group then counts as broken, and `enforce`,
     which asks the model again from Python, raises it.
     """
-
     known: dict[bytes, int] = {}  # small groups have few histograms, and are asked about often
 
     def rule(histogram: int, n_values: int, whole: int) -> int:
