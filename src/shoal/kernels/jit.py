@@ -29,7 +29,7 @@ _UNCOUNTED: dict[str, Any] = {"_nrt": False}
 gone or does something else."""
 
 
-class _Helper(CPUDispatcher):  # type: ignore[misc]  # numba has no types
+class _Helper(CPUDispatcher):
     """A helper that Python has called by mistake: without an entry point that would be a crash."""
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
