@@ -91,6 +91,16 @@ def label_rows(
 _DATE = (1980, 1, 1, 0, 0, 0)  # a zip tells nothing about when its files were made
 
 
+class _Inside:
+    """A file of the folder of a run, by its name there."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, files: RunFiles, owner: object) -> Path:
+        return files.folder / self.name
+
+
 @dataclass(frozen=True)
 class RunFiles:
     """The files of one run, in a private folder of its own.
@@ -98,45 +108,27 @@ class RunFiles:
     Attributes:
         folder: where they are.
         suffix: format of the release.
+        report: the report.
+        certificate: the certificate; a signature is put into it.
+        public_key: the public half of the key that the certificate was signed with.
+        labels: the dictionary of labels that are short for a set.
+        job: the job file, with its seed: private.
+        groups: which row is in which group: private, and never handed over.
     """
 
     folder: Path
     suffix: str = "csv"
+    report = _Inside("report.html")
+    certificate = _Inside("certificate.json")
+    public_key = _Inside("officer.pub")
+    labels = _Inside("labels.csv")
+    job = _Inside("job.toml")
+    groups = _Inside("groups.npz")
 
     @property
     def release(self) -> Path:
         """The published table."""
         return self.folder / f"release.{self.suffix}"
-
-    @property
-    def report(self) -> Path:
-        """The report."""
-        return self.folder / "report.html"
-
-    @property
-    def certificate(self) -> Path:
-        """The certificate; a signature is put into it."""
-        return self.folder / "certificate.json"
-
-    @property
-    def public_key(self) -> Path:
-        """The public half of the key that the certificate was signed with."""
-        return self.folder / "officer.pub"
-
-    @property
-    def labels(self) -> Path:
-        """The dictionary of labels that are short for a set."""
-        return self.folder / "labels.csv"
-
-    @property
-    def job(self) -> Path:
-        """The job file, with its seed: private."""
-        return self.folder / "job.toml"
-
-    @property
-    def groups(self) -> Path:
-        """Which row is in which group: private, and never handed over."""
-        return self.folder / "groups.npz"
 
     def output(self, said: Output) -> Output:
         """Return where a run writes, with what its owner says about it."""

@@ -540,18 +540,8 @@ def open_table(source: Input, report: Report) -> OpenedTable:
         raise OptionError("Open a table: a file, or a table of a database.")
     report(0, 0, "reading")
     with watching_inputs() as watch:
-        suggestion, frame = look_at(
-            source.path,
-            missing_values=None if source.missing_values is None else missing_texts(source),
-            format=source.format,
-            delimiter=source.delimiter,
-            encoding=source.encoding,
-            header=source.header,
-            decimal=source.decimal,
-            rename=source.rename,
-            more=source.more,
-            progress=report,
-        )
+        given = None if source.missing_values is None else missing_texts(source)
+        suggestion, frame = look_at(replace(source, missing_values=given), report)
         found = [*watch.how_read.values()]
         table = OpenedTable(
             frame,

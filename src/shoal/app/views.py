@@ -50,6 +50,12 @@ def _templates() -> Environment:
     )
 
 
+async def texts_of(request: Request) -> dict[str, str]:
+    """Return the texts of a form by the names of their fields."""
+    form = await request.form()
+    return {key: str(value) for key, value in form.items() if isinstance(value, str)}
+
+
 def say(words: Language, text: str) -> Markup:
     """Return a message of the rooms below for a page, with its language."""
     language = words.language if words.knows(text) else "en"

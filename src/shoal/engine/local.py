@@ -18,7 +18,7 @@ import numpy as np
 from shoal.algorithm.base import create_algorithm
 from shoal.algorithm.warm_up import MOVES, compile_missing
 from shoal.engine.blocks import cluster_blocks, cut_table, enforce_blocks, run_algorithm
-from shoal.engine.pipeline import Measured
+from shoal.engine.pipeline import Measured, Task
 from shoal.engine.refine_across_blocks import polish, polish_uncut
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.measure.base import CostMeasure, CostModel, Grouped, pick_target
@@ -36,7 +36,6 @@ from shoal.publish.people import (
 from shoal.publish.recode import recode_rows, unite_equal
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.publish.verify import Verification, verify_table
-from shoal.runtime.progress import Report, no_progress
 from shoal.search.enforce import enforce, violations
 from shoal.search.refine import EFFORTS, Effort
 from shoal.search.scan import Run, Scanner
@@ -294,15 +293,9 @@ class LocalEngine:
     owned: bool = False
     looks: bool = False
 
-    def describe(
-        self,
-        table: Any,
-        schema: Schema,
-        request: Request,
-        warn: Callable[[str], None],
-        progress: Report = no_progress,
-    ) -> LocalWork:
+    def describe(self, task: Task[Any]) -> LocalWork:
         """Encode the table and put the rows that take part into an order of the run's own."""
+        table, schema, request, warn, progress = task
         measure = create_measure(request.measure, request.measure_options)
         if not isinstance(measure, CostMeasure):
             raise OptionError(

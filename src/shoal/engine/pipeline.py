@@ -26,10 +26,23 @@ if TYPE_CHECKING:
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 
-Table = TypeVar("Table", contravariant=True)  # noqa: PLC0105 - what it is, not how it varies
+Table = TypeVar("Table")
 Work = TypeVar("Work")
 Groups = TypeVar("Groups")
 Published = TypeVar("Published")
+
+
+class Task(NamedTuple, Generic[Table]):
+    """What an engine begins with: a table as it takes it, what its columns are, and what is asked.
+
+    Warnings and progress are told to ``warn`` and ``progress``.
+    """
+
+    table: Table
+    schema: Schema
+    request: Request
+    warn: Callable[[str], None]
+    progress: Report = no_progress
 
 
 class Measured(NamedTuple):
@@ -66,14 +79,7 @@ class Engine(Protocol[Table, Work, Groups, Published]):
     rows that take part, what is asked), the group of every row, the table to be published.
     """
 
-    def describe(
-        self,
-        table: Table,
-        schema: Schema,
-        request: Request,
-        warn: Callable[[str], None],
-        progress: Report = no_progress,
-    ) -> Work:
+    def describe(self, task: Task[Table]) -> Work:
         """Find out what the columns are, which rows take part, and whether it can be done at all.
 
         Raises:
@@ -158,7 +164,7 @@ def run_pipeline(
     _check_notes(notes, request)
 
     progress(0, 0, "encoding")
-    work = engine.describe(table, schema, request, notes.append, progress)
+    work = engine.describe(Task(table, schema, request, notes.append, progress))
     _check_notes(notes, request)
     groups = engine.group(work)
     progress(0, 0, "publishing")

@@ -32,7 +32,6 @@ from shoal.life.guarantee import (
 )
 from shoal.messages import Message
 from shoal.publish.judgement import Doubt, OpenPoint
-from shoal.runtime.progress import Report, no_progress
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -42,11 +41,10 @@ if TYPE_CHECKING:
 
     from shoal.archive.kept import KeptRelease
     from shoal.engine.local import LocalWork
+    from shoal.engine.pipeline import Task
     from shoal.life.guarantee import Stories
     from shoal.publish.people import PublishedTable
     from shoal.publish.verify import Verification
-    from shoal.settings.request import Request
-    from shoal.table.schema import Schema
 
 
 NEW = -1
@@ -86,15 +84,9 @@ class AgainEngine(LocalEngine):
         self.plan: _Plan | None = None
         self.warn: Callable[[str], None] = lambda _: None
 
-    def describe(
-        self,
-        table: Any,
-        schema: Schema,
-        request: Request,
-        warn: Callable[[str], None],
-        progress: Report = no_progress,
-    ) -> LocalWork:
+    def describe(self, task: Task[Any]) -> LocalWork:
         """Encode the table, and hold back who cannot be published beside what is out."""
+        schema, request, warn = task.schema, task.request, task.warn
         if schema.person is None:
             raise OptionError(
                 "A release beside others must know whose rows they are; name the column with "
@@ -115,7 +107,7 @@ class AgainEngine(LocalEngine):
         self.warn = warn
         if request.pseudonyms:
             raise OptionError("Pseudonyms tell who is who in two releases; leave them out.")
-        work = super().describe(table, schema, request, warn, progress)
+        work = super().describe(task)
         for each in lost:
             warn(_says_given_up(each))
         if work.algorithm.suppresses or not work.algorithm.works_in_blocks:

@@ -446,43 +446,12 @@ def suggest_job(
     >>> [(guess.name, str(guess.role)) for guess in suggest_job(table).columns]
     [('age', 'quasi-identifier'), ('diagnosis', 'sensitive')]
     """
+    if not isinstance(data, str | PathLike):
+        return look_at(data)[0]
     return look_at(
-        data,
-        missing_values=missing_values,
-        format=format,
-        delimiter=delimiter,
-        encoding=encoding,
-        header=header,
-        decimal=decimal,
-        rename=rename,
-    )[0]
-
-
-def look_at(
-    data: Any,
-    *,
-    missing_values: Sequence[str] | None = None,
-    format: str | None = None,  # noqa: A002 - the name users know from the command line
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    header: bool = True,
-    decimal: str | None = None,
-    rename: Mapping[str, str] | None = None,
-    more: Sequence[str] = (),
-    progress: Report = no_progress,
-) -> tuple[Suggestion, pl.DataFrame]:
-    """Return what ``suggest_job`` suggests, and the table (with ``more`` files) it looked at."""
-    from shoal.table.frames import to_polars
-
-    notes: list[str] = []
-    markers: tuple[str, ...] | None = None
-    source = Input()
-    if isinstance(data, str | PathLike):
-        given = ("",) if missing_values is None else tuple(missing_values)
-        asked = Input(
+        Input(
             path=os.fspath(data),
-            more=tuple(more),
-            missing_values=given,
+            missing_values=None if missing_values is None else tuple(missing_values),
             format=format,
             delimiter=delimiter,
             encoding=encoding,
@@ -490,11 +459,25 @@ def look_at(
             decimal=decimal,
             rename=rename,
         )
+    )[0]
+
+
+def look_at(data: Any, progress: Report = no_progress) -> tuple[Suggestion, pl.DataFrame]:
+    """Return what ``suggest_job`` suggests for a table or files, and the table it looked at."""
+    from shoal.table.frames import to_polars
+
+    notes: list[str] = []
+    markers: tuple[str, ...] | None = None
+    source = Input()
+    if isinstance(data, Input):
+        missing_values = data.missing_values
+        given = ("",) if missing_values is None else missing_values
+        asked = replace(data, missing_values=given)
         frame, how = _read(asked, progress)
         found = find_markers(frame) if missing_values is None else ()
         if found or missing_values is not None:
             markers = tuple(dict.fromkeys(("", *given, *found)))
-        comma = how.comma(decimal)
+        comma = how.comma(asked.decimal)
         numeric = loose_numbers(frame, found, comma)
         freed = apply_markers(frame, found, numeric=numeric, decimal=comma)
         if has_commas(frame, freed):

@@ -18,7 +18,7 @@ from shoal.app.hand_over import (
 from shoal.app.runs import find_run, is_current, mark_signed
 from shoal.app.steps.attack import attacks_on
 from shoal.app.steps.run import chosen_run
-from shoal.app.views import flash, page, problem, to, words_of, work_of
+from shoal.app.views import flash, page, problem, texts_of, to, words_of, work_of
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.io.formats import ENDINGS, FORMATS
 from shoal.settings.job_file import format_job
@@ -115,8 +115,7 @@ async def sign(request: Request) -> Response:
     """Sign the certificate of a run."""
     from anyio.to_thread import run_sync
 
-    form = await request.form()
-    given = {key: str(value) for key, value in form.items() if isinstance(value, str)}
+    given = await texts_of(request)
     return await run_sync(_sign, request, given)
 
 

@@ -32,7 +32,7 @@ from shoal.app.hierarchy_preview import (
     use_grid,
     values_of,
 )
-from shoal.app.views import answer, flash, page, part, problem, to, words_of, work_of
+from shoal.app.views import answer, flash, page, part, problem, texts_of, to, words_of, work_of
 from shoal.errors import HierarchyError, OptionError, ShoalError
 
 if TYPE_CHECKING:
@@ -341,8 +341,7 @@ async def use(request: Request) -> Response:
     """Use what a method makes of the values, a grid, or neither."""
     from anyio.to_thread import run_sync
 
-    form = await request.form()
-    given = {key: str(value) for key, value in form.items() if isinstance(value, str)}
+    given = await texts_of(request)
     return await run_sync(_use, request, given)
 
 

@@ -21,7 +21,7 @@ from shoal.app.fields import (
 )
 from shoal.app.hierarchy_preview import columns_with_trees, frame_of
 from shoal.app.tasks import sentence_of
-from shoal.app.views import answer, flash, page, part, problem, to, words_of, work_of
+from shoal.app.views import answer, flash, page, part, problem, texts_of, to, words_of, work_of
 from shoal.errors import OptionError, ShoalError
 from shoal.registry import load, privacy_models
 from shoal.table.schema import Role
@@ -136,8 +136,7 @@ async def save(request: Request) -> Response:
     """Take everything that the form says."""
     from anyio.to_thread import run_sync
 
-    form = await request.form()
-    given = {key: str(value) for key, value in form.items() if isinstance(value, str)}
+    given = await texts_of(request)
     return await run_sync(_save, request, given)
 
 

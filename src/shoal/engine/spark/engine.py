@@ -18,7 +18,7 @@ from shoal.algorithm.base import create_algorithm
 from shoal.algorithm.incognito import check_levels
 from shoal.engine.blocks import refused_blocks
 from shoal.engine.local import check_people
-from shoal.engine.pipeline import Measured
+from shoal.engine.pipeline import Measured, Task
 from shoal.engine.spark.block import cluster_block
 from shoal.engine.spark.check import verify_frame
 from shoal.engine.spark.cut import BLOCK_ROWS, cut_rows, one_block
@@ -66,7 +66,6 @@ from shoal.measure.scores import create_measure
 from shoal.messages import Message
 from shoal.publish.people import doubt_of_pseudonyms
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
-from shoal.runtime.progress import Report, no_progress
 from shoal.table.encode import EncodedTable
 from shoal.table.scale import rescaled
 
@@ -81,7 +80,6 @@ if TYPE_CHECKING:
     from shoal.publish.judgement import Doubt
     from shoal.publish.verify import Verification
     from shoal.settings.request import Request
-    from shoal.table.schema import Schema
 
 
 def follow_measure(
@@ -142,15 +140,9 @@ class SparkEngine:
         while self._held:
             self._held.pop().unpersist()
 
-    def describe(
-        self,
-        table: Any,
-        schema: Schema,
-        request: Request,
-        warn: Callable[[str], None],
-        progress: Report = no_progress,
-    ) -> SparkWork:
+    def describe(self, task: Task[Any]) -> SparkWork:
         """Count values, and replace them by codes where the rows are."""
+        table, schema, request, warn, progress = task
         frame = check_frame(table)
         refuse(request, schema, frame)
         self.read = tuple(frame.inputFiles())  # none of them is written over
