@@ -181,12 +181,16 @@ def _judge(model: PrivacyModel, tables: Sequence[_Table]) -> Check:
     if isinstance(model, LDiversity):
         left = _fewest_lasting_values(name, tables)
         worst, holds = min(worst, left), holds and left >= math.ceil(model.l - 1e-9)
-    where = f"over {len(tables):,} releases"
     words = model.describe(name)
     if not isinstance(words, Message):
         words = Message(words)
     return Check(
-        name=f"{model.name} of {name!r} {where}",
+        name=Message(
+            "{promise} of {column!r} over {n:,} releases",
+            promise=model.name,
+            column=name,
+            n=len(tables),
+        ),
         promised=model.promised,
         measured=worst,
         holds=holds,

@@ -228,7 +228,7 @@ def checks_over_all(
     fewest = fewest_people(stories.groups)
     checks = [
         Check(
-            name=f"k-anonymity over {n_releases} releases",
+            name=Message("k-anonymity over {n} releases", n=n_releases),
             promised=k,
             measured=fewest,
             holds=fewest >= k,
@@ -253,7 +253,12 @@ def checks_over_all(
         found = fewest_values(stories, name)
         checks.append(
             Check(
-                name=f"l-diversity of {name!r} over {n_releases} releases",
+                name=Message(
+                    "{promise} of {column!r} over {n:,} releases",
+                    promise="l-diversity",
+                    column=name,
+                    n=n_releases,
+                ),
                 promised=least,
                 measured=found,
                 holds=found >= least,
