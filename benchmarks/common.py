@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import shoal
-from shoal.datasets import ADULT_QUASI_IDENTIFIERS, adult_hierarchies, load_adult, make_census
+from shoal.datasets import ADULT_QUASI_IDENTIFIERS, adult_hierarchies
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -103,19 +103,3 @@ def save_json(path: Path, content: Any) -> None:
 def load_json(path: Path) -> Any | None:
     """Return what was saved, None if nothing was."""
     return json.loads(gzip.decompress(path.read_bytes())) if path.exists() else None
-
-
-__all__ = [
-    "RESULTS",
-    "ROOT",
-    "eight",
-    "fourteen",
-    "load_adult",
-    "load_json",
-    "machine",
-    "make_census",
-    "peak_mebibytes",
-    "raw_results",
-    "save_json",
-    "timed",
-]

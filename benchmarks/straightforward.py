@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from shoal.search.scan import Run
     from shoal.table.encode import EncodedTable
 
-__all__ = ["straightforward_k_member"]
-
 
 class Tables(NamedTuple):
     """Rows as codes, and what joins cost, column after column."""

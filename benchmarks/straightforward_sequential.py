@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from shoal.search.scan import Run
     from shoal.table.encode import EncodedTable
 
-__all__ = ["straightforward_sequential"]
-
 
 @njit
 def own(t, low, high):

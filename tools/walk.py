@@ -34,6 +34,11 @@ NO_CODE = {
     *(tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER),
 }
 ROLES = ("--qi", "age,zip,sex", "--sensitive", "diagnosis", "--identifier", "name")
+# Sums of kernels may go round, which only uncompiled they warn of.
+UNCOMPILED = {
+    "NUMBA_DISABLE_JIT": "1",
+    "PYTHONWARNINGS": "ignore:overflow encountered:RuntimeWarning",
+}
 PER_ROW = 5
 BOX, GAP, HEIGHT = 160, 26, 54
 SVG = (
@@ -111,7 +116,7 @@ def follow(source: Path) -> Walk:
         command = [sys.executable, __file__, "--follow", str(seen), "--source", str(source)]
         subprocess.run(
             [*command, "--", *arguments],
-            env={**os.environ, "PYTHONPATH": str(source), "NUMBA_DISABLE_JIT": "1"},
+            env={**os.environ, **UNCOMPILED, "PYTHONPATH": str(source)},
             check=True,
         )
         calls = json.loads(seen.read_text(encoding="utf-8"))

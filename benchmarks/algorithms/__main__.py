@@ -17,17 +17,9 @@ import sys
 import numpy as np
 
 import shoal
-from benchmarks.common import (
-    RESULTS,
-    eight,
-    load_adult,
-    machine,
-    peak_mebibytes,
-    raw_results,
-    save_json,
-    timed,
-)
+from benchmarks.common import RESULTS, eight, machine, peak_mebibytes, raw_results, save_json, timed
 from benchmarks.draw.tables import table
+from shoal.datasets import load_adult
 
 SIZES = (10_000, 20_000, 40_000, 45_222)
 NEEDS_TREES = {"incognito", "kaca"}

@@ -21,9 +21,10 @@ import httpx
 import numpy as np
 import polars as pl
 
-from benchmarks.common import RESULTS, machine, make_census, raw_results, save_json
+from benchmarks.common import RESULTS, machine, raw_results, save_json
 from benchmarks.draw.tables import titled
 from shoal.app.steps import STEPS
+from shoal.datasets import make_census
 
 TIMES = 5
 _MEMORY = {

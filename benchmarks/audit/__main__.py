@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import shoal
-from benchmarks.common import RESULTS, eight, load_adult, machine, raw_results, save_json
+from benchmarks.common import RESULTS, eight, machine, raw_results, save_json
 from benchmarks.draw.tables import titled
-from shoal.datasets import adult_hierarchies
+from shoal.datasets import adult_hierarchies, load_adult
 
 if TYPE_CHECKING:
     import polars as pl

@@ -26,18 +26,10 @@ from benchmarks.beyond.curves import CURVE_K, STARTS, efforts_over_time, trace
 from benchmarks.beyond.page import PAPER_MEASURES, write_page
 from benchmarks.beyond.shapes import SHAPES
 from benchmarks.beyond.whole import GROWING, WHOLE_ROWS
-from benchmarks.common import (
-    RESULTS,
-    ROOT,
-    cpu_timed,
-    eight,
-    fourteen,
-    load_adult,
-    raw_results,
-    timed,
-)
+from benchmarks.common import RESULTS, ROOT, cpu_timed, eight, fourteen, raw_results, timed
 from benchmarks.kept import Keep
 from benchmarks.papers.published_numbers import TABLE_2
+from shoal.datasets import load_adult
 from shoal.errors import ShoalError
 
 if TYPE_CHECKING:

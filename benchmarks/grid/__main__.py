@@ -15,8 +15,9 @@ import numpy as np
 import polars as pl
 
 import shoal
-from benchmarks.common import RESULTS, eight, load_adult, machine, raw_results, save_json
+from benchmarks.common import RESULTS, eight, machine, raw_results, save_json
 from benchmarks.draw.tables import titled
+from shoal.datasets import load_adult
 
 SEED = 7
 KS = (5, 10)

@@ -11,8 +11,6 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-__all__ = ["TABLES", "census_like", "eia_like", "tarragona_like"]
-
 
 def tarragona_like() -> pl.DataFrame:
     """Return 834 companies with 13 sums: a size that all share, long tails, profits and losses."""

@@ -10,18 +10,11 @@ import argparse
 from dataclasses import replace
 from typing import Any
 
-from benchmarks.common import (
-    RESULTS,
-    cpu_timed,
-    eight,
-    load_adult,
-    load_json,
-    make_census,
-    raw_results,
-)
+from benchmarks.common import RESULTS, cpu_timed, eight, load_json, raw_results
 from benchmarks.draw.tables import table
 from benchmarks.kept import Keep
 from benchmarks.moves.trace import tracing
+from shoal.datasets import load_adult, make_census
 from shoal.search.refine import EFFORTS, Effort
 
 ADULT = 30_162

@@ -14,9 +14,10 @@ import numpy as np
 import polars as pl
 
 import shoal
-from benchmarks.common import RESULTS, load_adult, machine, raw_results, save_json
+from benchmarks.common import RESULTS, machine, raw_results, save_json
 from benchmarks.draw.tables import titled
 from benchmarks.optimum.exact import solve
+from shoal.datasets import load_adult
 from shoal.measure.scores import create_measure
 from shoal.table.encode import encode
 

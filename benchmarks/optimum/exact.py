@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from shoal.measure.base import CostMeasure
     from shoal.table.encode import Attribute, EncodedTable
 
-__all__ = ["Optimum", "solve"]
-
 PER_ROUND = 400
 """Groups that are added at a time."""
 TOLERANCE = 1e-9

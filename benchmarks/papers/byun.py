@@ -8,7 +8,6 @@ import numpy as np
 
 import shoal
 from benchmarks.common import eight as columns
-from benchmarks.common import load_adult
 from benchmarks.draw import figures, tables
 from benchmarks.papers.byun_claims import PUBLISHED, all_claims
 from benchmarks.papers.byun_open import as_published, dm_both, orders_table, union_table
@@ -23,6 +22,7 @@ from benchmarks.papers.eight import (
     summary,
 )
 from benchmarks.papers.eight import release as release_of
+from shoal.datasets import load_adult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

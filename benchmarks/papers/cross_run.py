@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 import shoal
-from benchmarks.common import eight, load_adult, peak_mebibytes
+from benchmarks.common import eight, peak_mebibytes
 from benchmarks.papers.features import encoded
+from shoal.datasets import load_adult
 from shoal.engine.local import LocalEngine
 from shoal.engine.pipeline import run_pipeline
 from shoal.errors import ShoalError, ShoalWarning

@@ -10,7 +10,8 @@ import numpy as np
 
 import shoal
 from benchmarks.common import cpu_timed as timed  # one thread: other programs matter little
-from benchmarks.common import fourteen, load_adult
+from benchmarks.common import fourteen
+from shoal.datasets import load_adult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import shoal
-from benchmarks.common import load_adult, timed
+from benchmarks.common import timed
 from benchmarks.draw import figures, tables
 from benchmarks.papers.li_claims import PUBLISHED_RATIO, all_claims, quotients
 from benchmarks.papers.li_plain import PUBLISHED, examples, kaca, plain, triangles
-from shoal.datasets import adult_hierarchies
+from shoal.datasets import adult_hierarchies, load_adult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

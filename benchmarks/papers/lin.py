@@ -10,7 +10,6 @@ import polars as pl
 
 import shoal
 from benchmarks.common import eight as columns
-from benchmarks.common import load_adult
 from benchmarks.draw import figures, tables
 from benchmarks.papers.eight import (
     KS,
@@ -24,6 +23,7 @@ from benchmarks.papers.eight import (
 )
 from benchmarks.papers.lin_claims import all_claims
 from benchmarks.papers.lin_stage import Parts, stage
+from shoal.datasets import load_adult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

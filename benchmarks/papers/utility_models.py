@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 import shoal
-from benchmarks.common import eight, fourteen, load_adult
+from benchmarks.common import eight, fourteen
 from benchmarks.papers import features, utility_rules
+from shoal.datasets import load_adult
 from shoal.errors import ShoalWarning
 from shoal.table.partition import Partition
 

@@ -23,7 +23,6 @@ import polars as pl
 
 from benchmarks.common import (
     RESULTS,
-    load_adult,
     load_json,
     machine,
     peak_mebibytes,
@@ -32,7 +31,7 @@ from benchmarks.common import (
     timed,
 )
 from benchmarks.draw.tables import table
-from shoal.datasets import ADULT_QUASI_IDENTIFIERS
+from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
 from shoal.report.scoring import score_published
 from shoal.table.infer import infer_kinds
 from shoal.table.schema import build_schema

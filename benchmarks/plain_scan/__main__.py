@@ -14,9 +14,10 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from benchmarks.common import RESULTS, eight, fourteen, load_adult, machine, raw_results, save_json
+from benchmarks.common import RESULTS, eight, fourteen, machine, raw_results, save_json
 from benchmarks.draw.tables import titled
 from shoal.algorithm.sequential import ALPHA, _Moves, start_clusters
+from shoal.datasets import load_adult
 from shoal.measure.base import CostModel
 from shoal.measure.scores import create_measure
 from shoal.search.scan import Run, Scanner

@@ -8,11 +8,11 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from benchmarks.common import eight, load_adult, timed
+from benchmarks.common import eight, timed
 from benchmarks.straightforward import straightforward_k_member
 from benchmarks.straightforward_sequential import straightforward_sequential
 from shoal.algorithm.base import create_algorithm
-from shoal.datasets import ADULT_QUASI_IDENTIFIERS
+from shoal.datasets import ADULT_QUASI_IDENTIFIERS, load_adult
 from shoal.measure.base import CostModel
 from shoal.measure.scores import create_measure
 from shoal.search.scan import Run, Scanner

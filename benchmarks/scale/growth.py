@@ -31,7 +31,8 @@ def one(name: str, mode: str, sizes: list[int], cap: float) -> dict[str, Any]:
     The cap is in CPU seconds. A run that would exceed it if time grew as it did from the size
     before is not begun.
     """
-    from benchmarks.common import eight, make_census, timed
+    from benchmarks.common import eight, timed
+    from shoal.datasets import make_census
 
     largest = make_census(max(sizes), seed=1)
     roles = eight(largest)
@@ -110,7 +111,8 @@ def exponent(seconds: dict[str, float]) -> float | None:
 
 def threads(n_rows: int) -> list[dict[str, Any]]:
     """Time the default algorithm in blocks with one thread and with two."""
-    from benchmarks.common import eight, make_census, timed
+    from benchmarks.common import eight, timed
+    from shoal.datasets import make_census
 
     frame = make_census(n_rows, seed=1)
     roles = eight(frame)

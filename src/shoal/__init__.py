@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from shoal.settings.files import Input, Output
     from shoal.settings.job import Job, JobColumn
     from shoal.settings.job_file import read_job, write_job
+    from shoal.study.audit import audit
     from shoal.study.audit.attack_context import Audit, Finding
-    from shoal.study.audit.run import audit
     from shoal.study.compare import Comparison, compare
     from shoal.study.explain import Explanation, explain
     from shoal.study.read_release import read_release
@@ -110,7 +110,7 @@ _HOMES = {
     "algorithms": "registry",
     "anonymize": "api",
     "apply": "life.apply",
-    "audit": "study.audit.run",
+    "audit": "study.audit",
     "compare": "study.compare",
     "date_hierarchy": "hierarchy",
     "explain": "study.explain",

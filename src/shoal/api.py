@@ -16,8 +16,7 @@ from shoal.publish.recode import Style
 from shoal.publish.verification_terms import promises_of, read_grids, read_trees
 from shoal.publish.verify import Verification, verify_table
 from shoal.run import FrameSource, labels_of, run
-from shoal.settings.build_request import build_request, open_populations
-from shoal.settings.request import read_style
+from shoal.settings.request import build_request, open_populations, read_style
 from shoal.table.encode import encode
 from shoal.table.frames import is_frame, to_polars
 from shoal.table.infer import schema_of_used

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import ShoalWarning
 from shoal.run import run
 from shoal.run.spark import SparkRelease, SparkSource
-from shoal.settings.build_request import build_request
+from shoal.settings.request import build_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -9,8 +9,7 @@ import pytest
 from tests.helpers.app_people import people
 
 import shoal
-from shoal.app.advice import changed_column
-from shoal.app.runs import differences, history_of
+from shoal.app.runs import changed_column, differences, history_of
 from shoal.messages.language import Language
 from shoal.settings.job import JobColumn
 from shoal.study import findings

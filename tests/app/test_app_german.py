@@ -17,7 +17,7 @@ from shoal.privacy import PrivacyModel
 from shoal.profile.repeated_people import find_repeats
 from shoal.publish.danger import says_nearly_unique
 from shoal.publish.judgement import Counted, judge
-from shoal.publish.people import PSEUDONYMS
+from shoal.publish.people import doubt_of_pseudonyms
 from shoal.publish.verification_terms import promises_of
 from shoal.publish.verify import WholePromise, people_check, promise_check, size_check, whole_check
 from shoal.runtime.progress import Pace
@@ -215,7 +215,7 @@ def test_every_judgement_has_a_german_sentence():
     known = {"a 'b'": 70, "c": 50}
     exact = ("a 'b'", "c", "d", "e", "f")
     doubts = (
-        PSEUDONYMS,
+        doubt_of_pseudonyms(),
         _says_given_up("k = 10 (now 2)"),
         _says_few_left(10),
         says_nearly_unique("c"),

@@ -11,12 +11,11 @@ import pytest
 from tests.helpers.app_people import job_of_people, people
 
 import shoal
-from shoal.app.advice import apply_settings, changed_column
 from shoal.app.before_after import HIDDEN, SAME, WIDER
 from shoal.app.curve import Curve, curve_key, draw, draw_curve, sizes_around
 from shoal.app.feasibility import encode_job, impossible
 from shoal.app.hand_over import as_commands, portable_job, private_zip, public_zip, sign_run
-from shoal.app.runs import Tried, look_beside, run_in
+from shoal.app.runs import Tried, apply_settings, changed_column, look_beside, run_in
 from shoal.errors import OptionError
 from shoal.report.certificate import read_certificate
 from shoal.run.job import run_job

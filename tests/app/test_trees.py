@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.helpers.effort import share
 
-from shoal.app.hierarchy_editor import Draft, Edit, EditTree
 from shoal.app.hierarchy_preview import (
+    Draft,
+    Edit,
+    EditTree,
     Values,
     build,
     export_csv,

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from benchmarks.common import load_adult
 from benchmarks.papers import eight, li, li_plain, lin_plain
 from benchmarks.papers.plain_times import prepared
 
 import shoal
 from shoal.algorithm.base import create_algorithm
-from shoal.datasets import adult_hierarchies
+from shoal.datasets import adult_hierarchies, load_adult
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ def test_missing_values_of_the_job_are_those_of_its_population(shoal_runs, table
 
 
 def test_a_job_reads_its_population_once(shoal_runs, tables, tmp_path, monkeypatch):
-    import shoal.settings.build_request as opened
+    import shoal.settings.request as opened
 
     table, people = tables
     read, before = [], opened._read

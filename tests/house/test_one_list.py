@@ -90,3 +90,16 @@ def test_what_kinds_have_in_common_is_a_property_of_theirs():
 
 def test_pages_have_words_for_every_kind():
     assert set(KIND_WORDS) == set(Kind)
+
+
+def test_published_cells_are_taken_apart_in_one_place_outside_publish():
+    """Spark writes with a style, and takes nothing apart."""
+    forms = {"interval_format", "wide_interval_format", "set_format", "set_separator"}
+    users = {
+        name
+        for name, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in forms
+        if not name.startswith("publish/")
+    }
+    assert users == {"release_reader/columns.py", "engine/spark/rows.py"}

@@ -13,8 +13,7 @@ from shoal import api
 from shoal.errors import OptionError
 from shoal.options import REQUIRED
 from shoal.search.refine import EFFORTS as SEARCH_EFFORTS
-from shoal.settings.build_request import build_request
-from shoal.settings.request import COLUMN_OPTIONS, EFFORTS, OPTIONS, Request
+from shoal.settings.request import COLUMN_OPTIONS, EFFORTS, OPTIONS, Request, build_request
 from shoal.table.schema import Role, build_schema
 
 SOURCE = Path(shoal.__file__).parent

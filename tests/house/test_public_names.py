@@ -3,10 +3,13 @@
 import inspect
 import pickle
 import pkgutil
+from pathlib import Path
 
 import pytest
 
 import shoal
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_every_public_name_resolves():
@@ -34,6 +37,13 @@ def test_public_functions_stay_when_every_module_is_imported():
 def test_public_names_are_listed_once_and_by_dir():
     assert len(set(shoal.__all__)) == len(shoal.__all__)
     assert set(shoal.__all__) <= set(dir(shoal))
+
+
+def test_only_the_doors_of_packages_list_their_names():
+    files = [path for each in ("src", "benchmarks") for path in (ROOT / each).rglob("*.py")]
+    lists = [path for path in files if "__all__ =" in path.read_text(encoding="utf-8")]
+    assert lists != []
+    assert [path for path in lists if path.name != "__init__.py"] == []
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error():

@@ -12,8 +12,7 @@ import pytest
 import shoal
 from shoal.archive.kept import keep
 from shoal.errors import OptionError, PromiseError
-from shoal.life.earlier_releases import judge_over_all
-from shoal.life.guarantee import Stories, few_missing
+from shoal.life.guarantee import Stories, few_missing, judge_over_all
 from shoal.publish.people import PublishedTable
 
 QI = ["age"]
@@ -218,7 +217,7 @@ def test_as_much_or_more_is_no_less():
     ],
 )
 def test_promises_are_compared_by_kind_and_number(before, now, enough):
-    from shoal.life.earlier_releases import given_up
+    from shoal.life.guarantee import given_up
     from shoal.settings.request import Request
 
     first = keep(release_of(TWENTY, 10, privacy=[before]))

@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.archive.kept import ValueCounts, keep
-from shoal.archive.membership import digests_of, number_people, rows_of
+from shoal.archive.kept import ValueCounts, digests_of, keep, number_people, rows_of
 from shoal.errors import DataError, OptionError
 from shoal.life.apply import whose_are
 from shoal.life.guarantee import Stories, check_chain, needed_values, tell_stories

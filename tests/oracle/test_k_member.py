@@ -15,7 +15,7 @@ MEASURES = ("ncp", "lm", "suppression", "mi", "pmi", "wmi", "tree", "whd-height"
 BLOCK_ROWS = (1, 2, 7, k_member.BLOCK_ROWS)
 
 
-def plain_k_member(table, run, rng, *, penalty=0, labels=None, fixed_centre=False):
+def plain_k_member(table, run, rng, *, penalty=0, labels=None, fixed_centre=False, start="last"):
     """Fig. 5 line by line, with sets of rows; ties go to the lowest row, then group."""
 
     known = {}
@@ -45,6 +45,8 @@ def plain_k_member(table, run, rng, *, penalty=0, labels=None, fixed_centre=Fals
             )
             remaining.remove(r)
             cluster.append(r)
+        if start == "seed":
+            r = cluster[0]  # as the text has it
         result.append(cluster)
     for r in rng.permutation(sorted(remaining)) if remaining else ():  # line 16
         rises = [loss([*cluster, int(r)]) - loss(cluster) for cluster in result]
@@ -71,6 +73,7 @@ def majority_class_label(cluster, labels):
 def check_equal(monkeypatch, table, measure, k, seed, **options):
     run = make_run(table, measure, k, seed)
     twin = {"fixed_centre": options.get("variant") == "goldberger-tassa"}
+    twin["start"] = options.get("start", "last")
     if "class_penalty" in options:
         twin["penalty"] = max(1, round(options["class_penalty"] * run.scanner.scale))
         twin["labels"] = table.sensitive[0].codes
@@ -100,6 +103,12 @@ def test_the_classification_variant_equals_section_3_4(monkeypatch, measure, cla
 def test_the_variant_of_goldberger_and_tassa_takes_the_nearest_to_the_centre(monkeypatch, measure):
     for seed, table in enumerate(small_tables(303, count=10, max_rows=26)):
         check_equal(monkeypatch, table, measure, 2 + seed % 3, seed, variant="goldberger-tassa")
+
+
+@pytest.mark.parametrize("measure", ["ncp", "lm", "pmi"])
+def test_a_cluster_can_begin_furthest_from_the_first_record_of_the_last_one(monkeypatch, measure):
+    for seed, table in enumerate(small_tables(505, count=12, max_rows=26)):
+        check_equal(monkeypatch, table, measure, 2 + seed % 4, seed, start="seed")
 
 
 def test_slices_of_the_work_do_not_show_in_the_result(monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 from tests.helpers.panels import ROLES, panel
 
 import shoal
-from shoal.app.sentences import of_k, of_model
+from shoal.app.fields import of_k, of_model
 from shoal.messages.language import Language
 from shoal.report.page import render_report
 

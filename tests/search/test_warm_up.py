@@ -4,8 +4,11 @@ import os
 import subprocess
 import sys
 
+import numpy as np
+import polars as pl
 import pytest
 
+import shoal
 from shoal.algorithm import warm_up as ahead
 from shoal.algorithm.warm_up import DEFAULT, EVERYTHING, MOVES, compile_missing, deal, warm_up
 from shoal.runtime.progress import COMPILING
@@ -185,6 +188,25 @@ def test_a_comparison_has_all_its_algorithms_compiled_together(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[['k-member', 'mondrian']]"
+
+
+def test_an_explanation_has_all_that_its_changes_need_compiled_before_it_tries_them(monkeypatch):
+    asked, stages = {"measuring": set(), "trying changes": set()}, ["measuring"]
+
+    def told(done, total, what):
+        if what in asked:
+            stages.append(what)
+
+    monkeypatch.setattr(ahead, "_missing", list)
+    monkeypatch.setattr(ahead, "warm_up", lambda tasks, report: asked[stages[-1]].update(tasks))
+    chance = np.random.default_rng(1)
+    names = {"age": 60, "city": 11}
+    frame = pl.DataFrame({name: chance.integers(0, most, 300) for name, most in names.items()})
+    frame = frame.with_columns(sick=pl.Series(chance.integers(0, 5, 300)))
+    shoal.explain(
+        frame, k=5, quasi_identifiers=list(names), sensitive=["sick"], workers=1, progress=told
+    )
+    assert {"grow", "sequential", "kaca"} <= asked["trying changes"] <= asked["measuring"]
 
 
 def test_what_is_unknown_is_not_compiled_ahead(monkeypatch):

@@ -14,7 +14,7 @@ WATCHED = {
     ("request.py", "Request.__post_init__"),
     ("schema.py", "build_schema"),
     ("base.py", "parse_privacy"),
-    ("build_request.py", "_read"),
+    ("request.py", "_read"),
     ("taxonomy.py", "Taxonomy.from_csv"),
 }
 

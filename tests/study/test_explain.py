@@ -8,7 +8,7 @@ import pytest
 
 import shoal
 from shoal.errors import OptionError
-from shoal.settings.build_request import build_request
+from shoal.settings.request import build_request
 from shoal.study.trials import Trial, build_trials
 
 

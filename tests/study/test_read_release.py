@@ -261,3 +261,14 @@ def test_a_name_that_is_taken_is_refused():
     frame = pl.DataFrame({"age": ["[1-2]"], "copy": [3]})
     with pytest.raises(shoal.RoleError, match="'copy'"):
         shoal.read_release(frame, draw=True, copies=2)
+
+
+def test_a_value_of_a_hierarchy_may_hold_what_stands_between_the_values_of_a_set():
+    tree = {"river": ["Bonn, West", "Köln"], "hill": ["Trier", "Ulm, Old Town"]}
+    published = pl.DataFrame({"town": ["{Bonn, West, Ulm, Old Town}", "{Köln, Trier}", "river"]})
+    found = shoal.read_release(published, columns="town", hierarchies={"town": tree})
+    assert [set(each) for each in found["town_values"]] == [
+        {"Bonn, West", "Ulm, Old Town"},
+        {"Köln", "Trier"},
+        {"Bonn, West", "Köln"},
+    ]

@@ -10,6 +10,7 @@ import numpy as np
 from shoal.algorithm.agglomerative import Agglomerative
 from shoal.algorithm.base import BLOCK_ROWS, Algorithm, check_choice, create_algorithm
 from shoal.algorithm.mondrian import Mondrian
+from shoal.measure.base import LinearForm
 from shoal.search.enforce import GroupState, enforce
 from shoal.search.lattice import cell_partition
 from shoal.search.refine import EFFORTS, Effort, refine_partition
@@ -58,6 +59,9 @@ def renewed(table: EncodedTable, partition: Partition, run: Run, number: int) ->
 SEVERAL_STARTS_ROWS = 3_000
 """Up to this many rows it costs little to refine several starts and keep the best."""
 
+IN_A_PLANE = ("hilbert", "k-member", "mdav")
+"""What else two columns of numbers are begun from; on a skewed one any of them may end best."""
+
 LARGE_ROWS, WHOLE_ROWS = 40_000, 100_000
 """Rows of a block where blocks cost little: of cells, and of tables larger than the second."""
 
@@ -72,6 +76,8 @@ of tables that have more columns have fewer rows, down to the second."""
 JITTER, OTHER_CELLS = 0.15, 6
 """Where groups are few, cells are looked for so often again, with other weights of the columns."""
 
+PROMISED_STARTS = ("kaca", "mondrian", "enforce")
+"""What it begins with under any promise; then it grows groups, or clusters sequentially."""
 PROMISED_ROWS = 40_000
 """Under promises, larger tables are cut into blocks."""
 
@@ -84,14 +90,15 @@ on chance where: "best" tries so often again."""
 class Auto(Algorithm):
     """A good start for the table at hand, then refinement.
 
-    Start: agglomerative clustering of rows of which fewer than k are equal; cells of a lattice for
-    ``effort="fast"``, from k = 50 on and, beside Mondrian's cheapest cuts, where groups are few;
-    sequential clustering where the cost looks at the sensitive column; with privacy models groups
-    that are grown under them, or those of KACA or Mondrian, merged until they hold, whichever ends
-    better. Then `refine`: records relocated, groups dissolved, opened and rebuilt, first also where
-    it costs something, by chance and less and less, then as long as it pays; where groups are few,
-    some neighbouring ones at a time are made anew. Large tables are cut into blocks of similar
-    rows, each of them started so, and then refined across the blocks.
+    Start: one column of numbers is cut as well as can be (`hilbert`), two of few rows are started
+    from several algorithms. Otherwise agglomerative clustering of rows of which fewer than k are
+    equal; cells of a lattice for ``effort="fast"``, from k = 50 on and, beside Mondrian's cheapest
+    cuts, where groups are few; sequential clustering where the cost looks at the sensitive column;
+    with privacy models groups that are grown under them, or those of KACA or Mondrian, merged until
+    they hold, whichever ends better. Then `refine`: records relocated, groups dissolved, opened and
+    rebuilt, first also where it costs something, by chance and less and less, then as long as it
+    pays; where groups are few, some neighbouring ones at a time are made anew. Large tables are cut
+    into blocks of similar rows, each of them started so, and then refined across the blocks.
     A measure of means (``sse``) starts from MDAV and is refined by means.
     "best" first does what "balanced" does and goes on from there for longer, so it never loses
     more; small tables are started from k-member, KACA and sequential clustering too, and the best
@@ -180,15 +187,21 @@ class Auto(Algorithm):
             from shoal.search.grow import can_grow
 
             third = "grow" if can_grow(run) else "sequential"
-            return (*moves, "rebuild", "kaca", "mondrian", "enforce", third)
+            return (*moves, "rebuild", *PROMISED_STARTS, third)
         if run.scanner.n_classes > 1:
             return (*moves, "sequential")
         if self.effort == "fast":
-            return (*moves, "rebuild", "cells")
+            return (*moves, "rebuild", "hilbert" if _n_lines(run) == 1 else "cells")
         unions = Agglomerative().compiles(run)
+        if _n_lines(run) == 1:
+            starts: tuple[str, ...] = ("hilbert",)
+        elif self._in_a_plane(run):
+            starts = (*unions, "cells", "mondrian", *IN_A_PLANE)
+        else:
+            starts = ("cells",) if run.k >= CELLS_K else unions
         if _few_groups(run.all_rows, run.k):
-            return (*moves, "rebuild", *unions, "cells", "mondrian")
-        return (*moves, "rebuild", *(("cells",) if run.k >= CELLS_K else unions))
+            starts = (*starts, *unions, "cells", "mondrian")
+        return (*moves, "rebuild", *starts)
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
@@ -229,18 +242,30 @@ class Auto(Algorithm):
         if run.scanner.n_classes > 1:
             silent = replace(run, warn=no_warning)
             return create_algorithm("sequential").partition(table, silent)
+        if _n_lines(run) == 1:
+            return create_algorithm("hilbert").partition(table, run)
         if self.effort == "fast":
             return cell_partition(table, run)
+        quick = EFFORTS["fast"]
+        if self._in_a_plane(run):
+            silent = replace(run, warn=no_warning)
+            starts = [create_algorithm(name).partition(table, silent) for name in IN_A_PLANE]
+            starts += [_agglomerated(table, run), cell_partition(table, run)]
+            starts.append(_cheapest_cuts(table, run))
+            return _cheapest([self._refine(table, run, each, quick) for each in starts], run)
         if run.k < CELLS_K and not _few_groups(table.n_rows, run.k):
             return _agglomerated(table, run)
         # what "fast" finds comes first, so that "balanced" goes on from there or from better
-        quick = EFFORTS["fast"]
         ends = [self._refine(table, run, cell_partition(table, run), quick)]
         if _few_groups(table.n_rows, run.k):
             small = table.n_rows <= self.whole_rows
             other = self._elsewhere if small else _cheapest_cuts
             ends.append(self._refine(table, run, other(table, run), quick))
         return _cheapest(ends, run)
+
+    def _in_a_plane(self, run: Run) -> bool:
+        """Return whether rows are few and lie in a plane, where the best start is hard to tell."""
+        return _n_lines(run) == 2 and run.all_rows <= SEVERAL_STARTS_ROWS
 
     def _elsewhere(self, table: EncodedTable, run: Run) -> Partition:
         """Return what few groups may begin from, too: other cells, cuts, or unions."""
@@ -271,6 +296,12 @@ def _agglomerated(table: EncodedTable, run: Run) -> Partition:
 
 def _cheapest_cuts(table: EncodedTable, run: Run) -> Partition:
     return Mondrian(cuts="cheapest").partition(table, run)
+
+
+def _n_lines(run: Run) -> int:
+    """Return how many columns there are if each costs what its interval is wide; otherwise 0."""
+    forms = run.model.forms
+    return len(forms) if all(isinstance(form, LinearForm) for form in forms) else 0
 
 
 def _few_groups(n_rows: int, k: int) -> bool:

@@ -13,10 +13,12 @@ from shoal.kernels.hilbert import curve_keys, cut_runs
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from shoal.search.scan import Run
-    from shoal.table.encode import Attribute, EncodedTable
+    from shoal.table.encode import Attribute, Codes, EncodedTable
 
 
 MOST_BITS = 32
@@ -39,14 +41,14 @@ class Hilbert(Algorithm):
     curve turns around last: see `axes`. The grouping of the line is optimal for the chosen measure
     among all groupings into runs of k to 2k − 1 records (dynamic programming).
 
-    Records at the same place of the curve stay in row order, so the run's shuffle decides among
-    records that differ by less than the resolution of the curve: one part in the number of
-    values of the largest domain.
+    The curve is fine enough to tell the two nearest values of every column apart, up to 2³² steps
+    along an axis; records that are at the same place all the same are in the order of their
+    values, and equal records in row order. So one column of numbers is grouped as well as can be.
 
     Guarantee: every group has between k and 2k − 1 records.
     Cost: O(n · columns · bits) for the curve, O(n log n) for the order, O(n · k) joins.
-    Determinism: no chance involved, but records at the same place are taken in shuffled order;
-    ties between groupings go to the smaller last group.
+    Determinism: no chance involved, but equal records are taken in shuffled order; ties between
+    groupings go to the smaller last group.
 
     Args:
         rescale: stretch all attributes to one range; False is the original of Ghinita et al.,
@@ -73,7 +75,8 @@ class Hilbert(Algorithm):
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
         run.progress(0, table.n_rows, "clustering")
-        order = order_along_curve(*place_records(table, rescale=self.rescale, axes=self.axes))
+        points, bits = place_records(table, rescale=self.rescale, axes=self.axes)
+        order = order_along_curve(points, bits, [each.codes for each in table.attributes])
         sizes = group_the_line(order, run)
         labels = np.empty(table.n_rows, np.int32)
         labels[order] = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
@@ -85,10 +88,8 @@ def place_records(
 ) -> tuple[NDArray[np.uint64], int]:
     """Return the point of each record, and how many bits its coordinates have."""
     places = [_places(attribute, rescale=rescale) for attribute in table.attributes]
-    if rescale:
-        bits = max(1, (max(len(place) for place in places) - 1).bit_length())
-    else:
-        bits = min(max(1, int(max(place[-1] for place in places)).bit_length()), MOST_BITS)
+    steps = max(_n_steps(place) if rescale else place[-1] for place in places)
+    bits = min(max(1, int(min(steps, 2.0**MOST_BITS))).bit_length(), MOST_BITS)
     top = 2**bits - 1
     points = np.empty((table.n_rows, len(places)), np.uint64)
     turns = list(range(len(places)))
@@ -123,12 +124,25 @@ def _places(attribute: Attribute, *, rescale: bool) -> NDArray[np.float64]:
     return np.append(place, place[-1] + 1.0) if attribute.has_missing else place
 
 
-def order_along_curve(points: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:
-    """Return the records in the order of the curve, ties in row order; the points are used up."""
+def _n_steps(place: NDArray[np.float64]) -> float:
+    """Return how many steps as small as the smallest gap lead from the first value to the last."""
+    if len(place) < 2:
+        return 1.0
+    with np.errstate(over="ignore", divide="ignore"):
+        return float(np.ceil(place[-1] / np.diff(place).min() - HALF_UP))
+
+
+def order_along_curve(
+    points: NDArray[np.uint64], bits: int, ties: Sequence[Codes] = ()
+) -> NDArray[np.int64]:
+    """Return the records in the order of the curve; the points are used up.
+
+    Records at the same place are ordered by ``ties``, the first of them first, then by row.
+    """
     n, n_dimensions = points.shape
     keys = np.empty((-(-n_dimensions * bits // 64), n), np.uint64)
     curve_keys(points, bits, keys)
-    return np.lexsort(keys[::-1])
+    return np.lexsort([*reversed(ties), *keys[::-1]])
 
 
 def group_the_line(order: NDArray[np.int64], run: Run) -> NDArray[np.int64]:

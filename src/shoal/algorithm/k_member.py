@@ -9,7 +9,16 @@ import numpy as np
 
 from shoal.algorithm.base import Algorithm, check_choice, check_number
 from shoal.errors import OptionError
-from shoal.kernels.k_member import Cluster, Vote, grow_clusters, join_leftovers, start_from
+from shoal.kernels.k_member import (
+    FAR_FROM_FIRST,
+    FAR_FROM_LAST,
+    NEAREST_TO_ONE,
+    Cluster,
+    Vote,
+    grow_clusters,
+    join_leftovers,
+    start_from,
+)
 from shoal.search.blocked import BlockedRows
 from shoal.table.partition import Partition
 
@@ -29,9 +38,10 @@ class KMember(Algorithm):
     """Build one cluster after the other: a far-away record, then its k − 1 cheapest joiners.
 
     Follows Fig. 5 of the paper. Line 6 takes the record furthest from ``r``, which by then is the
-    record added last (the text says the seed of the previous cluster; we follow the figure).
-    "Furthest" is the record whose pair with r costs most under the chosen measure, which is the
-    paper's distance for its own measure. Fewer than k rows are an error before this point.
+    record added last; the text says furthest from the first record of the previous cluster, and
+    Lin and Wei (2008) read it so: see ``start``. "Furthest" is the record whose pair with r costs
+    most under the chosen measure, which is the paper's distance for its own measure. Fewer than
+    k rows are an error before this point.
 
     Guarantee: every cluster has between k and 2k − 1 records (Theorem 2).
     Cost: O(n²) comparisons at worst, as published; blocks that provably cannot win are skipped,
@@ -52,18 +62,21 @@ class KMember(Algorithm):
 
     class_penalty: float | None = None
     variant: Literal["byun", "goldberger-tassa"] = "byun"
+    start: Literal["last", "seed"] = "last"
 
     def __post_init__(self) -> None:
         """Check the options."""
+        check_choice(self, "start", ("last", "seed"))
         check_number(self, "class_penalty", 0)
         check_choice(self, "variant", ("byun", "goldberger-tassa"))
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
         labels, penalty = self._labels(table, run)
-        return greedy_k_member_clustering(
-            table, run, labels, penalty, fixed_centre=self.variant == "goldberger-tassa"
-        )
+        begins = FAR_FROM_FIRST if self.start == "seed" else FAR_FROM_LAST
+        if self.variant == "goldberger-tassa":
+            begins = NEAREST_TO_ONE
+        return greedy_k_member_clustering(table, run, labels, penalty, begins)
 
     def _labels(self, table: EncodedTable, run: Run) -> tuple[NDArray[np.int32], int]:
         """Return the class label of each row and the penalty in integer cost units."""
@@ -81,8 +94,7 @@ def greedy_k_member_clustering(
     run: Run,
     labels: NDArray[np.int32],
     penalty: int,
-    *,
-    fixed_centre: bool,
+    begins: int,
 ) -> Partition:
     """Lines 4 to 22 of Fig. 5."""
     n, k, scanner = table.n_rows, run.k, run.scanner
@@ -90,7 +102,7 @@ def greedy_k_member_clustering(
     n_clusters = n // k
     groups = scanner.groups(n_clusters)
     members = np.empty((n_clusters, k), np.int64)
-    picked = int(run.rng.integers(n))  # line 4: a randomly picked record
+    picked = int(run.rng.integers(n))  # line 4: a randomly picked record, the first r
     cluster = Cluster(
         whole=scanner.query(),
         centre=scanner.query(),
@@ -115,7 +127,7 @@ def greedy_k_member_clustering(
             cluster,
             vote,
             penalty,
-            fixed_centre,
+            begins,
             first,
             min(per_slice, n_clusters - first),
             groups,

@@ -111,7 +111,7 @@ def _check_k(encoded: Encoded, job: Job) -> None:
 
 def _check_model(encoded: Encoded, table: Mapping[str, Any], job: Job) -> None:
     from shoal.privacy import parse_privacy
-    from shoal.settings.build_request import open_populations
+    from shoal.settings.request import open_populations
 
     models: Sequence[Any] = open_populations(parse_privacy(table), job.input)
     if encoded.table is None:

@@ -1,8 +1,11 @@
-"""Tables on their way in, and work that was put aside.
+"""Tables on their way in, the open table in memory, and work that was put aside.
 
 A table is read before it takes the place of another, so that one that cannot be read costs
 nothing. The work on the other is put aside: its settings and what pages remember of it go to a
 folder of their own, to be reopened.
+
+What was counted once of the open table is remembered: a page asks again and again, and columns do
+not change.
 """
 
 from __future__ import annotations
@@ -11,26 +14,34 @@ import itertools
 import json
 import secrets
 import shutil
+import threading
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.app.open_table import OpenedTable, open_table
+import numpy as np
+
 from shoal.errors import JobError, OptionError
+from shoal.io.overwrite_guard import HowRead, watching_inputs
 from shoal.messages import packed, unpacked
+from shoal.profile.column_relations import spread_cells
+from shoal.profile.suggest import Suggestion, look_at
 from shoal.settings.files import INPUT_OPTIONS, Input
+from shoal.settings.inputs import missing_texts, renamed
 from shoal.settings.job_file import format_job, read_job
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import polars as pl
+    from numpy.typing import NDArray
 
     from shoal.app.tasks import Task, Tasks
     from shoal.app.workspace import Workspace
     from shoal.profile.guess import Guess
     from shoal.runtime.progress import Report
     from shoal.settings.job import Job
-
 
 # Reads the open table behind the page, and makes a first job of the guesses.
 
@@ -342,3 +353,277 @@ def find_aside(asides: list[Aside], aside_id: str) -> Aside:
         if aside.id == aside_id:
             return aside
     raise OptionError("This work is no longer here.")
+
+
+_MOST_BARS = 16
+_MOST_VALUES = 7
+_LONGEST_CELL = 120
+_COUNTS_KEPT = 4_000
+_KEYS_KEPT = 64  # columns whose keys are remembered; eight bytes a row each
+
+
+@dataclass(frozen=True)
+class Picture:
+    """How the values of a column are spread.
+
+    Attributes:
+        bars: a label and a number of rows each; of numbers and dates from low to high.
+        in_order: whether the bars have an order, so that they stand side by side.
+        missing: how many rows have no value.
+        n_values: how many different values there are.
+        ends: the lowest and the highest value, where there is an order.
+    """
+
+    bars: tuple[tuple[str, int], ...]
+    in_order: bool
+    missing: int
+    n_values: int
+    ends: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True)
+class Unique:
+    """How unique people are by some columns.
+
+    Attributes:
+        n_rows: rows in all.
+        alone: rows that nobody shares all these values with.
+        small: rows in groups of 2 up to k - 1.
+        large: rows in groups of k and more.
+        n_groups: how many different combinations there are.
+    """
+
+    n_rows: int
+    alone: int
+    small: int
+    large: int
+    n_groups: int
+
+
+@dataclass(eq=False)
+class OpenedTable:
+    """A table, what it is guessed to be, and how it was read.
+
+    Attributes:
+        frame: the table.
+        suggestion: the guess for each column.
+        how: how its text was read, if it is text.
+        notes: what people should know about how it was read.
+        doubtful: names of columns that may be cells of a first line that is data.
+        rename: new names of columns, by what the file calls them.
+    """
+
+    frame: pl.DataFrame
+    suggestion: Suggestion
+    how: HowRead = field(default_factory=HowRead)
+    notes: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
+    rename: Mapping[str, str] | None = None
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+    _pictures: dict[str, Picture] = field(default_factory=dict)
+    _keys: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
+    _counted: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return self.frame.height
+
+    @property
+    def names(self) -> list[str]:
+        """The columns, in table order."""
+        return self.frame.columns
+
+    def called(self, rename: Mapping[str, str] | None) -> OpenedTable:
+        """Return the table with these new names of columns and no others; nothing is read anew.
+
+        Raises:
+            OptionError: there is no such column, or a new name is that of another one.
+        """
+        if rename == self.rename:
+            return self
+        first = {new: old for old, new in (self.rename or {}).items()}
+        names = renamed([first.get(name, name) for name in self.names], rename)
+        now = dict(zip(self.names, names, strict=True))
+        guessed = self.suggestion
+        with self._lock:
+            return replace(
+                self,
+                frame=self.frame.rename(now),
+                suggestion=replace(
+                    guessed,
+                    columns=tuple(replace(each, name=now[each.name]) for each in guessed.columns),
+                    grids={now[name]: each for name, each in guessed.grids.items()},
+                    others={now[name]: each for name, each in guessed.others.items()},
+                ),
+                rename=rename,
+                _lock=threading.RLock(),
+                _pictures={now[name]: each for name, each in self._pictures.items()},
+                _keys={now[name]: each for name, each in self._keys.items()},
+                _counted={
+                    (what, *sorted(now[name] for name in columns)): each
+                    for (what, *columns), each in self._counted.items()
+                },
+            )
+
+    def rows(self, first: int, count: int) -> list[list[str | None]]:
+        """Return some rows as texts; None is a missing value."""
+        part = self.frame.slice(first, count)
+        columns = [[_text(value) for value in column.to_list()] for column in part.get_columns()]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def picture(self, name: str) -> Picture:
+        """Return how the values of a column are spread."""
+        with self._lock:
+            if name not in self._pictures:
+                self._pictures[name] = _picture(self.frame.get_column(name))
+            return self._pictures[name]
+
+    def unique(self, columns: tuple[str, ...], k: int) -> Unique:
+        """Return how unique people are by these columns together."""
+        sizes = self._remembered(("sizes", *sorted(columns)), lambda: self._sizes(columns))
+        rows = sizes.astype(np.int64)
+        alone = int(rows[rows == 1].sum())
+        small = int(rows[(rows > 1) & (rows < k)].sum())
+        return Unique(self.n_rows, alone, small, self.n_rows - alone - small, len(rows))
+
+    def alone(self, columns: tuple[str, ...]) -> int:
+        """Return how many rows nobody shares the values of all these columns with."""
+        key = ("alone", *sorted(columns))
+        return int(self._remembered(key, lambda: int(self._combined(columns).is_unique().sum())))
+
+    def _sizes(self, columns: tuple[str, ...]) -> NDArray[np.int64]:
+        """Return the number of rows of every combination of values that occurs."""
+        found = self._combined(columns).value_counts(name="rows")
+        return found.get_column("rows").to_numpy().astype(np.int64)
+
+    def _combined(self, columns: tuple[str, ...]) -> pl.Series:
+        """Return a number for the values of these columns in each row; equal ones are equal."""
+        import polars as pl
+
+        total = np.zeros(self.n_rows, np.uint64)
+        for name in columns:
+            total += self._key(name)
+        return pl.Series("key", total)
+
+    def _key(self, name: str) -> NDArray[np.uint64]:
+        with self._lock:
+            if name not in self._keys:
+                if len(self._keys) >= _KEYS_KEPT:
+                    self._keys.pop(next(iter(self._keys)))
+                column = self.frame.get_column(name)
+                nested = column.dtype.is_nested()
+                self._keys[name] = (
+                    np.zeros(len(column), np.uint64) if nested else spread_cells(column)
+                )
+            return self._keys[name]
+
+    def _remembered(self, key: tuple[Any, ...], count: Any) -> Any:
+        with self._lock:
+            if key not in self._counted:
+                if len(self._counted) >= _COUNTS_KEPT:
+                    self._counted.clear()
+                self._counted[key] = count()
+            return self._counted[key]
+
+
+def open_table(source: Input, report: Report) -> OpenedTable:
+    """Read a table, guess what its columns are, and count what the first page shows.
+
+    Raises:
+        ShoalError: it cannot be read.
+    """
+    import shoal.engine.local  # noqa: F401 - here progress is shown; later a page would wait for it
+    from shoal.errors import OptionError
+
+    if source.path is None:
+        raise OptionError("Open a table: a file, or a table of a database.")
+    report(0, 0, "reading")
+    with watching_inputs() as watch:
+        suggestion, frame = look_at(
+            source.path,
+            missing_values=None if source.missing_values is None else missing_texts(source),
+            format=source.format,
+            delimiter=source.delimiter,
+            encoding=source.encoding,
+            header=source.header,
+            decimal=source.decimal,
+            rename=source.rename,
+            more=source.more,
+            progress=report,
+        )
+        found = [*watch.how_read.values()]
+        table = OpenedTable(
+            frame,
+            suggestion,
+            found[-1] if found else HowRead(),
+            tuple(watch.notes),
+            tuple(watch.doubtful),
+            source.rename,
+        )
+    for number, name in enumerate(frame.columns, start=1):
+        report(number, frame.width, "looking")
+        table.picture(name)
+        table.alone((name,))
+    return table
+
+
+def _picture(column: pl.Series) -> Picture:
+    import polars as pl
+
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    filled = column.drop_nulls()
+    missing = len(column) - len(filled)
+    if column.dtype.is_nested() or filled.is_empty():
+        return Picture((), in_order=False, missing=missing, n_values=0)
+    n_values = filled.n_unique()
+    ordered = column.dtype.is_numeric() or column.dtype.is_temporal()
+    if ordered and n_values > _MOST_BARS:
+        ends = (_text(filled.min()) or "", _text(filled.max()) or "")
+        return Picture(tuple(_steps(filled)), True, missing, n_values, ends)
+    counts = filled.alias("value").value_counts(sort=True, name="rows")
+    shown = counts.sort("value") if ordered else counts.head(_MOST_VALUES)
+    texts = [_text(value) or "" for value in shown.get_column("value").cast(pl.String).to_list()]
+    rows = [int(each) for each in shown.get_column("rows").to_list()]
+    bars = tuple(zip(texts, rows, strict=True))
+    return Picture(bars, ordered, missing, n_values, (texts[0], texts[-1]))
+
+
+def _steps(filled: pl.Series) -> list[tuple[str, int]]:
+    """Return how many values lie in each of some steps of equal width."""
+    import polars as pl
+
+    numbers = filled.to_physical() if filled.dtype.is_temporal() else filled
+    values = numbers.cast(pl.Float64).to_numpy()
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return []
+    low, high = float(values.min()), float(values.max())
+    if low == high:
+        return [(_text(filled[0]) or "", len(values))]
+    with np.errstate(over="ignore"):
+        counts, edges = np.histogram(values / 2, _MOST_BARS, (low / 2, high / 2))
+    labels = [_edge(2 * edge, filled) for edge in edges]
+    return [
+        (f"{labels[place]} to {labels[place + 1]}", int(count))
+        for place, count in enumerate(counts)
+    ]
+
+
+def _edge(value: float, column: pl.Series) -> str:
+    import polars as pl
+
+    if column.dtype.is_temporal():
+        physical = pl.Series([round(value)], dtype=column.to_physical().dtype)
+        text = str(physical.cast(column.dtype)[0])
+        return text[:16]
+    return f"{round(value):,}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _text(value: Any) -> str | None:
+    """Return a cell as a page shows it."""
+    if value is None:
+        return None
+    text = str(value)
+    return text if len(text) <= _LONGEST_CELL else text[: _LONGEST_CELL - 1] + "…"

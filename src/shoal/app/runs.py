@@ -1,4 +1,4 @@
-"""Runs of the job, and a history of them to go back to.
+"""Runs of the job, a history of them to go back to, and measured advice that changes the job.
 
 A run is `run_job` on a job whose files lie in a private folder of its own. What is kept of it in
 the state of work are settings and counts; the files last as long as the server.
@@ -10,6 +10,7 @@ import secrets
 import shutil
 import tempfile
 import tomllib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,20 +18,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shoal.app.hand_over import RunFiles, dictionary_of
 from shoal.errors import OptionError, ShoalError
-from shoal.settings.job import JOB_OPTIONS
+from shoal.settings.job import JOB_OPTIONS, Job, JobColumn
 from shoal.settings.job_file import format_job, read_job
+from shoal.table.grid import parse_grid
+from shoal.table.schema import Kind, Role
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
 
     import polars as pl
 
     from shoal.app.before_after import Beside
     from shoal.app.workspace import Workspace
     from shoal.runtime.progress import Report
-    from shoal.settings.job import Job
     from shoal.settings.request import Request
-
 
 # The history of runs: kept in the state of work, compared, and gone back to.
 
@@ -335,3 +336,93 @@ def look_beside(files: RunFiles, job: Job, frame: pl.DataFrame) -> Beside | None
     request = job.request()
     schema = settled_schema(request, frame)
     return Beside.of(frame, schema, request.style, groups, recoded)
+
+
+_DETAILS = ("kind", "hierarchy", "order", "grid", "scale")
+
+
+def _(text: str) -> str:
+    """Mark a text for the message files."""
+    return text
+
+
+NO_CHANGE = _("There is nothing to apply.")
+"""Why advice has no button: it recommends no change. What does is done by settings."""
+
+
+def apply_settings(
+    job: Job, settings: Mapping[str, Any], list_values: Callable[[str, str], Path]
+) -> Job:
+    """Return the job with the settings of one piece of advice.
+
+    Args:
+        job: as it is.
+        settings: as `shoal.study.findings.Advice` has them.
+        list_values: given a column and how its tree is built, writes a hierarchy file and returns
+            where it is; for trees that no rule describes.
+
+    Raises:
+        OptionError: an option or column is unknown.
+    """
+    changes: dict[str, Any] = {}
+    columns = dict(job.columns)
+    for name, value in settings.items():
+        if name == "columns":
+            for column, said in value.items():
+                if column not in columns:
+                    raise OptionError(
+                        "The job says nothing about a column {column!r}.", column=column
+                    )
+                columns[column] = _advised(columns[column], column, said, list_values)
+        elif name == "privacy":
+            changes["privacy"] = (*job.privacy, *value)
+        elif name in JOB_OPTIONS:
+            changes[name] = value
+        else:
+            raise OptionError("There is no option {name!r} that advice could set.", name=name)
+    return job.replaced(columns=columns, **changes)
+
+
+def _advised(
+    before: JobColumn, name: str, said: Mapping[str, Any], list_values: Callable[[str, str], Path]
+) -> JobColumn:
+    changes = dict(said)
+    tree = changes.get("hierarchy")
+    if isinstance(tree, Mapping) and "build" in tree:
+        changes["hierarchy"] = list_values(name, str(tree["build"]))
+    return changed_column(before, **changes)
+
+
+def changed_column(before: JobColumn, **changes: Any) -> JobColumn:
+    """Return a column with changes, without what would contradict them.
+
+    A column that is not generalised has no details; one with a hierarchy is categorical and has no
+    order or scale, and no grid but a level of the hierarchy; any other grid and a scale are for
+    columns without one; only an ordinal column has an order.
+    """
+    after = replace(before, **changes)
+    if "kind" in changes and after.kind not in (None, Kind.ORDINAL):
+        after = replace(after, order=None)
+    no_words = before.order is not None and after.order is None
+    no_tree = after.hierarchy is None and _is_level(after.grid)
+    if "grid" not in changes and (no_words or no_tree):
+        after = replace(after, grid=None)  # steps of words, or a level of a tree that is gone
+    if after.role is not Role.QUASI_IDENTIFIER:
+        keep_tree = after.role is Role.SENSITIVE and "role" not in changes
+        gone = [name for name in _DETAILS if name != "hierarchy" or not keep_tree]
+        return replace(after, weight=1.0, **dict.fromkeys(gone))
+    if changes.get("hierarchy") is not None:
+        grid = changes["grid"] if _is_level(changes.get("grid")) else None
+        return replace(after, kind=Kind.CATEGORICAL, order=None, grid=grid, scale=None)
+    if after.hierarchy is not None and _is_level(changes.get("grid")):
+        return after
+    said = [name for name in ("grid", "scale", "order", "kind") if changes.get(name) is not None]
+    if said and after.kind is not Kind.CATEGORICAL:
+        after = replace(after, hierarchy=None)
+    elif said and said != ["kind"]:
+        after = replace(after, hierarchy=None, kind=None)
+    return after
+
+
+def _is_level(grid: object) -> bool:
+    return grid is not None and parse_grid(grid, column="of a job").level > 0

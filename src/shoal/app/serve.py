@@ -1,4 +1,7 @@
-"""Starts the server: checks what was asked, prints the address, and cleans up at the end."""
+"""Starts the server: checks what was asked, prints the address, and cleans up at the end.
+
+The pages that belong to no step are here, too: the start, progress of work, the language, the end.
+"""
 
 from __future__ import annotations
 
@@ -15,31 +18,43 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qs
 
 import anyio
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from shoal.app import common_pages
-from shoal.app.access import Guard, Guarded, is_loopback, leads_to
+from shoal.app.access import LOGIN, Guard, Guarded, is_loopback, leads_to
 from shoal.app.opening import Opened, start_reading
 from shoal.app.steps import STEPS
 from shoal.app.tasks import Tasks, sentence_of
-from shoal.app.views import page, problem, quote, words_of, work_of
+from shoal.app.views import (
+    LANGUAGE_COOKIE,
+    flash,
+    guard_of,
+    lead_in,
+    page,
+    problem,
+    quote,
+    tasks_of,
+    to,
+    words_of,
+    work_of,
+)
 from shoal.app.workspace import Workspace, user_folder
 from shoal.errors import OptionError, ShoalError
 from shoal.io.location import is_database
+from shoal.messages.language import LANGUAGES
 from shoal.settings.job_file import read_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from starlette.requests import Request
-
 
 # Opens the browser of whoever started the server, and tells nobody else how to get in.
 #
@@ -88,6 +103,104 @@ def _new_file(folder: Path) -> Path:
     return Path(name)
 
 
+# Pages that belong to no step.
+
+_LONGEST_LOGIN = 10_000  # bytes of a form of whom nobody knows
+
+
+def start(request: Request) -> Response:
+    """Go to where the work stands."""
+    return to("/open" if work_of(request).table is None else "/columns")
+
+
+def task(request: Request) -> Response:
+    """Tell how far a piece of work is."""
+    found = tasks_of(request).get(request.path_params["id"])
+    if found is None:
+        return JSONResponse({"state": "unknown"}, status_code=404)
+    told = found.to_dict()
+    words = words_of(request)
+    told["what"] = words(found.what)
+    told["left"], told["error"] = words.translate(found.left), words.translate(found.error)
+    told["lead"] = "" if words.knows(found.error) else lead_in(words)
+    return JSONResponse(told)
+
+
+def cancel(request: Request) -> Response:
+    """Ask a piece of work to stop."""
+    found = tasks_of(request).get(request.path_params["id"])
+    if found is not None:
+        found.cancel()
+    return JSONResponse({"state": "unknown" if found is None else found.state})
+
+
+async def language(request: Request) -> Response:
+    """Remember the language of this browser."""
+    form = await request.form()
+    response = to(_local(str(form.get("back", "/"))))
+    code = str(form.get("language", ""))
+    if code in LANGUAGES:
+        response.set_cookie(
+            LANGUAGE_COOKIE, code, max_age=31_536_000, httponly=True, samesite="strict"
+        )
+    return response
+
+
+def _local(path: str) -> str:
+    """Return a path of ours; anything else is the start."""
+    harmless = path.startswith("/") and not path.startswith(("//", "/\\"))
+    return path if harmless and path.isprintable() else "/"
+
+
+def finish(request: Request) -> Response:
+    """Show what the end of the work removes."""
+    return page(request, "finish.html")
+
+
+def remove(request: Request) -> Response:
+    """Remove everything that was kept, and start anew."""
+    work = work_of(request)
+    tasks_of(request).stop_all(2.0)
+    work.forget_table()
+    words = words_of(request)
+    flash(request, words("Everything that was kept here is removed."))
+    return to("/open")
+
+
+def login_page(request: Request) -> Response:
+    """Ask for the password."""
+    return page(request, "login.html", wrong=False)
+
+
+async def login(request: Request) -> Response:
+    """Let in whoever knows the password; wrong ones take time."""
+    said = b""
+    async for part in request.stream():
+        said += part
+        if len(said) > _LONGEST_LOGIN:
+            return PlainTextResponse("No password is so long.", status_code=413)
+    password = parse_qs(said.decode("utf-8", "replace")).get("password", [""])[0]
+    guard = guard_of(request)
+    async with request.app.state.at_the_door:  # one after another: guessing takes a second each
+        await anyio.sleep(0.2)
+        if guard.is_password(password):
+            return guard.let_in()
+        await anyio.sleep(1.0)
+    return page(request, "login.html", status=403, wrong=True)
+
+
+COMMON_PAGES = [
+    Route("/", start),
+    Route("/task/{id}", task),
+    Route("/task/{id}/cancel", cancel, methods=["POST"]),
+    Route("/language", language, methods=["POST"]),
+    Route("/finish", finish),
+    Route("/finish", remove, methods=["POST"]),
+    Route(LOGIN, login_page),
+    Route(LOGIN, login, methods=["POST"]),
+]
+
+
 # The application: routes of all steps, behind the guard.
 
 _STATIC = Path(__file__).parent / "static"
@@ -100,7 +213,7 @@ def create_app(work: Workspace, guard: Guard) -> Starlette:
         work: the state of work.
         guard: who may ask.
     """
-    routes: list[BaseRoute] = [*common_pages.routes]
+    routes: list[BaseRoute] = [*COMMON_PAGES]
     for step in STEPS:
         found: list[Route] = import_module(f"shoal.app.steps.{step.name}").routes
         routes += found

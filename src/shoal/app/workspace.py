@@ -47,7 +47,7 @@ from shoal.settings.job_file import format_job
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from shoal.app.open_table import OpenedTable
+    from shoal.app.opening import OpenedTable
 
 
 # The private folder: where it lies, that it is ours, and that one server works in it.

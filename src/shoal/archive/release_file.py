@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.archive.membership import KeptPeople
+    from shoal.archive.kept import KeptPeople
     from shoal.io.atomic import AtomicGroup
     from shoal.table.schema import Column, Schema
 
@@ -206,7 +206,7 @@ def stage_kept(group: AtomicGroup, kept: KeptRelease, path: str | os.PathLike[st
     content = to_bytes(kept)
     group.add(path, content)
     if kept.people is not None:
-        from shoal.archive.membership import people_to_json
+        from shoal.archive.kept import people_to_json
 
         said = people_to_json(kept.people)
         content = _packed(said, "shoal people", mark=kept.people.mark, chain=kept.people.chain)
@@ -235,7 +235,7 @@ def load_release(path: str | os.PathLike[str]) -> KeptRelease:
     Raises:
         DataError: the file cannot be read, is damaged, is none of ours, or is of a later version.
     """
-    from shoal.archive.membership import people_from_json
+    from shoal.archive.kept import people_from_json
 
     content = _read(path, Message("the release file"))
     kept = _parsed(path, content, _FORMAT, _from_json)

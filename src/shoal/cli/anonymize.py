@@ -190,7 +190,8 @@ def anonymize(
             "is who; use it for tests only.",
             err=True,
         )
-    check_json(as_json, wanted.output.table)
+    if as_json:
+        check_json(wanted.output.table)
     if dry_run:
         print_plan(wanted)
         return
@@ -320,12 +321,12 @@ def refine(
     from shoal.run import FrameSource, run
     from shoal.run.outputs import STREAM, FileSink, name_of
     from shoal.runtime.progress import showing_progress
-    from shoal.settings.build_request import build_request
     from shoal.settings.inputs import numeric_columns, read_as, read_input
-    from shoal.settings.request import OPTIONS
+    from shoal.settings.request import OPTIONS, build_request
 
     wanted = job_of(job, asked, promises=promises, source=source, reading=reading, writing=writing)
-    check_json(as_json, wanted.output.table)
+    if as_json:
+        check_json(wanted.output.table)
     # What the job says about making groups does not apply: they are made.
     said = {n: v for n, v in wanted.said().items() if "refine" in OPTIONS[n].functions}
     if wanted.refine is not None:
@@ -467,7 +468,8 @@ def apply(
     from shoal.settings.inputs import read_input
 
     wanted = job_of(None, {}, source=source, reading=reading, writing=writing)
-    check_json(as_json, wanted.output.table)
+    if as_json:
+        check_json(wanted.output.table)
     kept = load_release(release)
     outputs = FileSink(wanted.input, wanted.output)
     refuse_missing([release], [kept], wanted.output.save)

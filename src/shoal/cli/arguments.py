@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from shoal.cli.program import choose_language, chosen_language, show_traces, speak
+from shoal.cli.program import choose_language, show_traces, speak
 from shoal.errors import OptionError
 from shoal.messages.language import LANGUAGES
 from shoal.options import Flag, Option
@@ -328,11 +328,9 @@ def job_of(
         _check_effort(options)
     if promises is not None:
         options["privacy"] = merge_privacy(job, promises)
-    language = chosen_language(job.output.language)
-    speak(language)
     return Job(
         input=input_of(job.input, source, reading or {}),
-        output=replace(job.output, **(writing or {}), language=language),
+        output=replace(job.output, **(writing or {}), language=speak(job.output.language)),
         columns=_columns(job.columns, asked),
         **options,
     )

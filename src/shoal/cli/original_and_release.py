@@ -109,7 +109,7 @@ def audit(
     Also for releases of other software. Prints counts and shares, never a cell.
     """
     del debug
-    from shoal.study.audit.run import audit as run_audit
+    from shoal.study.audit import audit as run_audit
 
     both = read_both(job, asked, original, published, reading)
     found = run_audit(

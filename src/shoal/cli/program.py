@@ -72,19 +72,16 @@ def choose_language(code: str | None) -> str | None:
     return code
 
 
-def speak(code: str) -> None:
-    """Speak this language from now on."""
+def speak(code: str) -> str:
+    """Speak this language from now on, or that of the flag ``--language``; return which it is."""
+    code = _State.language or code
     _State.words = Language(code)
+    return code
 
 
 def words() -> Language:
     """Return the language that is spoken."""
     return _State.words
-
-
-def chosen_language(otherwise: str) -> str:
-    """Return the language of the flag ``--language``, or another one without it."""
-    return _State.language or otherwise
 
 
 def note_written() -> None:

@@ -354,13 +354,13 @@ def print_private_half(save: str, *, stderr: bool) -> None:
 # -- as JSON, by the rules of the certificate -----------------------------------------------------
 
 
-def check_json(wanted: bool, table: str | None) -> None:
+def check_json(table: str | None) -> None:
     """Refuse a summary that would be mixed with the release on standard output.
 
     Raises:
         OptionError: both would go there.
     """
-    if wanted and table == "-":
+    if table == "-":
         raise OptionError("--json and -o - both want standard output; write the release to a file.")
 
 

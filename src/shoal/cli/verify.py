@@ -101,7 +101,7 @@ def verify(
     from shoal.publish.verify import verify_table
     from shoal.release_reader.population import promises_about_all, schema_of_population
     from shoal.report.headline import judged
-    from shoal.settings.build_request import open_populations
+    from shoal.settings.request import open_populations
 
     quasi, sensitive = columns["quasi_identifiers"], columns["sensitive"]
     person = counted = next(iter(columns["person"]), None)

@@ -17,16 +17,22 @@ import numpy as np
 
 from shoal.algorithm.base import create_algorithm
 from shoal.algorithm.warm_up import MOVES, compile_missing
-from shoal.engine.base import Measured
 from shoal.engine.blocks import cluster_blocks, cut_table, enforce_blocks, run_algorithm
+from shoal.engine.pipeline import Measured
 from shoal.engine.refine_across_blocks import polish, polish_uncut
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.measure.base import CostMeasure, CostModel, Grouped, pick_target
 from shoal.measure.scores import Scores, create_measure, default_measures, score_table
 from shoal.messages import Message
+from shoal.profile.repeated_people import find_signs
 from shoal.publish.aggregates import gather_facts
 from shoal.publish.danger import find_dangers
-from shoal.publish.people import PSEUDONYMS, PublishedTable, draw_pseudonyms, number_people
+from shoal.publish.people import (
+    PublishedTable,
+    doubt_of_pseudonyms,
+    draw_pseudonyms,
+    number_people,
+)
 from shoal.publish.recode import recode_rows, unite_equal
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.publish.verify import Verification, verify_table
@@ -276,14 +282,17 @@ def suppress_outliers(work: LocalWork, groups: Partition, regroup: Regroup) -> P
 
 @dataclass(eq=False)
 class LocalEngine:
-    """One machine, in memory; see `shoal.engine.base.Engine` for the stages.
+    """One machine, in memory; see `shoal.engine.pipeline.Engine` for the stages.
 
     Attributes:
         owned: whether the table is the run's alone: its quasi-identifiers are forgotten once they
             are encoded, and its text may be codes (see `shoal.io.columns`).
+        looks: whether signs are looked for that rows are not people, or that columns which are
+            published as they are name them.
     """
 
     owned: bool = False
+    looks: bool = False
 
     def describe(
         self,
@@ -307,10 +316,7 @@ class LocalEngine:
             check_measure(measure)
         algorithm = create_algorithm(request.algorithm, request.algorithm_options)
         _check_whose(request, algorithm)
-        frame = to_polars(table)
-        if frame.height == 0:
-            raise DataError("The table has no rows; there is nothing to anonymize.")
-        check_people(frame.height, request.k)
+        frame = self._take(table, schema, request, warn)
         rng = np.random.default_rng(request.seed)
         asked, schema = schema, infer_kinds(schema, nw.from_native(frame), request.unknown_values)
         for note in notes_on_unknown(asked, schema):
@@ -342,10 +348,25 @@ class LocalEngine:
             warn=warn,
         )
         if request.pseudonyms:
-            warn(PSEUDONYMS)
+            warn(doubt_of_pseudonyms())
         return LocalWork(
             frame, schema, request, algorithm, whole, rows, searched, run, coded=self.owned
         )
+
+    def _take(
+        self, table: Any, schema: Schema, request: Request, warn: Callable[[str], None]
+    ) -> pl.DataFrame:
+        """Return the rows, after a look for what no promise covers."""
+        frame = to_polars(table)
+        for sign in find_signs(frame, schema, request) if self.looks else ():
+            warn(sign)
+        if self.owned:  # what only these signs needed
+            for name in set(frame.columns) - set(schema.used):
+                frame.drop_in_place(name)
+        if frame.height == 0:
+            raise DataError("The table has no rows; there is nothing to anonymize.")
+        check_people(frame.height, request.k)
+        return frame
 
     def group(self, work: LocalWork) -> Partition:
         """Return the group of every row of the input."""
@@ -427,10 +448,13 @@ class GivenGroupsEngine(LocalEngine):
     Args:
         labels: the group of each row of the input, negative if suppressed.
         owned: as of `LocalEngine`.
+        looks: as of `LocalEngine`.
     """
 
-    def __init__(self, labels: NDArray[np.integer[Any]], *, owned: bool = False) -> None:
-        super().__init__(owned=owned)
+    def __init__(
+        self, labels: NDArray[np.integer[Any]], *, owned: bool = False, looks: bool = False
+    ) -> None:
+        super().__init__(owned=owned, looks=looks)
         self.labels = labels
 
     def group(self, work: LocalWork) -> Partition:

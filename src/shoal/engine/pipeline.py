@@ -1,27 +1,112 @@
-"""The line from a table to a verified release, read from top to bottom.
+"""The line from a table to a verified release, read from top to bottom, and its stages.
 
-Every stage is a method of an engine (`shoal.engine.base`); which one it is, is not known here. How
-the rows are grouped on one machine is `form_groups` in `shoal.engine.local`.
+Every stage is a method of an `Engine`; which one it is, is not known here. What goes from one
+stage to the next is the engine's own: codes in memory, or a table in a cluster. An engine is told
+nothing about algorithms (it hands rows to one), an algorithm nothing about engines. How the rows
+are grouped on one machine is `form_groups` in `shoal.engine.local`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
-from shoal.engine.base import Groups, Published, Table, Work
 from shoal.errors import PromiseError
 from shoal.messages import Message
 from shoal.runtime.progress import Report, Stopwatch, no_progress
 from shoal.runtime.threads import check_process
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from shoal.engine.base import Engine, Measured
+    from shoal.measure.scores import Scores
+    from shoal.publish.aggregates import Facts
+    from shoal.publish.judgement import Doubt
     from shoal.publish.verify import Verification
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
+
+Table = TypeVar("Table", contravariant=True)  # noqa: PLC0105 - what it is, not how it varies
+Work = TypeVar("Work")
+Groups = TypeVar("Groups")
+Published = TypeVar("Published")
+
+
+class Measured(NamedTuple):
+    """What is known about a finished release.
+
+    Attributes:
+        schema: roles and kinds of the columns.
+        n_rows: rows of the input.
+        n_groups: number of groups.
+        n_suppressed: rows that are not published.
+        scores: what was lost.
+        facts: aggregates for the report.
+        bound: a loss that no release can be below, if asked for.
+    """
+
+    schema: Schema
+    n_rows: int
+    n_groups: int
+    n_suppressed: int
+    scores: Scores
+    facts: Facts
+    bound: float | None
+
+
+class Engine(Protocol[Table, Work, Groups, Published]):
+    """Where a run happens. Every method is one stage.
+
+    What every engine guarantees: the result depends on the rows, the request and its seed, not on
+    how many workers there are or which of them is first; every row is in exactly one group or
+    suppressed; promises that look at the whole table are judged against the whole table in the
+    end.
+
+    Type variables: a table as the engine takes it, a table that was described (its columns, the
+    rows that take part, what is asked), the group of every row, the table to be published.
+    """
+
+    def describe(
+        self,
+        table: Table,
+        schema: Schema,
+        request: Request,
+        warn: Callable[[str], None],
+        progress: Report = no_progress,
+    ) -> Work:
+        """Find out what the columns are, which rows take part, and whether it can be done at all.
+
+        Raises:
+            DataError: the table cannot be used.
+            PromiseError: not even one group of all rows keeps the promises.
+        """
+
+    def group(self, work: Work) -> Groups:
+        """Put every row into a group or leave it out, so that groups keep the promises.
+
+        Large tables are cut into parts of similar rows, which the algorithm clusters one by one;
+        groups that break a promise are merged, and the loss is lowered across the parts.
+
+        Raises:
+            OptionError: parts were asked for and the algorithm needs the whole table.
+            PromiseError: the promises cannot be kept.
+        """
+
+    def find_dangers(self, work: Work, groups: Groups) -> list[Doubt]:
+        """Return a sentence for each published column that can undo the release."""
+
+    def publish(self, work: Work, groups: Groups) -> Published:
+        """Return the published table: cells that the rows of a group share, in an order of its own.
+
+        Raises:
+            DataError: its rows are not those that were described.
+        """
+
+    def verify(self, work: Work, published: Published) -> Verification:
+        """Check every promise again, from the published table alone."""
+
+    def measure(self, work: Work, groups: Groups, published: Published) -> Measured:
+        """Return what was lost and what the report needs."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -262,15 +262,18 @@ Topic = str
 _LONGEST = 200
 
 
-def _pattern(words: str) -> re.Pattern[str]:
-    joined = "|".join(re.escape(word).replace(r"\~", "~") for word in words.split())
-    return re.compile(f"(?:^|_)(?:{joined.replace('~', '[a-z0-9]*')})(?=_|$)")
-
-
-_PATTERNS = {topic: _pattern(words) for topic, words in VOCABULARY.items()}
-_WIDE = _PATTERNS | {
-    topic: _pattern(f"{VOCABULARY.get(topic, '')} {words}") for topic, words in HINTS.items()
-}
+_HINTED = {topic: f"{VOCABULARY.get(topic, '')} {words}" for topic, words in HINTS.items()}
+_PATTERNS, _WIDE = (
+    {
+        topic: re.compile(
+            rf"(?:^|_)(?:{'|'.join(map(re.escape, words.split()))})(?=_|$)".replace(
+                r"\~", "[a-z0-9]*"
+            )
+        )
+        for topic, words in listed.items()
+    }
+    for listed in (VOCABULARY, VOCABULARY | _HINTED)
+)
 
 
 def words_of(name: str) -> str:

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from shoal.kernels.space import ClosedGroups, Counts, Places, Scratch, Space, Totals
 
 
-__all__ = ["FAR", "Pairs", "Unions", "unify_closest"]
-
-
 @bundle
 class Pairs(NamedTuple):
     """The pair that each group knows, and a heap of the groups by these pairs."""

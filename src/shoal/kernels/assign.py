@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from shoal.kernels.space import ClosedGroups, Labels, Scratch, Space
 
 
-__all__ = ["assign_rows"]
-
-
 @kernel
 def assign_rows(
     space: Space,

@@ -43,19 +43,6 @@ NONE16 = np.uint16(MIXED16 - 1)
 NONE32 = np.uint32(MIXED32 - 1)
 
 
-__all__ = [
-    "RowBlocks",
-    "RowScratch",
-    "block_at",
-    "bound_scan",
-    "close_blocks",
-    "close_inside",
-    "cut_rows",
-    "least_of",
-    "remove_row",
-]
-
-
 @bundle
 class RowBlocks(NamedTuple):
     """Rows in blocks of similar ones; those used up stand at the end of their block."""

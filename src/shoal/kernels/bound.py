@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from shoal.kernels.space import Codes, Columns, Costs, Counts, Places, Query, Space, Totals
 
 
-__all__ = ["BoundScratch", "least_closures"]
-
 ZERO = np.int64(0)
 EXACT = 128
 

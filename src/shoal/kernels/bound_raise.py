@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from shoal.kernels.space import Costs, Places, Query, Records, Totals
 
 
-__all__ = ["PriceScratch", "raise_prices"]
-
 ZERO = np.int64(0)
 
 

@@ -28,8 +28,6 @@ from numba.extending import (
     unbox,
 )
 
-__all__ = ["Bundle", "bundle"]
-
 Class = TypeVar("Class", bound=type)
 
 

@@ -35,17 +35,6 @@ from numba.core.registry import cpu_target
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "FOLDER",
-    "NUMBA",
-    "PROCESSOR",
-    "TEMPORARY",
-    "Locator",
-    "one_at_a_time",
-    "one_writer",
-    "remove_stale",
-]
-
 _HERE = Path(__file__).parent
 _NAME = "kernels-"
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 ZERO = np.int64(0)
 
-__all__ = ["closest_centres"]
-
 
 @kernel
 def closest_centres(

@@ -11,8 +11,6 @@ import numpy as np
 from shoal.kernels.jit import helper, unrolled
 from shoal.kernels.space import MIXED8, MIXED16, MIXED32, Columns, Query
 
-__all__ = ["join_codes", "load_codes", "store_query"]
-
 
 @helper
 @unrolled

@@ -33,8 +33,6 @@ FAR = np.int64(1) << 62
 REFRESH = 16
 CHUNK = 64
 
-__all__ = ["FAR", "GroupBlocks", "closest_in_blocks", "describe_blocks", "note_change"]
-
 
 @bundle
 class GroupBlocks(NamedTuple):

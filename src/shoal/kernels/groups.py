@@ -35,23 +35,6 @@ if TYPE_CHECKING:
     )
 
 
-__all__ = [
-    "Groups",
-    "close_group",
-    "close_groups",
-    "gain_without",
-    "group_cost",
-    "holds_with",
-    "link_members",
-    "merge_groups",
-    "nearest_group",
-    "put_in",
-    "spares",
-    "take_out",
-    "union_costs",
-    "widen",
-]
-
 ZERO = np.int64(0)
 
 

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     )
 
 
-__all__ = ["Growth", "grow_groups", "place_rows"]
-
 ZERO = np.int64(0)
 MOST_FAILURES = 8
 """Seeds in a row around which no group could be grown: then the rest is left over."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from shoal.kernels.space import Bits, Counts, Query, Records, Totals
 
 
-__all__ = ["curve_keys", "cut_runs"]
-
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 WORD = 64

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from shoal.kernels.space import Codes, Counts, Places
 
 
-__all__ = ["roll_up"]
-
 START = np.uint64(0xCBF29CE484222325)  # the basis and the prime of the FNV hash
 PRIME = np.uint64(0x100000001B3)
 

@@ -22,16 +22,6 @@ from numba.core.runtime.nrt import rtsys
 from shoal.kernels.cache import FOLDER, NUMBA, Locator, one_writer
 from shoal.kernels.parts import CALLED, PART, WHOLE
 
-__all__ = [
-    "array_helper",
-    "array_kernel",
-    "called_helper",
-    "helper",
-    "inlined_helper",
-    "kernel",
-    "unrolled",
-]
-
 _LOCK = threading.Lock()
 _NO_ENTRY_POINTS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _UNCOUNTED: dict[str, Any] = {"_nrt": False}

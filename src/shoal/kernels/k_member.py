@@ -22,14 +22,8 @@ if TYPE_CHECKING:
 
 ZERO = np.int64(0)  # a plain 0 is a type of its own to numba, and would compile a kernel twice
 
-__all__ = [
-    "Cluster",
-    "Vote",
-    "cheapest_row",
-    "grow_clusters",
-    "join_leftovers",
-    "start_from",
-]
+FAR_FROM_LAST, FAR_FROM_FIRST, NEAREST_TO_ONE = 0, 1, 2
+"""How a cluster begins: see `grow_clusters`."""
 
 
 @bundle
@@ -229,7 +223,7 @@ def grow_clusters(
     cluster: Cluster,
     vote: Vote,
     penalty: int,
-    fixed_centre: bool,
+    begins: int,
     first_cluster: int,
     n_clusters: int,
     groups: Columns,
@@ -238,15 +232,17 @@ def grow_clusters(
 ) -> None:
     """Build n_clusters clusters of k rows (lines 5 to 15 of Byun's Fig. 5).
 
-    Record r of line 6 is carried from call to call. Members of cluster c are the ids
-    ``members[c]``, its closure goes to column c of ``groups``. With ``fixed_centre`` a cluster is
-    the lowest id left and the k − 1 rows nearest to it alone (the reading of Goldberger and Tassa).
+    A cluster ``begins`` with the row furthest from r of line 6, which is carried from call to call:
+    the row added last (FAR_FROM_LAST) or the first of a cluster (FAR_FROM_FIRST). Or it is the
+    lowest id left and the k − 1 rows nearest to that one alone (NEAREST_TO_ONE, the reading of
+    Goldberger and Tassa). Members of cluster c are the ids ``members[c]``, its closure goes to
+    column c of ``groups``.
     """
     ids, hist = rows.ids, cluster.hist
     k = members.shape[1]
     for c in range(first_cluster, first_cluster + n_clusters):
         hist[:] = 0
-        if fixed_centre:
+        if begins == NEAREST_TO_ONE:
             at = _lowest_id(rows)
         else:
             hist[cluster.last_class[0]] = 1
@@ -259,6 +255,9 @@ def grow_clusters(
         load_query(space, rows.columns, at, cluster.centre)
         hist[classes[row]] += 1
         members[c, 0] = row
+        if begins == FAR_FROM_FIRST:
+            load_query(space, rows.columns, at, cluster.last)
+            cluster.last_class[0] = classes[row]
         _remove(rows, at)
         for m in range(1, k):
             majority = 0
@@ -269,15 +268,15 @@ def grow_clusters(
                     n_seen += 1
                 vote.counts[label] += 1
                 majority = _majority(vote.counts, vote.seen, n_seen)
-            query = cluster.centre if fixed_centre else cluster.whole
+            query = cluster.centre if begins == NEAREST_TO_ONE else cluster.whole
             at = cheapest_row(
                 space, rows, query, hist, classes, vote.labels, majority, penalty, scratch
             )
             row = ids[at]
             absorb(space, rows.columns, cluster.whole, at)
-            if not fixed_centre:
+            if begins != NEAREST_TO_ONE:
                 hist[classes[row]] += 1
-            if m == k - 1:
+            if m == k - 1 and begins != FAR_FROM_FIRST:
                 load_query(space, rows.columns, at, cluster.last)
                 cluster.last_class[0] = classes[row]
             members[c, m] = row

@@ -35,17 +35,6 @@ if TYPE_CHECKING:
 ZERO = np.int64(0)
 
 
-__all__ = [
-    "Chains",
-    "Chance",
-    "KacaScratch",
-    "Outliers",
-    "SmallClasses",
-    "Turns",
-    "generalise_small_classes",
-]
-
-
 @bundle
 class Chains(NamedTuple):
     """The members of each class: the rows head, following[head], … tail."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from shoal.kernels.space import Bits, Counts, Labels, Places
 
 
-__all__ = ["CellScratch", "set_cells_aside"]
-
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 

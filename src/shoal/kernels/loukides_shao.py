@@ -33,8 +33,6 @@ ZERO = np.int64(0)
 FREE = -2
 DELETED = -1
 
-__all__ = ["DELETED", "FREE", "Growing", "Limits", "grow_to_threshold", "join_cheapest"]
-
 
 @bundle
 class Growing(NamedTuple):

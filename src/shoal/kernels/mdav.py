@@ -16,18 +16,6 @@ if TYPE_CHECKING:
     from shoal.kernels.space import Codes, Counts, Flags, Labels, Places, Reals
 
 
-__all__ = [
-    "Left",
-    "Points",
-    "distances",
-    "load_point",
-    "mdav_clusters",
-    "nearest_points",
-    "remove_points",
-    "smallest",
-]
-
-
 @bundle
 class Points(NamedTuple):
     """Rows as points; coordinates are whole numbers, so sums of squares are exact."""

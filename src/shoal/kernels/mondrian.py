@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from shoal.kernels.space import Codes, Counts, Places, Reals
 
 
-__all__ = ["cut_medians"]
-
 NONE, ONE = np.int64(-1), np.int64(1)  # plain numbers would be types of their own to numba
 NEARLY = 1e-9
 """Sums of losses closer than this are equal: they come about in different orders."""

@@ -14,20 +14,6 @@ if TYPE_CHECKING:
     from shoal.kernels.space import Codes, Counts, Flags, Places, Reals
 
 
-__all__ = [
-    "AT_MOST",
-    "MIDDLE",
-    "NEAREST",
-    "CutScratch",
-    "Shape",
-    "find_edges",
-    "pieces_stand",
-    "range_of",
-    "sort_by_code",
-    "width_of",
-]
-
-
 NEAREST, MIDDLE, AT_MOST = np.int64(0), np.int64(1), np.int64(2)
 """Where an attribute without a taxonomy is cut."""
 

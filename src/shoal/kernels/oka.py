@@ -39,16 +39,6 @@ FAR = np.int64(1) << 62
 REFRESH = 16
 CHUNK = 64
 
-__all__ = [
-    "CentroidBlocks",
-    "Centroids",
-    "OkaRecords",
-    "OkaScratch",
-    "assign_rows",
-    "centroid_distances",
-    "start_clusters",
-]
-
 
 @bundle
 class OkaRecords(NamedTuple):

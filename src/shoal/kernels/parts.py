@@ -19,8 +19,6 @@ from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.typed_passes import AnnotateTypes
 
-__all__ = ["CALLED", "PART", "WHOLE"]
-
 
 class _Part(JITCodeLibrary):
     """The code of a helper and of what it calls, for others to link."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from shoal.kernels.space import Codes, Counts, Labels, Places
 
 
-__all__ = ["PERSON", "Crowd", "enter", "fill_crowd", "leave", "rows_inside"]
-
 FREE = np.int64(-1)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from shoal.kernels.space import Codes, Counts, Flags, Offsets, Reals
 
 
-__all__ = ["Boxes", "count_covered", "presence_of", "worst_presence"]
-
-
 @bundle
 class Boxes(NamedTuple):
     """What groups publish, in the codes of the population."""

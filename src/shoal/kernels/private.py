@@ -31,31 +31,6 @@ if TYPE_CHECKING:
     from shoal.kernels.space import Codes, Counts, Places, Reals
 
 
-__all__ = [
-    "ALPHA",
-    "BETA",
-    "BETA_ENHANCED",
-    "DELTA",
-    "DISTINCT",
-    "ENTROPY",
-    "FREQUENCY",
-    "NO_DETAILS",
-    "OTHER",
-    "RANGE",
-    "RECURSIVE",
-    "TOLERANCE",
-    "T_EQUAL",
-    "T_ORDERED",
-    "T_TREE",
-    "Rules",
-    "count_rows",
-    "distance_of",
-    "group_holds",
-    "recursive_gap",
-    "tree_distance_of",
-]
-
-
 FREQUENCY, DISTINCT, ENTROPY, RECURSIVE, T_EQUAL, T_ORDERED, ALPHA, OTHER = range(8)
 BETA, BETA_ENHANCED, DELTA, RANGE, T_TREE = range(8, 13)
 WORD = 8  # bytes of a count

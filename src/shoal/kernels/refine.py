@@ -46,18 +46,6 @@ ZERO = np.int64(0)
 JOINS, LEAVES = np.int64(1), np.int64(-1)
 NONE = np.int64(1) << 62
 
-__all__ = [
-    "NONE",
-    "Undo",
-    "best_group",
-    "bring_back",
-    "dissolve_groups",
-    "relocate_rows",
-    "scatter_rows",
-    "settle",
-    "tolerated_rise",
-]
-
 
 @bundle
 class Undo(NamedTuple):

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from shoal.kernels.space import Counts, Labels, Places, Reals
 
 
-__all__ = ["Means", "MeansScratch", "move_rows", "rebuild_near"]
-
 JOINS, LEAVES = np.int64(1), np.int64(-1)
 TRIES = 3
 PASSES = 8

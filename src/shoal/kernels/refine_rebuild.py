@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 ZERO = np.int64(0)
 PIECE = 64
 
-__all__ = ["PIECE", "RebuildScratch", "rebuild_groups"]
-
 
 @bundle
 class RebuildScratch(NamedTuple):

@@ -30,8 +30,6 @@ from shoal.kernels.space import (
     Space,
 )
 
-__all__ = ["SliceScratch", "move_slices"]
-
 
 @bundle
 class SliceScratch(NamedTuple):

@@ -31,16 +31,6 @@ from shoal.kernels.space import (
     Totals,
 )
 
-__all__ = [
-    "absorb",
-    "charge_scan",
-    "join_one",
-    "join_scan",
-    "load_query",
-    "own_cost",
-    "prepare",
-]
-
 BLOCK = 4096
 
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 ZERO = np.int64(0)
 JOINS, LEAVES = np.int64(1), np.int64(-1)
 
-__all__ = ["Looks", "Recent", "list_recent", "sequential_pass", "split_off"]
-
 
 @bundle
 class Looks(NamedTuple):

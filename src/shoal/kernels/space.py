@@ -22,31 +22,6 @@ from numpy.typing import NDArray
 
 from shoal.kernels.bundle import bundle
 
-__all__ = [
-    "COST",
-    "MIXED8",
-    "MIXED16",
-    "MIXED32",
-    "Annealing",
-    "Bits",
-    "ClosedGroups",
-    "Codes",
-    "Columns",
-    "Costs",
-    "Counts",
-    "Flags",
-    "Labels",
-    "Offsets",
-    "Places",
-    "Query",
-    "Reals",
-    "Records",
-    "Scratch",
-    "Space",
-    "Totals",
-]
-
-
 Bits = NDArray[np.uint64]
 """Words: sets, keys, points on a curve."""
 Codes = NDArray[np.integer]

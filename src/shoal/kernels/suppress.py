@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from shoal.kernels.space import ClosedGroups, Columns, Places, Query, Records, Totals
 
 
-__all__ = ["EndsScratch", "marginal_costs"]
-
-
 @bundle
 class EndsScratch(NamedTuple):
     """The closures of what comes before a row and after it."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from shoal.kernels.space import Labels, Places
 
 
-__all__ = ["closest_rows", "v_mdav_clusters"]
-
 NOT_ONE = np.int64(-1)
 
 

@@ -13,8 +13,15 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import numpy as np
 
-from shoal.archive.kept import KeptRelease, keep, number_classes, with_further
-from shoal.archive.membership import digests_of, number_people, rows_of
+from shoal.archive.kept import (
+    KeptRelease,
+    digests_of,
+    keep,
+    number_classes,
+    number_people,
+    rows_of,
+    with_further,
+)
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.io.columns import fresh_column
 from shoal.life.coverage import Coverage
@@ -39,7 +46,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.archive.membership import Digests
+    from shoal.archive.kept import Digests
     from shoal.publish.people import PublishedTable
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
@@ -56,7 +63,7 @@ def request_of_kept(kept: KeptRelease, columns: list[str], **more: Any) -> Reque
     Raises:
         OptionError: an option cannot be used.
     """
-    from shoal.settings.build_request import build_request
+    from shoal.settings.request import build_request
 
     schema = kept.schema
     if schema.pseudonyms:
@@ -338,7 +345,6 @@ def apply(
         privacy=kept.privacy,
         grids=grids_of(work.schema, kept.style),
         people=made.people,
-        whose=work.whose,
         style=kept.style,
     )
     side = table[waits.tolist()]
@@ -373,21 +379,18 @@ class _Work:
     ) -> None:
         import narwhals as nw
 
-        from shoal.profile.repeated_people import find_repeats, says_whose
-        from shoal.profile.roles import find_slips
+        from shoal.profile.repeated_people import find_signs
         from shoal.table.grid import settle_grids
         from shoal.table.infer import infer_kinds, notes_on_unknown
 
         self.kept, self.table, self.request = kept, table, request
         self.progress = progress
         asked = request.schema(table.columns)
-        doubts = [] if says_whose(request) else find_repeats(table, asked, request.k)
-        self.whose = "doubtful" if doubts else "declared" if request.rows_are_people else "assumed"
+        signs = find_signs(table, asked, request)
         progress(0, 0, "encoding")
         known = infer_kinds(asked, nw.from_native(table), request.unknown_values)
         self.schema: Schema = settle_grids(known, table, by_default=False)
-        slips = find_slips(table, asked.exact)
-        self.notes = [*doubts, *slips, *notes_on_unknown(asked, self.schema)]
+        self.notes = [*signs, *notes_on_unknown(asked, self.schema)]
         self.whole = encode(table, self.schema)
         self.old, self.old_person, self.person, self.digests = whose_are(kept, table)
         self.cover = Coverage(kept.cells, self.schema, kept.style, table)

@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.archive.membership import digests_of
+from shoal.archive.kept import digests_of
 from shoal.engine.blocks import Blocks, cluster_blocks, put_together
 from shoal.engine.local import LocalEngine, form_groups, merge_violating
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.life.earlier_releases import given_up, judge_over_all
 from shoal.life.guarantee import (
     CHANGED,
     check_chain,
     checks_over_all,
     few_missing,
+    given_up,
+    judge_over_all,
     needed_values,
     stories_with,
     tell_stories,
@@ -73,10 +74,13 @@ class AgainEngine(LocalEngine):
     Args:
         previous: all releases of these people that are out.
         owned: as for `LocalEngine`.
+        looks: as for `LocalEngine`.
     """
 
-    def __init__(self, previous: tuple[KeptRelease, ...], *, owned: bool = False) -> None:
-        super().__init__(owned=owned)
+    def __init__(
+        self, previous: tuple[KeptRelease, ...], *, owned: bool = False, looks: bool = False
+    ) -> None:
+        super().__init__(owned=owned, looks=looks)
         self.previous = previous
         self.people = check_chain(previous)
         self.plan: _Plan | None = None
@@ -109,11 +113,11 @@ class AgainEngine(LocalEngine):
                 lost="; ".join(lost),
             )
         self.warn = warn
-        for each in lost:
-            warn(_says_given_up(each))
         if request.pseudonyms:
             raise OptionError("Pseudonyms tell who is who in two releases; leave them out.")
         work = super().describe(table, schema, request, warn, progress)
+        for each in lost:
+            warn(_says_given_up(each))
         if work.algorithm.suppresses or not work.algorithm.works_in_blocks:
             raise OptionError(
                 "Algorithm {name!r} generalises whole columns or leaves rows out by itself, "

@@ -359,6 +359,20 @@ def propose_person(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[Guess]
     ]
 
 
+def find_signs(frame: pl.DataFrame, schema: Schema, request: Request) -> list[Doubt]:
+    """Return what can be said before a run: rows that are not people, columns that name them.
+
+    Args:
+        frame: the table, or its first rows; columns that were not read are not looked at.
+        schema: the roles of its columns.
+        request: what is asked.
+    """
+    from shoal.profile.roles import find_slips
+
+    repeats = [] if says_whose(request) else find_repeats(frame, schema, request.k)
+    return [*repeats, *find_slips(frame, schema.exact)]
+
+
 def find_repeats(frame: pl.DataFrame, schema: Schema, k: int) -> list[Doubt]:
     """Return a sentence if people seem to have several rows; never a cell.
 

@@ -18,21 +18,6 @@ if TYPE_CHECKING:
     from shoal.table.schema import Schema
 
 
-PSEUDONYMS = Doubt(
-    Message(
-        "Pseudonyms are published: whoever reads the release can put the rows of one person "
-        "together. k holds for the combination of each row alone; the few people who fit all rows "
-        "of a person may be fewer than k."
-    ),
-    OpenPoint(
-        "pseudonyms",
-        Message(
-            "Pseudonyms are published: k holds for each row alone, and fewer people than k may fit "
-            "all rows of a person."
-        ),
-    ),
-)
-"""What a user must know who publishes whose rows belong together."""
 _DIGITS = 12
 """Digits of a pseudonym, in base 16."""
 _KEYED_BYTES = 16
@@ -51,6 +36,22 @@ class PublishedTable(NamedTuple):
     frame: pl.DataFrame
     people: NDArray[np.int64] | None
     ids: pl.Series | None = None
+
+
+def doubt_of_pseudonyms() -> Doubt:
+    """Return what a user must know who publishes whose rows belong together."""
+    short = Message(
+        "Pseudonyms are published: k holds for each row alone, and fewer people than k may fit all "
+        "rows of a person."
+    )
+    return Doubt(
+        Message(
+            "Pseudonyms are published: whoever reads the release can put the rows of one person "
+            "together. k holds for the combination of each row alone; the few people who fit all "
+            "rows of a person may be fewer than k."
+        ),
+        OpenPoint("pseudonyms", short),
+    )
 
 
 def number_people(

@@ -55,8 +55,6 @@ class ReleaseData(Generic[FrameT]):
         grids: which columns promise to end on lines, as verification takes it.
         people: a number for the person of each *published* row where people were counted, else
             None. Private: never publish it.
-        whose: where rows were counted, whether each is a different person: ``"declared"``,
-            ``"assumed"``, or ``"doubtful"`` if ids or rows repeat.
         style: how generalised cells are written.
         asked: roles and kinds as they were said, without what grew from the rows.
         ids: whose each published row is, where `person` says it. Private: never publish it.
@@ -82,7 +80,6 @@ class ReleaseData(Generic[FrameT]):
     privacy: tuple[PrivacyModel, ...] = ()
     grids: tuple[GridPromise, ...] = ()
     people: NDArray[np.int64] | None = None
-    whose: str = "assumed"
     style: Style | None = None
     asked: Schema | None = None
     ids: pl.Series | None = None
@@ -104,6 +101,19 @@ class ReleaseData(Generic[FrameT]):
     def n_published(self) -> int:
         """Rows of the published table."""
         return self.n_rows - self.n_suppressed
+
+    @property
+    def whose(self) -> str:
+        """Where rows were counted, whether each is a different person.
+
+        ``"declared"``, ``"assumed"``, or ``"doubtful"`` if ids or rows repeat.
+        """
+        from shoal.publish.judgement import Doubt
+
+        doubts = (each for each in self.warnings if isinstance(each, Doubt))
+        if any(each.point.what == "several rows" for each in doubts):
+            return "doubtful"
+        return "declared" if self.parameters.get("rows_are_people") else "assumed"
 
     @property
     def counts_people(self) -> bool:

@@ -244,7 +244,7 @@ class Release(ReleaseData[FrameT]):
             OptionError: an option is wrong, or a table lacks a column.
         """
         from shoal.publish.recode import Style
-        from shoal.study.audit.run import audit_of_release
+        from shoal.study.audit import audit_of_release
 
         other = second.frame if isinstance(second, Release) else second
         return audit_of_release(

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -36,6 +36,9 @@ _OTHERS = {
 _ONE_SIDED = re.compile(rf"(<=|>=|<|>|≤|≥)\s*({_NUMBER})|({_NUMBER})\s*\+")
 _EPOCH = dt.date(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
+
+
+Read = TypeVar("Read")
 
 
 class Interval(NamedTuple):
@@ -87,6 +90,64 @@ def as_datetime(value: object) -> float | None:
     return None
 
 
+class StyledText:
+    """What a style writes into one cell, taken apart again.
+
+    A value may hold what stands between values, so a text is split where all its parts are values
+    that the caller knows.
+    """
+
+    def __init__(self, style: Style) -> None:
+        self._intervals = [
+            re.split(r"\{low\}|\{high\}", form)
+            for form in (style.interval_format, style.wide_interval_format)
+        ]
+        self._set = style.set_format.split("{values}")
+        self._between = style.set_separator
+
+    def interval(self, text: str, read: Callable[[str, str], Read | None]) -> Read | None:
+        """Return what ``read`` makes of the first two ends that it knows; None without any."""
+        for before, between, after in self._intervals:
+            inner = _unwrap(text, before, after)
+            start = -1 if inner is None else inner.find(between)
+            while inner is not None and start >= 0:
+                found = read(inner[:start], inner[start + len(between) :])
+                if found is not None:
+                    return found
+                start = inner.find(between, start + 1)
+        return None
+
+    def members(self, text: str, known: Callable[[str], bool]) -> list[str] | None:
+        """Return the values of a set, each as long as it can be; None if one is not known."""
+        inner = _unwrap(text, *self._set)
+        parts = [] if inner is None else inner.split(self._between)
+        found: list[str] = []
+        while parts:
+            for stop in range(len(parts), 0, -1):
+                value = self._between.join(parts[:stop])
+                if known(value):
+                    found.append(value)
+                    parts = parts[stop:]
+                    break
+            else:
+                return None
+        return found or None
+
+    def parts(self, text: str) -> list[str] | None:
+        """Return the values of a set of several, of which nothing is known; None if it is none."""
+        inner = _unwrap(text, *self._set)
+        return inner.split(self._between) if inner and self._between in inner else None
+
+
+def _unwrap(text: str, before: str, after: str) -> str | None:
+    """Return what stands between two texts, or None if they are not there."""
+    if len(text) < len(before) + len(after):
+        return None
+    if not (text.startswith(before) and text.endswith(after)):
+        return None
+    return text[len(before) : len(text) - len(after)]
+
+
 class EndReader:
     """Turns cells into intervals: as this package writes them, and as others do.
 
@@ -97,10 +158,7 @@ class EndReader:
 
     def __init__(self, style: Style, place: Callable[[object], float | None]) -> None:
         self.place = place
-        self._parts = [
-            re.split(r"\{low\}|\{high\}", form)
-            for form in (style.interval_format, style.wide_interval_format)
-        ]
+        self._styled = StyledText(style)
 
     def read(self, cell: object) -> Interval | None:
         """Return the interval of a cell; None if it is neither a value nor an interval."""
@@ -112,26 +170,13 @@ class EndReader:
         if not isinstance(cell, str):
             return None
         text = cell.strip().removeprefix("'")
-        return self._styled(text) or self._foreign(text)
+        return self._styled.interval(text, self._pair) or self._foreign(text)
 
     def _pair(self, low: object, high: object) -> Interval | None:
         first, last = self.place(low), self.place(high)
         if first is None or last is None or first > last:
             return None
         return Interval(first, last)
-
-    def _styled(self, text: str) -> Interval | None:
-        for before, between, after in self._parts:
-            if not (text.startswith(before) and text.endswith(after)):
-                continue
-            inner = text[len(before) : len(text) - len(after)]
-            start = inner.find(between)
-            while start >= 0:
-                found = self._pair(inner[:start], inner[start + len(between) :])
-                if found is not None:
-                    return found
-                start = inner.find(between, start + 1)
-        return None
 
     def _foreign(self, text: str) -> Interval | None:
         """Return an interval as other software writes it: ``[20, 30[``, ``20-29``, ``>=65``."""
@@ -260,7 +305,7 @@ def open_column(
         DataError: a cell stands for nothing that could be said; cells are counted, never shown.
     """
     style = style or Style()
-    cells, codes = _distinct(columns)
+    cells, codes = distinct_cells(columns)
     cells = [_plain(cell) for cell in cells]
     missing = np.array([cell is None for cell in cells], np.bool_)
     found = _by_line(cells, missing, style, kind, order, taxonomy)
@@ -392,7 +437,7 @@ def _labels(
 ) -> tuple[tuple[tuple[str, ...], ...], NDArray[np.bool_]]:
     """Return the values that each label stands for, and which labels stand for anything."""
     place = {} if taxonomy is None else {label: n for n, label in enumerate(taxonomy.labels)}
-    before, after = style.set_format.split("{values}")
+    styled = StyledText(style)
     members: list[tuple[str, ...]] = []
     everything = np.zeros(len(cells), np.bool_)
     for number, cell in enumerate(cells):
@@ -407,11 +452,11 @@ def _labels(
         elif text in (style.suppressed, "*"):
             members.append(())
             everything[number] = True
-        elif kind != "flat" and style.set_separator in text and _wrapped(text, before, after):
-            inner = text[len(before) : len(text) - len(after)]
-            members.append(_below(inner.split(style.set_separator), taxonomy, place))
         else:
-            members.append((text,))
+            several = None if kind == "flat" else styled.parts(text)
+            if several and taxonomy is not None:
+                several = styled.members(text, place.__contains__) or several
+            members.append(_below(several, taxonomy, place) if several else (text,))
     return tuple(members), everything
 
 
@@ -428,11 +473,6 @@ def _below(
             first, last = int(taxonomy.first_leaf[node]), int(taxonomy.last_leaf[node])
             found += taxonomy.labels[first : last + 1]
     return tuple(found)
-
-
-def _wrapped(text: str, before: str, after: str) -> bool:
-    long_enough = len(text) > len(before) + len(after)
-    return long_enough and text.startswith(before) and text.endswith(after)
 
 
 def _plain(cell: object) -> object:
@@ -457,7 +497,7 @@ def _text(value: object) -> str:
     return canonical_label(value)
 
 
-def _distinct(columns: Sequence[pl.Series]) -> tuple[list[object], NDArray[np.int64]]:
+def distinct_cells(columns: Sequence[pl.Series]) -> tuple[list[object], NDArray[np.int64]]:
     """Return the distinct cells, and which of them each row holds."""
     import polars as pl
 

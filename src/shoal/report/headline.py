@@ -24,7 +24,7 @@ from shoal.publish.cells import (
 )
 from shoal.publish.danger import find_unique
 from shoal.publish.judgement import Counted, OpenPoint, judge
-from shoal.publish.people import PSEUDONYMS
+from shoal.publish.people import doubt_of_pseudonyms
 from shoal.publish.reader_view import Groups, sensitive_facts
 from shoal.publish.recode import RowHash
 
@@ -101,7 +101,7 @@ def judged(
     )
     doubts: list[Doubt] = [*find_slips(_some(table, exact, spelled=spelled), exact)]
     doubts += find_unique(table, exact)
-    doubts += [] if person is None else [PSEUDONYMS]
+    doubts += [] if person is None else [doubt_of_pseudonyms()]
     failed = [check.name for check in found.checks if not check.holds] or list(broken)
     points = [NOT_CHECKED] if unseen else []
     headline = judge(failed, counted, doubts, [*points, *told])

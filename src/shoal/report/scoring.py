@@ -29,6 +29,7 @@ from shoal.measure.base import Grouped, pick_target
 from shoal.measure.scores import Scores, create_measure, default_measures
 from shoal.publish.recode import Style
 from shoal.registry import load
+from shoal.release_reader.columns import StyledText, distinct_cells, source_names
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, wide_cells
 from shoal.table.encode import encode
 from shoal.table.partition import Partition
@@ -189,41 +190,10 @@ def _cells_of(
 ) -> tuple[list[object], NDArray[np.int64]]:
     """Return the distinct cells of a column, and which of them each row holds."""
     name = attribute.name
-    low, high = f"{name}_low", f"{name}_high"
-    if name in published.columns:
-        series = published.get_column(name)
-        if series.dtype.is_nested():
-            ends = series.struct.unnest().select("low", "high")
-            return _distinct_pairs(ends)
-        return _distinct(series)
-    if low in published.columns and high in published.columns:
-        return _distinct_pairs(published.select(low, high))
-    raise OptionError(
-        "The release has no column {name!r}.{hint}",
-        name=name,
-        hint=did_you_mean(name, published.columns),
-    )
-
-
-def _distinct(series: pl.Series) -> tuple[list[object], NDArray[np.int64]]:
-    distinct = series.unique()
-    numbered = distinct.to_frame("cell").with_row_index("code")
-    codes = series.to_frame("cell").join(
-        numbered, on="cell", how="left", nulls_equal=True, maintain_order="left"
-    )
-    return distinct.to_list(), codes.get_column("code").to_numpy().astype(np.int64)
-
-
-def _distinct_pairs(ends: pl.DataFrame) -> tuple[list[object], NDArray[np.int64]]:
-    distinct = ends.unique()
-    codes = ends.join(
-        distinct.with_row_index("code"),
-        on=ends.columns,
-        how="left",
-        nulls_equal=True,
-        maintain_order="left",
-    )
-    return list(distinct.iter_rows()), codes.get_column("code").to_numpy().astype(np.int64)
+    columns = [published.get_column(each) for each in source_names(name, published.columns)]
+    if columns[0].dtype.is_nested():
+        columns = columns[0].struct.unnest().select("low", "high").get_columns()
+    return distinct_cells(columns)
 
 
 def _target_counts(
@@ -241,11 +211,11 @@ def _target_counts(
             hint=did_you_mean(target.name, published.columns),
         )
     place: dict[str | None, int] = {}
-    cells, which = _distinct(original.get_column(target.name))
+    cells, which = distinct_cells([original.get_column(target.name)])
     first = np.unique(which, return_index=True)[1]
     for code, row in enumerate(first.tolist()):
         place[_label(cells[code])] = int(target.codes[row])
-    cells, which = _distinct(published.get_column(target.name))
+    cells, which = distinct_cells([published.get_column(target.name)])
     translated = np.array([place.get(_label(cell), -1) for cell in cells])
     codes = translated[which]
     counts = np.bincount(
@@ -272,7 +242,7 @@ class CellReader:
     def __init__(self, attribute: Attribute, style: Style) -> None:
         """Learn the domain of a column and how its cells are written."""
         self.attribute = attribute
-        self.style = style
+        self.style, self.styled = style, StyledText(style)
         tree = attribute.taxonomy
         labels = tree.labels if tree is not None else [canonical_label(v) for v in attribute.values]
         self.codes = {label: code for code, label in enumerate(labels)}
@@ -334,12 +304,12 @@ class CellReader:
 
     def _read_text(self, text: str) -> Found | None:
         if self.attribute.algebra == "interval":
-            return self._interval(text)
+            return self.styled.interval(text, self.between)
         tree = self.attribute.taxonomy
         if self.attribute.algebra == "set" or (tree and self.style.categories == "values"):
-            before, after = self.style.set_format.split("{values}")
-            inner = _unwrap(text, before, after)
-            found = None if inner is None else self._members(inner.split(self.style.set_separator))
+            values = self.styled.members(text, lambda each: self._code(each) is not None)
+            codes = {self._code(each) for each in values or ()}
+            found = tuple(sorted(code for code in codes if code is not None)) or None
             if tree is None or not found:
                 return found
             # a union set below a tree loses what its common node does
@@ -370,34 +340,6 @@ class CellReader:
                 return None
         return code
 
-    def _interval(self, text: str) -> Found | None:
-        for form in (self.style.interval_format, self.style.wide_interval_format):
-            before, rest = form.split("{low}")
-            between, after = rest.split("{high}")
-            inner = _unwrap(text, before, after)
-            start = -1 if inner is None else inner.find(between)
-            while inner is not None and start >= 0:
-                found = self.between(inner[:start], inner[start + len(between) :])
-                if found is not None:
-                    return found
-                start = inner.find(between, start + 1)
-        return None
-
-    def _members(self, parts: list[str]) -> Found | None:
-        """Join parts back together where a value holds the separator itself."""
-        members: list[int] = []
-        start = 0
-        while start < len(parts):
-            for stop in range(len(parts), start, -1):
-                code = self._code(self.style.set_separator.join(parts[start:stop]))
-                if code is not None:
-                    members.append(code)
-                    start = stop
-                    break
-            else:
-                return None
-        return tuple(sorted(set(members)))
-
     def _assemble(self, found: list[Found]) -> Closures:
         everything = np.array([each == EVERYTHING for each in found])
         tree = self.attribute.taxonomy
@@ -415,12 +357,3 @@ class CellReader:
             np.array([code for each in found for code in each], dtype=np.int32),
             everything,
         )
-
-
-def _unwrap(text: str, before: str, after: str) -> str | None:
-    """Return what stands between two texts, or None if they are not there."""
-    if len(text) < len(before) + len(after):
-        return None
-    if not (text.startswith(before) and text.endswith(after)):
-        return None
-    return text[len(before) : len(text) - len(after)]

@@ -16,7 +16,7 @@ from shoal.publish.verification_terms import promises_of, read_trees
 from shoal.publish.verify import Verification, verify_table
 from shoal.release_reader.population import promises_about_all, schema_of_population
 from shoal.report.headline import judged
-from shoal.settings.build_request import open_populations
+from shoal.settings.request import open_populations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

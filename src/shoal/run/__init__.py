@@ -17,8 +17,6 @@ import numpy as np
 from shoal.engine.local import GivenGroupsEngine, LocalEngine
 from shoal.engine.pipeline import run_pipeline
 from shoal.errors import OptionError
-from shoal.profile.repeated_people import find_repeats, says_whose
-from shoal.profile.roles import find_slips
 from shoal.release import Release
 from shoal.runtime.progress import Report, watching
 from shoal.runtime.threads import check_process
@@ -30,8 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.engine.base import Engine
-    from shoal.engine.pipeline import Result
+    from shoal.engine.pipeline import Engine, Result
     from shoal.publish.people import PublishedTable
     from shoal.settings.request import LabelsLike, Request
     from shoal.table.partition import Partition
@@ -52,9 +49,6 @@ class OpenTable(Protocol):
     @property
     def engine(self) -> Engine[Any, Any, Any, Any]:
         """Where it is run."""
-
-    def notes(self) -> list[str]:
-        """Return what can be said before the run; what only this needed is then forgotten."""
 
     def release(self, result: Result[Any, Any]) -> Release[Any]:
         """Return what a run of it has made, as a release."""
@@ -87,7 +81,7 @@ def run(
     """Make the release that a request asks for. Warnings are in it, and nobody is warned.
 
     Args:
-        request: what is asked, as `shoal.settings.build_request` makes it.
+        request: what is asked, as `shoal.settings.request` makes it.
         source: where the table comes from.
         sink: where the release goes.
         progress: True for a bar, or a function of (done, total, what).
@@ -104,7 +98,6 @@ def run(
             opened.schema,
             request,
             opened.engine,
-            notes=opened.notes(),
             progress=report,
         )
         release = opened.release(result)
@@ -169,43 +162,29 @@ class LocalTable:
         groups: NDArray[np.integer[Any]] | None = None,
     ) -> None:
         self.table, self.schema = table, schema
-        self.engine = LocalEngine(owned=owned)
+        self.engine = LocalEngine(owned=owned, looks=True)
         self._request, self._parameters = request, {**parameters}
         if request.previous or request.reserve > 1:
             from shoal.life.rerelease import AgainEngine  # what only releases beside others need
 
             assert groups is None  # no function takes both: the promise beside others is its own
-            self.engine = AgainEngine(request.previous, owned=owned)
+            self.engine = AgainEngine(request.previous, owned=owned, looks=True)
         if groups is not None:
-            self.engine = GivenGroupsEngine(groups, owned=owned)
+            self.engine = GivenGroupsEngine(groups, owned=owned, looks=True)
             made = {"algorithm": "given groups", "algorithm_options": {}, "refine": request.effort}
             self._parameters = made | self._parameters
         self._like = table if like is None else like
-        self._doubtful = False
-
-    def notes(self) -> list[str]:
-        """Return signs that people have several rows, and slips in what is published as it is."""
-        frame, request = self.table, self._request
-        doubts = [] if says_whose(request) else find_repeats(frame, self.schema, request.k)
-        self._doubtful = bool(doubts)
-        notes: list[str] = [*doubts, *find_slips(frame, self.schema.exact)]
-        if self.engine.owned:
-            for name in set(frame.columns) - set(self.schema.used):
-                frame.drop_in_place(name)
-        return notes
 
     def release(self, result: Result[Partition, PublishedTable]) -> Release[Any]:
         """Return what a run of it has made, as a release."""
         request, published, found = self._request, result.published, result.measured
         kept = [*found.schema.sensitive, *found.schema.insensitive]
-        declared = "declared" if request.rows_are_people else "assumed"
         return Release.of(
             result,
             request,
             frame=back_from_polars(published.frame, self._like, kept),
             groups=result.groups.labels.astype(np.int64),
             asked=self.schema,
-            whose="doubtful" if self._doubtful else declared,
             parameters=self._parameters,
             people=published.people,
             ids=published.ids,
@@ -215,7 +194,7 @@ class LocalTable:
 
     def _known_again(self) -> dict[str, Any]:
         """Return what a release file needs to know people again in later releases."""
-        from shoal.archive.membership import key_of, marks_of, new_key, new_mark
+        from shoal.archive.kept import key_of, marks_of, new_key, new_mark
 
         previous = self._request.previous
         return {

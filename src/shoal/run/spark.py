@@ -16,7 +16,6 @@ from shoal.errors import DataError, OptionError
 from shoal.io.atomic import AtomicGroup
 from shoal.io.columns import type_column
 from shoal.messages import Message
-from shoal.publish.judgement import Doubt
 from shoal.release import Release
 from shoal.run import run
 from shoal.run.outputs import STREAM, FileSink, check_files, refuse_existing
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
 
     from shoal.archive.kept import KeptRelease
     from shoal.engine.pipeline import Result
-    from shoal.engine.spark.finish import Named
-    from shoal.engine.spark.state import SparkGroups, SparkPublished
+    from shoal.engine.spark.engine import SparkGroups, SparkPublished
+    from shoal.engine.spark.regions import Named
     from shoal.publish.reader_view import ReaderView
     from shoal.publish.release_data import Staged
     from shoal.settings.request import Request
@@ -191,15 +190,9 @@ class SparkTable:
         self.table, self.engine, self._request = frame, engine, request
         self.schema = request.schema(frame.columns)
 
-    def notes(self) -> list[str]:
-        """Return nothing: the engine looks at the first rows for signs when it describes them."""
-        return []
-
     def release(self, result: Result[SparkGroups, SparkPublished]) -> SparkRelease:
         """Return what a run of it has made, as a release."""
         people = result.published.people
-        doubts = [each.point.what for each in result.warnings if isinstance(each, Doubt)]
-        declared = "declared" if self._request.rows_are_people else "assumed"
         return SparkRelease.of(
             result,
             self._request,
@@ -208,7 +201,6 @@ class SparkTable:
             engine=self.engine,
             with_people=None if people.person is None else people,
             asked=self.schema,
-            whose="doubtful" if "several rows" in doubts else declared,
         )
 
 

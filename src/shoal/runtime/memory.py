@@ -15,21 +15,19 @@ def available_bytes(root: Path = Path("/")) -> int | None:
     Args:
         root: where the system's files are; another one in tests.
     """
-    found = [_free(root), *_control_groups(root), _own_limit()]
+    meminfo = _lines(root / "proc/meminfo")
+    free = (line.split()[1] for line in meminfo if line.startswith("MemAvailable:"))
+    found = [int(each) * 1024 for each in free] if meminfo else [_physical()]
+    found += _control_groups(root)
+    try:
+        import resource
+    except ImportError:  # not on every system
+        pass
+    else:
+        soft, _ = resource.getrlimit(resource.RLIMIT_DATA)
+        found += [] if soft == resource.RLIM_INFINITY else [soft]
     known = [each for each in found if each is not None]
     return max(min(known), 0) if known else None
-
-
-def _free(root: Path) -> int | None:
-    try:
-        lines = (root / "proc/meminfo").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return _physical()
-    for line in lines:
-        name, _, amount = line.partition(":")
-        if name == "MemAvailable":
-            return int(amount.split()[0]) * 1024
-    return None
 
 
 def _physical() -> int | None:
@@ -42,12 +40,8 @@ def _physical() -> int | None:
 
 def _control_groups(root: Path) -> list[int]:
     """Return what is left of the limit of each control group the process is in."""
-    try:
-        lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
     left = []
-    for line in lines:
+    for line in _lines(root / "proc/self/cgroup"):
         _, controllers, path = line.split(":", 2)
         if controllers == "":
             top, names = root / "sys/fs/cgroup", ("memory.max", "memory.current", "inactive_file")
@@ -59,19 +53,21 @@ def _control_groups(root: Path) -> list[int]:
         group = top / path.lstrip("/")
         # A limit of a parent holds for its children too; inside a container only the top shows.
         for folder in (group, *group.parents):
-            amount = _left(folder, *names)
-            if amount is not None:
-                left.append(amount)
+            most, now = (_number(folder / name) for name in names[:2])
+            if most is not None and now is not None:
+                # files that the system keeps in memory only to be quick count as free
+                kept = map(str.split, _lines(folder / "memory.stat"))
+                left.append(most - now + next((int(n) for name, n in kept if name == names[2]), 0))
             if folder == top:
                 break
     return left
 
 
-def _left(folder: Path, limit: str, used: str, reclaimable: str) -> int | None:
-    most, now = _number(folder / limit), _number(folder / used)
-    if most is None or now is None:
-        return None
-    return most - now + _statistic(folder / "memory.stat", reclaimable)
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
 
 
 def _number(path: Path) -> int | None:
@@ -79,24 +75,6 @@ def _number(path: Path) -> int | None:
         return int(path.read_text(encoding="ascii"))
     except (OSError, ValueError):  # "max" is no limit
         return None
-
-
-def _statistic(path: Path, name: str) -> int:
-    """Return one line of memory.stat: files the system keeps in memory only to be quick."""
-    try:
-        lines = path.read_text(encoding="ascii").splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith(name + " ")), 0)
-
-
-def _own_limit() -> int | None:
-    try:
-        import resource
-    except ImportError:  # not on every system
-        return None
-    soft, _ = resource.getrlimit(resource.RLIMIT_DATA)
-    return None if soft == resource.RLIM_INFINITY else soft
 
 
 def human_bytes(amount: float) -> str:

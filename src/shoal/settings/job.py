@@ -220,7 +220,7 @@ class Job:
             DataError: the population cannot be read.
         """
         from shoal.privacy import parse_privacy
-        from shoal.settings.build_request import open_populations
+        from shoal.settings.request import open_populations
 
         said = self.said()
         if "privacy" in said:
@@ -234,7 +234,7 @@ class Job:
             OptionError: an option is out of range, or k is not said.
             DataError: a file cannot be read.
         """
-        from shoal.settings.build_request import build_request  # loads numpy
+        from shoal.settings.request import build_request  # loads numpy
 
         return build_request(self.said(), reading=self.input, saving=self.output.save)
 

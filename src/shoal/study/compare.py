@@ -24,7 +24,7 @@ from shoal.io.overwrite_guard import refuse_input
 from shoal.messages import Message
 from shoal.runtime.progress import Report, watching
 from shoal.runtime.threads import run_side_by_side
-from shoal.settings.build_request import build_request
+from shoal.settings.request import build_request
 from shoal.table.frames import to_polars
 from shoal.table.schema import Role
 

@@ -14,10 +14,9 @@ import numpy as np
 
 from shoal.errors import OptionError, ShoalError
 from shoal.messages import Message
-from shoal.runtime.progress import Stopwatch, no_progress
+from shoal.runtime.progress import Stopwatch
 from shoal.runtime.threads import run_side_by_side
-from shoal.settings.build_request import build_request
-from shoal.settings.request import Request
+from shoal.settings.request import Request, build_request
 from shoal.study.findings import (
     Advice,
     Finding,
@@ -233,6 +232,8 @@ def _explain(
     workers: int | None,
     progress: bool | Callable[[int, int, str], None],
 ) -> Explanation:
+    from shoal.algorithm.auto import PROMISED_STARTS
+    from shoal.algorithm.warm_up import compile_ahead
     from shoal.runtime.progress import watching
 
     watch = Stopwatch()
@@ -248,8 +249,11 @@ def _explain(
     n_tried = sample.table.height  # progress is counted in rows, like that of a run
     with watching(progress) as report:
         report(0, 0, "measuring")
-        before = sample.run(no_progress)
+        before = sample.run(report)
         trials = [*build_trials(sample, before), *further_trials(sample, before)]
+        if asked.request.algorithm == "auto" and any(each.what == "promise" for each in trials):
+            # on all cores, and not within a trial, where it would pass for slow work
+            compile_ahead([*PROMISED_STARTS, "sequential", "grow"], report)
         report(0, len(trials) * n_tried, "trying changes")
         tried: list[Measured | None] = [None] * len(trials)
         tasks = [_task(trial) for trial in trials]

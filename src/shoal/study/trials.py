@@ -286,7 +286,7 @@ def _coarser_intervals(start: Trial, attribute: Attribute) -> Trial | None:
 
 def _steps(attribute: Attribute) -> tuple[NDArray[np.int64], str, float | str] | None:
     """Return the step of every value, what the steps are called, and the grid that they are."""
-    from shoal.profile.hierarchies import nice_width
+    from shoal.profile.guess import nice_width
 
     if attribute.kind.is_time:
         return _time_steps(attribute)
@@ -345,7 +345,7 @@ def _adding_tree(start: Trial, attribute: Attribute) -> Trial | None:
     import polars as pl
 
     from shoal.profile.column_facts import looks_like_code
-    from shoal.profile.hierarchies import frequency_tree, prefix_tree
+    from shoal.profile.guess import frequency_tree, prefix_tree
 
     column = start.table.get_column(attribute.name)
     if attribute.kind is not Kind.FLAT or attribute.size < _WORTH_A_TREE:

@@ -128,14 +128,12 @@ def _number(value: Any) -> Decimal | None:
     return number
 
 
-def with_grids(schema: Schema, grid: Mapping[str, Any] | str | None) -> Schema:
+def with_grids(schema: Schema, grid: Mapping[str, Any] | str) -> Schema:
     """Return the schema with the grids that were asked for; ``"none"`` is none for any column.
 
     Raises:
         OptionError: a column is none of the quasi-identifiers, or a grid cannot be read.
     """
-    if grid is None:
-        return schema
     keys = schema.quasi_identifiers
     if isinstance(grid, str):
         if grid.strip().lower() != "none":

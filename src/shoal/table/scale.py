@@ -44,13 +44,12 @@ def check_scale(value: object, *, column: str) -> str:
     return value
 
 
-def with_scales(schema: Schema, scale: Mapping[str, object] | None) -> Schema:
+def with_scales(schema: Schema, given: Mapping[str, object]) -> Schema:
     """Return the schema with the scales that were asked for; `build_schema` has checked names.
 
     Raises:
         OptionError: there is no such scale.
     """
-    given = scale or {}
     return Schema(
         tuple(
             replace(column, scale=check_scale(given[column.name], column=column.name))

@@ -343,9 +343,6 @@ def build_schema(  # noqa: PLR0913 - one named argument for every role and detai
             quasi-identifier.
         OptionError: a kind, hierarchy, order, weight or grid is wrong or contradicts another.
     """
-    from shoal.table.grid import with_grids
-    from shoal.table.scale import with_scales
-
     table = _check_table(columns)
     given = {
         Role.QUASI_IDENTIFIER: quasi_identifiers,
@@ -385,7 +382,15 @@ def build_schema(  # noqa: PLR0913 - one named argument for every role and detai
             for name in table
         )
     )
-    return with_scales(with_grids(schema, grid), scale)
+    if grid not in (None, {}):
+        from shoal.table.grid import with_grids
+
+        schema = with_grids(schema, grid)
+    if scale:
+        from shoal.table.scale import with_scales
+
+        schema = with_scales(schema, scale)
+    return schema
 
 
 def _with_tree(column: Column, hierarchy: object) -> Column:

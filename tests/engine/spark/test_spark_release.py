@@ -25,7 +25,7 @@ import shoal.spark
 from shoal.engine.spark import reader_view as danger
 from shoal.engine.spark.reader_view import singled_out
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.publish.people import PSEUDONYMS
+from shoal.publish.people import doubt_of_pseudonyms
 
 TOGETHER = {
     "l-diversity": ["frequency", "distinct", "entropy", "recursive", "alpha", "range"],
@@ -255,7 +255,7 @@ def test_pseudonyms_put_the_rows_of_a_person_together_and_are_others_in_every_ru
     assert len(pairs) == len(set(whose)) == one["who"].n_unique()
     assert (None, None) in pairs
     assert one["who"].drop_nulls().str.contains("^[0-9a-f]{32}$").all()
-    assert PSEUDONYMS in first.warnings
+    assert doubt_of_pseudonyms() in first.warnings
     people = one.with_columns(pl.Series("who", whose))
     assert people.group_by(FEW).agg(pl.col("who").n_unique())["who"].min() >= K
     written = first.write(tmp_path / "safe", format="csv")

@@ -67,7 +67,7 @@ def start(request: Request) -> Response:
 
     def attack(report: Report) -> dict[str, Any]:
         from shoal.io.read import read_table
-        from shoal.study.audit.run import audit_of_release
+        from shoal.study.audit import audit_of_release
 
         report(0, 0, "attacking")
         asked = job.request()

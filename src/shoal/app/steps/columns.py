@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from shoal.app.open_table import OpenedTable, Unique
+    from shoal.app.opening import OpenedTable, Unique
     from shoal.app.workspace import Workspace
 
 

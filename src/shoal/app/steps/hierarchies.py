@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 from starlette.routing import Route
 
-from shoal.app.hierarchy_editor import Draft, Edit, EditTree
 from shoal.app.hierarchy_preview import (
     METHODS,
     MOST_VALUES,
     Built,
+    Draft,
+    Edit,
+    EditTree,
     TreeState,
     Values,
     build,

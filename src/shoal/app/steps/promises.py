@@ -12,12 +12,14 @@ from shoal.app.fields import (
     Field,
     model_fields,
     new_model,
+    of_k,
+    of_model,
+    of_suppression,
     option_fields,
     read_model,
     read_options,
 )
 from shoal.app.hierarchy_preview import columns_with_trees, frame_of
-from shoal.app.sentences import of_k, of_model, of_suppression
 from shoal.app.tasks import sentence_of
 from shoal.app.views import answer, flash, page, part, problem, to, words_of, work_of
 from shoal.errors import OptionError, ShoalError

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 from starlette.routing import Route
 
-from shoal.app.advice import NO_CHANGE, apply_settings
 from shoal.app.curve import curves_of
 from shoal.app.feasibility import check_answered, impossible, open_questions, take_answer
+from shoal.app.fields import of_k, of_model
 from shoal.app.hierarchy_preview import columns_with_trees, frame_of, list_values
 from shoal.app.runs import (
+    NO_CHANGE,
     Tried,
+    apply_settings,
     differences,
     find_run,
     go_back,
@@ -25,7 +27,6 @@ from shoal.app.runs import (
     record,
     run_in,
 )
-from shoal.app.sentences import of_k, of_model
 from shoal.app.steps.promises import counts_people, encoded_of, words_for_place
 from shoal.app.views import answer, flash, page, part, problem, tasks_of, to, words_of, work_of
 from shoal.errors import OptionError, ShoalError

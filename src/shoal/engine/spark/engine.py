@@ -1,4 +1,4 @@
-"""The engine of many machines; see `shoal.engine.base.Engine` for the stages.
+"""The engine of many machines; see `shoal.engine.pipeline.Engine` for the stages.
 
 Spark counts values and tuples; the driver makes a small rule of them that says which block a row
 belongs to; workers group the rows of each block with the kernels of one machine, as one machine
@@ -9,26 +9,31 @@ published. Only the first rows come to the driver, to look for what no promise c
 from __future__ import annotations
 
 import secrets
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shoal.algorithm.base import create_algorithm
 from shoal.algorithm.incognito import check_levels
-from shoal.engine.base import Measured
 from shoal.engine.blocks import refused_blocks
 from shoal.engine.local import check_people
+from shoal.engine.pipeline import Measured
 from shoal.engine.spark.block import cluster_block
 from shoal.engine.spark.check import verify_frame
 from shoal.engine.spark.cut import BLOCK_ROWS, cut_rows, one_block
 from shoal.engine.spark.domain import find_domains, find_target
-from shoal.engine.spark.finish import finished_rows, named_rows, regroup_regions, titles_of
 from shoal.engine.spark.folder import laid_out
 from shoal.engine.spark.full_domain import choose_levels, raised_rows, told_by_levels
 from shoal.engine.spark.plan import Parts, Plan
 from shoal.engine.spark.population_check import AboutAll, bound_models, check_whole, counted_models
-from shoal.engine.spark.reader_view import find_dangers, find_signs, first_rows, related_columns
+from shoal.engine.spark.reader_view import (
+    find_dangers,
+    first_rows,
+    related_columns,
+    signs_of_first_rows,
+)
+from shoal.engine.spark.regions import finished_rows, named_rows, regroup_regions, titles_of
 from shoal.engine.spark.release_wide_promises import keep_whole
 from shoal.engine.spark.rows import (
     columns_of,
@@ -51,13 +56,12 @@ from shoal.engine.spark.session import (
     refuse,
     refuse_columns,
 )
-from shoal.engine.spark.state import ClusteredRows, SparkGroups, SparkPublished, SparkWork
 from shoal.engine.spark.tally import Tallies, shown_groups, told_by_regions
 from shoal.errors import DataError, PromiseError
 from shoal.measure.base import CostMeasure
 from shoal.measure.scores import create_measure
 from shoal.messages import Message
-from shoal.publish.people import PSEUDONYMS
+from shoal.publish.people import doubt_of_pseudonyms
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.runtime.progress import Report, no_progress
 from shoal.table.encode import EncodedTable
@@ -66,8 +70,11 @@ from shoal.table.scale import rescaled
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
+    from shoal.engine.spark.population_check import Whole
+    from shoal.engine.spark.regions import Named
     from shoal.publish.judgement import Doubt
     from shoal.publish.verify import Verification
     from shoal.settings.request import Request
@@ -145,7 +152,7 @@ class SparkEngine:
         refuse(request, schema, frame)
         self.read = tuple(frame.inputFiles())  # none of them is written over
         some = first_rows(frame, schema, request)
-        for sign in find_signs(some, schema, request):
+        for sign in signs_of_first_rows(some, schema, request):
             warn(sign)
         domains = find_domains(frame, schema, request, warn)
         if full_domain(request):
@@ -180,7 +187,7 @@ class SparkEngine:
         )
         refuse_columns(plan, request.privacy)
         if request.pseudonyms:
-            warn(PSEUDONYMS)
+            warn(doubt_of_pseudonyms())
         rows = self._held_on_disk(encoded(frame, plan, self.key))
         wholes = bound_models(plan, about_all)
         self.about_all = AboutAll(about_all, schema, request.style) if about_all else None
@@ -429,3 +436,74 @@ class SparkEngine:
         if work.plan.columns.tuples:
             return tuple_sizes(work.plan, groups.rows.filter("g >= 0"), ["t"])
         return tuple_sizes(work.plan, work.taking_part, work.plan.columns.coded)
+
+
+@dataclass(frozen=True, eq=False)
+class SparkWork:
+    """A table that was described.
+
+    Attributes:
+        plan: what workers are told.
+        rows: all rows as codes, beside what is published as it is.
+        n_rows: how many there are.
+        wholes: promises about the release as a whole.
+        warn: what the user should know.
+        progress: what is done now.
+        first_rows: a few rows on the driver, to look for what no promise covers.
+        about_all: promises about the release as a whole, as verification takes them.
+    """
+
+    plan: Plan
+    rows: Any
+    n_rows: int
+    wholes: tuple[Whole, ...]
+    warn: Callable[[str], None]
+    progress: Callable[[int, int, str], None]
+    first_rows: pl.DataFrame
+    about_all: AboutAll | None
+
+    @property
+    def taking_part(self) -> Any:
+        """The rows that are grouped."""
+        if self.plan.request.missing != "suppress":
+            return self.rows
+        return self.rows.filter(nothing_missing(self.plan))
+
+
+@dataclass(frozen=True, eq=False)
+class ClusteredRows:
+    """Rows with the group that their block gave them, and where groups meet others."""
+
+    rows: Any
+    parts: Parts
+
+
+@dataclass(frozen=True, eq=False)
+class SparkGroups:
+    """Rows with the group of each and, since all of its rows were there, its published cells.
+
+    Attributes:
+        rows: published cells, groups, keys and people, of those that are left out, too.
+        keys: columns by which their holder finds rows again.
+        tallies: what regions told.
+        held: what of it lies on the disks of the workers.
+    """
+
+    rows: Any
+    keys: tuple[str, ...]
+    tallies: Tallies
+    held: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SparkPublished:
+    """A published table.
+
+    Attributes:
+        frame: the table, in an order of its own.
+        people: the same rows as they came, with a column that tells people apart where they are
+            counted.
+    """
+
+    frame: Any
+    people: Named

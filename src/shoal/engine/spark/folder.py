@@ -2,6 +2,11 @@
 
 Works on whatever file system Spark works on, through Hadoop's own interface. What does not hold is
 never moved to its place.
+
+Whose the rows of a folder are is not written. A row is found again by all of its published cells.
+Rows that are equal in every cell can stand for each other, so people are joined to what is read
+from the files by a hash of the cells. Both sides must have each row equally often; otherwise the
+files are not what was to be written.
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.engine.spark.check import verify_frame
-from shoal.engine.spark.people import spelled, with_people
+from shoal.engine.spark.rows import unused
 from shoal.engine.spark.session import column, load_functions, saying_why
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.messages import Message
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
 
     from shoal.engine.spark.plan import Plan
     from shoal.engine.spark.population_check import AboutAll
+    from shoal.engine.spark.regions import Named
     from shoal.publish.release_data import ReleaseData, ReleaseT
     from shoal.publish.verify import Verification
 
@@ -482,3 +488,63 @@ def _reason(error: Any) -> str:
     """Return why, in a word that holds no cell."""
     condition = getattr(error, "getCondition", lambda: None)()
     return str(condition or type(error).__name__)
+
+
+def spelled(known: Named, writing: dict[str, str], reading: dict[str, str]) -> Named:
+    """Return published rows as they are read from a CSV that Spark has written.
+
+    Args:
+        known: the published rows with their people.
+        writing: how Spark writes the CSV.
+        reading: how it is read.
+    """
+    functions = load_functions()
+    person = str(known.person)
+    titles = [name for name in known.frame.columns if name != person]
+    own = [f"c{number}" for number in range(len(titles))]
+    pairs = list(zip(own, titles, strict=True))
+    cells = functions.struct(*(column(title).alias(name) for name, title in pairs))
+    as_text = ", ".join(f"{name} string" for name in own)
+    read = functions.from_csv(functions.to_csv(cells, writing), as_text, reading)
+    rows = known.frame.select(read.alias("read"), column(person).alias("whose"))
+    names = [functions.col(f"read.{name}").alias(title) for name, title in pairs]
+    return replace(known, frame=rows.select(*names, functions.col("whose").alias(person)))
+
+
+def with_people(written: Any, known: Named) -> Any:
+    """Return the rows of a folder, each with the person whose it is.
+
+    Args:
+        written: what was read from the files, under the names of the release.
+        known: the published rows with their people.
+
+    Raises:
+        PromiseError: the files hold other rows than the release.
+    """
+    functions = load_functions()
+    person, titles = str(known.person), written.columns
+    number = functions.count(functions.lit(1))
+    both = [unused(name, [*titles, person]) for name in ("one", "two")]
+    here = _numbered(written, titles, both)
+    there = _numbered(known.frame, [*titles, person], both, cells=titles)
+    read = here.groupBy(*both).agg(number.alias("here"))
+    told = there.groupBy(*both).agg(number.alias("there"))
+    differ = read.join(told, both, "full_outer").filter("not (here <=> there)").limit(1).count()
+    if differ:
+        raise PromiseError(
+            "What was written holds other rows than the release, so it is not published."
+        )
+    once = here.dropDuplicates(both)
+    whose = there.select(*both, column(person))
+    return once.join(whose, both).select(*(column(name) for name in (*titles, person)))
+
+
+def _numbered(frame: Any, names: list[str], both: list[str], cells: list[str] | None = None) -> Any:
+    """Return rows with two hashes of all their cells."""
+    functions = load_functions()
+    looked_at = [column(name) for name in cells or names]
+    hashes = [
+        functions.xxhash64(functions.lit(salt), *looked_at).alias(title)
+        for salt, title in enumerate(both)
+    ]
+    return frame.select(*(column(name) for name in names), *hashes)

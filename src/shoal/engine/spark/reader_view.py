@@ -16,8 +16,7 @@ import numpy as np
 from shoal.engine.spark.check import SHARE_GROUPS, count_values
 from shoal.engine.spark.session import column, frame_of_rows, guarded, load_functions
 from shoal.errors import DataError
-from shoal.profile.repeated_people import find_repeats, says_whose, worth_a_look
-from shoal.profile.roles import find_slips
+from shoal.profile.repeated_people import find_signs, says_whose, worth_a_look
 from shoal.publish.cells import columns_needed, number_groups, pack_rows
 from shoal.publish.danger import NEARLY_ALL, find_related, says_nearly_unique
 from shoal.publish.judgement import Doubt, OpenPoint
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from shoal.engine.spark.finish import Named
     from shoal.engine.spark.plan import Plan
+    from shoal.engine.spark.regions import Named
     from shoal.settings.request import Request
     from shoal.table.schema import Schema
 
@@ -184,19 +183,24 @@ def first_rows(frame: Any, schema: Schema, request: Request) -> pl.DataFrame:
     return found.rename(dict(zip(own, names, strict=True)))
 
 
-def find_signs(some: pl.DataFrame, schema: Schema, request: Request) -> list[Doubt]:
-    """Return what one machine says before a run: rows that are not people, columns that name them.
+def signs_of_first_rows(some: pl.DataFrame, schema: Schema, request: Request) -> list[Doubt]:
+    """Return what one machine says of a whole table; of a part, how far was looked.
 
     Args:
         some: the first rows.
         schema: the roles of the columns.
         request: what is asked.
     """
-    found = [] if says_whose(request) else find_repeats(some, schema, request.k)
-    if some.height == MOST_LOOKED_AT:
-        where = f"In the first {some.height:,} rows: "
-        found = [Doubt(f"{where}{each}", _in_part(each, where)) for each in found]
-    return [*found, *find_slips(some, schema.exact)]
+    found = find_signs(some, schema, request)
+    if some.height < MOST_LOOKED_AT:
+        return found
+    where = f"In the first {some.height:,} rows: "
+    return [
+        Doubt(f"{where}{each}", _in_part(each, where))
+        if each.point.what == "several rows"
+        else each
+        for each in found
+    ]
 
 
 def _in_part(doubt: Doubt, where: str) -> OpenPoint:

@@ -1,1 +1,184 @@
-"""Attacks on a release, so that its holder learns first what others could."""
+"""Attacks on a release, so that its holder learns first what others could: `audit` runs all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from shoal.errors import DataError, OptionError
+from shoal.messages import Message
+from shoal.release_reader.classes import open_classes, values_of
+from shoal.study.audit.attack_context import Audit, Scene, read_secrets
+from shoal.study.audit.disclosure import disclose, intersect, link, link_population
+from shoal.study.audit.minimality import pin_down
+from shoal.study.audit.regulators import ask
+from shoal.study.read_release import Described, schema_and_style
+from shoal.table.frames import to_polars
+
+if TYPE_CHECKING:
+    from shoal.publish.recode import Style
+    from shoal.table.schema import Schema
+
+
+_ROOM = 400_000_000
+TARGETS = 1000
+"""How many people are attacked unless said otherwise."""
+
+
+def audit(
+    original: Any,
+    published: Any,
+    *,
+    population: Any = None,
+    control: Any = None,
+    second: Any = None,
+    targets: int = TARGETS,
+    seed: int = 0,
+    **described: Unpack[Described],
+) -> Audit:
+    """Attack a release, and say how far each attacker gets.
+
+    Works for releases of any software that publishes exact values, intervals, sets, masks such
+    as ``479**``, or labels of hierarchies that are given. The result holds counts and shares only.
+
+    Args:
+        original: the table before (pandas, polars or pyarrow).
+        published: the release.
+        population: a table of everybody who could be in the original; for the journalist.
+        control: a table of people who are not in the original, with the same columns.
+        second: another release of these people.
+        targets: how many people of the original are attacked; all if there are no more.
+        seed: makes the choice of people and guesses repeatable.
+        described: how the release was made (`shoal.study.read_release.Described`):
+            ``quasi_identifiers``, which have to be said, ``sensitive``, ``hierarchies``,
+            ``kinds``, ``orders``, ``grid``, ``default_grid``, ``unknown_values`` and ``style``.
+
+    Raises:
+        OptionError: an option is wrong, or a table lacks a column.
+        DataError: the release cannot have been made from the original.
+    """
+    frame = to_polars(original)
+    schema, style = schema_and_style(frame, **described)
+    return audit_of_release(
+        frame,
+        published,
+        schema,
+        style,
+        population=population,
+        control=control,
+        second=second,
+        targets=targets,
+        seed=seed,
+    )
+
+
+def audit_of_release(
+    original_table: Any,
+    published_table: Any,
+    schema: Schema,
+    style: Style,
+    *,
+    population: Any = None,
+    control: Any = None,
+    second: Any = None,
+    targets: int = TARGETS,
+    seed: int = 0,
+) -> Audit:
+    """Attack a release whose schema is known; the arguments are those of `audit`."""
+    for name, value, least in (("targets", targets, 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise OptionError(
+                "{name} must be a whole number of at least {least}, but {value!r} was given.",
+                name=name,
+                least=least,
+                value=value,
+            )
+    original, published = to_polars(original_table), to_polars(published_table)
+    population, control, second = (
+        None if table is None else to_polars(table) for table in (population, control, second)
+    )
+    if not published.height or not original.height:
+        raise DataError("A table has no rows, so there is nobody to attack.")
+    _check_style(schema, style)
+    chance = np.random.default_rng([seed, 0])
+    releases = [published, *([] if second is None else [second])]
+    opened = [open_classes(each, schema, style) for each in releases]
+    # what is known of everybody who is attacked is kept: fewer, where groups are very many
+    size = max(len(each.sizes) for each in opened) * len(schema.quasi_identifiers)
+    most = min(targets, max(_ROOM // size, 50))
+    chosen = np.arange(original.height)
+    if most < len(chosen):
+        chosen = np.sort(chance.choice(chosen, most, replace=False))
+    numbered = [(each.of_row, frame) for each, frame in zip(opened, releases, strict=True)]
+    secrets = [read_secrets(name, numbered, original, control) for name in schema.sensitive]
+    scenes = [
+        Scene(
+            classes,
+            values_of(original, classes),
+            original,
+            frame,
+            schema,
+            tuple(each[number] for each in secrets),
+            chosen,
+            None if control is None else values_of(control, classes, known=False),
+            control,
+            seed,
+        )
+        for number, (classes, frame) in enumerate(zip(opened, releases, strict=True))
+    ]
+    scene = scenes[0]
+    nobody = sum(not each.rows for each in scene.seen)
+    if nobody == len(scene.seen):
+        raise DataError(
+            "No published row fits any person of the original; are the two files from the same "
+            "data, and are style, kinds and hierarchies those that were used?"
+        )
+    findings = link(scene)
+    if population is not None:
+        findings.append(link_population(scene, values_of(population, scene.classes, known=False)))
+    findings += [*ask(scene), *disclose(scene), *pin_down(scene)]
+    if second is not None:
+        findings += intersect(*scenes)
+    return Audit(
+        findings, _notes(scene, nobody, population, second), original.height, published.height
+    )
+
+
+def _check_style(schema: Schema, style: Style) -> None:
+    if style.numeric in ("mean", "median") and schema.has_means:
+        raise DataError(
+            "Numbers published as {numeric} do not tell whom they cover, so that such a "
+            "release cannot be audited; publish intervals or bounds.",
+            numeric=style.numeric,
+        )
+
+
+def _notes(scene: Scene, nobody: int, population: object, second: object) -> list[str]:
+    """Return what was not tried, and what that means."""
+    notes: list[str] = []
+    if nobody:
+        notes.append(
+            Message(
+                "{nobody:,} of the {n:,} people who were attacked fit no published row: their "
+                "rows were left out, or changed.",
+                nobody=nobody,
+                n=len(scene.seen),
+            )
+        )
+    if population is None:
+        notes.append(Message("No population table was given, so the journalist did not come."))
+    if scene.control is None:
+        notes.append(
+            Message(
+                "No control table was given: linkability and inference were compared with the same "
+                "people without their own row, singling out with blind guesses only."
+            )
+        )
+    if scene.schema.person is not None:
+        notes.append(Message("People have several rows here; attackers were counted by rows."))
+    if not scene.secrets:
+        notes.append(Message("No sensitive column was named, so nobody asked for secrets."))
+    elif second is None:
+        notes.append(Message("No second release was given, so none was intersected."))
+    return notes
