@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from tests.helpers.contract_samples import EVERY_COLUMN, SEED, arguments, people
 
@@ -52,6 +54,22 @@ def test_a_measure_of_a_plug_in_gives_the_groups_of_its_built_in_twin(way):
 def test_an_algorithm_of_a_plug_in_gives_the_groups_of_its_built_in_twin(options):
     twin, built_in = (release_of(algorithm=name, **options) for name in ("halves", "mondrian"))
     assert twin.groups.tolist() == built_in.groups.tolist()
+
+
+def test_a_model_of_a_plug_in_is_rarely_asked_again_about_the_same_counts(monkeypatch):
+    """Kernels ask about a group with every row that may join it, so they ask the same often."""
+    model = model_of("several")
+    asked, own = Counter(), type(model).holds
+
+    def counted(self, histograms, whole):
+        if len(histograms) == 1:  # one group at a time, as kernels ask
+            asked[histograms.tobytes()] += 1
+        return own(self, histograms, whole)
+
+    monkeypatch.setattr(type(model), "holds", counted)
+    release_of(privacy=[model])
+    assert len(asked) > 20
+    assert asked.total() < 10 * len(asked)  # of each part of the search once
 
 
 def test_an_error_in_the_code_of_a_plug_in_reaches_the_caller(monkeypatch):

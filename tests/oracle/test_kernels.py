@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +12,7 @@ from numba import njit
 from tests.helpers.brute import charge, closure_cost, make_run, row_cost, small_tables
 from tests.helpers.effort import further
 
+from shoal import kernels
 from shoal.hierarchy import Taxonomy
 from shoal.kernels.blocks import bound_scan
 from shoal.kernels.codes import join_codes, store_query
@@ -347,3 +350,32 @@ def test_rows_pay_by_their_own_sensitive_value():
         assert charge(run.scanner, cost, rows) == sum(
             int(h) * c for h, c in zip(hist, cost, strict=True)
         )
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_a_scan_from_python_is_what_a_group_costs_with_each_row(measure):
+    rng = np.random.default_rng(5)
+    for table in small_tables(71, count=6):
+        run = make_run(table, measure, 2, 0)
+        members = rng.choice(table.n_rows, int(rng.integers(1, 4)), replace=False).tolist()
+        found = run.scanner.costs_with(members)
+        for row in set(range(table.n_rows)) - set(members):
+            assert found[row] == row_cost(table, run.scanner, run.model, [*members, row])
+
+
+@pytest.mark.parametrize("members", [[], [-1], [10_000]])
+def test_a_scan_of_rows_that_are_not_there_is_refused(members):
+    table = next(iter(small_tables(71, count=1)))
+    with pytest.raises(ValueError, match="row numbers from 0 to"):
+        make_run(table, "ncp", 2, 0).scanner.costs_with(members)
+
+
+def test_a_helper_that_python_calls_says_so_and_does_not_crash():
+    names = [each.name for each in pkgutil.iter_modules(kernels.__path__)]
+    modules = [importlib.import_module(f"shoal.kernels.{name}") for name in names]
+    values = [value for module in modules for value in vars(module).values()]
+    helpers = [v for v in values if getattr(v, "targetoptions", {}).get("no_cpython_wrapper")]
+    assert len(helpers) > 50
+    for each in helpers:
+        with pytest.raises(TypeError, match="is for kernels only"):
+            each()

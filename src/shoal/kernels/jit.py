@@ -17,16 +17,25 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from numba import njit
+from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
 
 from shoal.kernels.cache import FOLDER, NUMBA, Locator, one_writer
 from shoal.kernels.parts import CALLED, PART, WHOLE
 
 _LOCK = threading.Lock()
-_NO_ENTRY_POINTS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _UNCOUNTED: dict[str, Any] = {"_nrt": False}
 """Turns counting off. It is not documented; `tests/kernels/test_kernel_cache.py` notices when it is
 gone or does something else."""
+
+
+class _Helper(CPUDispatcher):
+    """A helper that Python has called by mistake: without an entry point that would be a crash."""
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        del arguments, named
+        msg = f"{self.py_func.__name__} is for kernels only; Python scans by `Scanner.costs_with`"
+        raise TypeError(msg)
 
 
 def kernel(function: Any) -> Any:
@@ -36,7 +45,7 @@ def kernel(function: Any) -> Any:
 
 def helper(function: Any) -> Any:
     """Compile a function that only kernels call: without the entry points from Python."""
-    return _compiled(function, **_NO_ENTRY_POINTS, **PART, **_UNCOUNTED)
+    return _inside(function, **PART, **_UNCOUNTED)
 
 
 def called_helper(function: Any) -> Any:
@@ -44,7 +53,7 @@ def called_helper(function: Any) -> Any:
 
     For what is long and runs rarely, beside scans: copies of it are most of the code of a kernel.
     """
-    return _compiled(function, **_NO_ENTRY_POINTS, **CALLED, **_UNCOUNTED)
+    return _inside(function, **CALLED, **_UNCOUNTED)
 
 
 def inlined_helper(function: Any) -> Any:
@@ -52,7 +61,7 @@ def inlined_helper(function: Any) -> Any:
 
     Passing forty arrays costs about as much as scanning a small block does.
     """
-    return _compiled(function, **_NO_ENTRY_POINTS, **PART, **_UNCOUNTED, forceinline=True)
+    return _inside(function, **PART, **_UNCOUNTED, forceinline=True)
 
 
 def array_kernel(function: Any) -> Any:
@@ -62,7 +71,14 @@ def array_kernel(function: Any) -> Any:
 
 def array_helper(function: Any) -> Any:
     """Compile a helper that makes arrays."""
-    return _compiled(function, **_NO_ENTRY_POINTS)
+    return _inside(function)
+
+
+def _inside(function: Any, **options: Any) -> Any:
+    found = _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+    if not NUMBA.DISABLE_JIT:  # then it is a plain function
+        found.__class__ = _Helper
+    return found
 
 
 def _compiled(function: Any, **options: Any) -> Any:

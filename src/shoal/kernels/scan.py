@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from shoal.kernels.codes import join_codes, load_codes
-from shoal.kernels.jit import called_helper, helper, inlined_helper, unrolled
+from shoal.kernels.jit import called_helper, helper, inlined_helper, kernel, unrolled
 from shoal.kernels.space import (
     MIXED8,
     MIXED16,
@@ -26,12 +26,15 @@ from shoal.kernels.space import (
     Columns,
     Costs,
     Counts,
+    Places,
     Query,
+    Records,
     Space,
     Totals,
 )
 
 BLOCK = 4096
+ZERO = np.int64(0)  # a plain 0 is a type of its own to numba
 
 
 @called_helper
@@ -333,3 +336,23 @@ def absorb(space: Space, cols: Columns, query: Query, i: int) -> None:
     """Join row or group i into the query."""
     join_codes(cols, query, i)
     prepare(space, query)
+
+
+@kernel
+def cost_with_each(
+    records: Records, members: Places, query: Query, hist: Counts, spare: Costs, out: Totals
+) -> None:
+    """Write the total cost of one group of the members and row i into out[i], for every row."""
+    space, cols, n = records.space, records.columns, records.classes.shape[0]
+    load_codes(cols, members[0], query)
+    hist[:] = 0
+    for member in members:
+        join_codes(cols, query, member)
+        hist[records.classes[member]] += 1
+    prepare(space, query)
+    out[:] = 0
+    for y in range(hist.shape[0]):
+        join_scan(space, cols, query, y, ZERO, np.int64(n), spare)
+        for i in range(n):
+            own = 1 if records.classes[i] == y else 0
+            out[i] += (hist[y] + own) * np.int64(spare[i])

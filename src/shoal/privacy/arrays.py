@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 _NOTHING = np.empty(0, np.int64)
+MOST_KNOWN = 100_000
+"""Verdicts of a model of a plug-in that are kept."""
 _RULE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -136,13 +138,21 @@ def _in_python(model: PrivacyModel) -> Any:
     An error in it cannot pass through a kernel. The group then counts as broken, and `enforce`,
     which asks the model again from Python, raises it.
     """
+    known: dict[bytes, int] = {}  # small groups have few histograms, and are asked about often
 
     def rule(histogram: int, n_values: int, whole: int) -> int:
+        counts = ctypes.string_at(histogram, 8 * n_values)
+        verdict = known.get(counts)
+        if verdict is None:
+            if len(known) >= MOST_KNOWN:
+                known.clear()
+            verdict = known[counts] = judged(counts, ctypes.string_at(whole, 8 * n_values))
+        return verdict
+
+    def judged(counts: bytes, every: bytes) -> int:
         try:
-            shape = ctypes.c_int64 * n_values
-            counts = np.array(shape.from_address(histogram), np.int64)
-            every = np.array(shape.from_address(whole), np.int64)
-            return int(bool(model.holds(counts[np.newaxis], every)[0]))
+            group = np.frombuffer(counts, np.int64)[np.newaxis]
+            return int(bool(model.holds(group, np.frombuffer(every, np.int64))[0]))
         except Exception:  # noqa: BLE001 - see above
             return 0
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import OptionError
+from shoal.kernels.scan import cost_with_each
 from shoal.kernels.space import (
     COST,
     MIXED8,
@@ -86,6 +87,21 @@ class Scanner:
     def records(self) -> Records:
         """All rows as kernels take them."""
         return Records(self.space, self.rows, self.classes)
+
+    def costs_with(self, members: Sequence[int]) -> NDArray[np.int64]:
+        """Return what one group of these rows and row i would cost, for every row i.
+
+        In units of ``1 / scale``; a row that is a member already would count twice. For algorithms
+        in Python: one scan of all rows, about as fast as those that kernels make.
+        """
+        found, spare = np.empty(self.n_rows, np.int64), self.costs()
+        hist = np.zeros(self.n_classes, np.int64)
+        rows = np.asarray(members, np.int64)
+        if not len(rows) or rows.min() < 0 or rows.max() >= self.n_rows:
+            msg = f"members must be row numbers from 0 to {self.n_rows - 1}, at least one"
+            raise ValueError(msg)
+        cost_with_each(self.records, rows, self.query(), hist, spare, found)
+        return found
 
     def groups(self, n_groups: int) -> Columns:
         """Return uninitialised columns for the closures of n_groups groups."""
