@@ -26,7 +26,7 @@ from shoal.engine.pipeline import run_pipeline
 from shoal.errors import ShoalError, ShoalWarning
 from shoal.measure.scores import score_table
 from shoal.registry import load, measures
-from shoal.settings.request import Request
+from shoal.settings.request import build_request
 
 CLASSES = ("pmi", "wmi")
 PASSES = 10
@@ -80,14 +80,16 @@ def run(algorithm: str, measure: str, rows: int, k: int) -> dict[str, Any]:
     frame = adult(rows)
     roles = described(frame, algorithm)
     options = {"max_passes": PASSES} if algorithm == "sequential" and measure in CLASSES else {}
-    request = Request(
-        k=k,
-        algorithm=algorithm,
-        algorithm_options=options,
-        measure=measure,
-        seed=0,
-        threads=1,
-        **roles,
+    request = build_request(
+        {
+            "k": k,
+            "algorithm": algorithm,
+            "algorithm_options": options,
+            "measure": measure,
+            "seed": 0,
+            "threads": 1,
+            **roles,
+        }
     )
     schema = request.schema(frame.columns)
     began = time.process_time()

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from shoal.run.job import JobResult, run_job
     from shoal.search.bound import lower_bound
     from shoal.settings.files import Input, Output
-    from shoal.settings.job import Job, JobColumn
+    from shoal.settings.job import Job
     from shoal.settings.job_file import read_job, write_job
     from shoal.study.audit import audit
     from shoal.study.audit.attack_context import Audit, Finding
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from shoal.study.read_release import read_release
     from shoal.study.tabulate import CountTable, tabulate
     from shoal.study.utility import Utility, utility
+    from shoal.table.schema import JobColumn
 
 __version__ = "0.1.0"
 
@@ -85,7 +86,7 @@ _HOMES = {
     "HierarchyError": "errors",
     "Input": "settings.files",
     "Job": "settings.job",
-    "JobColumn": "settings.job",
+    "JobColumn": "table.schema",
     "JobError": "errors",
     "JobResult": "run.job",
     "KEAnonymity": "privacy.ke_anonymity",

@@ -10,13 +10,19 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 from shoal.errors import OptionError, did_you_mean
 from shoal.messages import Message, joined
+
+BOTH = ("anonymize", "refine")
+TABLE_COMMANDS = ("anonymize", "refine", "explain", "compare")
+AFTERWARDS = ("score", "audit", "utility")
+"""Commands that compare a table with its release."""
+ALL_COMMANDS = (*TABLE_COMMANDS, *AFTERWARDS, "verify")
 
 REQUIRED: Final = object()
 """The default of an option that has to be given."""
@@ -90,17 +96,72 @@ class Option:
         return self.toml or self.type.removesuffix(" | None")
 
 
-def option(*, default: Any = REQUIRED, hidden: bool = False, **said: Any) -> Any:
+@dataclass(frozen=True, kw_only=True)
+class ColumnOption(Option):
+    """One row of the table of what can be said about a column (`shoal.table.schema.JobColumn`).
+
+    Its name is the key below ``[columns.…]`` in a job file; ``check`` is told the column.
+
+    Attributes:
+        option: what Python calls the mapping from columns to what is said about each.
+        mapping: the type of that mapping in a signature.
+        as_written: whether a job keeps what was written, and not what the check makes of it.
+        fits: the kinds of columns that it is for; None for any.
+        card: whether the page asks it on the card of a column.
+        suggest: what `shoal init` proposes for a column of a kind with these values, if anything.
+        comment: what `shoal init` writes above what it proposes.
+        spark: whether the engine of Spark heeds it.
+    """
+
+    option: str
+    mapping: str
+    as_written: bool = False
+    fits: Callable[[Any], bool] | None = None
+    card: bool = False
+    suggest: Callable[[Any, Any], Any] | None = None
+    comment: str = ""
+    spark: bool = False
+
+
+def detail_flag(name: str, metavar: str, example: str, *also: str) -> Flag:
+    """Return the flag of something that is said about one column."""
+    return Flag(
+        names=(f"--{name}",),
+        on=(*TABLE_COMMANDS, *AFTERWARDS, *also),
+        panel="Columns",
+        metavar=f"COLUMN={metavar}",
+        example=example,
+    )
+
+
+def in_words(words: Iterable[str]) -> str:
+    """Return words as a sentence lists them."""
+    *first, last = words
+    return Message("{first} or {last}", first=", ".join(first), last=last)
+
+
+def option(
+    *,
+    default: Any = REQUIRED,
+    hidden: bool = False,
+    row: type[Option] = Option,
+    **said: Any,
+) -> Any:
     """Return a field of a dataclass that is a row of the table; see `Option`.
 
     Args:
         default: what holds unless it is given.
         hidden: whether it is neither printed nor compared: a table of people.
+        row: the kind of row.
         said: the row.
     """
     missing = MISSING if default is REQUIRED else default
-    row = {"option": Option(**said)}
-    return field(default=missing, metadata=row, compare=not hidden, repr=not hidden)
+    metadata = {"option": row(**said)}
+    return field(default=missing, metadata=metadata, compare=not hidden, repr=not hidden)
+
+
+column_option = partial(option, default=None, row=ColumnOption)
+"""Returns a field of `shoal.table.schema.JobColumn` that is a row of its table."""
 
 
 @cache

@@ -15,7 +15,7 @@ import shoal
 from shoal.engine.local import GivenGroupsEngine, LocalEngine
 from shoal.engine.pipeline import Engine, run_pipeline
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.settings.request import Request
+from shoal.settings.request import build_request
 
 K = 4
 N = 240
@@ -37,7 +37,7 @@ def engine(request, disk):
 
 def release_of(engine, frame, *, names=EVERY_COLUMN, **options):
     asked = {"k": K, "seed": SEED, "shuffle": False, "algorithm": "mondrian", "block_rows": 60}
-    request = Request(**{**asked, **arguments(names), **options})
+    request = build_request({**asked, **arguments(names), **options})
     result = run_pipeline(frame, request.schema(frame.columns), request, engine)
     found = result.measured
     return SimpleNamespace(

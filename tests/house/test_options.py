@@ -1,6 +1,7 @@
 """An option is said once: the table, the signatures and the readers of options agree."""
 
 import ast
+from dataclasses import fields
 from inspect import Parameter, signature
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ from shoal.errors import OptionError
 from shoal.options import REQUIRED
 from shoal.search.refine import EFFORTS as SEARCH_EFFORTS
 from shoal.settings.request import COLUMN_OPTIONS, EFFORTS, OPTIONS, Request, build_request
-from shoal.table.schema import Role, build_schema
+from shoal.table.schema import COLUMN_ROWS, Column, Role, build_schema
 
 SOURCE = Path(shoal.__file__).parent
 NOT_OPTIONS = {"frame", "groups", "progress"}  # the data, and who watches
@@ -75,9 +76,11 @@ def test_every_option_is_read_by_somebody():
 
 
 def test_the_options_about_columns_are_those_of_the_schema():
-    known = [name for name in signature(build_schema).parameters if name != "columns"]
-    assert sorted(COLUMN_OPTIONS) == sorted(known)
-    assert {role.option for role in Role} < set(COLUMN_OPTIONS)
+    roles = {role.option for role in Role}
+    known = signature(build_schema).parameters
+    assert {name for name in known if name not in ("columns", "details")} == roles
+    assert set(COLUMN_OPTIONS) == roles | {row.option for row in COLUMN_ROWS.values()}
+    assert set(COLUMN_ROWS) < {each.name for each in fields(Column)}
 
 
 def test_the_efforts_of_the_table_are_those_of_the_search():

@@ -257,8 +257,8 @@ COLUMNS = st.builds(
     role=st.sampled_from(Role),
     kind=st.none() | st.sampled_from(Kind),
     hierarchy=st.none() | st.sampled_from([Path("/trees/a b.csv"), Path('/trees/"ü".csv')]),
-    weight=st.floats(allow_nan=False),
-    order=st.none() | st.lists(TEXT, max_size=4).map(tuple),
+    weight=st.floats(1e-9, 1e9),
+    order=st.none() | st.lists(TEXT, min_size=1, max_size=4, unique=True).map(tuple),
 )
 NAMES = TEXT.filter(lambda text: text.strip() and text.strip().isprintable())
 JOBS = st.builds(

@@ -15,6 +15,7 @@ from shoal.options import REQUIRED, choices_of
 from shoal.privacy.base import options_of
 from shoal.registry import load
 from shoal.settings.job import JOB_OPTIONS
+from shoal.table.schema import COLUMN_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from shoal.messages.language import Language
     from shoal.options import Option
     from shoal.settings.job import Job
+    from shoal.table.schema import JobColumn, Kind
 
 _PREVIOUS = Message(
     "Releases of these people that are out: the .shoal file of each, one on each line. A column "
@@ -81,6 +83,38 @@ def option_fields(job: Job, panel: str, but: Sequence[str] = ()) -> list[Field]:
                 help_text = flag.help or row.help
                 found.append(Field(f"{row.name}.{entry}", entry, "text", str(said), help_text))
     return found
+
+
+def column_fields(column: JobColumn, kind: Kind | None) -> list[Field]:
+    """Return the options that the card of a column asks, as the job says them.
+
+    Args:
+        column: what the job says now.
+        kind: how the column is generalised.
+    """
+    return [
+        _field_of(row, row.name, getattr(column, row.name))
+        for row in COLUMN_ROWS.values()
+        if row.card and kind is not None and (row.fits is None or row.fits(kind))
+    ]
+
+
+def read_column(
+    name: str, column: JobColumn, kind: Kind | None, given: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the changes of a column that its card asks for.
+
+    Raises:
+        OptionError: an option is out of range; it names the column.
+    """
+    changes: dict[str, Any] = {}
+    for each in column_fields(column, kind):
+        if each.name in given:
+            row, value = COLUMN_ROWS[each.name], parse_field(each, given[each.name])
+            if value is not None and row.check is not None:
+                row.check(name, value)
+            changes[each.name] = row.default if value is None else value
+    return changes
 
 
 _KINDS = {"int": "whole", "float": "number", "str": "text", "bool": "yes"}

@@ -22,8 +22,7 @@ from shoal.errors import HierarchyError, OptionError, ShoalError, did_you_mean
 from shoal.hierarchy import Taxonomy, canonical_label, require_cover
 from shoal.hierarchy.rules import HierarchyRule
 from shoal.settings.inputs import numeric_columns, read_input
-from shoal.settings.job import JobColumn
-from shoal.table.schema import Kind, Role
+from shoal.table.schema import JobColumn, Kind, Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

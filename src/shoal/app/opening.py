@@ -91,8 +91,7 @@ def hierarchy_file(work: Workspace, table: OpenedTable, column: str) -> Path:
 
 def column_of(work: Workspace, table: OpenedTable, guess: Guess) -> dict[str, object]:
     """Return what a job says about a column that is guessed to be this."""
-    from shoal.settings.job import JobColumn
-    from shoal.table.schema import Role
+    from shoal.table.schema import JobColumn, Role
 
     is_quasi = guess.role is Role.QUASI_IDENTIFIER
     hierarchy: object = None
@@ -102,13 +101,11 @@ def column_of(work: Workspace, table: OpenedTable, guess: Guess) -> dict[str, ob
             file = hierarchy_file(work, table, guess.name)
             guess.hierarchy.to_csv(file)
             hierarchy = file
-    grid = table.suggestion.grids.get(guess.name) if is_quasi else None
-    on_a_line = guess.kind is not None and guess.kind.is_measured
     column = JobColumn(
         role=guess.role,
         kind=guess.kind if is_quasi else None,
         order=guess.order if is_quasi else None,
-        grid=grid if on_a_line else None,
+        **table.suggestion.details_of(guess),
     )
     return {**vars(column), "hierarchy": hierarchy}
 
@@ -453,7 +450,10 @@ class OpenedTable:
                 suggestion=replace(
                     guessed,
                     columns=tuple(replace(each, name=now[each.name]) for each in guessed.columns),
-                    grids={now[name]: each for name, each in guessed.grids.items()},
+                    details={
+                        option: {now[name]: each for name, each in found.items()}
+                        for option, found in guessed.details.items()
+                    },
                     others={now[name]: each for name, each in guessed.others.items()},
                 ),
                 rename=rename,

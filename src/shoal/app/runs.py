@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shoal.app.hand_over import RunFiles, dictionary_of
 from shoal.errors import OptionError, ShoalError
-from shoal.settings.job import JOB_OPTIONS, Job, JobColumn
+from shoal.settings.job import JOB_OPTIONS, Job
 from shoal.settings.job_file import format_job, read_job
 from shoal.table.grid import parse_grid
-from shoal.table.schema import Kind, Role
+from shoal.table.schema import COLUMN_ROWS, JobColumn, Kind, Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -338,9 +338,6 @@ def look_beside(files: RunFiles, job: Job, frame: pl.DataFrame) -> Beside | None
     return Beside.of(frame, schema, request.style, groups, recoded)
 
 
-_DETAILS = ("kind", "hierarchy", "order", "grid", "scale")
-
-
 def _(text: str) -> str:
     """Mark a text for the message files."""
     return text
@@ -397,8 +394,8 @@ def changed_column(before: JobColumn, **changes: Any) -> JobColumn:
     """Return a column with changes, without what would contradict them.
 
     A column that is not generalised has no details; one with a hierarchy is categorical and has no
-    order or scale, and no grid but a level of the hierarchy; any other grid and a scale are for
-    columns without one; only an ordinal column has an order.
+    order and nothing that is for lines, as a scale, and no grid but a level of the hierarchy; these
+    are for columns without one; only an ordinal column has an order.
     """
     after = replace(before, **changes)
     if "kind" in changes and after.kind not in (None, Kind.ORDINAL):
@@ -409,19 +406,30 @@ def changed_column(before: JobColumn, **changes: Any) -> JobColumn:
         after = replace(after, grid=None)  # steps of words, or a level of a tree that is gone
     if after.role is not Role.QUASI_IDENTIFIER:
         keep_tree = after.role is Role.SENSITIVE and "role" not in changes
-        gone = [name for name in _DETAILS if name != "hierarchy" or not keep_tree]
-        return replace(after, weight=1.0, **dict.fromkeys(gone))
+        rows = COLUMN_ROWS.values()
+        gone = {row.name: row.default for row in rows if row.name != "hierarchy" or not keep_tree}
+        return replace(after, **gone)
     if changes.get("hierarchy") is not None:
         grid = changes["grid"] if _is_level(changes.get("grid")) else None
-        return replace(after, kind=Kind.CATEGORICAL, order=None, grid=grid, scale=None)
+        return replace(after, **_for_lines(), kind=Kind.CATEGORICAL, order=None, grid=grid)
     if after.hierarchy is not None and _is_level(changes.get("grid")):
         return after
-    said = [name for name in ("grid", "scale", "order", "kind") if changes.get(name) is not None]
+    ways = ("grid", *_for_lines(), "order", "kind")
+    said = [name for name in ways if changes.get(name) is not None]
     if said and after.kind is not Kind.CATEGORICAL:
         after = replace(after, hierarchy=None)
     elif said and said != ["kind"]:
         after = replace(after, hierarchy=None, kind=None)
     return after
+
+
+def _for_lines() -> dict[str, Any]:
+    """Return the options that columns with a hierarchy do not have, with what they then hold."""
+    return {
+        row.name: row.default
+        for row in COLUMN_ROWS.values()
+        if row.fits is not None and not row.fits(Kind.CATEGORICAL)
+    }
 
 
 def _is_level(grid: object) -> bool:

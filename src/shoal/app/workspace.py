@@ -41,8 +41,9 @@ from shoal.app.opening import (
 from shoal.errors import OptionError
 from shoal.io.location import is_database
 from shoal.messages import Message
-from shoal.settings.job import Job, JobColumn
+from shoal.settings.job import Job
 from shoal.settings.job_file import format_job
+from shoal.table.schema import JobColumn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

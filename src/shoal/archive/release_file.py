@@ -6,9 +6,8 @@ import base64
 import binascii
 import hashlib
 import json
-import math
 import os
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +18,7 @@ from shoal.archive.kept import OPTIONS, KeptRelease, ValueCounts
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.io.limits import limit, read_side_file
 from shoal.messages import Message
+from shoal.table.schema import COLUMN_ROWS, Column, Role, build_schema, parse_role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
     from shoal.archive.kept import KeptPeople
     from shoal.io.atomic import AtomicGroup
-    from shoal.table.schema import Column, Schema
+    from shoal.options import ColumnOption
+    from shoal.table.schema import Schema
 
 
 # Columns and numbers as plain JSON, and back, with a look at everything that is read.
@@ -407,13 +408,19 @@ def _column_to_json(column: Column) -> dict[str, Any]:
     return {
         "name": column.name,
         "role": column.role.value,
-        "kind": None if column.kind is None else column.kind.value,
+        **{name: _plain(getattr(column, name), row) for name, row in COLUMN_ROWS.items()},
         "hierarchy": hierarchy,
-        "order": None if column.order is None else list(column.order),
-        "weight": column.weight,
-        "grid": None if column.grid is None else str(column.grid),
-        "scale": None if column.scale == "range" else column.scale,
     }
+
+
+def _plain(value: Any, row: ColumnOption) -> Any:
+    """Return what is said about a column as JSON has it; None for what holds anyway."""
+    usual = {each.name: each.default for each in fields(Column)}[row.name]
+    if row.default is None and value == usual:
+        return None
+    if isinstance(value, tuple):
+        return list(value)
+    return value if isinstance(value, int | float) else str(value)
 
 
 def _from_json(said: object) -> KeptRelease:
@@ -467,39 +474,28 @@ def _schema_from_json(said: object) -> Schema:
     from dataclasses import replace
 
     from shoal.hierarchy import Taxonomy
-    from shoal.table.schema import Role, build_schema, parse_role
 
     columns = take(said, "columns", list)
     options: dict[str, Any] = {role.option: [] for role in Role}
-    details = ("kind", "hierarchy", "order", "grid", "scale")
-    found: dict[str, dict[str, Any]] = {name: {} for name in (*details, "weight")}
+    found: dict[str, dict[str, Any]] = {row.option: {} for row in COLUMN_ROWS.values()}
     for each in columns:
         name = take(each, "name", str)
         role = parse_role(take(each, "role", str), column=name)
         options[role.option].append(name)
         if role is not Role.QUASI_IDENTIFIER:
             continue
-        weight = take(each, "weight", (int, float))
-        if not math.isfinite(weight):
-            raise Damaged("a weight is no number")
-        found["weight"][name] = weight
-        for detail in details:
-            value = take(each, detail, (str, list, dict, type(None)))
+        for row in COLUMN_ROWS.values():
+            value = each.get(row.name)  # an older version may not have known the option
             if value is not None:
-                found[detail][name] = value
+                found[row.option][name] = value
     trees = {
         name: Taxonomy.from_paths(value) if isinstance(value, list) else value
-        for name, value in found["hierarchy"].items()
+        for name, value in found["hierarchies"].items()
     }
     schema = build_schema(
         [take(each, "name", str) for each in columns],
         **options,
-        hierarchies=trees,
-        kinds=found["kind"],
-        orders=found["order"],
-        weights=found["weight"],
-        grid=found["grid"],
-        scale=found["scale"],
+        **{**found, "hierarchies": trees},
     )
     return replace(schema, pseudonyms=take(said, "pseudonyms", bool))
 

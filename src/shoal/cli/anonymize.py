@@ -265,7 +265,7 @@ def demo(
         quasi_identifiers=ADULT_QUASI_IDENTIFIERS,
         sensitive=["salary"],
         drop=[name for name in ADULT_COLUMNS if name not in kept],
-        hierarchies=adult_hierarchies(_CATEGORICAL),
+        details={"hierarchies": adult_hierarchies(_CATEGORICAL)},
         algorithm_options={"effort": "fast"},
     )
     with showing_progress(quiet=quiet) as progress:
@@ -337,7 +337,7 @@ def refine(
     if not is_database(groups):
         note_input(groups, Message("the groups file"))
     sink.check()
-    frame = read_input(wanted.input, numeric=numeric_columns(request.kinds))
+    frame = read_input(wanted.input, numeric=numeric_columns(request.details.get("kinds")))
     original = FrameSource(frame, read_as(), groups=read_groups(groups, group_column, frame.height))
     with showing_progress(quiet=quiet) as progress:
         watched = _ending_early(progress)

@@ -8,7 +8,6 @@ import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -16,17 +15,17 @@ import typer
 from shoal.cli.program import choose_language, show_traces, speak
 from shoal.errors import OptionError
 from shoal.messages.language import LANGUAGES
-from shoal.options import Flag, Option
+from shoal.options import ColumnOption, Flag, Option
 from shoal.privacy.base import options_of
 from shoal.registry import built_in, load
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input
 from shoal.settings.request import OPTIONS
-from shoal.table.schema import Role
+from shoal.table.schema import COLUMN_ROWS, JobColumn, Role, roles_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shoal.settings.job import Job, JobColumn
+    from shoal.settings.job import Job
 
 
 # Flags that several commands take, made from the tables of options, and how they are read.
@@ -389,10 +388,6 @@ def _columns(before: Mapping[str, JobColumn], asked: Said) -> dict[str, JobColum
     A column named by a flag has that flag's role, whatever the job says about it; what the job
     says about a quasi-identifier is void once a flag gives it another role.
     """
-    from shoal.settings.job import JobColumn
-    from shoal.table.scale import check_scale
-    from shoal.table.schema import parse_kind, roles_of
-
     columns = dict(before)
     given = roles_of({role: parse_names(asked.get(role.option)) for role in Role})
     for name, role in given.items():
@@ -400,44 +395,37 @@ def _columns(before: Mapping[str, JobColumn], asked: Said) -> dict[str, JobColum
         old = columns.pop(name, JobColumn())
         stays = role in (Role.QUASI_IDENTIFIER, old.role)
         columns[name] = replace(old, role=role) if stays else JobColumn(role=role)
-    named = {
-        row.detail: {text.partition("=")[0].strip() for text in asked.get(row.name, ())}
-        for row in OPTIONS.values()
-        if row.detail in _WAYS
+    pairs = {
+        row.name: parse_pairs(row.flag.names[0], asked.get(row.option), row.flag.example or "")
+        for row in COLUMN_ROWS.values()
+        if row.flag is not None
     }
-    read: dict[str, Callable[[str, str], Any]] = {
-        "hierarchy": lambda _, text: Path(text),
-        "kind": lambda name, text: parse_kind(text, column=name),
-        "order": lambda _, text: tuple(parse_names([text])),
-        "weight": _number,
-        "grid": _grid,
-        "scale": lambda name, text: check_scale(text.strip(), column=name),
-    }
-    for row in OPTIONS.values():
-        if row.detail is None or row.flag is None:
-            continue
-        pairs = parse_pairs(row.flag.names[0], asked.get(row.name), row.flag.example or "")
-        for name, text in pairs.items():
-            changes: dict[str, Any] = {row.detail: read[row.detail](name, text)}
-            if row.detail in _WAYS:
-                changes = {way: None for way in _WAYS if name not in named[way]} | changes
+    for detail, said in pairs.items():
+        row = COLUMN_ROWS[detail]
+        for name, text in said.items():
+            value = _typed(row, name, text)
+            checked = value if row.check is None else row.check(name, value)
+            changes: dict[str, Any] = {detail: value if row.as_written else checked}
+            if detail in _WAYS:
+                changes = {way: None for way in _WAYS if name not in pairs[way]} | changes
             columns[name] = replace(columns.get(name, JobColumn()), **changes)
     return columns
 
 
-def _grid(name: str, text: str) -> str:
-    from shoal.table.grid import parse_grid
-
-    parse_grid(text.strip(), column=name)
-    return text.strip()
-
-
-def _number(name: str, text: str) -> float:
+def _typed(row: ColumnOption, name: str, text: str) -> Any:
+    """Return what a flag says about a column, of the type that a job file would have."""
+    if row.plain_type == "list":
+        return parse_names([text])
+    if row.plain_type != "float":
+        return text
     try:
         return float(text)
     except ValueError:
         raise OptionError(
-            "--weight of {name!r} must be a number, not {text!r}.", name=name, text=text
+            "--{option} of {name!r} must be a number, not {text!r}.",
+            option=row.name,
+            name=name,
+            text=text,
         ) from None
 
 

@@ -53,7 +53,7 @@ def explain(
     wanted = job_of(job, asked, source=source, reading=reading)
     request = wanted.request()
     check_files(source, {Message("the explanation"): out})
-    frame = read_input(wanted.input, numeric=numeric_columns(request.kinds))
+    frame = read_input(wanted.input, numeric=numeric_columns(request.details.get("kinds")))
     with showing_progress(quiet=quiet) as progress:
         found = explain_request(frame, request, max_rows=rows, progress=progress)
     if out is not None:
@@ -222,7 +222,7 @@ def compare(
             "The report {name_of} is a folder; name a file in it.", name_of=name_of(report)
         )
     minimised = [wanted.measure or "ncp"] if measures is None else opt.parse_names([measures])
-    frame = read_input(wanted.input, numeric=numeric_columns(request.kinds))
+    frame = read_input(wanted.input, numeric=numeric_columns(request.details.get("kinds")))
     request.schema(frame.columns)  # a wrong column is said first
     if results is not None:
         note_kept(f"runs that were finished are in {results!r}; run it again to go on.")

@@ -28,10 +28,9 @@ from shoal.profile.guess import (
 from shoal.profile.repeated_people import propose_person
 from shoal.runtime.progress import Report, no_progress
 from shoal.settings.files import Input
-from shoal.settings.job import Job, JobColumn
+from shoal.settings.job import Job
 from shoal.settings.job_file import format_job, toml_of
-from shoal.table.grid import suggest_grid
-from shoal.table.schema import Role
+from shoal.table.schema import COLUMN_ROWS, JobColumn, Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -175,8 +174,8 @@ class Suggestion:
             not counted.
         input: how the file was read, as far as it had to be found out; the job says so, and later
             runs need not find out again.
-        grids: steps that the intervals of a column could be widened to, where its values have
-            more digits than a reader can use.
+        details: what else is proposed for columns, by the options of `JobColumn`: a grid, where
+            values have more digits than a reader can use.
         others: by column the share of the rows that have another than the most frequent value.
         declined: sensitive columns that a person has taken the proposed promise away from.
     """
@@ -188,7 +187,7 @@ class Suggestion:
     n_rows: int = 0
     singled_out: int | None = None
     input: Input = field(default_factory=Input)
-    grids: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     others: Mapping[str, float] = field(default_factory=dict)
     declined: tuple[str, ...] = ()
 
@@ -230,17 +229,29 @@ class Suggestion:
             "kinds": kinds,
             "orders": orders,
             "hierarchies": hierarchies,
-            "grid": {
-                guess.name: self.grids[guess.name] for guess in self.columns if self._on(guess)
+            **{
+                COLUMN_ROWS[detail].option: {
+                    guess.name: found[guess.name]
+                    for guess in self.columns
+                    if self._on(guess, detail)
+                }
+                for detail, found in self.details.items()
             },
             "privacy": [promise_for(name) for name in self.promised],
         }
 
-    def _on(self, guess: Guess) -> bool:
-        """Tell whether the intervals of a column are to end on a grid."""
+    def details_of(self, guess: Guess) -> dict[str, Any]:
+        """Return what else is proposed for a column that is generalised, by the keys of a job."""
+        return {
+            name: each[guess.name] for name, each in self.details.items() if self._on(guess, name)
+        }
+
+    def _on(self, guess: Guess, detail: str) -> bool:
+        """Tell whether an option is proposed for a column."""
         on_a_line = guess.kind is not None and guess.kind.is_measured
         is_quasi = guess.role is Role.QUASI_IDENTIFIER
-        return is_quasi and on_a_line and not guess.uses_hierarchy and guess.name in self.grids
+        proposed = guess.name in self.details[detail]
+        return is_quasi and on_a_line and not guess.uses_hierarchy and proposed
 
     def replaced(self, guess: Guess) -> Suggestion:
         """Return the suggestion with another guess for one column."""
@@ -326,10 +337,10 @@ class Suggestion:
                 kind=guess.kind if is_quasi else None,
                 hierarchy=(guess.rule or file) if guess.uses_hierarchy else None,
                 order=guess.order if is_quasi else None,
-                grid=self.grids[guess.name] if self._on(guess) else None,
+                **self.details_of(guess),
             )
-            if self._on(guess):
-                comments[f"columns.{guess.name}.grid"] = _GRID_COMMENT
+            for detail in self.details_of(guess):
+                comments[f"columns.{guess.name}.{detail}"] = COLUMN_ROWS[detail].comment
             comments[f"columns.{guess.name}"] = self._comment(guess, file)
         job = Job(
             input=self.input,
@@ -395,10 +406,6 @@ class Suggestion:
         return "\n".join(lines)
 
 
-_GRID_COMMENT = (
-    "Intervals are widened to these lines, so that no end is somebody's exact value. A coarser\n"
-    'grid protects more; "none" shows exact ends.'
-)
 _K_COMMENT = (
     "Nobody stands out from fewer than k people. At least 2; 5 to 20 is common, more where the\n"
     "release is public or the data is delicate. 'shoal compare' shows what each k costs."
@@ -513,7 +520,7 @@ def look_at(
         n_rows=frame.height,
         singled_out=singled_out,
         input=source,
-        grids=_grids(frame, guesses),
+        details=_details(frame, guesses),
         others=other_values(frame),
     )
     return suggestion, frame
@@ -548,13 +555,14 @@ def _found_out(asked: Input, how: HowRead) -> Input:
     )
 
 
-def _grids(frame: pl.DataFrame, guesses: Sequence[Guess]) -> dict[str, str]:
-    """Return a grid for every column of numbers or dates that has one, whatever its role."""
-    found = {
-        guess.name: suggest_grid(guess.kind, frame.get_column(guess.name), whole=True)
-        for guess in guesses
-    }
-    return {name: str(grid) for name, grid in found.items() if grid}
+def _details(frame: pl.DataFrame, guesses: Sequence[Guess]) -> dict[str, dict[str, Any]]:
+    """Return what is proposed for each column beside its kind, whatever its role, by option."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in COLUMN_ROWS.values():
+        if row.suggest is not None:
+            each = {g.name: row.suggest(g.kind, frame.get_column(g.name)) for g in guesses}
+            found[row.name] = {name: value for name, value in each.items() if value is not None}
+    return found
 
 
 def _toml_text(text: str) -> str:

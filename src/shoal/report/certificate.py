@@ -31,14 +31,17 @@ from shoal.publish.judgement import OpenPoint, point_of
 from shoal.publish.label_check import LabelPromise
 from shoal.runtime.sanitize import plain_values
 from shoal.settings.files import About
+from shoal.table.grid import Grid
+from shoal.table.schema import COLUMN_ROWS, Kind
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+    from shoal.options import ColumnOption
     from shoal.publish.grid_check import GridPromise
     from shoal.publish.release_data import ReleaseData
     from shoal.publish.verify import Check
-    from shoal.table.grid import Grid
+    from shoal.table.schema import Column
 
 SCHEMA_VERSION = 2
 """Grows when a key changes its meaning or disappears; new keys may appear without."""
@@ -88,10 +91,7 @@ def build_certificate(
             {
                 "name": column.name,
                 "role": column.role.value,
-                "kind": None if column.kind is None else column.kind.value,
-                "weight": column.weight,
-                "grid": None if not column.grid else _grid(column.grid),
-                "scale": column.scale if column.kind and column.kind.is_measured else None,
+                **{row.name: _told(column, row) for row in COLUMN_ROWS.values() if row.certificate},
                 "hierarchy_height": (
                     None if column.hierarchy is None else column.hierarchy.tree_height
                 ),
@@ -129,9 +129,18 @@ def build_certificate(
     return plain
 
 
-def _grid(grid: Grid) -> dict[str, Any]:
-    """Return the lines that intervals end on; chosen by default it tells an order of magnitude."""
-    return {"step": str(grid), "chosen": "by default" if grid.by_default else "as asked"}
+def _told(column: Column, row: ColumnOption) -> Any:
+    """Return what a certificate tells of an option of a column; None where it is not for it.
+
+    Lines that intervals end on, chosen by default, tell an order of magnitude.
+    """
+    value = getattr(column, row.name)
+    if row.fits is not None and not (column.kind and row.fits(column.kind)):
+        return None
+    if isinstance(value, Grid):
+        chosen = "by default" if value.by_default else "as asked"
+        return {"step": str(value), "chosen": chosen} if value else None
+    return value.value if isinstance(value, Kind) else value
 
 
 def _promised(grid: GridPromise, release: ReleaseData) -> dict[str, Any]:

@@ -182,7 +182,7 @@ class FileSource:
             return [name for name in names if name in {*schema.used, *looked}]
 
         progress(0, 0, "reading")
-        numeric = numeric_columns(request.kinds)
+        numeric = numeric_columns(request.details.get("kinds"))
         frame = read_input(
             self.input, numeric=numeric, columns=needed, coded=True, progress=progress
         )

@@ -378,7 +378,7 @@ def _typed(frame: Any, source: Input, request: Request) -> Any:
 
     functions = load_functions()
     schema = request.schema(frame.columns)
-    numeric = numeric_columns(request.kinds)
+    numeric = numeric_columns(request.details.get("kinds"))
     wanted = (*schema.quasi_identifiers, *schema.sensitive)
     columns = []
     for name in frame.columns:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, did_you_mean
 from shoal.settings.files import INPUT_OPTIONS, Input, Output
 from shoal.settings.request import COLUMN_OPTIONS, OPTIONS
-from shoal.table.grid import parse_grid
-from shoal.table.scale import check_scale
-from shoal.table.schema import Kind, Role, parse_kind, parse_role
+from shoal.table.schema import COLUMN_ROWS, JobColumn, Role
 
 if TYPE_CHECKING:
-    from shoal.hierarchy.rules import HierarchyRule
     from shoal.options import Option
     from shoal.settings.request import Request
 
@@ -29,59 +26,6 @@ JOB_OPTIONS: dict[str, Option] = {
 }
 """The options of a run that a job file says by their own names."""
 
-_DETAILS = {row.name: row.detail for row in OPTIONS.values() if row.detail is not None}
-
-
-def _rule_or_path(given: Any) -> Path | HierarchyRule:
-    from shoal.hierarchy.rules import as_rule  # loads numpy
-
-    return as_rule(given) or Path(given)
-
-
-@dataclass(frozen=True, kw_only=True)
-class JobColumn:
-    """What a job file says about one column (``[columns.age]``); words stand for roles and kinds.
-
-    Attributes:
-        role: what happens to the column; a job file has to say it.
-        kind: how it is generalised; None is inferred from the data.
-        hierarchy: the file of its hierarchy, or the rule by which it grows.
-        weight: how much a loss in it counts.
-        order: its values from low to high, when it is ordinal.
-        grid: the step that its intervals are widened to: a number or a word.
-        scale: what the search takes a wide interval to cost: range, rank or trimmed.
-    """
-
-    role: Role | None = None
-    kind: Kind | None = None
-    hierarchy: Path | HierarchyRule | None = None
-    weight: float = 1.0
-    order: tuple[str, ...] | None = None
-    grid: str | float | None = None
-    scale: str | None = None
-
-    def __post_init__(self) -> None:
-        """Read what was given as text.
-
-        Raises:
-            RoleError: there is no such role.
-            OptionError: there is no such kind, grid or scale.
-        """
-        given: dict[str, Any] = vars(self)
-        read: dict[str, Callable[[Any], Any]] = {
-            "role": lambda text: parse_role(text, column="of a job"),
-            "kind": lambda text: parse_kind(text, column="of a job"),
-            "hierarchy": _rule_or_path,
-            "order": tuple,
-        }
-        for name, convert in read.items():
-            if given[name] is not None:
-                object.__setattr__(self, name, convert(given[name]))
-        if self.grid is not None:
-            parse_grid(self.grid, column="of a job")
-        if self.scale is not None:
-            check_scale(self.scale, column="of a job")
-
 
 class Job:
     """A run from a file to files, as a job file describes it.
@@ -92,7 +36,7 @@ class Job:
     Args:
         input: where the table is and how it is read; a path or URL stands for an `Input`.
         output: where the release goes; a path or URL stands for an `Output`.
-        columns: the role, kind, hierarchy, weight, order and grid of each column.
+        columns: the role of each column, and what else is said about it.
         missing_values: what stands for a missing value in a text file.
         options: the options of ``shoal.anonymize`` that are not about columns, by their names;
             ``privacy`` as models or as tables with a ``model`` and that model's options.
@@ -200,14 +144,14 @@ class Job:
     def schema_options(self) -> dict[str, Any]:
         """Return the columns as the keyword arguments of ``shoal.table.schema.build_schema``."""
         options: dict[str, Any] = {role.option: [] for role in Role}
-        options |= {detail: {} for detail in _DETAILS}
+        options |= {row.option: {} for row in COLUMN_ROWS.values()}
         for name, column in self.columns.items():
             if column.role is not None:
                 options[column.role.option].append(name)
-            for option, detail in _DETAILS.items():
-                value = getattr(column, detail)
-                if value is not None and value != getattr(JobColumn, detail):
-                    options[option][name] = value
+            for row in COLUMN_ROWS.values():
+                value = getattr(column, row.name)
+                if value is not None and value != row.default:
+                    options[row.option][name] = value
         return options
 
     def arguments(self) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, JobError, OptionError, RoleError, did_you_mean
 from shoal.hierarchy.rules import HierarchyRule
-from shoal.hierarchy.taxonomy import canonical_label
 from shoal.io.atomic import atomic_write_text
 from shoal.io.limits import read_side_file
 from shoal.io.location import is_database
@@ -20,15 +19,13 @@ from shoal.io.overwrite_guard import refuse_input
 from shoal.messages import Message
 from shoal.privacy.base import file_options
 from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS, Input, Output
-from shoal.settings.job import JOB_OPTIONS, MODELS, TABLE, Job, JobColumn, is_open
-from shoal.table.grid import parse_grid
-from shoal.table.scale import check_scale
-from shoal.table.schema import Role, parse_kind, parse_role
+from shoal.settings.job import JOB_OPTIONS, MODELS, TABLE, Job, is_open
+from shoal.table.schema import COLUMN_ROWS, JobColumn, Role, parse_role
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    from shoal.options import Option
+    from shoal.options import ColumnOption, Option
 
 _TYPES = {
     "bool": Message("a truth value"),
@@ -187,22 +184,35 @@ class _Reader:
                 at=self.at(place),
                 role=", ".join(repr(each.value) for each in Role),
             )
-        kind = self.text(table, "kind", place)
+        said: dict[str, Any] = {}
         try:
             parsed_role = parse_role(role, column=name)
-            parsed_kind = None if kind is None else parse_kind(kind, column=name)
+            for row in COLUMN_ROWS.values():
+                value = self.detail(table, row, place)
+                if value is not None and row.check is not None:
+                    checked = row.check(name, value)
+                    said[row.name] = value if row.as_written else checked
         except (OptionError, RoleError) as error:
             raise JobError("In {at}: {error}", at=self.at(place), error=error) from None
-        weight = self.scalar(table, "weight", "float", place)
-        return JobColumn(
-            role=parsed_role,
-            kind=parsed_kind,
-            hierarchy=self.hierarchy(table.get("hierarchy"), f"{place}.hierarchy"),
-            weight=1.0 if weight is None else weight,
-            order=self.order(table, place),
-            grid=self.grid(table, name, place),
-            scale=self.scale(table, name, place),
-        )
+        return JobColumn(role=parsed_role, **said)
+
+    def detail(self, table: dict[str, Any], row: ColumnOption, place: str) -> Any:
+        """Return what a column's table says under one key, of the type that its row names."""
+        value = table.get(row.name)
+        if value is None:
+            return None
+        if row.plain_type == "hierarchy":
+            return self.hierarchy(value, f"{place}.{row.name}")
+        if row.plain_type == "list":
+            if not isinstance(value, list) or any(isinstance(e, (list, dict)) for e in value):
+                expected = Message("a list of values from low to high")
+                raise self.wrong(f"{place}.{row.name}", expected, value)
+            return value
+        if row.plain_type == "number or text":
+            if isinstance(value, bool) or not isinstance(value, int | float | str):
+                raise self.wrong(f"{place}.{row.name}", Message("a number or text"), value)
+            return value
+        return self.scalar(table, row.name, row.plain_type, place)
 
     def hierarchy(self, value: object, place: str) -> Path | HierarchyRule | None:
         if value is None:
@@ -217,33 +227,6 @@ class _Reader:
             return HierarchyRule.of(value)
         except OptionError as error:
             raise JobError("In {at}: {error}", at=self.at(place), error=error) from None
-
-    def scale(self, table: dict[str, Any], name: str, place: str) -> str | None:
-        value = self.text(table, "scale", place)
-        try:
-            return None if value is None else check_scale(value, column=name)
-        except OptionError as error:
-            raise JobError("In {at}: {error}", at=self.at(place), error=error) from None
-
-    def grid(self, table: dict[str, Any], name: str, place: str) -> str | float | None:
-        value = table.get("grid")
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float | str):
-            raise self.wrong(f"{place}.grid", Message("a number or text"), value)
-        try:
-            parse_grid(value, column=name)
-        except OptionError as error:
-            raise JobError("In {at}: {error}", at=self.at(place), error=error) from None
-        return value
-
-    def order(self, table: dict[str, Any], place: str) -> tuple[str, ...] | None:
-        values = table.get("order")
-        if values is None:
-            return None
-        if not isinstance(values, list) or any(isinstance(each, (list, dict)) for each in values):
-            raise self.wrong(f"{place}.order", Message("a list of values from low to high"), values)
-        return tuple(canonical_label(value) for value in values)
 
     def privacy(self, models: object) -> tuple[dict[str, Any], ...]:
         if not isinstance(models, list) or not all(isinstance(each, dict) for each in models):
@@ -385,12 +368,10 @@ def _job_lines(
     for name, column in job.columns.items():
         values = {
             "role": None if column.role is None else column.role.value,
-            "kind": None if column.kind is None else column.kind.value,
-            "hierarchy": _hierarchy(column.hierarchy, folder),
-            "weight": None if column.weight == 1.0 else column.weight,
-            "order": column.order,
-            "grid": column.grid,
-            "scale": column.scale,
+            **{
+                row.name: _detail(getattr(column, row.name), row, folder)
+                for row in COLUMN_ROWS.values()
+            },
         }
         yield from _table(f"[columns.{toml_key(name)}]", f"columns.{name}", values, comments)
 
@@ -420,12 +401,13 @@ def _is_no_file(path: str) -> bool:
     return path == "-" or is_database(path)
 
 
-def _hierarchy(
-    given: Path | HierarchyRule | None, folder: str | PathLike[str] | None
-) -> str | dict[str, Any] | None:
-    if isinstance(given, HierarchyRule):
-        return given.to_dict()
-    return None if given is None else _relative(given, folder)
+def _detail(value: Any, row: ColumnOption, folder: str | PathLike[str] | None) -> Any:
+    """Return what is said about a column as TOML has it; None if it need not be said."""
+    if value == row.default:
+        return None
+    if isinstance(value, HierarchyRule):
+        return value.to_dict()
+    return _relative(value, folder) if isinstance(value, Path) else value
 
 
 def _files(path: str | tuple[str, ...], folder: str | PathLike[str] | None) -> str | list[str]:

@@ -8,19 +8,24 @@ them together); checks, job files, flags, ``--help`` and the certificate are mad
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shoal.errors import OptionError, did_you_mean
 from shoal.messages import Message
 from shoal.options import (
+    AFTERWARDS,
+    ALL_COMMANDS,
+    BOTH,
     REQUIRED,
+    TABLE_COMMANDS,
     Flag,
     Option,
     anything,
     check_all,
     factor,
+    in_words,
     mapping,
     one_of,
     option,
@@ -32,7 +37,7 @@ from shoal.options import (
     whole,
 )
 from shoal.table.infer import UNKNOWN
-from shoal.table.schema import Kind, Role, build_schema
+from shoal.table.schema import COLUMN_ROWS, Role, build_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,35 +73,12 @@ TableLike: TypeAlias = "IntoDataFrame | ArrayLike"
 
 # -- flags ----------------------------------------------------------------------------------------
 
-BOTH = ("anonymize", "refine")
-TABLE_COMMANDS = ("anonymize", "refine", "explain", "compare")
-AFTERWARDS = ("score", "audit", "utility")
-"""Commands that compare a table with its release."""
-ALL_COMMANDS = (*TABLE_COMMANDS, *AFTERWARDS, "verify")
-
-
-def in_words(words: Iterable[str]) -> str:
-    """Return words as a sentence lists them."""
-    *first, last = words
-    return Message("{first} or {last}", first=", ".join(first), last=last)
-
 
 def columns_flag(
     *names: str, on: tuple[str, ...] = TABLE_COMMANDS, metavar: str = "COLUMNS"
 ) -> Flag:
     """Return the flag of an option that names columns."""
     return Flag(names=names, on=on, panel="Columns", metavar=metavar)
-
-
-def detail_flag(name: str, metavar: str, example: str, *also: str) -> Flag:
-    """Return the flag of something that is said about one column."""
-    return Flag(
-        names=(f"--{name}",),
-        on=(*TABLE_COMMANDS, *AFTERWARDS, *also),
-        panel="Columns",
-        metavar=f"COLUMN={metavar}",
-        example=example,
-    )
 
 
 def promise_flag(*names: str, on: tuple[str, ...], metavar: str | None = None) -> Flag:
@@ -260,51 +242,8 @@ class Request:
         functions=BOTH,
         flag=Flag(names=("--pseudonyms",), on=("anonymize", "refine"), panel="Columns"),
     )
-    hierarchies: Mapping[str, HierarchyLike] | None = option(
-        default=None,
-        help="The hierarchy file of a column; may be repeated.",
-        functions=BOTH,
-        detail="hierarchy",
-        flag=detail_flag("hierarchy", "FILE", "zip=zip.csv", "verify"),
-    )
-    kinds: Mapping[str, Kind | str] | None = option(
-        default=None,
-        help=f"What a column holds: {in_words(Kind)}; may be repeated.",
-        functions=BOTH,
-        detail="kind",
-        flag=detail_flag("kind", "KIND", "zip=set"),
-    )
-    orders: Mapping[str, Sequence[Any]] | None = option(
-        default=None,
-        help="The values of an ordinal column, low to high; may be repeated.",
-        functions=BOTH,
-        detail="order",
-        flag=detail_flag("order", "A,B,...", "size=small,medium,large", "verify"),
-    )
-    weights: Mapping[str, float] | None = option(
-        default=None,
-        help="How much a loss in a column counts, 1 unless given; may be repeated.",
-        functions=BOTH,
-        detail="weight",
-        flag=detail_flag("weight", "NUMBER", "zip=2"),
-    )
-    grid: Mapping[str, Any] | str | None = option(
-        default=None,
-        help="Widen the intervals of a column to multiples of a step, as 5 or 0.01, to a unit of "
-        "the calendar, as month, or to 'powers of 10'; of ordered words, publish so many together, "
-        "as 2; of a hierarchy, nothing below a level, as 'level 1'; may be repeated.",
-        functions=BOTH,
-        detail="grid",
-        flag=detail_flag("grid", "STEP", "age=5", "verify"),
-    )
-    scale: Mapping[str, str] | None = option(
-        default=None,
-        help="What the search takes a wide interval to cost: its share of the range, of the people "
-        "(rank), or of the range without outliers (trimmed); may be repeated.",
-        functions=BOTH,
-        detail="scale",
-        flag=detail_flag("scale", "SCALE", "born=rank"),
-    )
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What is said about single columns, by the names of `COLUMN_DETAILS`."""
     unknown_values: str = option(
         default="error",
         check=one_of(*UNKNOWN),
@@ -546,7 +485,8 @@ class Request:
                 "is a different person; keep one of the two.",
                 person=self.person,
             )
-        schema = build_schema(columns, **{name: getattr(self, name) for name in COLUMN_OPTIONS})
+        roles = {role.option: getattr(self, role.option) for role in Role}
+        schema = build_schema(columns, **roles, **self.details)
         return replace(schema, pseudonyms=self.pseudonyms)
 
     def parameters(self) -> dict[str, Any]:
@@ -556,14 +496,27 @@ class Request:
         return said
 
 
-OPTIONS: dict[str, Option] = {row.name: row for row in rows_of(Request)}
-"""The options of a run, by name."""
+COLUMN_DETAILS: dict[str, Option] = {
+    row.option: Option(
+        help=row.help,
+        flag=row.flag,
+        functions=BOTH,
+        detail=row.name,
+        name=row.option,
+        type=row.mapping,
+        default=None,
+    )
+    for row in COLUMN_ROWS.values()
+}
+"""Options that say something about single columns."""
 
-COLUMN_OPTIONS = tuple(
-    row.name
-    for row in OPTIONS.values()
-    if row.detail is not None or row.name in {role.option for role in Role}
-)
+OPTIONS: dict[str, Option] = {}
+"""The options of a run, by name; those about single columns where a request has its details."""
+_rows = {row.name: row for row in rows_of(Request)}
+for _field in fields(Request):
+    OPTIONS |= COLUMN_DETAILS if _field.name == "details" else {_field.name: _rows[_field.name]}
+
+COLUMN_OPTIONS = (*(role.option for role in Role), *COLUMN_DETAILS)
 """Those that say what the columns are."""
 
 
@@ -595,12 +548,15 @@ def build_request(
     for name, row in OPTIONS.items():
         if row.default is REQUIRED and name not in options:
             raise OptionError("{name} is not given; say it as for shoal.anonymize.", name=name)
-    request = Request(**options)
-    if not (request.hierarchies or request.privacy or request.previous):
+    details = {name: options[name] for name in COLUMN_DETAILS if options.get(name) is not None}
+    rest = {name: value for name, value in options.items() if name not in COLUMN_DETAILS}
+    request = Request(**rest, details=details)
+    trees = request.details.get("hierarchies")
+    if not (trees or request.privacy or request.previous):
         return request
     request = replace(
         request,
-        hierarchies=_open_hierarchies(request.hierarchies),
+        details={**request.details, **({"hierarchies": _open_hierarchies(trees)} if trees else {})},
         privacy=open_populations(request.privacy, reading),
     )
     if not request.previous:

@@ -10,7 +10,6 @@ of it instead, below which nothing is published.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,8 @@ from shoal.errors import OptionError, did_you_mean
 from shoal.table.schema import Column, Kind, Role, Schema
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
 
@@ -128,52 +129,20 @@ def _number(value: Any) -> Decimal | None:
     return number
 
 
-def with_grids(schema: Schema, grid: Mapping[str, Any] | str) -> Schema:
-    """Return the schema with the grids that were asked for; ``"none"`` is none for any column.
+def grids_of(given: object, quasi_identifiers: Sequence[str]) -> dict[str, Grid]:
+    """Return no grid for any column, which is all that can be said without naming one.
 
     Raises:
-        OptionError: a column is none of the quasi-identifiers, or a grid cannot be read.
+        OptionError: it says something else.
     """
-    keys = schema.quasi_identifiers
-    if isinstance(grid, str):
-        if grid.strip().lower() != "none":
-            raise OptionError(
-                "grid must be 'none' or map columns to steps, as in grid={{{keys!r}: 5}}, not "
-                "{grid!r}.",
-                keys=keys[0],
-                grid=grid,
-            )
-        grid = dict.fromkeys(keys, NO_GRID)
-    if not isinstance(grid, Mapping):
+    if not isinstance(given, str) or given.strip().lower() != "none":
         raise OptionError(
-            "grid must be 'none' or map columns to steps, as in grid={{{keys!r}: 5}}, not {name}.",
-            keys=keys[0],
-            name=type(grid).__name__,
+            "grid must be 'none' or map columns to steps, as in grid={{{keys!r}: 5}}, not "
+            "{grid!r}.",
+            keys=quasi_identifiers[0],
+            grid=given,
         )
-    for name in grid:
-        if name not in keys:
-            known = {column.name for column in schema.columns}
-            hint = did_you_mean(str(name), keys)
-            if name in known:
-                raise OptionError(
-                    "grid names column {name!r}, which is not a quasi-identifier.{hint}",
-                    name=str(name),
-                    hint=hint,
-                )
-            raise OptionError(
-                "grid names column {name!r}, which is not in the table.{hint}",
-                name=str(name),
-                hint=hint,
-            )
-    return replace(
-        schema,
-        columns=tuple(
-            replace(column, grid=parse_grid(grid[column.name], column=column.name))
-            if column.name in grid
-            else column
-            for column in schema.columns
-        ),
-    )
+    return dict.fromkeys(quasi_identifiers, NO_GRID)
 
 
 def settle_grids(schema: Schema, frame: pl.DataFrame, *, by_default: bool = True) -> Schema:

@@ -13,15 +13,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, OptionError, did_you_mean
-from shoal.table.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy as np
     from numpy.typing import NDArray
 
     from shoal.table.encode import Attribute, EncodedTable
+    from shoal.table.schema import Schema
 
 
 RANGE = "range"
@@ -42,22 +40,6 @@ def check_scale(value: object, *, column: str) -> str:
             hint=did_you_mean(str(value), SCALES),
         )
     return value
-
-
-def with_scales(schema: Schema, given: Mapping[str, object]) -> Schema:
-    """Return the schema with the scales that were asked for; `build_schema` has checked names.
-
-    Raises:
-        OptionError: there is no such scale.
-    """
-    return Schema(
-        tuple(
-            replace(column, scale=check_scale(given[column.name], column=column.name))
-            if column.name in given
-            else column
-            for column in schema.columns
-        )
-    )
 
 
 def rescaled(table: EncodedTable, schema: Schema) -> EncodedTable:

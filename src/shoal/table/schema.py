@@ -11,10 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from shoal.errors import OptionError, RoleError, did_you_mean
 from shoal.messages import Message, plural
+from shoal.options import ColumnOption, column_option, detail_flag, in_words, rows_of
 
 if TYPE_CHECKING:
     from shoal.hierarchy import Taxonomy
@@ -181,6 +183,145 @@ def check_order(name: str, order: Sequence[object]) -> tuple[str, ...]:
     return labels
 
 
+# What is said about a column beside its role: one row for each option, and nothing elsewhere.
+
+
+def _read_kind(column: str, value: Any) -> Kind | None:
+    return parse_kind(value, column=column)
+
+
+def _read_hierarchy(column: str, value: Any) -> Path | HierarchyRule:
+    del column
+    from shoal.hierarchy.rules import as_rule  # loads numpy
+
+    return as_rule(value) or Path(value)
+
+
+def _read_grid(column: str, value: Any) -> Grid:
+    from shoal.table.grid import parse_grid
+
+    return parse_grid(value, column=column)
+
+
+def _suggest_grid(kind: Kind | None, values: Any) -> str | None:
+    from shoal.table.grid import suggest_grid
+
+    found = suggest_grid(kind, values, whole=True)
+    return str(found) if found else None
+
+
+def _read_scale(column: str, value: Any) -> str:
+    from shoal.table.scale import check_scale
+
+    return check_scale(value, column=column)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobColumn:
+    """What is said about one column (``[columns.age]`` of a job file).
+
+    Every field but the role is an option, and its row is all that is said about it: the mapping
+    that ``shoal.anonymize`` takes, the flag, the key, checks, fields of the page, what
+    ``shoal init`` writes and what the certificate tells are made from it.
+
+    Attributes:
+        role: what happens to the column; a job file has to say it.
+        kind: how it is generalised; None is inferred from the data.
+        hierarchy: the file of its hierarchy, or the rule by which it grows.
+        weight: how much a loss in it counts.
+        order: its values from low to high, when it is ordinal.
+        grid: the step that its intervals are widened to: a number or a word.
+        scale: what the search takes a wide interval to cost: range, rank or trimmed.
+
+    Raises:
+        RoleError: there is no such role.
+        OptionError: an option is wrong.
+    """
+
+    role: Role | None = None
+    kind: Kind | None = column_option(
+        option="kinds",
+        mapping="Mapping[str, Kind | str] | None",
+        toml="str",
+        check=_read_kind,
+        help=f"What a column holds: {in_words(Kind)}; may be repeated.",
+        certificate=True,
+        flag=detail_flag("kind", "KIND", "zip=set"),
+        spark=True,
+    )
+    hierarchy: Path | HierarchyRule | None = column_option(
+        option="hierarchies",
+        mapping="Mapping[str, HierarchyLike] | None",
+        toml="hierarchy",
+        check=_read_hierarchy,
+        help="The hierarchy file of a column; may be repeated.",
+        flag=detail_flag("hierarchy", "FILE", "zip=zip.csv", "verify"),
+        spark=True,
+    )
+    weight: float = column_option(
+        default=1.0,
+        option="weights",
+        mapping="Mapping[str, float] | None",
+        check=check_weight,
+        help="How much a loss in a column counts, 1 unless given; may be repeated.",
+        certificate=True,
+        flag=detail_flag("weight", "NUMBER", "zip=2"),
+        spark=True,
+    )
+    order: tuple[str, ...] | None = column_option(
+        option="orders",
+        mapping="Mapping[str, Sequence[Any]] | None",
+        toml="list",
+        check=check_order,
+        help="The values of an ordinal column, low to high; may be repeated.",
+        flag=detail_flag("order", "A,B,...", "size=small,medium,large", "verify"),
+        spark=True,
+    )
+    grid: str | float | None = column_option(
+        option="grid",
+        mapping="Mapping[str, Any] | str | None",
+        toml="number or text",
+        check=_read_grid,
+        as_written=True,
+        help="Widen the intervals of a column to multiples of a step, as 5 or 0.01, to a unit of "
+        "the calendar, as month, or to 'powers of 10'; of ordered words, publish so many together, "
+        "as 2; of a hierarchy, nothing below a level, as 'level 1'; may be repeated.",
+        certificate=True,
+        flag=detail_flag("grid", "STEP", "age=5", "verify"),
+        suggest=_suggest_grid,
+        comment="Intervals are widened to these lines, so that no end is somebody's exact value. A "
+        'coarser\ngrid protects more; "none" shows exact ends.',
+        spark=True,
+    )
+    scale: str | None = column_option(
+        mapping="Mapping[str, str] | None",
+        option="scale",
+        check=_read_scale,
+        fits=lambda kind: kind.is_measured,
+        help="What the search takes a wide interval to cost: its share of the range, of the people "
+        "(rank), or of the range without outliers (trimmed); may be repeated.",
+        certificate=True,
+        flag=detail_flag("scale", "SCALE", "born=rank"),
+        spark=True,
+    )
+
+    def __post_init__(self) -> None:
+        """Read what was given as text."""
+        if self.role is not None:
+            object.__setattr__(self, "role", parse_role(self.role, column="of a job"))
+        for row in COLUMN_ROWS.values():
+            value = getattr(self, row.name)
+            if value is not None and row.check is not None:
+                checked = row.check("of a job", value)
+                object.__setattr__(self, row.name, value if row.as_written else checked)
+
+
+COLUMN_ROWS: dict[str, ColumnOption] = {
+    row.name: row for row in rows_of(JobColumn) if isinstance(row, ColumnOption)
+}
+"""The options of a column, by the names of the fields of `JobColumn`."""
+
+
 Names = str | Iterable[str]
 """Column names; a bare string is a list of one."""
 
@@ -303,7 +444,7 @@ class Schema:
         )
 
 
-def build_schema(  # noqa: PLR0913 - one named argument for every role and detail
+def build_schema(
     columns: Sequence[str],
     *,
     quasi_identifiers: Names,
@@ -312,12 +453,7 @@ def build_schema(  # noqa: PLR0913 - one named argument for every role and detai
     insensitive: Names = (),
     drop: Names = (),
     person: Names | None = None,
-    hierarchies: Mapping[str, object] | None = None,
-    kinds: Mapping[str, str | Kind] | None = None,
-    orders: Mapping[str, Sequence[object]] | None = None,
-    weights: Mapping[str, float] | None = None,
-    grid: Mapping[str, object] | str | None = None,
-    scale: Mapping[str, object] | None = None,
+    **details: Any,
 ) -> Schema:
     """Give every column of a table its role, and every quasi-identifier what it needs.
 
@@ -329,19 +465,16 @@ def build_schema(  # noqa: PLR0913 - one named argument for every role and detai
         insensitive: columns kept as they are.
         drop: columns removed on request.
         person: the column that says whose row it is, where a person may have several.
-        hierarchies: a Taxonomy, the path of an ARX-style CSV, a nested dict/list or a rule such
-            as ``{"rule": "prefix", "keep": [3, 1]}`` per column; it makes the column categorical
-            whatever its data type.
-        kinds: a kind per column; columns without one are inferred from the data later.
-        orders: the values of ordinal columns, from low to high.
-        weights: how much a loss in a column counts; 1 unless given.
-        grid: lines that the intervals of a column end on (`shoal.table.grid`).
-        scale: how wide the search takes intervals to be (`shoal.table.scale`).
+        **details: what is said about single columns (`JobColumn`): hierarchies, kinds, orders,
+            weights, grid, scale, …, each a mapping from columns. A hierarchy is a Taxonomy, the
+            path of an ARX-style CSV, a nested dict/list or a rule such as
+            ``{"rule": "prefix", "keep": [3, 1]}``; it makes the column categorical whatever its
+            data type. Columns without a kind get one from the data later.
 
     Raises:
         RoleError: a column is unknown, occurs twice, has two roles or none, or there is no
             quasi-identifier.
-        OptionError: a kind, hierarchy, order, weight or grid is wrong or contradicts another.
+        OptionError: a detail of a column is wrong or contradicts another.
     """
     table = _check_table(columns)
     given = {
@@ -361,36 +494,31 @@ def build_schema(  # noqa: PLR0913 - one named argument for every role and detai
     roles = _assign_roles(table, listed)
     qis = [name for name in table if roles[name] is Role.QUASI_IDENTIFIER]
     private = [name for name in table if roles[name] is Role.SENSITIVE]
-    _check_keys("hierarchies", hierarchies, table, [*qis, *private])
-    for option, mapping in (
-        ("kinds", kinds),
-        ("orders", orders),
-        *(("weights", weights), ("scale", scale)),
-    ):
-        _check_keys(option, mapping, table, qis)
-    schema = Schema(
+    said: dict[str, dict[str, Any]] = {}
+    rows = {row.option: row for row in COLUMN_ROWS.values()}
+    for option, mapping in details.items():
+        if option not in rows:
+            hint = did_you_mean(option, rows)
+            raise OptionError("There is no option {name!r}.{hint}", name=option, hint=hint)
+        row, each = rows[option], mapping
+        if row.name == "grid" and not isinstance(mapping, Mapping | None):
+            from shoal.table.grid import grids_of
+
+            each = grids_of(mapping, qis)
+        _check_keys(option, each, table, [*qis, *private] if row.name == "hierarchy" else qis)
+        for name, value in (each or {}).items():
+            if value is not None or row.default is not None:
+                said.setdefault(name, {})[row.name] = value
+    return Schema(
         tuple(
-            _quasi_identifier(
-                name,
-                hierarchy=(hierarchies or {}).get(name),
-                kind=(kinds or {}).get(name),
-                order=(orders or {}).get(name),
-                weight=(weights or {}).get(name, 1.0),
-            )
+            _quasi_identifier(name, said.get(name, {}))
             if roles[name] is Role.QUASI_IDENTIFIER
-            else _with_tree(Column(name=name, role=roles[name]), (hierarchies or {}).get(name))
+            else _with_tree(
+                Column(name=name, role=roles[name]), said.get(name, {}).get("hierarchy")
+            )
             for name in table
         )
     )
-    if grid not in (None, {}):
-        from shoal.table.grid import with_grids
-
-        schema = with_grids(schema, grid)
-    if scale:
-        from shoal.table.scale import with_scales
-
-        schema = with_scales(schema, scale)
-    return schema
 
 
 def _with_tree(column: Column, hierarchy: object) -> Column:
@@ -524,14 +652,10 @@ def _check_keys(
         )
 
 
-def _quasi_identifier(
-    name: str,
-    *,
-    hierarchy: object,
-    kind: str | Kind | None,
-    order: Sequence[object] | None,
-    weight: float,
-) -> Column:
+def _quasi_identifier(name: str, said: Mapping[str, Any]) -> Column:
+    """Return a column that is generalised, as it is described."""
+    ways = ("hierarchy", "kind", "order")  # of which a column has one
+    hierarchy, kind, order = (said.get(way) for way in ways)
     parsed = None if kind is None else parse_kind(kind, column=name)
     taxonomy: Taxonomy | None = None
     rule: HierarchyRule | None = None
@@ -568,14 +692,19 @@ def _quasi_identifier(
                 value=parsed.value,
             )
         parsed = Kind.ORDINAL
+    details = {
+        row.name: said[row.name] if row.check is None else row.check(name, said[row.name])
+        for row in COLUMN_ROWS.values()
+        if row.name in said and row.name not in ways
+    }
     return Column(
         name=name,
         role=Role.QUASI_IDENTIFIER,
         kind=parsed,
         hierarchy=taxonomy,
         rule=rule,
-        weight=check_weight(name, weight),
         order=None if order is None else check_order(name, order),
+        **details,
     )
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
 
 from shoal.app.feasibility import drop_idle_promises
+from shoal.app.fields import column_fields, read_column
 from shoal.app.opening import column_of, rename_column
 from shoal.app.views import answer, page, part, to, words_of, work_of
 from shoal.errors import OptionError
 from shoal.profile.guess import guess_column
-from shoal.settings.job import JobColumn
-from shoal.table.schema import Kind, Role
+from shoal.table.schema import COLUMN_ROWS, JobColumn, Kind, Role
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from shoal.app.workspace import Workspace
 
 
+Given = Mapping[str, str]
+"""What a form says, by the names of its fields."""
 _AT_ONCE = 4  # columns of one answer: each of them takes a count of all rows
 
 
@@ -156,6 +159,7 @@ def _card(work: Workspace, table: OpenedTable, number: int) -> dict[str, Any]:
         "guess": guess,
         "role": column.role,
         "kind": column.kind,
+        "fields": column_fields(column, column.kind),
         "picture": table.picture(name),
         "alone": table.alone((name,)),
         "holds": _holds(str(table.frame.schema[name])),
@@ -173,8 +177,9 @@ def _decided(work: Workspace) -> list[str]:
 async def choose(request: Request) -> Response:
     """Give a column another role or kind, or confirm the one that it has."""
     form = await request.form()
-    role, kind = str(form.get("role", "")), str(form.get("kind", ""))
-    return await _answer(request, [request.path_params["number"]], role, kind)
+    given = {name: value for name, value in form.items() if isinstance(value, str)}
+    role = given.pop("role", "")
+    return await _answer(request, [request.path_params["number"]], role, given)
 
 
 async def choose_several(request: Request) -> Response:
@@ -182,13 +187,13 @@ async def choose_several(request: Request) -> Response:
     form = await request.form()
     chosen = [str(each) for each in form.getlist("columns")]
     numbers = [int(each) if each.isascii() and each.isdecimal() else -1 for each in chosen]
-    return await _answer(request, numbers, str(form.get("role", "")), "")
+    return await _answer(request, numbers, str(form.get("role", "")), {})
 
 
-async def _answer(request: Request, numbers: list[int], role: str, kind: str) -> Response:
+async def _answer(request: Request, numbers: list[int], role: str, given: Given) -> Response:
     from anyio.to_thread import run_sync
 
-    await run_sync(_choose_all, request, numbers, role, kind)
+    await run_sync(_choose_all, request, numbers, role, given)
     return await _shown(request, numbers)
 
 
@@ -201,7 +206,7 @@ async def _shown(request: Request, numbers: list[int]) -> Response:
     return await run_sync(_told, request, numbers)
 
 
-def _choose_all(request: Request, numbers: list[int], role: str, kind: str) -> None:
+def _choose_all(request: Request, numbers: list[int], role: str, given: Given) -> None:
     work, table = work_of(request), _table(request)
     if not numbers:
         raise OptionError("Choose columns first, with the boxes before their names.")
@@ -212,12 +217,12 @@ def _choose_all(request: Request, numbers: list[int], role: str, kind: str) -> N
     names = [table.names[_number(table, number)] for number in numbers]
     with work.lock:
         for name in names:
-            _choose(work, table, name, role, kind)
+            _choose(work, table, name, role, given)
         work.keep("decided", list(dict.fromkeys([*_decided(work), *names])))
 
 
-def _choose(work: Workspace, table: OpenedTable, name: str, role: str, kind: str) -> None:
-    before = work.job.columns.get(name, JobColumn())
+def _choose(work: Workspace, table: OpenedTable, name: str, role: str, given: Given) -> None:
+    before, kind = work.job.columns.get(name, JobColumn()), given.get("kind", "")
     changes: dict[str, Any] = {"role": Role(role)}
     if before.role != role:
         guess = guess_column(table.frame.get_column(name), Role(role))
@@ -226,6 +231,8 @@ def _choose(work: Workspace, table: OpenedTable, name: str, role: str, kind: str
         if kind not in list(Kind):
             raise OptionError("There is no such kind.")
         changes = _with_kind(work, table, name, Kind(kind))
+    elif role == Role.QUASI_IDENTIFIER:
+        changes |= read_column(name, before, before.kind, given)
     if role == Role.PERSON:
         _only_person(work, name)
     work.update_column(name, **changes)
@@ -249,6 +256,11 @@ def _with_kind(work: Workspace, table: OpenedTable, name: str, kind: Kind) -> di
     if kind is guess.kind:
         return column_of(work, table, guess)
     changes: dict[str, Any] = {"kind": kind, "hierarchy": None, "order": None, "grid": None}
+    changes |= {
+        row.name: row.default
+        for row in COLUMN_ROWS.values()
+        if row.fits is not None and not row.fits(kind)
+    }
     if kind is Kind.CATEGORICAL:
         before = work.job.columns[name].hierarchy
         offered = {**column_of(work, table, _as_tree(guess))}

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from shoal.app.workspace import Workspace
     from shoal.messages.language import Language
-    from shoal.settings.job import JobColumn
+    from shoal.table.schema import JobColumn
 
 
 _MOST_SHOWN = 100

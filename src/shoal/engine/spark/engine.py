@@ -170,7 +170,7 @@ class SparkEngine:
         seed = request.seed if request.seed is not None else secrets.randbits(62)
         plan = Plan(
             schema=schema,
-            request=replace(request, seed=None, privacy=values, hierarchies=None),
+            request=replace(request, seed=None, privacy=values, details={}),
             columns=columns,
             attributes=domains.attributes,
             searched=search.attributes,

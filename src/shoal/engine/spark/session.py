@@ -20,6 +20,7 @@ from shoal.privacy.k_map import KMap
 from shoal.privacy.population_risk import PopulationRisk
 from shoal.settings.request import OPTIONS
 from shoal.table.encode import EncodedTable
+from shoal.table.schema import COLUMN_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -129,7 +130,7 @@ def open_session(master: str | None = None) -> tuple[Any, bool]:
 LOCAL = "use the engine of one machine for that"
 DONE = (
     *("quasi_identifiers", "sensitive", "identifiers", "insensitive", "drop", "person"),
-    *("rows_are_people", "hierarchies", "kinds", "orders", "weights", "grid", "scale"),
+    *("rows_are_people", *(row.option for row in COLUMN_ROWS.values() if row.spark)),
     *("unknown_values", "default_grid", "k", "privacy", "max_suppression", "suppress_for"),
     *("missing", "algorithm", "algorithm_options", "measure", "measure_options", "seed"),
     *("block_rows", "refine", "strict", "style", "pseudonyms"),
@@ -209,7 +210,8 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
             )
     packed_models([model for model in request.privacy if model.about == "groups"])
     for name, row in OPTIONS.items():
-        if name not in DONE and getattr(request, name) not in (row.default, None, ()):
+        said = request.details.get(name) if row.detail else getattr(request, name)
+        if name not in DONE and said not in (row.default, None, ()):
             raise OptionError("Spark does not do this: {name}; {local}.", name=name, local=LOCAL)
     for refused, what in asked:
         if refused:
