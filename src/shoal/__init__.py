@@ -37,13 +37,12 @@ if TYPE_CHECKING:
     from shoal.life.apply import Applied, apply
     from shoal.measure.scores import Scores
     from shoal.privacy.alpha_k import AlphaK
-    from shoal.privacy.beta_likeness import BetaLikeness
-    from shoal.privacy.delta_disclosure import DeltaDisclosure
     from shoal.privacy.delta_presence import DeltaPresence
     from shoal.privacy.k_map import KMap
     from shoal.privacy.ke_anonymity import KEAnonymity
     from shoal.privacy.l_diversity import LDiversity
     from shoal.privacy.population_risk import PopulationRisk
+    from shoal.privacy.relative_frequency import BetaLikeness, DeltaDisclosure
     from shoal.privacy.t_closeness import TCloseness
     from shoal.profile.suggest import Suggestion, suggest_job
     from shoal.publish.recode import Style
@@ -76,10 +75,10 @@ _HOMES = {
     "Certified": "report.verify_certificate",
     "CountTable": "study.tabulate",
     "Audit": "study.audit.attack_context",
-    "BetaLikeness": "privacy.beta_likeness",
+    "BetaLikeness": "privacy.relative_frequency",
     "Comparison": "study.compare",
     "DataError": "errors",
-    "DeltaDisclosure": "privacy.delta_disclosure",
+    "DeltaDisclosure": "privacy.relative_frequency",
     "DeltaPresence": "privacy.delta_presence",
     "Explanation": "study.explain",
     "Finding": "study.audit.attack_context",

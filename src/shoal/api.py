@@ -354,7 +354,7 @@ def verify(
         headline, counted in this table as that of a release is: columns that are neither
         quasi-identifiers nor sensitive count as published as they are.
     """
-    from shoal.release_reader.population import promises_about_all, schema_of_population
+    from shoal.release_reader.classes import promises_about_all, schema_of_population
     from shoal.report.headline import judged
 
     models = open_populations(parse_privacy(privacy))

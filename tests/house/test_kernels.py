@@ -16,7 +16,6 @@ SHARED = {
     "group_blocks",
     "groups",
     "jit",
-    "parts",
     "people",
     "private",
     "scan",

@@ -102,4 +102,4 @@ def test_published_cells_are_taken_apart_in_one_place_outside_publish():
         if isinstance(node, ast.Attribute) and node.attr in forms
         if not name.startswith("publish/")
     }
-    assert users == {"release_reader/columns.py", "engine/spark/rows.py"}
+    assert users == {"release_reader/columns.py", "engine/spark/domain.py"}

@@ -14,7 +14,7 @@ from numba.core.codegen import get_host_cpu_features
 from tests.helpers.effort import share
 
 import shoal
-from shoal.kernels import cache, jit, parts
+from shoal.kernels import cache, jit
 
 PACKAGE = Path(shoal.__file__).parent
 
@@ -48,7 +48,7 @@ def kernel_with(decorate):
     """A kernel that calls a helper with such a decorator, and the helper."""
     inner = decorate(twice_the_sum)
 
-    @njit(**parts.WHOLE)
+    @njit(**jit.WHOLE)
     def outer(numbers):
         return inner(numbers) + inner(numbers[1:])
 
@@ -63,7 +63,7 @@ def linked_text(library):
 def test_a_helper_is_code_to_link_and_has_no_machine_code_of_its_own():
     _, inner = kernel_with(jit.helper)
     (compiled,) = inner.overloads.values()
-    assert isinstance(compiled.library, parts._Part)
+    assert isinstance(compiled.library, jit._Part)
     assert compiled.library.get_pointer_to_function(compiled.fndesc.mangled_name) == 0
     assert "fadd" in linked_text(compiled.library)
 
@@ -73,7 +73,7 @@ def test_only_a_called_helper_stands_outside_of_its_kernel(decorate, copied):
     outer, inner = kernel_with(getattr(jit, decorate))
     (compiled,) = outer.overloads.values()
     (helper,) = inner.overloads.values()
-    assert isinstance(compiled.library, parts._Whole)
+    assert isinstance(compiled.library, jit._Whole)
     defined = {function.name for function in compiled.library.get_defined_functions()}
     assert (helper.fndesc.mangled_name not in defined) == copied
 

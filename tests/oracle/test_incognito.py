@@ -16,7 +16,7 @@ from shoal.algorithm import incognito
 from shoal.algorithm.incognito import Incognito, Lattice, Search
 from shoal.errors import AlgorithmError
 from shoal.hierarchy import Taxonomy
-from shoal.kernels.incognito import roll_up
+from shoal.kernels.lattice import roll_up
 from shoal.measure.scores import score_table
 from shoal.table.encode import encode
 from shoal.table.partition import Partition

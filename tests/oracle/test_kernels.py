@@ -21,10 +21,9 @@ from shoal.kernels.scan import absorb, join_one, join_scan, load_query, own_cost
 from shoal.kernels.space import COST
 from shoal.kernels.suppress import EndsScratch, marginal_costs
 from shoal.privacy.alpha_k import AlphaK
-from shoal.privacy.beta_likeness import BetaLikeness
-from shoal.privacy.delta_disclosure import DeltaDisclosure
 from shoal.privacy.ke_anonymity import KEAnonymity
 from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.relative_frequency import BetaLikeness, DeltaDisclosure
 from shoal.privacy.t_closeness import TCloseness
 from shoal.search.blocked import BlockedRows, similar_blocks
 from shoal.search.enforce import GroupState

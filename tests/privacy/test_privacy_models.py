@@ -15,9 +15,8 @@ from shoal.errors import OptionError, PromiseError
 from shoal.privacy import PrivacyModel, judge, parse_privacy
 from shoal.privacy.alpha_k import AlphaK
 from shoal.privacy.base import options_of
-from shoal.privacy.beta_likeness import BetaLikeness
-from shoal.privacy.delta_disclosure import DeltaDisclosure
 from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.relative_frequency import BetaLikeness, DeltaDisclosure
 from shoal.privacy.t_closeness import TCloseness
 from shoal.privacy.whole import PopulationModel
 from shoal.publish.verify import in_people

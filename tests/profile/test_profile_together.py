@@ -6,7 +6,7 @@ from datetime import date, timedelta
 import polars as pl
 import pytest
 
-from shoal.profile.column_relations import MOST_QUASI
+from shoal.profile.guess import MOST_QUASI
 from shoal.profile.suggest import suggest_job
 
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 import shoal
 from shoal.privacy import PrivacyModel, judge
 from shoal.privacy.alpha_k import AlphaK
-from shoal.privacy.beta_likeness import BetaLikeness
-from shoal.privacy.delta_disclosure import DeltaDisclosure
 from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.relative_frequency import BetaLikeness, DeltaDisclosure
 from shoal.privacy.t_closeness import TCloseness
 from shoal.publish.predicates import SLACK, count_values, predicate_of
 from shoal.publish.verification_terms import promises_of

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.algorithm.base import Algorithm
 from shoal.errors import AlgorithmError
-from shoal.kernels.incognito import roll_up
+from shoal.kernels.lattice import roll_up
 from shoal.privacy.histograms import judge
 from shoal.search.enforce import count_people
 from shoal.table.closure import TreeClosures

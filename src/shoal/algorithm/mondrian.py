@@ -10,8 +10,7 @@ import numpy as np
 
 from shoal.algorithm.base import Algorithm, check_choice, check_flag
 from shoal.errors import OptionError
-from shoal.kernels.mondrian import cut_medians
-from shoal.kernels.mondrian_splits import AT_MOST, MIDDLE, NEAREST, CutScratch, Shape
+from shoal.kernels.mondrian import AT_MOST, MIDDLE, NEAREST, CutScratch, Shape, cut_medians
 from shoal.privacy.arrays import PrivateArrays
 from shoal.table.partition import Partition
 from shoal.table.schema import Kind

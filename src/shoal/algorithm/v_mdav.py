@@ -11,7 +11,7 @@ import numpy as np
 from shoal.algorithm.base import Algorithm, check_number
 from shoal.algorithm.mdav import all_left
 from shoal.errors import OptionError
-from shoal.kernels.v_mdav import closest_rows, v_mdav_clusters
+from shoal.kernels.mdav import closest_rows, v_mdav_clusters
 from shoal.search.refine_means import points_of
 from shoal.table.partition import SUPPRESSED, Partition
 

@@ -25,7 +25,7 @@ import numpy as np
 from shoal.errors import JobError, OptionError
 from shoal.io.overwrite_guard import HowRead, watching_inputs
 from shoal.messages import packed, unpacked
-from shoal.profile.column_relations import spread_cells
+from shoal.profile.guess import spread_cells
 from shoal.profile.suggest import Suggestion, look_at
 from shoal.settings.files import INPUT_OPTIONS, Input
 from shoal.settings.inputs import missing_texts, renamed

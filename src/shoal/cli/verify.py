@@ -99,7 +99,7 @@ def verify(
     from shoal.publish.recode import Style
     from shoal.publish.verification_terms import promises_of, read_grids, read_trees
     from shoal.publish.verify import verify_table
-    from shoal.release_reader.population import promises_about_all, schema_of_population
+    from shoal.release_reader.classes import promises_about_all, schema_of_population
     from shoal.report.headline import judged
     from shoal.settings.request import open_populations
 

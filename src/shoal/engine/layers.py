@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.kernels.assign import assign_rows
+from shoal.kernels.groups import assign_rows
 from shoal.kernels.space import ClosedGroups, Columns
 from shoal.search.enforce import GroupState
 from shoal.search.scan import take_columns

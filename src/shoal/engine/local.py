@@ -406,7 +406,7 @@ class LocalEngine:
         """Check every promise again, from the published table alone."""
         about_all: tuple[WholePromise, ...] = ()
         if work.request.privacy:
-            from shoal.release_reader.population import promises_about_all
+            from shoal.release_reader.classes import promises_about_all
 
             about_all = promises_about_all(work.request.privacy, work.schema, work.request.style)
         return verify_table(

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
         Totals,
     )
 
-
 ZERO = np.int64(0)
 
 
@@ -263,3 +262,24 @@ def widen(rows: Columns, groups: Groups, g: int, i: int, query: Query) -> bool:
     if grew:
         store_query(groups.columns, g, query)
     return grew
+
+
+@kernel
+def assign_rows(
+    space: Space,
+    groups: ClosedGroups,
+    n_groups: int,
+    start: int,
+    stop: int,
+    scratch: Scratch,
+    labels: Labels,
+) -> None:
+    """Write the cheapest group of rows start … stop-1, which stand behind the n_groups groups."""
+    for i in range(start, stop):
+        load_query(space, groups.columns, i, scratch.query)
+        union_costs(space, groups, i, n_groups, scratch)
+        best = 0
+        for h in range(1, n_groups):
+            if scratch.out[h] < scratch.out[best]:
+                best = h
+        labels[i - n_groups] = best

@@ -4,6 +4,9 @@ A generalisation names one level of every column. Every level of every column ha
 64 bits per code (a mark), and a row's key is the sum of its marks: equal rows have equal keys, and
 one column is changed by one subtraction and one addition. Two different rows share a key by chance
 once in 2⁶⁴ pairs; they then share a group, which is only a worse group.
+
+Frequency sets are distinct tuples with their number of rows; Incognito rolls them up to coarser
+values.
 """
 
 from __future__ import annotations
@@ -16,8 +19,7 @@ from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import kernel
 
 if TYPE_CHECKING:
-    from shoal.kernels.space import Bits, Counts, Labels, Places
-
+    from shoal.kernels.space import Bits, Codes, Counts, Labels, Places
 
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -92,3 +94,59 @@ def set_cells_aside(
             for a in range(left):
                 s.count[s.slot[a]] = 0
     return left, groups
+
+
+START = np.uint64(0xCBF29CE484222325)  # the basis and the prime of the FNV hash
+PRIME = np.uint64(0x100000001B3)
+
+
+@kernel
+def roll_up(
+    tuples: Codes,
+    counts: Counts,
+    columns: Places,
+    lookup: Codes,
+    start: Places,
+    slots: Places,
+    merged: Codes,
+    sums: Counts,
+    group: Places,
+) -> int:
+    """Map each tuple to coarser values, count the distinct ones and return how many there are.
+
+    Column c of the result is ``lookup[start[c] + value]`` of the tuple's column ``columns[c]``.
+    ``merged`` and ``sums`` get the distinct tuples, in order of first appearance, with their
+    rows; ``group`` gets the number of the distinct tuple of each input tuple. ``slots`` is room
+    for a hash table: a power of two, at least twice as long as tuples.
+    """
+    mask = np.uint64(slots.shape[0] - 1)
+    slots[:] = -1
+    n = 0
+    width = columns.shape[0]
+    for i in range(tuples.shape[0]):
+        # the new tuple is written where it would go; it stays there only if it is new
+        code = START
+        for c in range(width):
+            value = lookup[start[c] + tuples[i, columns[c]]]
+            merged[n, c] = value
+            code = (code ^ np.uint64(value)) * PRIME
+        at = (code ^ (code >> np.uint64(29))) & mask
+        while True:
+            known = slots[at]
+            if known < 0:
+                slots[at] = n
+                sums[n] = counts[i]
+                group[i] = n
+                n += 1
+                break
+            same = True
+            for c in range(width):
+                if merged[known, c] != merged[n, c]:
+                    same = False
+                    break
+            if same:
+                sums[known] += counts[i]
+                group[i] = known
+                break
+            at = (at + np.uint64(1)) & mask
+    return n

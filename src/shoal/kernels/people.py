@@ -4,6 +4,8 @@ Every row has subjects: its person, and for each sensitive column the pair of it
 value. A small table of (subject, group) says how many rows of a subject a group has, so that a
 group is known to gain or lose a person, or a person's value, without a look at its other rows.
 However many rows a person has, a look costs the same.
+
+Who of a population the cells of each group cover is counted here, too.
 """
 
 from __future__ import annotations
@@ -16,8 +18,7 @@ from shoal.kernels.bundle import bundle
 from shoal.kernels.jit import helper, kernel
 
 if TYPE_CHECKING:
-    from shoal.kernels.space import Codes, Counts, Labels, Places
-
+    from shoal.kernels.space import Codes, Counts, Flags, Labels, Offsets, Places, Reals
 
 FREE = np.int64(-1)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -105,3 +106,61 @@ def fill_crowd(
         for s in range(private.shape[0]):
             if enter(crowd, np.int64(s + 1), i, g):
                 phist[g, first[s] + private[s, i]] += 1
+
+
+@bundle
+class Boxes(NamedTuple):
+    """What groups publish, in the codes of the population."""
+
+    low: Codes  # int32 [groups, columns]: lowest code that is covered
+    high: Codes  # int32 [groups, columns]: highest
+    which: Offsets  # int32 [columns]: number of a column of sets, -1 for others
+    members: Flags  # bool [columns of sets, groups, codes]: which codes a set holds
+
+
+@helper
+def _covers(boxes: Boxes, g: int, people: Codes, i: int) -> bool:
+    """Return whether group g covers the people of line i; a set covers its members only."""
+    for c in range(people.shape[1]):
+        code = people[i, c]
+        if code < boxes.low[g, c] or code > boxes.high[g, c]:
+            return False
+        s = boxes.which[c]
+        if s >= 0 and code >= 0 and not boxes.members[s, g, code]:
+            return False
+    return True
+
+
+@kernel
+def count_covered(boxes: Boxes, people: Codes, number: Counts, enough: int, out: Counts) -> None:
+    """Write how many people each group covers; a group that covers ``enough`` is not counted on."""
+    for g in range(boxes.low.shape[0]):
+        found = np.int64(0)
+        for i in range(people.shape[0]):
+            if _covers(boxes, np.int64(g), people, np.int64(i)):
+                found += number[i]
+                if found >= enough:
+                    break
+        out[g] = found
+
+
+@kernel
+def presence_of(boxes: Boxes, people: Codes, share: Reals, out: Reals) -> None:
+    """Add up the shares of all groups that cover the people of each line."""
+    for i in range(people.shape[0]):
+        total = 0.0
+        for g in range(boxes.low.shape[0]):
+            if _covers(boxes, np.int64(g), people, np.int64(i)):
+                total += share[g]
+        out[i] = total
+
+
+@kernel
+def worst_presence(boxes: Boxes, people: Codes, presence: Reals, out: Reals) -> None:
+    """Write the highest presence of anybody whom each group covers; 0 if it covers nobody."""
+    for g in range(boxes.low.shape[0]):
+        worst = 0.0
+        for i in range(people.shape[0]):
+            if presence[i] > worst and _covers(boxes, np.int64(g), people, np.int64(i)):
+                worst = presence[i]
+        out[g] = worst

@@ -1,7 +1,7 @@
 """A table of everybody, in the codes of the table that is published.
 
 Whom a group covers is found from its closure. Verification does the same from the published
-cells, by other code (`shoal.release_reader.population`).
+cells, by other code (`shoal.release_reader.classes`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.hierarchy import canonical_label
-from shoal.kernels.population import Boxes, count_covered, presence_of, worst_presence
+from shoal.kernels.people import Boxes, count_covered, presence_of, worst_presence
 from shoal.privacy.whole import numbers_of_people, people_in_groups
 from shoal.table.closure import (
     IntervalClosures,

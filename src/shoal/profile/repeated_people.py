@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal.io.vocabulary import says_only, topics_of
 from shoal.messages import Message, joined, named_of
-from shoal.profile.column_relations import spread_cells
+from shoal.profile.guess import spread_cells
 from shoal.publish.judgement import Doubt, OpenPoint
 from shoal.publish.recode import hash_cells
 from shoal.table.schema import Role

@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import OptionError
 from shoal.io.overwrite_guard import HowRead, current_watch, watching_inputs
 from shoal.io.vocabulary import topics_of
-from shoal.profile.column_relations import compare_columns, count_singled_out, shorten
 from shoal.profile.guess import (
     TWO_VALUES,
     Guess,
     can_be_promised,
+    compare_columns,
+    count_singled_out,
     guess_column,
     other_values,
     promise_for,
+    shorten,
 )
 from shoal.profile.repeated_people import propose_person
 from shoal.runtime.progress import Report, no_progress

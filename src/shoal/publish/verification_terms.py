@@ -127,7 +127,7 @@ def promises_of(
 ) -> tuple[Promise, ...]:
     """Return what models promise; the rule of a plug-in's model goes along, no other does.
 
-    Promises about a release as a whole are those of `shoal.release_reader.population`.
+    Promises about a release as a whole are those of `shoal.release_reader.classes`.
 
     Args:
         models: the promises.

@@ -26,7 +26,7 @@ from shoal.publish.recode import Style
 from shoal.publish.release_data import Staged
 from shoal.publish.verification_terms import promises_of, trees_of
 from shoal.publish.verify import BESIDE, verify_table
-from shoal.release_reader.population import promises_about_all
+from shoal.release_reader.classes import promises_about_all
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from shoal.publish.label_check import LabelPromise
 from shoal.publish.recode import Style
 from shoal.publish.verification_terms import promises_of, read_trees
 from shoal.publish.verify import Verification, verify_table
-from shoal.release_reader.population import promises_about_all, schema_of_population
+from shoal.release_reader.classes import promises_about_all, schema_of_population
 from shoal.report.headline import judged
 from shoal.settings.request import open_populations
 

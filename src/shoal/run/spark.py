@@ -58,7 +58,7 @@ class SparkRelease(Release[Any]):
     @cached_property
     def reader_view(self) -> ReaderView:
         """What a reader of the published table sees, counted once."""
-        from shoal.engine.spark.reader_view import view_on_spark
+        from shoal.engine.spark.tally import view_on_spark
 
         with saying_why():
             return view_on_spark(self.frame, self.schema, self.with_people)
@@ -107,7 +107,7 @@ class SparkRelease(Release[Any]):
             DataError: there are too many of them, or people are counted.
         """
         from shoal.archive.kept import ValueCounts, check_style, keep_cells, number_classes
-        from shoal.engine.spark.reader_view import classes_of
+        from shoal.engine.spark.tally import classes_of
         from shoal.publish.cells import columns_needed
 
         if self.counts_people:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.hierarchy import canonical_label
-from shoal.kernels.assign import assign_rows
+from shoal.kernels.groups import assign_rows
 from shoal.kernels.space import ClosedGroups, Columns
 from shoal.measure.base import CostModel
 from shoal.search.enforce import GroupState

@@ -48,7 +48,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.kernels.bound_raise import PriceScratch, raise_prices
+from shoal.kernels.bound import PriceScratch, raise_prices
 from shoal.kernels.space import COST
 from shoal.measure.base import (
     CostMeasure,

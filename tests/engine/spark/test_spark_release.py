@@ -22,8 +22,8 @@ from tests.helpers.spark_samples import FEW, K, N, in_order, on_spark, rows_of, 
 
 import shoal
 import shoal.spark
-from shoal.engine.spark import reader_view as danger
-from shoal.engine.spark.reader_view import singled_out
+from shoal.engine.spark import tally
+from shoal.engine.spark.tally import singled_out
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.publish.people import doubt_of_pseudonyms
 
@@ -432,7 +432,7 @@ def test_what_one_machine_finds_open_is_found_on_spark(spark, case, monkeypatch)
         with pytest.raises(PromiseError, match="people seem to have several rows"):
             shoal.spark.anonymize(spread, 5, **asked, strict=True)
     if case == "ids":  # of a part of the rows nobody says that it is all
-        monkeypatch.setattr(danger, "MOST_LOOKED_AT", 100)
+        monkeypatch.setattr(tally, "MOST_LOOKED_AT", 100)
         [sign, *_] = shoal.spark.anonymize(spread, 5, **asked).judgement.open
         assert sign.sentence.startswith("In the first 100 rows: Column 'patient' has")
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.engine.spark.block import assign_leaves
+from shoal.engine.spark.domain import whole_table
 from shoal.engine.spark.plan import Parts, Rule
-from shoal.engine.spark.rows import whole_table
 from shoal.engine.spark.session import guarded_batches, load_functions
 from shoal.errors import DataError, PromiseError
 

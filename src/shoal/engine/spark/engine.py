@@ -22,22 +22,11 @@ from shoal.engine.pipeline import Measured
 from shoal.engine.spark.block import cluster_block
 from shoal.engine.spark.check import verify_frame
 from shoal.engine.spark.cut import BLOCK_ROWS, cut_rows, one_block
-from shoal.engine.spark.domain import find_domains, find_target
-from shoal.engine.spark.folder import laid_out
-from shoal.engine.spark.full_domain import choose_levels, raised_rows, told_by_levels
-from shoal.engine.spark.plan import Parts, Plan
-from shoal.engine.spark.population_check import AboutAll, bound_models, check_whole, counted_models
-from shoal.engine.spark.reader_view import (
-    find_dangers,
-    first_rows,
-    related_columns,
-    signs_of_first_rows,
-)
-from shoal.engine.spark.regions import finished_rows, named_rows, regroup_regions, titles_of
-from shoal.engine.spark.release_wide_promises import keep_whole
-from shoal.engine.spark.rows import (
+from shoal.engine.spark.domain import (
     columns_of,
     encoded,
+    find_domains,
+    find_target,
     nothing_missing,
     placed_rows,
     style_of,
@@ -45,6 +34,12 @@ from shoal.engine.spark.rows import (
     whole_table,
     with_counts,
 )
+from shoal.engine.spark.folder import laid_out
+from shoal.engine.spark.full_domain import choose_levels, raised_rows, told_by_levels
+from shoal.engine.spark.plan import Parts, Plan
+from shoal.engine.spark.population_check import AboutAll, bound_models, check_whole, counted_models
+from shoal.engine.spark.regions import finished_rows, named_rows, regroup_regions, titles_of
+from shoal.engine.spark.release_wide_promises import keep_whole
 from shoal.engine.spark.session import (
     check_frame,
     frame_of_rows,
@@ -56,7 +51,15 @@ from shoal.engine.spark.session import (
     refuse,
     refuse_columns,
 )
-from shoal.engine.spark.tally import Tallies, shown_groups, told_by_regions
+from shoal.engine.spark.tally import (
+    Tallies,
+    find_dangers,
+    first_rows,
+    related_columns,
+    shown_groups,
+    signs_of_first_rows,
+    told_by_regions,
+)
 from shoal.errors import DataError, PromiseError
 from shoal.measure.base import CostMeasure
 from shoal.measure.scores import create_measure

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.engine.spark.check import verify_frame
-from shoal.engine.spark.rows import unused
+from shoal.engine.spark.domain import unused
 from shoal.engine.spark.session import column, load_functions, saying_why
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.messages import Message

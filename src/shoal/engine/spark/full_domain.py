@@ -17,9 +17,8 @@ import numpy as np
 
 from shoal.algorithm.incognito import Lattice, Search
 from shoal.engine.spark.block import run_of
-from shoal.engine.spark.domain import count_joint
+from shoal.engine.spark.domain import count_joint, whole_table
 from shoal.engine.spark.regions import finished_types
-from shoal.engine.spark.rows import whole_table
 from shoal.engine.spark.session import guarded_batches, load_functions, needs_target
 from shoal.engine.spark.tally import MOST_CLOSURES, Tallies, measures_of, shown_groups
 from shoal.errors import DataError

@@ -22,14 +22,16 @@ from shoal.privacy.population import Population
 from shoal.privacy.population_risk import PopulationRisk
 from shoal.publish.predicates import judge_counts
 from shoal.publish.verify import Check, whole_check
-from shoal.release_reader.classes import Classes, open_cells, values_of
-from shoal.release_reader.columns import source_names
-from shoal.release_reader.population import (
+from shoal.release_reader.classes import (
     SLACK,
+    Classes,
     different_people,
+    open_cells,
     people_title,
     promises_about_all,
+    values_of,
 )
+from shoal.release_reader.columns import source_names
 from shoal.table.encode import EncodedTable
 from shoal.table.grid_cells import narrow
 from shoal.table.partition import Partition

@@ -9,8 +9,8 @@ import numpy as np
 
 from shoal.engine.spark.block import GROUP_BITS, finish_region, moved_to
 from shoal.engine.spark.check import broken_groups, group_number
+from shoal.engine.spark.domain import unused
 from shoal.engine.spark.folder import output_types
-from shoal.engine.spark.rows import unused
 from shoal.engine.spark.session import guarded, guarded_batches, load_functions
 from shoal.errors import PromiseError
 from shoal.publish.recode import published_names

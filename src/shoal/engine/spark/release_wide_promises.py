@@ -18,7 +18,7 @@ import numpy as np
 from shoal.engine.spark.block import GROUP_BITS, arrays_of, in_order, moved_to, refined, run_of
 from shoal.engine.spark.session import guarded, guarded_batches, load_functions
 from shoal.errors import PromiseError
-from shoal.kernels.population import presence_of, worst_presence
+from shoal.kernels.people import presence_of, worst_presence
 from shoal.privacy.base import TOLERANCE
 from shoal.privacy.delta_presence import DeltaPresence
 from shoal.privacy.k_map import KMap
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from shoal.engine.spark.plan import Plan
     from shoal.engine.spark.population_check import Whole
-    from shoal.kernels.population import Boxes
+    from shoal.kernels.people import Boxes
     from shoal.privacy.population import Population
     from shoal.table.encode import EncodedTable
 

@@ -1,4 +1,4 @@
-"""β-likeness: no sensitive value is much more frequent in a group than in the whole table."""
+"""How frequent sensitive values are in a group beside the whole table: β-likeness, δ-disclosure."""
 
 from __future__ import annotations
 
@@ -104,3 +104,72 @@ class BetaLikeness(PrivacyModel):
             gains = np.where(gains > -np.log(share) + TOLERANCE, np.inf, gains)
         largest: NDArray[np.float64] = np.maximum(gains.max(axis=1), 0.0)
         return largest
+
+
+@dataclass(frozen=True)
+class DeltaDisclosure(PrivacyModel):
+    """Being in a group makes no sensitive value much more and none much less likely.
+
+    Guarantee: with the share q of a value in a group and its share p in the whole published
+    table, the size of ln(q / p) is below δ for every value of the table. So every value occurs in
+    every group, which is a strong demand: rare values force large groups. Strict, with a tolerance
+    of 1e-9 taken off: a tie does not keep the promise. Monotone under union of groups: the share
+    of a value in a union lies between its shares in the parts. One group of all rows reaches 0,
+    so every δ is possible.
+
+    Attributes:
+        delta: the bound; above 0. 0.7 is about twice or half as likely, 1.1 three times.
+        column: the sensitive column; all of them if not given.
+
+    References:
+        Brickell and Shmatikov, *The Cost of Privacy: Destruction of Data-Mining Utility in
+        Anonymized Data Publishing*, definition 1.
+    """
+
+    name: ClassVar[str] = "delta-disclosure"
+    title: ClassVar[str] = "every sensitive value about as frequent in a group as in the table"
+    citation: ClassVar[str] = "Brickell & Shmatikov 2008"
+
+    delta: float = parameter(
+        Number(above=0),
+        help="Every sensitive value is about as frequent in a group as in the table; DELTA "
+        "bounds the logarithm.",
+        flag=("--delta-disclosure", "DELTA"),
+    )
+    _: KW_ONLY
+    column: str | None = parameter(**COLUMN)
+
+    @property
+    def label(self) -> str:
+        """The model with its numbers."""
+        return f"delta-disclosure with delta = {self.delta:g}"
+
+    def kernel_rule(self) -> KernelRule:
+        """Return the rule that compiled searches keep."""
+        from shoal.kernels import private
+
+        return private.DELTA, float(self.delta), 0.0
+
+    def describe(self, column: str | None = None) -> str:
+        """Return the promise as a sentence in plain words."""
+        times = float(np.exp(self.delta))
+        return Message(
+            "In every group, each sensitive value{of} occurs, less than {times:.3g} times as "
+            "often as in the whole table and more than one part in {times:.3g} of that.",
+            of=self._of(column),
+            times=times,
+        )
+
+    def per_group(
+        self, histograms: NDArray[np.int64], whole: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the largest size of ln(q / p) in each group; infinite if it lacks a value."""
+        there = whole > 0
+        shares = histograms[:, there] / n_rows(histograms)[:, np.newaxis]
+        with np.errstate(divide="ignore"):
+            ratios = np.abs(np.log(shares / (whole[there] / whole.sum())))
+        furthest: NDArray[np.float64] = ratios.max(axis=1)
+        return furthest
+
+    def _holds(self, histograms: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return self.per_group(histograms, whole) < self.delta - TOLERANCE
