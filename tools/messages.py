@@ -5,8 +5,9 @@
     python tools/messages.py --new fr   begin another language
 
 Texts are found by their calls: ``_("...")``, ``words("...")``, ``Message("...")`` and
-``plural("...", "...", n)``, in Python files and in templates; those of privacy models are what
-they declare. A ``.po`` file is edited with any editor, or with Poedit.
+``plural("...", "...", n)``, in Python files and in templates, and ``{% trans %}`` in templates;
+those of privacy models, measures, roles and kinds are what they declare. A ``.po`` file is edited
+with any editor, or with Poedit.
 """
 
 from __future__ import annotations
@@ -25,12 +26,21 @@ from babel.messages.pofile import read_po, write_po
 
 from shoal.privacy.base import options_of
 from shoal.registry import built_in, load
+from shoal.table.schema import Kind, Role
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "shoal"
 MESSAGES = SOURCE / "messages"
 HOLE = re.compile(r"%\(\w+\)s|\{[^{}]*\}")
-KEYWORDS = {"_": None, "words": None, "Message": None, "Doubt": None, "plural": (1, 2)}
+KEYWORDS = {
+    "_": None,
+    "gettext": None,
+    "ngettext": (1, 2),
+    "words": None,
+    "Message": None,
+    "Doubt": None,
+    "plural": (1, 2),
+}
 ERRORS = (
     "AlgorithmError",
     "DataError",
@@ -68,9 +78,8 @@ METHODS = [("**.py", "python"), ("**/templates/**.html", "jinja2.ext.babel_extra
 def find_texts() -> Catalog:
     """Returns every text, in English."""
     found = Catalog(project="shoal", charset="utf-8")
-    texts = extract_from_dir(
-        SOURCE, METHODS, {"**/templates/**.html": {"trimmed": "true"}}, keywords=KEYWORDS
-    )
+    options = {"**/templates/**.html": {"trimmed": "true", "newstyle_gettext": "true"}}
+    texts = extract_from_dir(SOURCE, METHODS, options, keywords=KEYWORDS)
     errors = [
         each
         for room in ROOMS
@@ -81,9 +90,14 @@ def find_texts() -> Catalog:
     models = [load("privacy", name) for name in built_in("privacy")]
     declared = {row.help for model in models for row in options_of(model)}
     declared |= {model.title for model in models}
+    declared |= {load("measures", name).title for name in built_in("measures")}
+    declared |= {each.value for names in (Role, Kind) for each in names}
     # Without places: an edit elsewhere leaves the message files as they are.
     for message in sorted({each[2] for each in (*texts, *errors)} | declared, key=str):
-        if HOLE.sub("", message if isinstance(message, str) else message[0]).strip():
+        text = message if isinstance(message, str) else message[0]
+        plain = HOLE.sub("", text)
+        # signs between holes are the same everywhere, but for those that a language writes itself
+        if any(map(str.isalpha, plain)) or text in (plain, "{n}%"):
             found.add(message)
     return found
 

@@ -142,6 +142,7 @@ class RunFiles:
             title=said.title,
             owner=said.owner,
             purpose=said.purpose,
+            language=said.language,
         )
 
     def public(self) -> dict[str, Path]:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli.anonymize import anonymize, apply, demo, refine
+from shoal.cli.arguments import in_any_language
 from shoal.cli.explain import compare, explain
 from shoal.cli.hierarchy import hierarchy
 from shoal.cli.init import init
@@ -49,25 +50,25 @@ def shoal(
         typer.echo(context.get_help())
 
 
-app.command()(demo)
-app.command()(init)
-app.command("app")(serve_app)
-app.command()(anonymize)
-app.command()(refine)
-app.command()(apply)
-app.command()(register)
-app.command()(verify)
-app.command()(score)
-app.command()(audit)
-app.command()(utility)
-app.command()(tabulate)
-app.command()(secret)
-app.command()(fingerprint)
-app.command()(sign)
-app.command()(explain)
-app.command()(compare)
+app.command()(in_any_language(demo))
+app.command()(in_any_language(init))
+app.command("app")(in_any_language(serve_app))
+app.command()(in_any_language(anonymize))
+app.command()(in_any_language(refine))
+app.command()(in_any_language(apply))
+app.command()(in_any_language(register))
+app.command()(in_any_language(verify))
+app.command()(in_any_language(score))
+app.command()(in_any_language(audit))
+app.command()(in_any_language(utility))
+app.command()(in_any_language(tabulate))
+app.command()(in_any_language(secret))
+app.command()(in_any_language(fingerprint))
+app.command()(in_any_language(sign))
+app.command()(in_any_language(explain))
+app.command()(in_any_language(compare))
 app.add_typer(hierarchy, name="hierarchy")
-app.command()(algorithms)
-app.command()(measures)
-app.command("privacy-models")(privacy_models)
-app.command("warm-up")(warm_up)
+app.command()(in_any_language(algorithms))
+app.command()(in_any_language(measures))
+app.command("privacy-models")(in_any_language(privacy_models))
+app.command("warm-up")(in_any_language(warm_up))

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from shoal.cli.program import show_traces
+from shoal.cli.program import choose_language, show_traces, speak
 from shoal.errors import OptionError
+from shoal.messages.language import LANGUAGES
 from shoal.options import ColumnOption, Flag, Option
 from shoal.privacy.base import options_of
 from shoal.registry import built_in, load
@@ -66,6 +67,17 @@ Quiet = Annotated[
 Json = Annotated[
     bool,
     typer.Option("--json", help="Print the summary as JSON, and nothing else, to standard output."),
+]
+Spoken = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        callback=choose_language,
+        is_eager=True,
+        help=f"The language of what is said and reported: {' or '.join(LANGUAGES)}; en unless "
+        "given. JSON stays English.",
+        metavar="CODE",
+    ),
 ]
 JobFile = Annotated[
     str | None,
@@ -186,6 +198,23 @@ def takes_flags(**help_texts: str) -> Callable[[Callable[..., None]], Callable[.
     return decorate
 
 
+def in_any_language(command: Callable[..., None]) -> Callable[..., None]:
+    """Make a command for typer: it has the flag ``--language``, which takes care of itself."""
+    declared = inspect.signature(command, eval_str=True)
+    spoken = inspect.Parameter(
+        "language", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Spoken
+    )
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        del given["language"]
+        command(**given)
+
+    shown = [*declared.parameters.values(), spoken]
+    run.__signature__ = declared.replace(parameters=shown)  # type: ignore[attr-defined]
+    return run
+
+
 Group = tuple[list[inspect.Parameter], Callable[[dict[str, Any]], Any]]
 
 
@@ -300,7 +329,7 @@ def job_of(
         options["privacy"] = merge_privacy(job, promises)
     return Job(
         input=input_of(job.input, source, reading or {}),
-        output=replace(job.output, **(writing or {})),
+        output=replace(job.output, **(writing or {}), language=speak(job.output.language)),
         columns=_columns(job.columns, asked),
         **options,
     )

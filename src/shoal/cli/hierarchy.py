@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli.arguments import Debug, Reading, Said, parse_names, takes_flags
+from shoal.cli.arguments import Debug, Reading, Said, in_any_language, parse_names, takes_flags
 from shoal.cli.screen import say
 from shoal.errors import HierarchyError, OptionError, did_you_mean
 from shoal.messages import Message
@@ -36,6 +36,7 @@ def _group(context: typer.Context) -> None:
 
 
 @hierarchy.command()
+@in_any_language
 @takes_flags()
 def build(
     source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is standard input.")],
@@ -104,6 +105,7 @@ def build(
 
 
 @hierarchy.command()
+@in_any_language
 @takes_flags()
 def check(
     file: Annotated[str, typer.Argument(metavar="HIERARCHY", help="The hierarchy file.")],

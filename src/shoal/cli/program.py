@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, NoReturn, TextIO, cast
 
 from shoal.errors import OptionError, ShoalError
 from shoal.io.overwrite_guard import Watch, watching_inputs
+from shoal.messages.language import LANGUAGES, Language
+from shoal.options import one_of
 from shoal.runtime.sanitize import hide_credentials, hide_names, hide_words, safe_lines
 
 if TYPE_CHECKING:
@@ -52,12 +54,34 @@ class _State:
     soften: Callable[[], None] | None = None
     arguments: Sequence[str] = ()
     watch: Watch | None = None
+    words = Language("en")
+    language: str | None = None
 
 
 def show_traces(wanted: bool) -> bool:
     """Remember the flag ``--debug``; typer calls this as soon as it has seen the flag."""
     _State.debug = _State.debug or wanted
     return wanted
+
+
+def choose_language(code: str | None) -> str | None:
+    """Speak the language of the flag ``--language`` from now on, as with `show_traces`."""
+    if code is not None:
+        _State.language = one_of(*LANGUAGES)("--language", code)
+        speak(code)
+    return code
+
+
+def speak(code: str) -> str:
+    """Speak this language from now on, or that of the flag ``--language``; return which it is."""
+    code = _State.language or code
+    _State.words = Language(code)
+    return code
+
+
+def words() -> Language:
+    """Return the language that is spoken."""
+    return _State.words
 
 
 def note_written() -> None:
@@ -114,6 +138,7 @@ def run(arguments: Sequence[str], *, call: Callable[[], int] | None = None) -> i
     _State.soften = None
     _State.arguments = arguments
     _State.watch = None
+    _State.words, _State.language = Language("en"), None
     try:
         with _stopping(for_good=call is not None):
             status = _call(arguments) if call is None else call()

@@ -233,7 +233,7 @@ def checks_over_all(
     fewest = fewest_people(stories.groups)
     checks = [
         Check(
-            name=f"k-anonymity over {n_releases} releases",
+            name=Message("k-anonymity over {n} releases", n=n_releases),
             promised=k,
             measured=fewest,
             holds=fewest >= k,
@@ -258,7 +258,12 @@ def checks_over_all(
         found = fewest_values(stories, name)
         checks.append(
             Check(
-                name=f"l-diversity of {name!r} over {n_releases} releases",
+                name=Message(
+                    "{promise} of {column!r} over {n:,} releases",
+                    promise="l-diversity",
+                    column=name,
+                    n=n_releases,
+                ),
                 promised=least,
                 measured=found,
                 holds=found >= least,
@@ -533,12 +538,16 @@ def _judge(model: PrivacyModel, tables: Sequence[_Table]) -> Check:
     if isinstance(model, LDiversity):
         left = _fewest_lasting_values(name, tables)
         worst, holds = min(worst, left), holds and left >= math.ceil(model.l - 1e-9)
-    where = f"over {len(tables):,} releases"
     words = model.describe(name)
     if not isinstance(words, Message):
         words = Message(words)
     return Check(
-        name=f"{model.name} of {name!r} {where}",
+        name=Message(
+            "{promise} of {column!r} over {n:,} releases",
+            promise=model.name,
+            column=name,
+            n=len(tables),
+        ),
         promised=model.promised,
         measured=worst,
         holds=holds,

@@ -71,17 +71,25 @@ class Language:
         self._catalogue = _catalogue(language)
         self._formatter = _Formatter(self)
 
-    def __call__(self, text: str, **values: object) -> str:
+    def __call__(self, text: str, /, **values: object) -> str:
         """Return a text of a page in this language, with its values put in."""
         if isinstance(text, Message):
             return self.translate(text)
         found = self._catalogue.gettext(text) if text else ""
-        return found % values if values else found
+        if not values:
+            return found
+        return found % {
+            name: self.translate(value) if isinstance(value, str) else value
+            for name, value in values.items()
+        }
 
     def plural(self, one: str, many: str, n: int, **values: object) -> str:
         """Return one of two texts, by the rules of the language; ``%(n)s`` is the number."""
-        found = self._catalogue.ngettext(one, many, n)
-        return found % {"n": self.number(n), **values}
+        return self.chosen(one, many, n) % {"n": self.number(n), **values}
+
+    def chosen(self, one: str, many: str, n: int) -> str:
+        """Return one of two texts, by the rules of the language, without its values."""
+        return self._catalogue.ngettext(one, many, n)
 
     def translate(self, text: str) -> str:
         """Return a message in this language; a text that is none, and names, as they are."""
@@ -107,6 +115,12 @@ class Language:
         else:
             known = self._catalogue.ngettext(text.singular, text.template, 2)
         return all(map(self.knows, inside)) and (known != text.template or text.only_holes())
+
+    def shown(self, value: Any, spec: str = ",") -> str:
+        """Return a value as this language writes it: a message, or a number in a format."""
+        if isinstance(value, str):
+            return self.translate(value)
+        return self._formatter.format_field(value, spec)
 
     def number(self, value: float, digits: int = 0) -> str:
         """Return a number as this language writes it."""

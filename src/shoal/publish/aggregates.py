@@ -18,6 +18,7 @@ import numpy as np
 
 from shoal.hierarchy import canonical_label
 from shoal.measure.base import Grouped
+from shoal.messages import Message, plural
 from shoal.publish.loss import (
     covered_shares,
     is_stretched,
@@ -52,8 +53,8 @@ if TYPE_CHECKING:
 
 MOST_BARS = 12
 BELOW_HALF = 0.002
-_HIDDEN = "not published"
-_MISSING = "missing"
+_HIDDEN = Message("not published")
+_MISSING = Message("missing")
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 _CLOCK = re.compile(r" \d{2}:\d{2}:\d{2}(?:\.\d+)?")
@@ -221,30 +222,39 @@ def _bins(
     seen = np.flatnonzero(before)
     reaches_below = bool(len(seen) and place[seen[0]] < at[0])
     reaches_above = bool(len(seen) and place[seen[-1]] > at[-1])
-    under = "under" if attribute.kind.has_mean else "before"
+    dates = not attribute.kind.has_mean
 
-    def label(number: int) -> str:
+    def label(number: int) -> Message:
         start = starts[number]
-        first = edges.label(start)
-        if number == len(starts) - 1:
-            if number == 0 and reaches_below:
-                return "all values"
-            if reaches_above:
-                return f"{first} and above"
-            last = len(at) - 1
-            return first if start == last else f"{first} to {edges.label(last)}"
-        stop = starts[number + 1]
-        if number == 0 and reaches_below:
-            return f"{under} {edges.label(stop)}"
-        if unit and at[stop] == at[start] + 1:
-            return first
-        return f"{first} to {under} {edges.label(stop)}"
+        first, open_below = edges.label(start), number == 0 and reaches_below
+        if number < len(starts) - 1:
+            stop = starts[number + 1]
+            single = bool(unit) and at[stop] == at[start] + 1
+            return _below(first, edges.label(stop), single, open_below, dates)
+        if open_below:
+            return Message("all values")
+        if reaches_above:
+            return Message("{first} and above", first=first)
+        if start == len(at) - 1:
+            return Message("{first}", first=first)
+        return Message("{first} to {last}", first=first, last=edges.label(len(at) - 1))
 
     labels = [label(number) for number in range(len(counts))]
     clocks = _CLOCK.findall(" ".join(labels)) if attribute.kind is Kind.DATETIME else []
     if set(clocks) == {_MIDNIGHT}:  # days are meant, and labels are short on paper and phones
-        labels = [each.replace(_MIDNIGHT, "") for each in labels]
+        labels = [each.mapped(lambda text: text.replace(_MIDNIGHT, "")) for each in labels]
     return list(zip(labels, counts, after.tolist(), strict=True))
+
+
+def _below(first: str, end: str, single: bool, open_below: bool, dates: bool) -> Message:  # noqa: FBT001 - of `_bins` only
+    """Return the label of a bar that ends before a number or a date."""
+    if open_below:
+        return Message("before {end}", end=end) if dates else Message("under {end}", end=end)
+    if single:
+        return Message("{first}", first=first)
+    if dates:
+        return Message("{first} to before {end}", first=first, end=end)
+    return Message("{first} to under {end}", first=first, end=end)
 
 
 def _join_small(starts: list[int], counts: list[int], k: int) -> tuple[list[int], list[int]]:
@@ -320,7 +330,7 @@ def _tree_bars(
     shown = [each for each in np.flatnonzero(after > 0).tolist() if each != tree.root]
     counted = _most_frequent([(label(n), int(was[n]), float(after[n])) for n in shown])
     if after[tree.root] > 0:
-        whole = f"{label(tree.root)} ({_HIDDEN})"
+        whole = Message("{label} ({hidden})", label=label(tree.root), hidden=_HIDDEN)
         counted.append((whole, int(was[tree.root]), float(after[tree.root])))
     return counted
 
@@ -350,7 +360,7 @@ def _set_bars(
     )
     rest = np.setdiff1d(np.arange(attribute.size), shown)
     if len(rest) and known[rest].sum() >= k:
-        counted.append(("other values", int(known[rest].sum()), float(after[rest].sum())))
+        counted.append((Message("other values"), int(known[rest].sum()), float(after[rest].sum())))
     if everything.any():
         counted.append((_HIDDEN, 0, int(sizes[everything].sum())))
     return counted
@@ -369,26 +379,26 @@ def _most_frequent(counted: list[Counted]) -> list[Counted]:
     if len(ranked) <= MOST_BARS:
         return ranked
     kept, rest = ranked[: MOST_BARS - 1], ranked[MOST_BARS - 1 :]
-    other = f"{len(rest):,} other labels"
+    other = Message("{n:,} other labels", n=len(rest))
     return [*kept, (other, sum(each[1] for each in rest), sum(each[2] for each in rest))]
 
 
 MOST_BUCKETS = 10
 _WIDTHS: tuple[tuple[float, str], ...] = (
-    (0.05, "up to 5 % of the range"),
-    (0.1, "5 to 10 %"),
-    (0.25, "10 to 25 %"),
-    (0.5, "25 to 50 %"),
-    (np.inf, "more than half of the range"),
+    (0.05, Message("up to 5 % of the range")),
+    (0.1, Message("5 to 10 %")),
+    (0.25, Message("10 to 25 %")),
+    (0.5, Message("25 to 50 %")),
+    (np.inf, Message("more than half of the range")),
 )
 _SET_SIZES: tuple[tuple[float, str], ...] = (
-    (2, "one of 2 values"),
-    (5, "one of 3 to 5"),
-    (10, "one of 6 to 10"),
-    (np.inf, "one of more than 10"),
+    (2, Message("one of 2 values")),
+    (5, Message("one of 3 to 5")),
+    (10, Message("one of 6 to 10")),
+    (np.inf, Message("one of more than 10")),
 )
 _ODD = np.uint64(0x9E3779B97F4A7C15)
-_EXACT, _NOTHING = "exact", "not published"
+_EXACT = Message("exact")
 
 
 @dataclass(frozen=True)
@@ -527,12 +537,12 @@ def column_facts(
         assert isinstance(closures, TreeClosures)
         amount = np.append(attribute.taxonomy.height, 0)[closures.node[:n_groups]]
         levels = range(1, attribute.taxonomy.tree_height)
-        limits = tuple((n, f"{n} level{'' if n == 1 else 's'} coarser") for n in levels)
+        limits = tuple((n, plural("{n} level coarser", "{n} levels coarser", n)) for n in levels)
     low = -np.inf
     for high, what in limits:
         steps.append((what, between & (amount > low) & (amount <= high)))
         low = high
-    steps.append((_NOTHING, nothing))
+    steps.append((_HIDDEN, nothing))
     return ColumnFacts(
         name=attribute.name,
         kind=attribute.kind.value,

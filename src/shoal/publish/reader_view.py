@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.hierarchy import canonical_label
+from shoal.messages import Message
 from shoal.publish.cells import MISSING, clean
 from shoal.publish.recode import RowHash
 
@@ -326,12 +327,12 @@ def _shared_value(
 
 def _whole(values: list[Any], shares: NDArray[np.float64]) -> tuple[tuple[str, float], ...]:
     shown = [
-        ("missing" if value is None else canonical_label(value), float(share))
+        (Message("missing") if value is None else canonical_label(value), float(share))
         for value, share in zip(values, shares, strict=False)
     ]
     if len(shares) <= MOST_VALUES:
         return tuple(shown)
     kept = shown[: MOST_VALUES - 1]
     rest = len(shares) - len(kept)
-    other = (f"{rest:,} other values", float(shares[len(kept) :].sum()))
+    other = (Message("{n:,} other values", n=rest), float(shares[len(kept) :].sum()))
     return (*kept, other)

@@ -115,9 +115,9 @@ class Check:
     def shown(self, number: float) -> str:
         """Return the promised or the measured number as people read it."""
         if not self.is_share:
-            return f"{number:,.6g}"
+            return Message("{n:,.6g}", n=number)
         # never rounded up to a promise that is not kept
-        return "100 %" if number >= 1.0 else f"{min(number, 0.9999):.2%}"
+        return "100 %" if number >= 1.0 else Message("{n:.2%}", n=min(number, 0.9999))
 
 
 @dataclass(frozen=True)
@@ -523,7 +523,8 @@ def verify_table(  # noqa: PLR0913 - one named argument per promise
         more.append(check)
         broken |= np.bincount(groups, weights=rows, minlength=len(sizes)) > 0
     for grid, off in zip(grids, off_grid, strict=True):
-        more.append(Check(f"grid of {grid.name!r}", 1.0, *grid.verdict(off), is_share=True))
+        name = Message("grid of {column!r}", column=grid.name)
+        more.append(Check(name, 1.0, *grid.verdict(off), is_share=True))
         if off.any():
             broken |= np.bincount(groups, weights=off, minlength=len(sizes)) > 0
     readings = [each for _, column in columns.values() for each in column.readings]
@@ -645,7 +646,7 @@ def promise_check(promise: Promise, name: str, worst: float, *, kept: bool, peop
     if promise.own_rule is not None:
         found.append(Message("judged by the model's own rule"))
     return Check(
-        name=f"{promise.table.get('model')} of {name!r}",
+        name=Message("{promise} of {column!r}", promise=promise.table.get("model"), column=name),
         promised=promise.promised,
         measured=worst,
         holds=kept,

@@ -269,6 +269,7 @@ class Release(ReleaseData[FrameT]):
         title: str | None = None,
         owner: str | None = None,
         purpose: str | None = None,
+        language: str = "en",
     ) -> None:
         """Write a self-contained HTML page about the release.
 
@@ -282,9 +283,11 @@ class Release(ReleaseData[FrameT]):
             title: what the release is called.
             owner: who answers for it.
             purpose: what it is published for.
+            language: of the page, as ``"en"`` or ``"de"``; names and cells stay as they are.
 
         Raises:
-            OptionError: the fraction is not above 0 and at most 1, or a text cannot be printed.
+            OptionError: the fraction is not above 0 and at most 1, a text cannot be printed, or
+                the language is not known.
         """
         from shoal.report.page import write_report
         from shoal.settings.files import About
@@ -296,6 +299,7 @@ class Release(ReleaseData[FrameT]):
             audit=audit,
             sampling_fraction=sampling_fraction,
             about=About(title=title, owner=owner, purpose=purpose),
+            language=language,
         )
 
     def _repr_html_(self) -> str:

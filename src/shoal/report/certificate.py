@@ -175,7 +175,7 @@ def disclosed_number(release: ReleaseData, check: Check) -> float:
 def disclosed_text(release: ReleaseData, check: Check) -> str:
     """Return what may be published of a measured number, as people read it."""
     if release.counts_people and check.holds:
-        return "as promised"
+        return Message("as promised")
     return check.shown(check.measured)
 
 
@@ -184,26 +184,33 @@ def who_is_counted(release: ReleaseData) -> str:
 
     Whose the rows are is not published; a share of people would tell more than the release does.
     """
-    return "rows" if release.counts_people else "people"
+    return Message("rows") if release.counts_people else Message("people")
 
 
 def what_is_counted(release: ReleaseData) -> str:
     """Return what the promises count, and what a reader can check of that."""
     if not release.counts_people:
-        rows = f"Rows. Every group holds at least {release.k:,} rows; that is as many people "
-        return (
-            rows
-            + {
-                "declared": "because every row was declared to be a different person.",
-                "assumed": "only if every row is a different person.",
-                "doubtful": "only if every row is a different person; there are signs against it.",
-            }[release.whose]
-        )
-    return (
-        f"People. Every group holds at least {release.k:,} different people; this was checked "
-        "with their ids, which are not published. Who reads the release can check the number of "
-        "rows only. By how much a promise is kept is not told: what was measured is given as "
-        "what was promised."
+        sentence = {
+            "declared": Message(
+                "Rows. Every group holds at least {k:,} rows; that is as many people because every "
+                "row was declared to be a different person."
+            ),
+            "assumed": Message(
+                "Rows. Every group holds at least {k:,} rows; that is as many people only if every "
+                "row is a different person."
+            ),
+            "doubtful": Message(
+                "Rows. Every group holds at least {k:,} rows; that is as many people only if every "
+                "row is a different person; there are signs against it."
+            ),
+        }[release.whose]
+        return Message(sentence.template, k=release.k)
+    return Message(
+        "People. Every group holds at least {k:,} different people; this was checked with their "
+        "ids, which are not published. Who reads the release can check the number of rows only. "
+        "By how much a promise is kept is not told: what was measured is given as what was "
+        "promised.",
+        k=release.k,
     )
 
 

@@ -3,7 +3,7 @@
 It names columns, counts and scores, and values only where they are part of a published cell:
 labels of the quasi-identifiers (see `shoal.publish.aggregates`) and sensitive values of the
 release. Its words are in `templates/`, a file for each section; what they show is counted here.
-Templates escape whatever they are given.
+Templates escape whatever they are given, and translate every message.
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from jinja2.ext import Extension
+from jinja2.ext import Extension, InternationalizationExtension
 from jinja2.lexer import Token
+from markupsafe import Markup
 
 from shoal.messages import Message
+from shoal.messages.language import LANGUAGES, Language
+from shoal.options import one_of
 from shoal.report import charts
 from shoal.report.advice import shown_advice
 from shoal.report.certificate import (
@@ -69,6 +72,7 @@ def write_report(
     audit: Audit | None = None,
     sampling_fraction: float | None = None,
     about: About | None = None,
+    language: str = "en",
 ) -> None:
     """Write the report of a release to a file, whole or not at all."""
     from shoal.io.atomic import atomic_write_text
@@ -79,6 +83,7 @@ def write_report(
         audit=audit,
         sampling_fraction=sampling_fraction,
         about=about,
+        language=language,
     )
     atomic_write_text(path, page)
 
@@ -93,6 +98,7 @@ def render_report(
     output_sha256: str | None = None,
     about: About | None = None,
     files: Mapping[str, str] | None = None,
+    language: str = "en",
 ) -> str:
     """Return the report of a release as HTML.
 
@@ -106,9 +112,10 @@ def render_report(
         output_sha256: hash of the published file, if there is one.
         about: what its owner says about the release.
         files: names of the ``table`` and the ``certificate``, for the commands in it.
+        language: of the words; names and cells stay as they are.
 
     Raises:
-        OptionError: the fraction is not above 0 and at most 1.
+        OptionError: the fraction is not above 0 and at most 1, or the language is not known.
     """
     from shoal import registry
     from shoal.table.frames import to_polars
@@ -123,8 +130,10 @@ def render_report(
     if len(drawn) > _MOST_DRAWN:
         drawn.sort(key=lambda each: (-each.certain_rows, -each.most_certain, -each.farthest))
     losses = [(column.name, column.loss) for column in release.facts.columns]
+    one_of(*LANGUAGES)("language", language)
     page = render(
         "report.html",
+        language,
         release=release,
         about=about or About(),
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -160,9 +169,9 @@ def render_report(
     return f"{page}\n"
 
 
-def render(template: str, **values: Any) -> str:
+def render(template: str, language: str = "en", /, **values: Any) -> str:
     """Return a page made from a template of this room, which escapes every text it is given."""
-    page = _templates().get_template(template).render(values)
+    page = _templates(language).get_template(template).render(values)
     # spelled as `html.escape` does
     return page.replace("&#34;", "&quot;").replace("&#39;", "&#x27;")
 
@@ -180,36 +189,52 @@ class _Lines(Extension):
 
 
 @cache
-def _templates() -> Environment:
+def _templates(language: str) -> Environment:
+    words = Language(language)
     environment = Environment(
         loader=PackageLoader("shoal.report"),
         autoescape=True,
-        extensions=[_Lines],
+        extensions=[_Lines, InternationalizationExtension],
+        finalize=words.translate,
         lstrip_blocks=True,
         trim_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.globals.update(charts=charts, count=_count, disclosed_text=disclosed_text, zip=zip)
+    environment.policies["ext.i18n.trimmed"] = True
+    environment.newstyle_gettext = True  # type: ignore[attr-defined]  # of the extension
+
+    def passage(text: str, /, **values: object) -> Markup:
+        return Markup(words(text)) % {name: words.shown(each) for name, each in values.items()}  # noqa: S704 - ours
+
+    def passage_of(one: str, many: str, n: int, /, **values: object) -> Markup:
+        chosen = words.chosen(one, many, n)
+        return Markup(chosen) % {name: words.shown(each) for name, each in values.items()}  # noqa: S704 - ours
+
+    environment.globals.update(
+        _=words,
+        charts=charts,
+        disclosed_text=disclosed_text,
+        gettext=passage,
+        ngettext=passage_of,
+        zip=zip,
+    )
     environment.filters.update(
         brief_per_cent=charts.brief_per_cent,
-        number=lambda value: f"{value:,}",
+        number=words.number,
         one_in=_one_in,
         per_cent=charts.per_cent,
+        shown=words.shown,
+        translated=words.translate,
         whole_per_cent=charts.whole_per_cent,
     )
     return environment
 
 
-def _count(number: int, noun: str) -> str:
-    """Return a number with its noun: 1 row, 2 rows."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _one_in(chance: float) -> str:
+def _one_in(chance: float) -> Message:
     """Return a chance as people say it: 1 in 20."""
     if chance >= 1:
-        return "1 in 1 (certain)"
-    return "none" if chance <= 0 else f"1 in {1 / chance:,.0f}"
+        return Message("1 in 1 (certain)")
+    return Message("none") if chance <= 0 else Message("1 in {n:,.0f}", n=1 / chance)
 
 
 def _settings(parameters: Mapping[str, Any]) -> str:

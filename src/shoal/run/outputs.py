@@ -255,6 +255,7 @@ class FileSink:
                     output_sha256=sha256,
                     about=self.about,
                     files=self.named,
+                    language=output.language,
                 )
                 group.add(output.report, page)
             if output.save is not None:

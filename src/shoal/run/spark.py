@@ -281,6 +281,7 @@ class FolderSink(FileSink):
                     sampling_fraction=output.sampling_fraction,
                     about=self.about,
                     files=self.named,
+                    language=output.language,
                 )
                 group.add(output.report, page)
             if output.save is not None:

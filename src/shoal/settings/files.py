@@ -9,6 +9,7 @@ from typing import Any
 from shoal.errors import OptionError
 from shoal.io.formats import FORMATS
 from shoal.io.source import check_encoding
+from shoal.messages.language import LANGUAGES
 from shoal.options import Flag, Option, check_all, one_of, option, or_none, rows_of, truth
 
 # What the owner of a release says about it: title, owner, purpose.
@@ -355,6 +356,12 @@ class Output:
         check=check_said,
         help="What the release is for; for report and certificate.",
         flag=_file("--purpose", on=("anonymize", "refine"), metavar="TEXT"),
+    )
+    language: str = option(
+        default="en",
+        check=one_of(*LANGUAGES),
+        help="The language of the report and of the screen, as en or de; the certificate, which "
+        "programs read, is English.",
     )
 
     def __post_init__(self) -> None:

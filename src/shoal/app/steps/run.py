@@ -149,6 +149,7 @@ def _run(request: Request) -> Task:
     check_answered(work)
     job = work.runnable()
     job.request()  # a wrong option is said at once
+    job = job.replaced(output=replace(job.output, language=words_of(request).language))
     curves_of(request.app).stop()
     results, suffix = work.subfolder("results"), work.kept("suffix") or "csv"
     source, frame = work.source, None if work.table is None else work.table.frame

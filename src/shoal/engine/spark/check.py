@@ -17,6 +17,7 @@ import numpy as np
 from shoal.engine.spark.population_check import check_all
 from shoal.engine.spark.session import column, guarded, guarded_batches, load_functions
 from shoal.errors import DataError
+from shoal.messages import Message
 from shoal.publish.cells import MISSING, columns_needed, number_groups, pack_rows, read_cells
 from shoal.publish.grid_check import cells_off_grid
 from shoal.publish.predicates import Histograms
@@ -383,4 +384,5 @@ def _check_grid(frame: Any, names: Sequence[str], grid: GridPromise, n_rows: int
     told = cells.mapInArrow(guarded_batches(work), "off long").toArrow()
     off = sum(told.column(0).to_pylist())
     _, holds, words = grid.verdict(np.array([off > 0]))
-    return Check(f"grid of {grid.name!r}", 1.0, 1.0 - off / n_rows, holds, words, is_share=True)
+    name = Message("grid of {column!r}", column=grid.name)
+    return Check(name, 1.0, 1.0 - off / n_rows, holds, words, is_share=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shoal.messages import Message, plural
 from shoal.study.audit.attack_context import Finding, rate_of
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _COARSE = 0.05
 """How far off a coarse value may be, as a share of the range."""
 _WORK = 200_000_000
 
-_LINKING_LOWERED_BY = "a larger k; fewer or coarser quasi-identifiers"
+_LINKING_LOWERED_BY = Message("a larger k; fewer or coarser quasi-identifiers")
 
 
 def link(scene: Scene) -> list[Finding]:
@@ -54,7 +55,7 @@ def _prosecutor(scene: Scene) -> list[Finding]:
             chances[number] = np.mean(
                 [1.0 / sizes[each.fits[columns].all(axis=0)].sum() for columns in subsets]
             )
-        found.append(_chance(scene, "prosecutor", known, chances))
+        found.append(_chance(scene, known, chances))
     return found
 
 
@@ -67,20 +68,25 @@ def _subsets(scene: Scene, known: int) -> list[list[int]]:
     return [sorted(chance.permutation(total)[:known].tolist()) for _ in range(_SUBSETS)]
 
 
-def _chance(scene: Scene, who: str, known: int, chances: NDArray[np.float64]) -> Finding:
+def _chance(scene: Scene, known: int, chances: NDArray[np.float64]) -> Finding:
     worst = float(chances.max(initial=0.0))
     reached = rate_of(float(chances.sum()), len(chances), everybody=scene.everybody)
-    what = f"{known} of the quasi-identifiers"
+    what = Message("{n} of the quasi-identifiers", n=known)
     if known == scene.n_columns:
-        what = "the quasi-identifier" if known == 1 else f"all {known} quasi-identifiers"
+        what = plural("the quasi-identifier", "all {n} quasi-identifiers", known)
     return Finding(
         *reached,
-        name=f"linkage: {who}, {known} of {scene.n_columns} columns",
+        name=Message("linkage: prosecutor, {n} of {all} columns", n=known, all=scene.n_columns),
         attack="linkage",
         baseline=1.0 / max(scene.published.height, 1),
         worst=worst,
-        sentence=f"Who knows {what} of a person in the release picks that person's row with a "
-        f"chance of {reached.rate:.2%} on average and of {worst:.2%} for the person at most risk.",
+        sentence=Message(
+            "Who knows {what} of a person in the release picks that person's row with a chance of "
+            "{rate:.2%} on average and of {worst:.2%} for the person at most risk.",
+            what=what,
+            rate=reached.rate,
+            worst=worst,
+        ),
         lowered_by=_LINKING_LOWERED_BY,
     )
 
@@ -103,21 +109,32 @@ def _flawed(scene: Scene) -> list[Finding]:
         coarse = scene.classes.fitting(scene.people, each.who, slack)
         results["coarse"].append(_pick(scene, each, coarse))
     words = {
-        "wrong": "one of them wrong",
-        "coarse": "one of them only roughly (5 % of its range, or not at all for labels)",
+        "wrong": (
+            Message("linkage: prosecutor, one value wrong"),
+            Message("one of them wrong"),
+        ),
+        "coarse": (
+            Message("linkage: prosecutor, one value coarse"),
+            Message("one of them only roughly (5 % of its range, or not at all for labels)"),
+        ),
     }
     found = []
-    for name, chances in results.items():
+    for kind, chances in results.items():
+        name, how = words[kind]
         reached = rate_of(float(sum(chances)), len(chances), everybody=scene.everybody)
         found.append(
             Finding(
                 *reached,
-                name=f"linkage: prosecutor, one value {name}",
+                name=name,
                 attack="linkage",
                 baseline=1.0 / max(scene.published.height, 1),
                 worst=max(chances, default=0.0),
-                sentence=f"Who knows all quasi-identifiers of a person, {words[name]}, picks the "
-                f"right row with a chance of {reached.rate:.2%}.",
+                sentence=Message(
+                    "Who knows all quasi-identifiers of a person, {how}, picks the right row with "
+                    "a chance of {rate:.2%}.",
+                    how=how,
+                    rate=reached.rate,
+                ),
                 lowered_by=_LINKING_LOWERED_BY,
             )
         )
@@ -144,11 +161,14 @@ def _marketer(scene: Scene) -> Finding:
     reached = rate_of(float(chances.sum()), len(chances), everybody=scene.everybody)
     return Finding(
         *reached,
-        name="linkage: marketer",
+        name=Message("linkage: marketer"),
         attack="linkage",
         baseline=1.0 / max(scene.published.height, 1),
-        sentence=f"Who links all people of the original with the release gets {reached.rate:.2%} "
-        "of the links right on average.",
+        sentence=Message(
+            "Who links all people of the original with the release gets {rate:.2%} of the links "
+            "right on average.",
+            rate=reached.rate,
+        ),
         lowered_by=_LINKING_LOWERED_BY,
     )
 
@@ -170,12 +190,16 @@ def link_population(scene: Scene, population: People) -> Finding:
     worst = float(chances.max(initial=0.0))
     return Finding(
         *reached,
-        name="linkage: journalist",
+        name=Message("linkage: journalist"),
         attack="linkage",
         baseline=1.0 / max(population.n, 1),
         worst=worst,
-        sentence="Who has the population table and looks for the person behind a published row "
-        f"is right with a chance of {reached.rate:.2%} on average and of {worst:.2%} at most.",
+        sentence=Message(
+            "Who has the population table and looks for the person behind a published row is right "
+            "with a chance of {rate:.2%} on average and of {worst:.2%} at most.",
+            rate=reached.rate,
+            worst=worst,
+        ),
         lowered_by=_LINKING_LOWERED_BY,
     )
 
@@ -186,7 +210,7 @@ def link_population(scene: Scene, population: People) -> Finding:
 # that have it. Without the release it would be believed with its share in the whole table.
 
 LIKELY = (0.5, 0.9)
-_DISCLOSURE_LOWERED_BY = "l-diversity (--l-diversity) or t-closeness (--t-closeness)"
+_DISCLOSURE_LOWERED_BY = Message("l-diversity (--l-diversity) or t-closeness (--t-closeness)")
 
 
 def disclose(scene: Scene) -> list[Finding]:
@@ -213,29 +237,42 @@ def _about(scene: Scene, secret: Secret) -> list[Finding]:
         _share(
             scene,
             secret,
-            "certain",
+            Message("secret {column}: certain", column=secret.name),
             after >= 1.0,
             prior >= 1.0,
-            "the release tells the value for certain",
+            Message(
+                "For {rate:.1%} of the people the release tells the value for certain in "
+                "{column!r}, to whoever knows all their quasi-identifiers; without the release for "
+                "{usual:.1%}."
+            ),
         ),
         *(
             _share(
                 scene,
                 secret,
-                f"likelier than {p:.0%}",
+                Message("secret {column}: likelier than {p:.0%}", column=secret.name, p=p),
                 after > p,
                 prior > p,
-                f"the true value is more likely than {p:.0%}",
+                Message(
+                    "For {rate:.1%} of the people the true value is more likely than {p:.0%} in "
+                    "{column!r}, to whoever knows all their quasi-identifiers; without the release "
+                    "for {usual:.1%}."
+                ),
+                p=p,
             )
             for p in LIKELY
         ),
         _share(
             scene,
             secret,
-            "certain if one value is ruled out",
+            Message("secret {column}: certain if one value is ruled out", column=secret.name),
             known >= 1.0,
             prior >= 1.0,
-            "the value is certain to whoever can rule one other value out",
+            Message(
+                "For {rate:.1%} of the people the value is certain to whoever can rule one other "
+                "value out in {column!r}, to whoever knows all their quasi-identifiers; without "
+                "the release for {usual:.1%}."
+            ),
         ),
     ]
     gain = after - prior
@@ -244,13 +281,19 @@ def _about(scene: Scene, secret: Secret) -> list[Finding]:
     found.append(
         Finding(
             *reached,
-            name=f"secret {secret.name}: belief in the true value",
+            name=Message("secret {column}: belief in the true value", column=secret.name),
             attack="secrets",
             baseline=usual,
             worst=float(gain.max(initial=0.0)),
-            sentence=f"Who knows all quasi-identifiers of a person believes in the true value of "
-            f"{secret.name!r} with {reached.rate:.1%} on average instead of {usual:.1%}; the "
-            f"largest gain for one person is {float(gain.max(initial=0.0)):.1%}.",
+            sentence=Message(
+                "Who knows all quasi-identifiers of a person believes in the true value of "
+                "{column!r} with {rate:.1%} on average instead of {usual:.1%}; the largest gain "
+                "for one person is {gain:.1%}.",
+                column=secret.name,
+                rate=reached.rate,
+                usual=usual,
+                gain=float(gain.max(initial=0.0)),
+            ),
             lowered_by=_DISCLOSURE_LOWERED_BY,
         )
     )
@@ -260,25 +303,29 @@ def _about(scene: Scene, secret: Secret) -> list[Finding]:
 def _share(
     scene: Scene,
     secret: Secret,
-    name: str,
+    name: Message,
     hit: NDArray[np.bool_],
     before: NDArray[np.bool_],
-    words: str,
+    sentence: Message,
+    **values: float,
 ) -> Finding:
     reached = rate_of(int(hit.sum()), len(hit), everybody=scene.everybody)
     usual = float(before.mean()) if len(before) else 0.0
     return Finding(
         *reached,
-        name=f"secret {secret.name}: {name}",
+        name=name,
         attack="secrets",
         baseline=usual,
-        sentence=f"For {reached.rate:.1%} of the people {words} in {secret.name!r}, to whoever "
-        f"knows all their quasi-identifiers; without the release for {usual:.1%}.",
+        sentence=Message(
+            sentence.template, rate=reached.rate, usual=usual, column=secret.name, **values
+        ),
         lowered_by=_DISCLOSURE_LOWERED_BY,
     )
 
 
-_INTERSECTION_LOWERED_BY = "the same groups in both releases, or only one release of these people"
+_INTERSECTION_LOWERED_BY = Message(
+    "the same groups in both releases, or only one release of these people"
+)
 
 
 def intersect(first: Scene, second: Scene) -> list[Finding]:
@@ -306,11 +353,16 @@ def intersect(first: Scene, second: Scene) -> list[Finding]:
         found.append(
             Finding(
                 *reached,
-                name=f"two releases: {secret.name} certain",
+                name=Message("two releases: {column} certain", column=secret.name),
                 attack="two releases",
                 baseline=usual,
-                sentence=f"For {reached.rate:.1%} of the people who fit both releases, both "
-                f"together tell {secret.name!r} for certain; one of them alone for {usual:.1%}.",
+                sentence=Message(
+                    "For {rate:.1%} of the people who fit both releases, both together tell "
+                    "{column!r} for certain; one of them alone for {usual:.1%}.",
+                    rate=reached.rate,
+                    column=secret.name,
+                    usual=usual,
+                ),
                 lowered_by=_INTERSECTION_LOWERED_BY,
             )
         )
@@ -319,13 +371,17 @@ def intersect(first: Scene, second: Scene) -> list[Finding]:
         found.append(
             Finding(
                 *reached,
-                name=f"two releases: row, by {secret.name}",
+                name=Message("two releases: row, by {column}", column=secret.name),
                 attack="two releases",
                 baseline=usual,
                 worst=max(left, default=0.0),
-                sentence=f"Who compares the rows that fit in both releases by {secret.name!r} "
-                f"picks a person's row with a chance of {reached.rate:.2%}; with one release "
-                f"{usual:.2%}.",
+                sentence=Message(
+                    "Who compares the rows that fit in both releases by {column!r} picks a "
+                    "person's row with a chance of {rate:.2%}; with one release {usual:.2%}.",
+                    column=secret.name,
+                    rate=reached.rate,
+                    usual=usual,
+                ),
                 lowered_by=_INTERSECTION_LOWERED_BY,
             )
         )

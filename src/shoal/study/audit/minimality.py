@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shoal.messages import Message
 from shoal.study.audit.attack_context import Finding, rate_of
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _WORK = 150_000_000
-_LOWERED = "a grid (--grid): ends become lines that are nobody's values"
+_LOWERED = Message("a grid (--grid): ends become lines that are nobody's values")
 
 
 def pin_down(scene: Scene) -> list[Finding]:
@@ -44,11 +45,15 @@ def pin_down(scene: Scene) -> list[Finding]:
         found.append(
             Finding(
                 *reached,
-                name="tight: ends of intervals",
+                name=Message("tight: ends of intervals"),
                 attack="tight",
                 baseline=usual,
-                sentence=f"{reached.rate:.1%} of the ends of published intervals are the exact "
-                f"value of somebody who fits the group; of the next values inside, {usual:.1%}.",
+                sentence=Message(
+                    "{rate:.1%} of the ends of published intervals are the exact value of somebody "
+                    "who fits the group; of the next values inside, {usual:.1%}.",
+                    rate=reached.rate,
+                    usual=usual,
+                ),
                 lowered_by=_LOWERED,
             )
         )
@@ -68,12 +73,15 @@ def pin_down(scene: Scene) -> list[Finding]:
     found.append(
         Finding(
             *reached,
-            name="tight: groups that follow",
+            name=Message("tight: groups that follow"),
             attack="tight",
             baseline=0.0,
-            sentence=f"For {reached.rate:.1%} of the people it follows in which group of "
-            "rows they are, although their values fit several, for whoever knows all people and "
-            "that cells are as tight as can be.",
+            sentence=Message(
+                "For {rate:.1%} of the people it follows in which group of rows they are, although "
+                "their values fit several, for whoever knows all people and that cells are as "
+                "tight as can be.",
+                rate=reached.rate,
+            ),
             lowered_by=_LOWERED,
         )
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from shoal.messages import Message
 from shoal.study.audit.attack_context import Finding, rate_of
 from shoal.study.read_release import draw_cells
 
@@ -103,21 +104,32 @@ def _single_out(scene: Scene, *, several: bool) -> Finding:
         )
     usual = naive / max(len(blind), 1)
     reached = rate_of(hits, len(guesses))
-    words = "several columns" if several else "one column (extremes and rare values)"
     return Finding(
         *reached,
-        name=f"singling out: {words.partition(' (')[0]}",
+        name=Message("singling out: several columns")
+        if several
+        else Message("singling out: one column"),
         attack="regulators",
         baseline=usual,
         control=control,
-        sentence=f"{reached.rate:.1%} of the descriptions of {words} that are made from the "
-        f"release are true of exactly one person; of blind guesses {usual:.1%}{_outside(control)}.",
-        lowered_by="a grid (--grid) for ends; a larger k; fewer sensitive columns",
+        sentence=Message(
+            "{rate:.1%} of the descriptions of {words} that are made from the release are true of "
+            "exactly one person; of blind guesses {usual:.1%}{outside}.",
+            rate=reached.rate,
+            words=Message("several columns")
+            if several
+            else Message("one column (extremes and rare values)"),
+            usual=usual,
+            outside=_outside(control),
+        ),
+        lowered_by=Message("a grid (--grid) for ends; a larger k; fewer sensitive columns"),
     )
 
 
 def _outside(control: float | None) -> str:
-    return "" if control is None else f", of people outside the table {control:.1%}"
+    if control is None:
+        return ""
+    return Message(", of people outside the table {share:.1%}", share=control)
 
 
 def _shown(scene: Scene) -> list[str]:
@@ -257,14 +269,20 @@ def _link(scene: Scene) -> Finding:
     reached = rate_of(float(sum(chances)), len(chances), everybody=scene.everybody)
     return Finding(
         *reached,
-        name="linkability",
+        name=Message("linkability"),
         attack="regulators",
         baseline=1.0 / max(scene.published.height, 1),
         control=control,
-        sentence=f"Two records of one person, with {len(sides[0])} and {len(sides[1])} of the "
-        f"quasi-identifiers, are led to the same row with a chance of {reached.rate:.2%}; of "
-        f"people who are not in the release {0.0 if control is None else control:.2%}.",
-        lowered_by="a larger k; fewer or coarser quasi-identifiers",
+        sentence=Message(
+            "Two records of one person, with {n} and {others} of the quasi-identifiers, are led to "
+            "the same row with a chance of {rate:.2%}; of people who are not in the release "
+            "{control:.2%}.",
+            n=len(sides[0]),
+            others=len(sides[1]),
+            rate=reached.rate,
+            control=0.0 if control is None else control,
+        ),
+        lowered_by=Message("a larger k; fewer or coarser quasi-identifiers"),
     )
 
 
@@ -333,12 +351,20 @@ def _infer(scene: Scene, secret: Secret) -> Finding:
     reached = rate_of(float(sum(hits)), len(hits))
     return Finding(
         *reached,
-        name=f"inference: {secret.name}",
+        name=Message("inference: {column}", column=secret.name),
         attack="regulators",
         baseline=usual,
         control=control,
-        sentence=f"Who guesses {secret.name!r} from the rows that fit a person best is right for "
-        f"{reached.rate:.1%}; always guessing the most frequent value for {usual:.1%}, and for "
-        f"people who are not in the release {control:.1%}.",
-        lowered_by="l-diversity (--l-diversity) or t-closeness (--t-closeness); a larger k",
+        sentence=Message(
+            "Who guesses {column!r} from the rows that fit a person best is right for {rate:.1%}; "
+            "always guessing the most frequent value for {usual:.1%}, and for people who are not "
+            "in the release {control:.1%}.",
+            column=secret.name,
+            rate=reached.rate,
+            usual=usual,
+            control=control,
+        ),
+        lowered_by=Message(
+            "l-diversity (--l-diversity) or t-closeness (--t-closeness); a larger k"
+        ),
     )
