@@ -26,8 +26,8 @@ def variants():
     return {
         (value.py_func.__module__, value.py_func.__name__, variant)  # not who imported it
         for module in modules if module
-        for value in vars(module).values()
-        for variant in getattr(value, "signatures", ())
+        for value in vars(module).values() if hasattr(value, "py_func")
+        for variant in value.signatures
     }
 
 compile_here(EVERYTHING if len(sys.argv) > 1 else DEFAULT)
