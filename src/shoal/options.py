@@ -105,6 +105,7 @@ class ColumnOption(Option):
     Attributes:
         option: what Python calls the mapping from columns to what is said about each.
         mapping: the type of that mapping in a signature.
+        roles: of which columns it may be said, by their roles; none names all.
         as_written: whether a job keeps what was written, and not what the check makes of it.
         fits: the kinds of columns that it is for; None for any.
         card: whether the page asks it on the card of a column.
@@ -115,12 +116,17 @@ class ColumnOption(Option):
 
     option: str
     mapping: str
+    roles: tuple[str, ...] = ("quasi-identifier",)
     as_written: bool = False
     fits: Callable[[Any], bool] | None = None
     card: bool = False
     suggest: Callable[[Any, Any], Any] | None = None
     comment: str = ""
     spark: bool = False
+
+    def is_for(self, role: str | None) -> bool:
+        """Return whether it may be said of a column of this role."""
+        return not self.roles or role in self.roles
 
 
 def detail_flag(name: str, metavar: str, example: str, *also: str) -> Flag:

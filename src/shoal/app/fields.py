@@ -95,7 +95,9 @@ def column_fields(column: JobColumn, kind: Kind | None) -> list[Field]:
     return [
         _field_of(row, row.name, getattr(column, row.name))
         for row in COLUMN_ROWS.values()
-        if row.card and kind is not None and (row.fits is None or row.fits(kind))
+        if row.card
+        and row.is_for(column.role)
+        and (row.fits is None or (kind is not None and row.fits(kind)))
     ]
 
 

@@ -407,8 +407,9 @@ def changed_column(before: JobColumn, **changes: Any) -> JobColumn:
     if after.role is not Role.QUASI_IDENTIFIER:
         keep_tree = after.role is Role.SENSITIVE and "role" not in changes
         rows = COLUMN_ROWS.values()
-        gone = {row.name: row.default for row in rows if row.name != "hierarchy" or not keep_tree}
-        return replace(after, **gone)
+        stays = ["hierarchy"] if keep_tree else []
+        stays += [row.name for row in rows if row.is_for(after.role) and row.name != "hierarchy"]
+        return replace(after, **{r.name: r.default for r in rows if r.name not in stays})
     if changes.get("hierarchy") is not None:
         grid = changes["grid"] if _is_level(changes.get("grid")) else None
         return replace(after, **_for_lines(), kind=Kind.CATEGORICAL, order=None, grid=grid)

@@ -482,11 +482,9 @@ def _schema_from_json(said: object) -> Schema:
         name = take(each, "name", str)
         role = parse_role(take(each, "role", str), column=name)
         options[role.option].append(name)
-        if role is not Role.QUASI_IDENTIFIER:
-            continue
         for row in COLUMN_ROWS.values():
             value = each.get(row.name)  # an older version may not have known the option
-            if value is not None:
+            if value is not None and row.is_for(role):
                 found[row.option][name] = value
     trees = {
         name: Taxonomy.from_paths(value) if isinstance(value, list) else value

@@ -394,7 +394,12 @@ def _columns(before: Mapping[str, JobColumn], asked: Said) -> dict[str, JobColum
         # Last, as if the job had named it there: tables are read column by column anyway.
         old = columns.pop(name, JobColumn())
         stays = role in (Role.QUASI_IDENTIFIER, old.role)
-        columns[name] = replace(old, role=role) if stays else JobColumn(role=role)
+        gone = {
+            row.name: row.default
+            for row in COLUMN_ROWS.values()
+            if not (stays or (row.is_for(role) and row.is_for(None)))
+        }
+        columns[name] = replace(old, role=role, **gone)
     pairs = {
         row.name: parse_pairs(row.flag.names[0], asked.get(row.option), row.flag.example or "")
         for row in COLUMN_ROWS.values()

@@ -39,6 +39,7 @@ from shoal.search.enforce import violations
 from shoal.table.encode import EncodedTable, encode, encode_sensitive
 from shoal.table.frames import back_from_polars, to_polars
 from shoal.table.partition import Partition
+from shoal.table.schema import COLUMN_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,8 +80,18 @@ def request_of_kept(kept: KeptRelease, columns: list[str], **more: Any) -> Reque
                 "new release of all rows instead.",
                 label=model.label,
             )
-    keys = [schema[name] for name in schema.quasi_identifiers]
-    trees: dict[str, Any] = {c.name: c.rule or c.hierarchy for c in keys}
+    found = [column for column in schema.columns if column.name in columns]
+    details: dict[str, dict[str, Any]] = {
+        row.option: {
+            column.name: getattr(column, row.name)
+            for column in found
+            if row.is_for(column.role) and getattr(column, row.name) is not None
+        }
+        for row in COLUMN_ROWS.values()
+    }
+    for column in found:
+        if column.rule is not None:
+            details["hierarchies"][column.name] = column.rule
     return build_request(
         {
             **kept.options,
@@ -92,12 +103,7 @@ def request_of_kept(kept: KeptRelease, columns: list[str], **more: Any) -> Reque
             "identifiers": [name for name in schema.identifiers if name in columns],
             "drop": [name for name in schema.dropped if name in columns],
             "person": schema.person,
-            "hierarchies": {name: tree for name, tree in trees.items() if tree is not None},
-            "kinds": {c.name: c.kind for c in keys if c.kind is not None},
-            "orders": {c.name: c.order for c in keys if c.order is not None},
-            "weights": {c.name: c.weight for c in keys},
-            "grid": {c.name: c.grid for c in keys if c.grid is not None},
-            "scale": {c.name: c.scale for c in keys if c.scale != "range"},
+            **details,
             "style": kept.style,
             **more,
         }

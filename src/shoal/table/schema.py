@@ -252,6 +252,7 @@ class JobColumn:
     hierarchy: Path | HierarchyRule | None = column_option(
         option="hierarchies",
         mapping="Mapping[str, HierarchyLike] | None",
+        roles=(Role.QUASI_IDENTIFIER, Role.SENSITIVE),
         toml="hierarchy",
         check=_read_hierarchy,
         help="The hierarchy file of a column; may be repeated.",
@@ -493,7 +494,6 @@ def build_schema(
         )
     roles = _assign_roles(table, listed)
     qis = [name for name in table if roles[name] is Role.QUASI_IDENTIFIER]
-    private = [name for name in table if roles[name] is Role.SENSITIVE]
     said: dict[str, dict[str, Any]] = {}
     rows = {row.option: row for row in COLUMN_ROWS.values()}
     for option, mapping in details.items():
@@ -505,7 +505,7 @@ def build_schema(
             from shoal.table.grid import grids_of
 
             each = grids_of(mapping, qis)
-        _check_keys(option, each, table, [*qis, *private] if row.name == "hierarchy" else qis)
+        _check_keys(option, each, table, [name for name in table if row.is_for(roles[name])])
         for name, value in (each or {}).items():
             if value is not None or row.default is not None:
                 said.setdefault(name, {})[row.name] = value
@@ -513,16 +513,20 @@ def build_schema(
         tuple(
             _quasi_identifier(name, said.get(name, {}))
             if roles[name] is Role.QUASI_IDENTIFIER
-            else _with_tree(
-                Column(name=name, role=roles[name]), said.get(name, {}).get("hierarchy")
-            )
+            else _as_it_is(name, roles[name], said.get(name, {}))
             for name in table
         )
     )
 
 
-def _with_tree(column: Column, hierarchy: object) -> Column:
-    """Return a sensitive column with the tree that a distance between its values goes along."""
+_WAYS = ("hierarchy", "kind", "order")
+"""How a column is generalised: it has one of these."""
+
+
+def _as_it_is(name: str, role: Role, said: Mapping[str, Any]) -> Column:
+    """Return a column that is not generalised; a tree is what a distance of its values follows."""
+    column = Column(name=name, role=role, **_details(name, said))
+    hierarchy = said.get("hierarchy")
     if hierarchy is None:
         return column
     from shoal.hierarchy import load_hierarchy
@@ -530,6 +534,15 @@ def _with_tree(column: Column, hierarchy: object) -> Column:
 
     rule = as_rule(hierarchy)
     return replace(column, rule=rule, hierarchy=load_hierarchy(hierarchy) if rule is None else None)
+
+
+def _details(name: str, said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is said about a column beside how it is generalised, checked."""
+    return {
+        row.name: said[row.name] if row.check is None else row.check(name, said[row.name])
+        for row in COLUMN_ROWS.values()
+        if row.name in said and row.name not in _WAYS
+    }
 
 
 def _as_names(names: Names, option: str) -> list[str]:
@@ -654,8 +667,7 @@ def _check_keys(
 
 def _quasi_identifier(name: str, said: Mapping[str, Any]) -> Column:
     """Return a column that is generalised, as it is described."""
-    ways = ("hierarchy", "kind", "order")  # of which a column has one
-    hierarchy, kind, order = (said.get(way) for way in ways)
+    hierarchy, kind, order = (said.get(way) for way in _WAYS)
     parsed = None if kind is None else parse_kind(kind, column=name)
     taxonomy: Taxonomy | None = None
     rule: HierarchyRule | None = None
@@ -692,11 +704,6 @@ def _quasi_identifier(name: str, said: Mapping[str, Any]) -> Column:
                 value=parsed.value,
             )
         parsed = Kind.ORDINAL
-    details = {
-        row.name: said[row.name] if row.check is None else row.check(name, said[row.name])
-        for row in COLUMN_ROWS.values()
-        if row.name in said and row.name not in ways
-    }
     return Column(
         name=name,
         role=Role.QUASI_IDENTIFIER,
@@ -704,7 +711,7 @@ def _quasi_identifier(name: str, said: Mapping[str, Any]) -> Column:
         hierarchy=taxonomy,
         rule=rule,
         order=None if order is None else check_order(name, order),
-        **details,
+        **_details(name, said),
     )
 
 

@@ -231,7 +231,7 @@ def _choose(work: Workspace, table: OpenedTable, name: str, role: str, given: Gi
         if kind not in list(Kind):
             raise OptionError("There is no such kind.")
         changes = _with_kind(work, table, name, Kind(kind))
-    elif role == Role.QUASI_IDENTIFIER:
+    else:
         changes |= read_column(name, before, before.kind, given)
     if role == Role.PERSON:
         _only_person(work, name)
