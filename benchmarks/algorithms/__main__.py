@@ -13,6 +13,7 @@ import json
 import math
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -62,8 +63,9 @@ def one(algorithm: str) -> dict[str, object]:
     }
 
 
-def report(card: dict[str, object], rows: list[dict[str, object]]) -> str:
-    """Return the results as a page."""
+def page(content: dict[str, Any]) -> str:
+    """Return the page of results."""
+    card = content["machine"]
     lines = [
         "# How fast, how large, how good: every algorithm",
         "",
@@ -83,9 +85,8 @@ def report(card: dict[str, object], rows: list[dict[str, object]]) -> str:
     ]
     heads = ["algorithm", "10,000", "20,000", "40,000", "45,222 rows", "growth", "peak MiB"]
     body = []
-    for row in rows:
+    for row in content["rows"]:
         seconds = row["seconds"]
-        assert isinstance(seconds, dict)
         times = [f"{seconds[str(n)]:.2f} s" for n in SIZES]
         star = "*" if row["trees"] else ""
         memory = [f"{row['peak_mib']:.0f}", f"{row['above_start_mib']:.0f}"]
@@ -126,7 +127,7 @@ def main() -> None:
     if not arguments.names:
         content = {"machine": machine(), "rows": rows}
         save_json(raw_results("algorithms") / "algorithms.json.gz", content)
-        (RESULTS / "algorithms.md").write_text(report(machine(), rows), encoding="utf-8")
+        (RESULTS / "algorithms.md").write_text(page(content), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Seconds that first commands spend on compiling, where nothing is compiled yet."""
