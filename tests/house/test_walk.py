@@ -94,7 +94,7 @@ def test_a_frame_of_two_columns_loads_no_more_modules():
 
 
 def test_the_page_says_these_numbers():
-    row = f"| now | {MOST_FILES} | {MOST_FUNCTIONS} | {MOST_BEFORE} | {MOST_MODULES} |"
+    row = f"| what a test allows now | {MOST_FILES} | {MOST_FUNCTIONS} | {MOST_BEFORE} | {MOST_MODULES} |"
     assert row in PAGE.read_text(encoding="utf-8").splitlines()
 
 
