@@ -12,6 +12,7 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -80,6 +81,27 @@ def imports_of_rooms(package: Path) -> dict[str, set[str]]:
             # `from shoal import anonymize` goes through the front door, as users do.
             found[room_of(module)].add(target if target in found else "")
     return {room: targets - {room} for room, targets in found.items()}
+
+
+def rooms_in_circles(package: Path) -> dict[str, list[str]]:
+    """Returns the rooms with modules that import each other in a circle, and a circle of each."""
+    modules = find_modules(package)
+    imports: dict[str, dict[str, set[str]]] = {}
+    for module, path in modules.items():
+        room = room_of(module)
+        found = imports.setdefault(room, {}).setdefault(module, set())
+        for name in imported_names(path, package.name):
+            # `a.b.c` may be a module or a name inside the module `a.b`.
+            target = name if name in modules else name.rpartition(".")[0]
+            if target in modules and room_of(target) == room and target != module:
+                found.add(target)
+    circles = {}
+    for room, graph in imports.items():
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            circles[room] = error.args[1]
+    return circles
 
 
 def draw(order: list[str], imports: dict[str, set[str]]) -> str:

@@ -1,7 +1,8 @@
 """Holds the order of docs/architecture.md: a room imports only rooms above it, so none in a circle.
 
-The rooms are read from the list of that page, so the page cannot go stale. Imports inside
-functions and inside `if TYPE_CHECKING` count like any other.
+The rooms are read from the list of that page, so the page cannot go stale. Modules of one room do
+not import each other in a circle either. Imports inside functions and inside `if TYPE_CHECKING`
+count like any other.
 """
 
 from pathlib import Path
@@ -13,6 +14,9 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "shoal"
 PAGE = ROOT / "docs" / "architecture.md"
 TOOL = load_script("tools/rooms.py")
+
+# Rooms whose modules still import each other in a circle: to be straightened and taken out.
+TWISTED = {"app", "archive", "cli", "engine", "privacy", "search", "study", "table"}
 
 
 def find_violations(package: Path, order: list[str]) -> list[str]:
@@ -54,6 +58,13 @@ def test_the_page_lists_every_room_that_exists_once_and_no_other():
 def test_rooms_import_only_rooms_above_them_in_the_list():
     order = TOOL.rooms_of_page(PAGE.read_text(encoding="utf-8"))
     assert find_violations(SOURCE, order) == []
+
+
+def test_no_modules_of_a_room_import_each_other_in_a_circle():
+    circles = TOOL.rooms_in_circles(SOURCE)
+    assert {room: circles[room] for room in circles.keys() - TWISTED} == {}
+    # A room that has been straightened stays so: take it out of the list.
+    assert circles.keys() >= TWISTED
 
 
 def test_the_picture_shows_the_imports_of_today():
@@ -184,3 +195,27 @@ def test_the_checker_follows_imports_through_other_modules(house):
     )
     reached = reachable_from("house.verify", package)
     assert reached == {"house.verify", "house.encode", "house.algorithms.mondrian"}
+
+
+@pytest.mark.parametrize(
+    ("files", "circles"),
+    [
+        ({"a__in__x": "import house.a.y", "a__in__y": "def f():\n from house.a import x"}, {"a"}),
+        (
+            {"a__in__x": "from house.a.b.y import f", "a__in__b__in__y": "from house.a.x import g"},
+            {"a"},
+        ),
+        (
+            {
+                "a__in__x": "from house.a.y import f",
+                "a__in__y": "from house.a.z import f",
+                "a__in__z": "",
+            },
+            set(),
+        ),
+        ({"a__in__x": "import house.c.y", "c__in__y": "import house.a.x"}, set()),
+    ],
+    ids=["late", "in folders", "a line", "between rooms"],
+)
+def test_the_checker_finds_circles_of_modules_in_a_room(house, files, circles):
+    assert TOOL.rooms_in_circles(house(**files)).keys() == circles
