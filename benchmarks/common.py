@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import os
@@ -11,10 +12,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import shoal
 from shoal.datasets import ADULT_QUASI_IDENTIFIERS, adult_hierarchies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -103,3 +107,28 @@ def save_json(path: Path, content: Any) -> None:
 def load_json(path: Path) -> Any | None:
     """Return what was saved, None if nothing was."""
     return json.loads(gzip.decompress(path.read_bytes())) if path.exists() else None
+
+
+def run_benchmark(
+    name: str,
+    about: str | None,
+    measure: Callable[..., dict[str, Any]],
+    page: Callable[[dict[str, Any]], str],
+    **options: tuple[int, str],
+) -> dict[str, Any]:
+    """Measure, store the numbers and write the page; return the numbers.
+
+    Args:
+        name: of the benchmark's folder and of its page.
+        about: what ``--help`` says.
+        measure: takes the options in their order.
+        page: makes the page of the numbers.
+        options: whole numbers of the command line, each with its default and its help.
+    """
+    parser = argparse.ArgumentParser(description=about)
+    for option, (default, help_text) in options.items():
+        parser.add_argument(f"--{option}", type=int, default=default, help=help_text)
+    content = measure(*vars(parser.parse_args()).values())
+    save_json(raw_results(name) / f"{name}.json.gz", content)
+    (RESULTS / f"{name}.md").write_text(page(content), encoding="utf-8")
+    return content

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import polars as pl
 
+from shoal.datasets import ADULT_COLUMNS
+
 INTEGERS: dict[str, type[pl.DataType]] = {
     "age": pl.Int16,
     "fnlwgt": pl.Int32,
@@ -25,23 +27,6 @@ INTEGERS: dict[str, type[pl.DataType]] = {
     "capital_loss": pl.Int32,
     "hours_per_week": pl.Int16,
 }
-COLUMNS = (
-    "age",
-    "workclass",
-    "fnlwgt",
-    "education",
-    "education_num",
-    "marital_status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "capital_gain",
-    "capital_loss",
-    "hours_per_week",
-    "native_country",
-    "salary",
-)
 EXPECTED_ROWS = {"adult.data": (32_561, 30_162), "adult.test": (16_281, 15_060)}
 DEFAULT_OUTPUT = (
     Path(__file__).resolve().parent.parent / "src" / "shoal" / "datasets" / "adult.parquet"
@@ -56,7 +41,7 @@ def read_raw(path: Path) -> pl.DataFrame:
         for line in lines
         if line and not line.startswith("|")
     ]
-    text = pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
+    text = pl.DataFrame(rows, schema=dict.fromkeys(ADULT_COLUMNS, pl.String), orient="row")
     known = text.with_columns(pl.when(pl.all() != "?").then(pl.all()))
     frame = known.with_columns(
         pl.col("salary").str.strip_chars_end("."),

@@ -7,7 +7,6 @@ their values. Writes benchmarks/again/results/ and docs/results/again.md.
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ import numpy as np
 import polars as pl
 
 import shoal
-from benchmarks.common import RESULTS, machine, raw_results, save_json
+from benchmarks.common import machine, run_benchmark
 from benchmarks.draw.tables import titled
 
 if TYPE_CHECKING:
@@ -232,16 +231,12 @@ def page(content: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    """Measure, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--people", type=int, default=5000, help="people of the first month")
-    parser.add_argument("--months", type=int, default=12, help="number of releases")
-    given = parser.parse_args()
-    content = measure(given.people, given.months)
-    save_json(raw_results("again") / "again.json.gz", content)
-    (RESULTS / "again.md").write_text(page(content), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    run_benchmark(
+        "again",
+        __doc__,
+        measure,
+        page,
+        people=(5000, "people of the first month"),
+        months=(12, "number of releases"),
+    )

@@ -7,13 +7,12 @@ benchmarks/audit/results/ and docs/results/audit.md.
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import shoal
-from benchmarks.common import RESULTS, eight, machine, raw_results, save_json
+from benchmarks.common import eight, machine, run_benchmark
 from benchmarks.draw.tables import titled
 from shoal.datasets import adult_hierarchies, load_adult
 
@@ -128,16 +127,12 @@ def _cell(finding: dict[str, Any] | None) -> str:
     return f"{text} / {100 * known:.2f}"
 
 
-def main() -> None:
-    """Measure, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=12_000, help="rows, the control included")
-    parser.add_argument("--targets", type=int, default=1000, help="how many people are attacked")
-    given = parser.parse_args()
-    content = measure(given.rows, given.targets)
-    save_json(raw_results("audit") / "audit.json.gz", content)
-    (RESULTS / "audit.md").write_text(page(content), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    run_benchmark(
+        "audit",
+        __doc__,
+        measure,
+        page,
+        rows=(12_000, "rows, the control included"),
+        targets=(1000, "how many people are attacked"),
+    )

@@ -8,7 +8,6 @@ docs/results/first_run.md.
 
 from __future__ import annotations
 
-import argparse
 import os
 import resource
 import shutil
@@ -21,7 +20,7 @@ from typing import Any
 
 import polars as pl
 
-from benchmarks.common import RESULTS, ROOT, eight, machine, raw_results, save_json
+from benchmarks.common import ROOT, eight, machine, run_benchmark
 from benchmarks.draw.tables import table
 from shoal.datasets import load_adult
 
@@ -111,14 +110,5 @@ def page(content: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    """Measure, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=500, help="rows of the table")
-    content = measure(parser.parse_args().rows)
-    save_json(raw_results("first_run") / "first_run.json.gz", content)
-    (RESULTS / "first_run.md").write_text(page(content), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    run_benchmark("first_run", __doc__, measure, page, rows=(500, "rows of the table"))

@@ -7,7 +7,6 @@ and docs/results/grid.md.
 
 from __future__ import annotations
 
-import argparse
 import datetime as dt
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 import polars as pl
 
 import shoal
-from benchmarks.common import RESULTS, eight, machine, raw_results, save_json
+from benchmarks.common import eight, machine, run_benchmark
 from benchmarks.draw.tables import titled
 from shoal.datasets import load_adult
 
@@ -111,14 +110,5 @@ def page(content: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    """Measure, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=5000, help="rows of each table")
-    content = measure(parser.parse_args().rows)
-    save_json(raw_results("grid") / "grid.json.gz", content)
-    (RESULTS / "grid.md").write_text(page(content), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    run_benchmark("grid", __doc__, measure, page, rows=(5000, "rows of each table"))

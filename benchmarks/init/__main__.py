@@ -7,7 +7,6 @@ docs/results/init.md.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from tests.helpers.collection.judge import (
     precision_and_recall,
 )
 
-from benchmarks.common import RESULTS, machine, raw_results, save_json
+from benchmarks.common import machine, run_benchmark
 from benchmarks.draw.tables import titled
 
 SEEDS = (0, 1, 2)
@@ -153,16 +152,8 @@ def _matrix(counts: list[list[Any]]) -> list[list[object]]:
     ]
 
 
-def main() -> None:
-    """Measure, and write the page."""
-    argparse.ArgumentParser(description=__doc__).parse_args()
-    content = measure()
-    save_json(raw_results("init") / "init.json.gz", content)
-    (RESULTS / "init.md").write_text(page(content), encoding="utf-8")
+if __name__ == "__main__":
+    found = run_benchmark("init", __doc__, measure, page)
     for part in PARTS:
         for kind in ("names", "blind"):
-            print(part, kind, "published names of people:", content[part][kind]["worst"])
-
-
-if __name__ == "__main__":
-    main()
+            print(part, kind, "published names of people:", found[part][kind]["worst"])

@@ -7,7 +7,6 @@ and docs/results/means.md.
 
 from __future__ import annotations
 
-import argparse
 import time
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 import shoal
 from benchmarks.beyond.mdav import mdav
-from benchmarks.common import RESULTS, machine, raw_results, save_json
+from benchmarks.common import machine, run_benchmark
 from benchmarks.draw.tables import titled
 from benchmarks.means.tables import TABLES
 
@@ -129,14 +128,5 @@ def _verdict(runs: list[dict[str, Any]]) -> list[str]:
     return [" ".join(sentences)]
 
 
-def main() -> None:
-    """Measure, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3, help="runs of each way")
-    content = measure(parser.parse_args().seeds)
-    save_json(raw_results("means") / "means.json.gz", content)
-    (RESULTS / "means.md").write_text(page(content), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    run_benchmark("means", __doc__, measure, page, seeds=(3, "runs of each way"))

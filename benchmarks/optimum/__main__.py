@@ -7,14 +7,13 @@ docs/results/optimum.md. Needs scipy, which comes with the tests.
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 import shoal
-from benchmarks.common import RESULTS, machine, raw_results, save_json
+from benchmarks.common import machine, run_benchmark
 from benchmarks.draw.tables import titled
 from benchmarks.optimum.exact import solve
 from shoal.datasets import load_adult
@@ -105,14 +104,5 @@ def page(content: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    """Measure, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", type=int, default=5, help="tables of each size")
-    content = measure(parser.parse_args().tables)
-    save_json(raw_results("optimum") / "optimum.json.gz", content)
-    (RESULTS / "optimum.md").write_text(page(content), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    run_benchmark("optimum", __doc__, measure, page, tables=(5, "tables of each size"))

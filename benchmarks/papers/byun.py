@@ -236,46 +236,35 @@ def _example() -> dict[str, float]:
 
 def draw(results: dict[str, Any], folder: Path) -> list[str]:
     """Draw Figs. 6 to 11."""
+    k, n = ("over_k", "k (records)"), ("over_n", "cardinality (records)")
+    drawn = [
+        (stem, k, what, label, f"{title} over k") for stem, (what, label, title) in FIGURES.items()
+    ]
+    il, seconds = "Fig. 10: information loss", "Fig. 11: execution time"
+    over_n = "over cardinality, k = 5"
+    drawn += [
+        ("byun_fig10_il", n, "il", "Total-IL (sum over all records)", f"{il} {over_n}"),
+        ("byun_fig11_time", n, "seconds", "time (s)", f"{seconds} {over_n}"),
+    ]
     stems = []
-    for stem, (what, label, title) in FIGURES.items():
+    for stem, (over, x_label), what, y_label, title in drawn:
         series = {
-            name: [(int(k), cell[what]) for k, cell in results["over_k"][name].items()]
+            name: [(int(x), cell[what]) for x, cell in results[over][name].items()]
             for name in DRAWN
             if what != "seconds" or name != PUBLISHED
         }
         if what == "seconds":
-            series |= _plain_series(results["plain"]["over_k"])
+            series |= _plain_series(results["plain"][over])
         stems.append(
             figures.lines(
                 stem,
                 folder,
                 series,
-                x_label="k (records)",
-                y_label=label,
-                title=f"Byun et al., {title} over k",
-                log_x=True,
-                log_y=what in {"dm", "seconds"},
-            )
-        )
-    for stem, what, label, title in (
-        ("byun_fig10_il", "il", "Total-IL (sum over all records)", "Fig. 10: information loss"),
-        ("byun_fig11_time", "seconds", "time (s)", "Fig. 11: execution time"),
-    ):
-        series = {
-            name: [(int(n), cell[what]) for n, cell in results["over_n"][name].items()]
-            for name in DRAWN
-            if what != "seconds" or name != PUBLISHED
-        }
-        if what == "seconds":
-            series |= _plain_series(results["plain"]["over_n"])
-        stems.append(
-            figures.lines(
-                stem,
-                folder,
-                series,
-                x_label="cardinality (records)",
-                y_label=label,
-                title=f"Byun et al., {title} over cardinality, k = 5",
+                x_label=x_label,
+                y_label=y_label,
+                title=f"Byun et al., {title}",
+                log_x=over == "over_k",
+                log_y=over == "over_k" and what in {"dm", "seconds"},
             )
         )
     return stems
@@ -288,14 +277,8 @@ def _plain_series(cells: dict[str, Any]) -> dict[str, list[tuple[int, float]]]:
     }
 
 
-def section(results: dict[str, Any]) -> str:
-    """Return the part of the page."""
-    return "\n".join(_lines(results))
-
-
-def _lines(results: dict[str, Any]) -> Iterator[str]:
-    yield f"## {TITLE}"
-    yield ""
+def section(results: dict[str, Any]) -> Iterator[str]:
+    """Yield the part of the page, below its title."""
     yield (
         f"{results['rows']:,} rows of adult.data without missing values, as in the papers that "
         "Byun et al. refer to for their preparation; age and education numeric, six categorical "

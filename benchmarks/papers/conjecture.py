@@ -9,7 +9,7 @@ from benchmarks.draw import figures
 from benchmarks.papers.conjecture_claims import all_claims
 from benchmarks.papers.conjecture_compare import METRICS, SHOWN, over
 from benchmarks.papers.conjecture_models import MODELS, VARIANTS, original, release
-from benchmarks.papers.conjecture_page import lines
+from benchmarks.papers.conjecture_page import all_lines
 from benchmarks.papers.conjecture_readings import READINGS
 from benchmarks.papers.utility import KS, NAMES, RULES, facts, made, paired, rules_and_scores
 from benchmarks.papers.utility_models import FOLDS
@@ -128,9 +128,5 @@ def draw(results: dict[str, Any], folder: Path) -> list[str]:
     return [figures.panels("conjecture", folder, panels)]
 
 
-def section(results: dict[str, Any]) -> str:
-    """Return the part of the page."""
-    return "\n".join(lines(TITLE, results))
-
-
+section = all_lines
 claims = all_claims

@@ -28,12 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def lines(title: str, results: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of the part."""
+def all_lines(results: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of the part, below its title."""
     first = next(iter(results["settings"].values()))
     rows = first["train"] + first["test"]
-    yield f"## {title}"
-    yield ""
     yield (
         "Section 9 conjectures that, of several releases of the same table, the one made with PMI "
         "gives the most accurate classifier of the private column, and association rules closest "

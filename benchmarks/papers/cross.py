@@ -127,15 +127,9 @@ def write_csv(results: dict[str, Any], file: TextIO) -> None:
             out.writerow([*head, cell["error"]])
 
 
-def section(results: dict[str, Any]) -> str:
-    """Return the part of the page."""
-    return "\n".join(_lines(results))
-
-
-def _lines(results: dict[str, Any]) -> Iterator[str]:
+def section(results: dict[str, Any]) -> Iterator[str]:
+    """Yield the part of the page, below its title."""
     n_runs = sum(1 for _ in runs_of(results))
-    yield f"## {TITLE}"
-    yield ""
     yield (
         f"Adult, {results['rows']:,} rows of its training part (all that are complete are "
         "30,162), eight quasi-identifiers, six of them with taxonomies, "

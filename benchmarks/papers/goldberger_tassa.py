@@ -301,14 +301,8 @@ def _points(cells: dict[str, Any], what: str) -> list[tuple[int, float]]:
     return [(int(x), cell[what]) for x, cell in cells.items()]
 
 
-def section(results: dict[str, Any]) -> str:
-    """Return the part of the page."""
-    return "\n".join(_lines(results))
-
-
-def _lines(results: dict[str, Any]) -> Iterator[str]:
-    yield f"## {TITLE}"
-    yield ""
+def section(results: dict[str, Any]) -> Iterator[str]:
+    """Yield the part of the page, below its title."""
     yield (
         f"{results['rows']:,} rows of Adult, its 14 public columns (fnlwgt included), cells kept "
         "or suppressed, so that LM is the share of suppressed cells; salary is private; alpha is "

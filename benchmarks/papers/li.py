@@ -222,14 +222,8 @@ def draw(results: dict[str, Any], folder: Path) -> list[str]:
     return stems
 
 
-def section(results: dict[str, Any]) -> str:
-    """Return the part of the page."""
-    return "\n".join(_lines(results))
-
-
-def _lines(results: dict[str, Any]) -> Iterator[str]:
-    yield f"## {TITLE}"
-    yield ""
+def section(results: dict[str, Any]) -> Iterator[str]:
+    """Yield the part of the page, below its title."""
     yield (
         f"{results['rows']:,} rows, the nine attributes of the paper's Table 2 (salary class "
         "included), a quasi-identifier of size q being the first q of them; trees of the heights "

@@ -277,14 +277,8 @@ def draw(results: dict[str, Any], folder: Path) -> list[str]:
     return stems
 
 
-def section(results: dict[str, Any]) -> str:
-    """Return the part of the page."""
-    return "\n".join(_lines(results))
-
-
-def _lines(results: dict[str, Any]) -> Iterator[str]:
-    yield f"## {TITLE}"
-    yield ""
+def section(results: dict[str, Any]) -> Iterator[str]:
+    """Yield the part of the page, below its title."""
     yield (
         f"Adult without missing values, {results['rows']:,} rows (the paper does not say whether "
         f"it takes these or the {results['train_rows']:,} of adult.data; both are in the table), "

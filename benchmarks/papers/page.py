@@ -45,7 +45,7 @@ def _lines(parts: Parts, missing: list[str]) -> Iterator[str]:
         yield ""
     yield from _contents(parts, missing)
     for module, content in parts.values():
-        yield module.section(content["results"]).strip()
+        yield f"## {module.TITLE}\n\n" + "\n".join(module.section(content["results"])).strip()
         yield ""
     yield "## The claims"
     yield ""

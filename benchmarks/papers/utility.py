@@ -242,15 +242,9 @@ def _label(variant: str) -> str:
     return variant if variant in figures.LOOKS else SHOWN[variant]
 
 
-def section(results: dict[str, Any]) -> str:
-    """Return the part of the page."""
-    return "\n".join(_lines(results))
-
-
-def _lines(results: dict[str, Any]) -> Iterator[str]:
+def section(results: dict[str, Any]) -> Iterator[str]:
+    """Yield the part of the page, below its title."""
     first = next(iter(results["settings"].values()))
-    yield f"## {TITLE}"
-    yield ""
     yield (
         "Section 9 conjectures that, of several releases of the same table, the one made with PMI "
         "gives the most accurate classifier of the private column, and association rules closest "

@@ -8,7 +8,6 @@ benchmarks/person/results/ and docs/results/person.md.
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 import polars as pl
 
 import shoal
-from benchmarks.common import RESULTS, machine, raw_results, save_json
+from benchmarks.common import machine, run_benchmark
 from benchmarks.draw.tables import titled
 from shoal.datasets import adult_hierarchies, load_adult
 
@@ -231,13 +230,5 @@ def page(content: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    """Measure, and write the page."""
-    argparse.ArgumentParser(description=__doc__).parse_args()
-    content = measure()
-    save_json(raw_results("person") / "person.json.gz", content)
-    (RESULTS / "person.md").write_text(page(content), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    run_benchmark("person", __doc__, measure, page)

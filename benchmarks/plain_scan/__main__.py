@@ -7,14 +7,13 @@ docs/results/plain_scan.md.
 
 from __future__ import annotations
 
-import argparse
 import time
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from benchmarks.common import RESULTS, eight, fourteen, machine, raw_results, save_json
+from benchmarks.common import eight, fourteen, machine, run_benchmark
 from benchmarks.draw.tables import titled
 from shoal.algorithm.sequential import ALPHA, _Moves, start_clusters
 from shoal.datasets import load_adult
@@ -98,13 +97,5 @@ def page(content: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    """Measure, and write the page."""
-    argparse.ArgumentParser(description=__doc__).parse_args()
-    content = measure()
-    save_json(raw_results("plain_scan") / "plain_scan.json.gz", content)
-    (RESULTS / "plain_scan.md").write_text(page(content), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    run_benchmark("plain_scan", __doc__, measure, page)

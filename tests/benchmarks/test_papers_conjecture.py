@@ -66,7 +66,7 @@ def test_the_answer_says_what_is_general_and_what_the_protocol_decides(by_readin
     found = results_of(dict(zip(READINGS, by_reading, strict=True)))
     answer = conjecture_page.answer(found)
     assert said in answer
-    page = conjecture.section(found)
+    page = "\n".join(conjecture.section(found))
     assert f"**{answer}**" in page
     assert page.count("wMI, w = 0.25") > 0
 
