@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from shoal.algorithm import warm_up as ahead
-from shoal.algorithm.warm_up import DEFAULT, EVERYTHING, MOVES, compile_missing, deal, warm_up
+from shoal.algorithm.warm_up import MOVES, compile_missing, warm_up
 from shoal.runtime.progress import COMPILING
 
 AFTER_IT_RUNS_COMPILE_NOTHING = """
@@ -111,14 +111,6 @@ def test_a_run_names_all_that_it_compiles(asked):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "nothing"
-
-
-@pytest.mark.parametrize("processes", [1, 2, 3, 8, 64])
-@pytest.mark.parametrize("tasks", [DEFAULT[:6], DEFAULT, EVERYTHING], ids=len)
-def test_every_task_is_given_to_one_process(tasks, processes):
-    shares = deal(tasks, processes)
-    assert sorted(task for share in shares for task in share) == sorted(tasks)
-    assert len(shares) == min(processes, len(tasks))
 
 
 def test_a_process_that_fails_is_told():

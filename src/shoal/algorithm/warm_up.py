@@ -1,8 +1,9 @@
 """Compiling before kernels are needed, in as many processes as there are cores.
 
-Numba compiles in one thread, so the work is split over processes: each runs some of the search on a
-table of a few rows. Everything lands in one cache, where a run finds it (`shoal.kernels.cache`).
-When a run has seen its table, the engine has what is still missing compiled (`compile_missing`).
+Numba compiles in one thread, so the work is split over processes: each runs one part of the search
+after the other on a table of a few rows, the dearest first. Everything lands in one cache, where a
+run finds it (`shoal.kernels.cache`). When a run has seen its table, the engine has what is still
+missing compiled (`compile_missing`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import deque
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +32,7 @@ from shoal.search.scan import Run, Scanner
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from shoal.runtime.progress import Report
     from shoal.table.encode import EncodedTable
@@ -128,22 +130,29 @@ def warm_up(
     path = os.pathsep.join(filter(None, sys.path))
     same = {"NUMBA_CPU_NAME": PROCESSOR[0], "NUMBA_CPU_FEATURES": PROCESSOR[1]}
     with one_at_a_time():  # another process may compile the same
-        missing = _missing(tasks)
+        missing = sorted(_missing(tasks), key=lambda task: -_SECONDS.get(task, 3))
+        waiting = deque(missing)
         started = [
             subprocess.Popen(  # noqa: S603 - ourselves
-                [sys.executable, "-m", __name__, *share],
+                [sys.executable, "-m", __name__],
                 env={**os.environ, **same, "PYTHONPATH": path},
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 text=True,
             )
-            for share in deal(missing, processes or os.cpu_count() or 1)
+            for _ in range(min(processes or os.cpu_count() or 1, len(missing)))
         ]
+        working = {process: _hand(waiting, process) for process in started}
         try:
-            while any(process.poll() is None for process in started):
+            while any(process.poll() is None for process in working):
                 report(len(missing) - len(_missing(missing)), len(missing), COMPILING)
-                time.sleep(0.1)
+                for process, task in [*working.items()]:
+                    if not _missing([task]) and waiting:
+                        working[process] = _hand(waiting, process)
+                    elif not _missing([task]):
+                        del working[process]
+                time.sleep(0.05)
             said = [process.communicate()[1] for process in started]
         except BaseException:
             for process in started:
@@ -154,6 +163,15 @@ def warm_up(
         if process.returncode:
             raise RuntimeError((text.strip() or "the process was ended").splitlines()[-1])
     return FOLDER
+
+
+def _hand(waiting: deque[str], process: subprocess.Popen[str]) -> str:
+    """Have a process compile the next task, and return that."""
+    task = waiting.popleft()
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError):  # it failed; its end tells
+        print(task, file=process.stdin, flush=True)
+    return task
 
 
 def _note(task: str) -> Path:
@@ -167,18 +185,7 @@ def _missing(tasks: Sequence[str]) -> list[str]:
     return [task for task in tasks if not _note(task).exists()]
 
 
-def deal(tasks: Sequence[str], processes: int) -> list[list[str]]:
-    """Return what each process compiles: the dearest task goes to whoever has least to do."""
-    shares: list[list[str]] = [[] for _ in range(processes)]
-    load = [0] * processes
-    for name in sorted(tasks, key=lambda task: -_SECONDS.get(task, 3)):
-        least = min(range(processes), key=load.__getitem__)
-        shares[least].append(name)
-        load[least] += _SECONDS.get(name, 3)
-    return [share for share in shares if share]
-
-
-def compile_here(tasks: Sequence[str]) -> None:
+def compile_here(tasks: Iterable[str]) -> None:
     """Compile in this process, by running each task on a few rows."""
     table = _few_rows()
     for name in tasks:
@@ -274,4 +281,4 @@ def _run(table: EncodedTable, measure: str) -> Run:
 
 if __name__ == "__main__":
     gc.disable()  # measured: a tenth of the time, and the process ends soon
-    compile_here(sys.argv[1:])
+    compile_here(line.rstrip() for line in sys.stdin)
