@@ -15,10 +15,10 @@ from tests.helpers.effort import share
 from shoal.errors import OptionError
 from shoal.hierarchy import canonical_label
 from shoal.table.encode import encode
-from shoal.table.grid import CALENDAR, NO_GRID, Grid, parse_grid, settle_grids, suggest_grid
+from shoal.table.grid import CALENDAR, NO_GRID, Grid, parse_grid
 from shoal.table.grid_cells import find_cells
-from shoal.table.infer import infer_kinds
-from shoal.table.schema import Kind, build_schema
+from shoal.table.infer import infer_kinds, settle_grids
+from shoal.table.schema import Kind, build_schema, suggest_grid
 
 
 def cells(values, grid, dtype=None):

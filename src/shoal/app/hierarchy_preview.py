@@ -270,7 +270,8 @@ def preview(tree: Taxonomy, values: Values) -> list[Level]:
 
 def grid_choices(values: Values, kind: Kind) -> list[str]:
     """Return steps that are worth choosing for a column of numbers or dates, fine to coarse."""
-    from shoal.table.grid import CALENDAR, WITHIN_A_DAY, suggest_grid
+    from shoal.table.grid import CALENDAR, WITHIN_A_DAY
+    from shoal.table.schema import suggest_grid
 
     series = values.series
     if kind is not None and kind.is_time:
@@ -458,7 +459,8 @@ def hold_at(work: Workspace, name: str, grid: str | None) -> None:
     Raises:
         OptionError: there is no such grid, or it does not fit the column.
     """
-    from shoal.table.grid import check_fit, parse_grid
+    from shoal.table.grid import parse_grid
+    from shoal.table.infer import check_fit
     from shoal.table.schema import Column, Kind, Role
 
     column = work.job.columns[name]

@@ -304,8 +304,7 @@ def settled_schema(request: Request, frame: pl.DataFrame) -> Any:
     """Return roles and kinds of the columns as a run settles them."""
     import narwhals as nw
 
-    from shoal.table.grid import settle_grids
-    from shoal.table.infer import infer_kinds
+    from shoal.table.infer import infer_kinds, settle_grids
 
     schema = request.schema(frame.columns)
     schema = infer_kinds(schema, nw.from_native(frame), request.unknown_values)

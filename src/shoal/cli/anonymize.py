@@ -45,8 +45,7 @@ def print_plan(job: Job) -> None:
     from shoal.runtime.progress import no_progress
     from shoal.settings.files import Output
     from shoal.table.encode import encode
-    from shoal.table.grid import settle_grids
-    from shoal.table.infer import infer_kinds
+    from shoal.table.infer import infer_kinds, settle_grids
 
     request = job.request()
     written = job.output.table is not None

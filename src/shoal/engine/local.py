@@ -41,8 +41,7 @@ from shoal.search.refine import EFFORTS, Effort
 from shoal.search.scan import Run, Scanner
 from shoal.table.encode import encode
 from shoal.table.frames import to_polars
-from shoal.table.grid import settle_grids
-from shoal.table.infer import infer_kinds, notes_on_unknown
+from shoal.table.infer import infer_kinds, notes_on_unknown, settle_grids
 from shoal.table.partition import SUPPRESSED, Partition
 from shoal.table.scale import check_width, rescaled
 

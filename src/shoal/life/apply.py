@@ -386,8 +386,7 @@ class _Work:
         import narwhals as nw
 
         from shoal.profile.repeated_people import find_signs
-        from shoal.table.grid import settle_grids
-        from shoal.table.infer import infer_kinds, notes_on_unknown
+        from shoal.table.infer import infer_kinds, notes_on_unknown, settle_grids
 
         self.kept, self.table, self.request = kept, table, request
         self.progress = progress

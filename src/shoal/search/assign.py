@@ -18,8 +18,7 @@ from shoal.kernels.space import ClosedGroups, Columns
 from shoal.measure.base import CostModel
 from shoal.search.enforce import GroupState
 from shoal.search.scan import Scanner
-from shoal.table.encode import Attribute, EncodedTable
-from shoal.table.grid_cells import narrow
+from shoal.table.encode import Attribute, EncodedTable, narrow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

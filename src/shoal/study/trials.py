@@ -20,9 +20,8 @@ from shoal.measure.loss import NCP
 from shoal.measure.scores import score_table
 from shoal.messages import Message
 from shoal.table.closure import IntervalClosures, close
-from shoal.table.encode import EncodedTable, encode
+from shoal.table.encode import EncodedTable, encode, on_grid
 from shoal.table.grid import Grid
-from shoal.table.grid_cells import on_grid
 from shoal.table.partition import Partition
 from shoal.table.schema import Column, Kind, Role, Schema
 

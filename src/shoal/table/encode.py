@@ -16,7 +16,7 @@ import numpy as np
 from shoal.errors import DataError, HierarchyError
 from shoal.hierarchy import Taxonomy, canonical_label, require_cover
 from shoal.io.columns import code_text
-from shoal.table.grid_cells import narrow, on_grid, positions_of
+from shoal.table.grid_cells import Cells, Level, find_cells, level_of, positions_of
 from shoal.table.schema import Algebra, Kind
 from shoal.table.sensitive import Merging, Sensitive, TextMerging, split_as_written
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.table.grid_cells import Cells, Level
+    from shoal.table.grid import Grid
     from shoal.table.schema import Column, Schema
 
 
@@ -292,6 +292,105 @@ def encode_sensitive(series: pl.Series, taxonomy: Taxonomy | None = None) -> Sen
     return replace(found, taxonomy=taxonomy, leaves=leaves)
 
 
+def on_grid(attribute: Attribute, grid: Grid) -> Attribute:
+    """Return the column with the cells of its grid in place of its values.
+
+    Raises:
+        OptionError: the grid does not fit the values or the hierarchy of the column.
+    """
+    if attribute.taxonomy is not None:
+        return _at_level(attribute, attribute.taxonomy, grid.level)
+    if attribute.kind is Kind.ORDINAL:
+        return _in_steps(attribute, grid)
+    return _between_lines(attribute, grid)
+
+
+def _between_lines(attribute: Attribute, grid: Grid) -> Attribute:
+    domain = cast("pl.Series", attribute.values)
+    lines = find_cells(domain, grid, attribute.name)
+    size = len(lines.lower)
+    rows, own_logs = _counted(attribute, np.append(lines.of_value, size))
+    cells = Cells(
+        upper=cast("Sequence[Any]", lines.upper),
+        upper_positions=positions_of(lines.upper, attribute.name),
+        n_values=np.bincount(lines.of_value, minlength=size).astype(np.int64),
+        own_logs=own_logs,
+        exact=lines.exact,
+        closed=lines.closed,
+        digits=None if grid.step is None else max(-grid.step.as_tuple().exponent, 0) + 1,  # type: ignore[operator]
+    )
+    return replace(
+        attribute,
+        codes=narrow(np.append(lines.of_value, size)[attribute.codes], size),
+        size=size,
+        values=cast("Sequence[Any]", lines.lower),
+        positions=positions_of(lines.lower, attribute.name),
+        counts=rows,
+        cells=cells,
+        original=attribute.codes,
+        original_positions=attribute.positions,
+    )
+
+
+def _in_steps(attribute: Attribute, grid: Grid) -> Attribute:
+    """Return a column of ordered words, so many of them in one step; the last may be shorter."""
+    words = tuple(attribute.values)
+    assert grid.step is not None
+    width = int(grid.step)
+    of_value = np.arange(len(words)) // width
+    size = int(of_value[-1]) + 1
+    first = np.arange(size) * width
+    last = np.minimum(first + width, len(words)) - 1
+    rows, own_logs = _counted(attribute, np.append(of_value, size))
+    cells = Cells(
+        upper=tuple(words[each] for each in last.tolist()),
+        upper_positions=last.astype(np.float64),
+        n_values=last - first + 1,
+        own_logs=own_logs,
+        exact=first == last,
+        closed=True,
+        digits=None,
+        words=dict(zip(words, of_value.tolist(), strict=True)),
+    )
+    return replace(
+        attribute,
+        codes=narrow(np.append(of_value, size)[attribute.codes], size),
+        size=size,
+        values=tuple(words[each] for each in first.tolist()),
+        positions=first.astype(np.float64),
+        counts=rows,
+        cells=cells,
+        original=attribute.codes,
+        original_positions=attribute.positions,
+    )
+
+
+def _at_level(attribute: Attribute, tree: Taxonomy, level: int) -> Attribute:
+    of_node = level_of(tree, level, attribute.name)
+    above = of_node[: tree.n_leaves]
+    of_leaf = np.append(tree.first_leaf[above], tree.n_leaves).astype(np.int32)
+    rows, own_logs = _counted(attribute, of_leaf)
+    return replace(
+        attribute,
+        codes=narrow(of_leaf[attribute.codes], tree.n_leaves),
+        values=tuple(tree.labels[node] for node in above.tolist()),
+        counts=rows,
+        level=Level(of_node, of_leaf, own_logs),
+        original=attribute.codes,
+    )
+
+
+def _counted(
+    attribute: Attribute, code_of: NDArray[np.integer[Any]]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return rows of each new code, and the mean of log2 (rows that share the value) over them."""
+    size = int(code_of[-1]) + 1
+    rows = np.bincount(code_of, weights=attribute.counts, minlength=size)
+    logs = attribute.counts * np.log2(np.maximum(attribute.counts, 1))
+    own = np.bincount(code_of, weights=logs, minlength=size) / np.maximum(rows, 1)
+    return rows.astype(np.int64), own
+
+
 def _nan_to_null(series: pl.Series) -> pl.Series:
     if series.dtype.is_float():
         if bool(series.is_infinite().any()):
@@ -349,6 +448,14 @@ def _codes_of_text(series: pl.Series) -> tuple[Codes, pl.Series]:
     texts = texts.sort("text")
     codes = _look_up(coded.to_physical().cast(pl.UInt32), texts.get_column("code").to_numpy())
     return codes, texts.get_column("text").alias(series.name)
+
+
+def narrow(codes: NDArray[Any], size: int) -> Codes:
+    """Return codes 0 … size in the narrowest unsigned type."""
+    for dtype in (np.uint8, np.uint16):
+        if size <= np.iinfo(dtype).max:
+            return codes.astype(dtype)
+    return codes.astype(np.uint32)
 
 
 def _look_up(values: pl.Series, ranked: NDArray[Any]) -> Codes:

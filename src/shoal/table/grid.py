@@ -10,30 +10,24 @@ of it instead, below which nothing is published.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, did_you_mean
-from shoal.table.schema import Column, Kind, Role, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import polars as pl
 
 
 CALENDAR = ("second", "minute", "hour", "day", "week", "month", "quarter", "year", "decade")
 """Steps of the calendar, from short to long; weeks begin on Monday."""
 WITHIN_A_DAY = ("second", "minute", "hour")
 
-_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "month": 2_629_746}
 _POWERS = re.compile(r"powers[ -]of[ -](2|10)")
 _LEVEL = re.compile(r"level[ -]?([1-9][0-9]{0,3})")
-_FINEST, _LARGEST = -18, 18
+FINEST, LARGEST = -18, 18
 """Powers of ten between which a step may lie."""
-_PARTS = 100
-"""A grid that was not asked for has at least so many steps between the quartiles."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,13 +100,13 @@ def parse_grid(value: Any, *, column: str) -> Grid:
             value=value,
             hint=hint,
         )
-    if not _FINEST <= step.adjusted() <= _LARGEST or len(step.as_tuple().digits) > _LARGEST:
+    if not FINEST <= step.adjusted() <= LARGEST or len(step.as_tuple().digits) > LARGEST:
         raise OptionError(
             "The grid of column {column!r} must lie between 1e{finest} and 1e{largest}, with "
             "at most {largest} digits, not {value!r}.",
             column=column,
-            finest=_FINEST,
-            largest=_LARGEST,
+            finest=FINEST,
+            largest=LARGEST,
             value=value,
         )
     return Grid(step=step)
@@ -143,185 +137,3 @@ def grids_of(given: object, quasi_identifiers: Sequence[str]) -> dict[str, Grid]
             grid=given,
         )
     return dict.fromkeys(quasi_identifiers, NO_GRID)
-
-
-def settle_grids(schema: Schema, frame: pl.DataFrame, *, by_default: bool = True) -> Schema:
-    """Return the schema with a grid, or none, for every quasi-identifier; kinds are known.
-
-    Args:
-        schema: kinds are known, grids as far as they were asked for.
-        frame: the table.
-        by_default: whether columns of floats, decimals and datetimes get a grid if nothing was
-            said about them.
-
-    Raises:
-        OptionError: a grid does not fit its column.
-    """
-    return replace(
-        schema,
-        columns=tuple(
-            replace(column, grid=_settled(column, frame, by_default=by_default))
-            if column.role is Role.QUASI_IDENTIFIER
-            else column
-            for column in schema.columns
-        ),
-    )
-
-
-def _settled(column: Column, frame: pl.DataFrame, *, by_default: bool) -> Grid:
-    values = frame.get_column(column.name)
-    whole = values.dtype.is_integer()
-    if column.grid is None:
-        found = suggest_grid(column.kind, values) if by_default else NO_GRID
-        return replace(found, by_default=True, whole=whole)
-    if column.grid:
-        check_fit(column, column.grid)
-    return replace(column.grid, whole=whole)
-
-
-def check_fit(column: Column, grid: Grid) -> None:
-    """Refuse a grid of lines, steps or levels that a column of this kind has not.
-
-    Raises:
-        OptionError: it does not fit.
-    """
-    name, kind = column.name, column.kind
-    if kind is Kind.NUMERIC:
-        if grid.unit or grid.level:
-            raise OptionError(
-                "The grid of column {name!r} is {grid!r}, but it holds numbers; give a "
-                "number, as 5 or 0.01.",
-                name=name,
-                grid=str(grid),
-            )
-    elif kind is not None and kind.is_time:
-        if not grid.unit:
-            raise OptionError(
-                "The grid of column {name!r} is {grid!r}, but it holds dates; give one of "
-                "{calendar}.",
-                name=name,
-                grid=str(grid),
-                calendar=", ".join(CALENDAR),
-            )
-        if kind is Kind.DATE and grid.unit in WITHIN_A_DAY:
-            raise OptionError(
-                "The grid of column {name!r} is {unit!r}, but it holds days; give 'day' or longer.",
-                name=name,
-                unit=grid.unit,
-            )
-    elif kind is Kind.ORDINAL:
-        _check_words(column, grid)
-    elif kind is Kind.CATEGORICAL:
-        _check_tree(column, grid)
-    else:
-        word = "unknown" if kind is None else kind.value
-        raise OptionError(
-            "Column {name!r} is given a grid but is of kind {word!r}, whose cells have no "
-            "ends on a number line; leave the grid out, or give the column an order or a "
-            "hierarchy.",
-            name=name,
-            word=word,
-        )
-
-
-def _check_words(column: Column, grid: Grid) -> None:
-    step, name = grid.step, column.name
-    if step is None or step < 2 or step != step.to_integral_value():
-        raise OptionError(
-            "The grid of column {name!r} is {grid!r}, but it holds ordered words; give how "
-            "many neighbours are published together, as 2.",
-            name=name,
-            grid=str(grid),
-        )
-    if column.order is not None and step >= len(column.order):
-        raise OptionError(
-            "The grid of column {name!r} is {grid}, but its order has only {n} values, so "
-            "that nothing would be left of them; choose a smaller one, leave the grid out, or "
-            "drop the column.",
-            name=name,
-            grid=grid,
-            n=len(column.order),
-        )
-
-
-def _check_tree(column: Column, grid: Grid) -> None:
-    if not grid.level:
-        raise OptionError(
-            "The grid of column {name!r} is {grid!r}, but it has a hierarchy; give the lowest "
-            "level of it that is published, as 'level 1'.",
-            name=column.name,
-            grid=str(grid),
-        )
-    if column.hierarchy is not None:
-        from shoal.table.grid_cells import level_of
-
-        level_of(column.hierarchy, grid.level, column.name)
-
-
-def suggest_grid(kind: Kind | None, values: pl.Series, *, whole: bool = False) -> Grid:
-    """Return a grid for a column whose ends would show more digits than a reader can use.
-
-    It is the largest power of ten, or unit of the calendar, of which a hundred fit between the
-    quartiles of the column: of all that the values could tell, no more than their order of
-    magnitude. Values that lie on its lines anyway have none.
-
-    Args:
-        kind: of the column.
-        values: the column; of another type than its kind says it has no grid.
-        whole: whether whole numbers and days may have one, too.
-    """
-    if kind is Kind.NUMERIC and values.dtype.is_numeric():
-        return _suggest_step(values, whole=whole)
-    if kind is not None and kind.is_time and values.dtype.is_temporal():
-        return _suggest_unit(values, whole=whole)
-    return NO_GRID
-
-
-def _suggest_step(values: pl.Series, *, whole: bool) -> Grid:
-    import polars as pl
-
-    from shoal.table.grid_cells import most_parts, on_lines
-
-    if values.dtype.is_integer() and not whole:
-        return NO_GRID
-    numbers = values.cast(pl.Float64).drop_nulls().drop_nans()
-    spread = _spread(numbers)
-    finite = numbers.filter(numbers.is_finite())
-    if not 0 < spread < float("inf"):
-        return NO_GRID
-    if not whole and bool((finite == finite.round(0)).all()):
-        return NO_GRID
-    power = Decimal(spread / _PARTS).adjusted()
-    largest = float(finite.abs().max() or 0.0)  # type: ignore[arg-type]  # a float column
-    if not _FINEST <= power <= _LARGEST or largest / 10.0**power >= most_parts(values.dtype) / 4:
-        return NO_GRID
-    step = Decimal(1).scaleb(power)
-    return NO_GRID if on_lines(finite, step) else Grid(step=step)
-
-
-def _suggest_unit(values: pl.Series, *, whole: bool) -> Grid:
-    import polars as pl
-
-    from shoal.table.grid_cells import per_second
-
-    moments = values.drop_nulls()
-    days = moments.dtype == pl.Date
-    second = 1 if days else per_second(moments.dtype)
-    seconds = moments.to_physical().cast(pl.Float64) * (_SECONDS["day"] if days else 1 / second)
-    part = _spread(seconds) / _PARTS
-    fitting = [unit for unit, length in _SECONDS.items() if length <= part]
-    unit = fitting[-1] if fitting else "second"
-    if days or (unit == "month" and bool((seconds % _SECONDS["day"] == 0).all())):
-        return Grid(unit=unit) if whole and unit == "month" else NO_GRID
-    # Moments that lie on its lines need no grid; a month is longer than a day, so it never is.
-    on_lines = unit != "month" and bool((seconds % _SECONDS[unit] == 0).all())
-    return NO_GRID if on_lines else Grid(unit=unit)
-
-
-def _spread(numbers: pl.Series) -> float:
-    """Return the distance of the quartiles, or of wider quantiles if they are equal."""
-    for share in (0.25, 0.05, 0.0):
-        low, high = numbers.quantile(share, "lower"), numbers.quantile(1 - share, "higher")
-        if low is not None and high is not None and high > low:
-            return float(high - low)
-    return 0.0

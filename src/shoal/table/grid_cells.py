@@ -8,16 +8,15 @@ level.
 from __future__ import annotations
 
 import decimal
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shoal.errors import DataError, OptionError
-from shoal.table.grid import WITHIN_A_DAY
-from shoal.table.schema import Kind
+from shoal.table.grid import FINEST, LARGEST, NO_GRID, WITHIN_A_DAY, Grid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.hierarchy import Taxonomy
-    from shoal.table.encode import Attribute, Codes
-    from shoal.table.grid import Grid
 
 
 # From the values of a column to the cells of its grid.
@@ -440,87 +437,6 @@ class Level:
     own_logs: NDArray[np.float64]
 
 
-def narrow(codes: NDArray[Any], size: int) -> Codes:
-    """Return codes 0 … size in the narrowest unsigned type."""
-    for dtype in (np.uint8, np.uint16):
-        if size <= np.iinfo(dtype).max:
-            return codes.astype(dtype)
-    return codes.astype(np.uint32)
-
-
-def on_grid(attribute: Attribute, grid: Grid) -> Attribute:
-    """Return the column with the cells of its grid in place of its values.
-
-    Raises:
-        OptionError: the grid does not fit the values or the hierarchy of the column.
-    """
-    if attribute.taxonomy is not None:
-        return _at_level(attribute, attribute.taxonomy, grid.level)
-    if attribute.kind is Kind.ORDINAL:
-        return _in_steps(attribute, grid)
-    return _between_lines(attribute, grid)
-
-
-def _between_lines(attribute: Attribute, grid: Grid) -> Attribute:
-    domain = cast("pl.Series", attribute.values)
-    lines = find_cells(domain, grid, attribute.name)
-    size = len(lines.lower)
-    rows, own_logs = _counted(attribute, np.append(lines.of_value, size))
-    cells = Cells(
-        upper=cast("Sequence[Any]", lines.upper),
-        upper_positions=positions_of(lines.upper, attribute.name),
-        n_values=np.bincount(lines.of_value, minlength=size).astype(np.int64),
-        own_logs=own_logs,
-        exact=lines.exact,
-        closed=lines.closed,
-        digits=None if grid.step is None else max(-grid.step.as_tuple().exponent, 0) + 1,  # type: ignore[operator]
-    )
-    return replace(
-        attribute,
-        codes=narrow(np.append(lines.of_value, size)[attribute.codes], size),
-        size=size,
-        values=cast("Sequence[Any]", lines.lower),
-        positions=positions_of(lines.lower, attribute.name),
-        counts=rows,
-        cells=cells,
-        original=attribute.codes,
-        original_positions=attribute.positions,
-    )
-
-
-def _in_steps(attribute: Attribute, grid: Grid) -> Attribute:
-    """Return a column of ordered words, so many of them in one step; the last may be shorter."""
-    words = tuple(attribute.values)
-    assert grid.step is not None
-    width = int(grid.step)
-    of_value = np.arange(len(words)) // width
-    size = int(of_value[-1]) + 1
-    first = np.arange(size) * width
-    last = np.minimum(first + width, len(words)) - 1
-    rows, own_logs = _counted(attribute, np.append(of_value, size))
-    cells = Cells(
-        upper=tuple(words[each] for each in last.tolist()),
-        upper_positions=last.astype(np.float64),
-        n_values=last - first + 1,
-        own_logs=own_logs,
-        exact=first == last,
-        closed=True,
-        digits=None,
-        words=dict(zip(words, of_value.tolist(), strict=True)),
-    )
-    return replace(
-        attribute,
-        codes=narrow(np.append(of_value, size)[attribute.codes], size),
-        size=size,
-        values=tuple(words[each] for each in first.tolist()),
-        positions=first.astype(np.float64),
-        counts=rows,
-        cells=cells,
-        original=attribute.codes,
-        original_positions=attribute.positions,
-    )
-
-
 def level_of(tree: Taxonomy, level: int, column: str) -> NDArray[np.int32]:
     """Return what is published for every node (missing last) at a level or above it.
 
@@ -545,32 +461,6 @@ def level_of(tree: Taxonomy, level: int, column: str) -> NDArray[np.int32]:
     return np.append(raised, tree.n_nodes).astype(np.int32)
 
 
-def _at_level(attribute: Attribute, tree: Taxonomy, level: int) -> Attribute:
-    of_node = level_of(tree, level, attribute.name)
-    above = of_node[: tree.n_leaves]
-    of_leaf = np.append(tree.first_leaf[above], tree.n_leaves).astype(np.int32)
-    rows, own_logs = _counted(attribute, of_leaf)
-    return replace(
-        attribute,
-        codes=narrow(of_leaf[attribute.codes], tree.n_leaves),
-        values=tuple(tree.labels[node] for node in above.tolist()),
-        counts=rows,
-        level=Level(of_node, of_leaf, own_logs),
-        original=attribute.codes,
-    )
-
-
-def _counted(
-    attribute: Attribute, code_of: NDArray[np.integer[Any]]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return rows of each new code, and the mean of log2 (rows that share the value) over them."""
-    size = int(code_of[-1]) + 1
-    rows = np.bincount(code_of, weights=attribute.counts, minlength=size)
-    logs = attribute.counts * np.log2(np.maximum(attribute.counts, 1))
-    own = np.bincount(code_of, weights=logs, minlength=size) / np.maximum(rows, 1)
-    return rows.astype(np.int64), own
-
-
 def positions_of(domain: pl.Series, name: str) -> NDArray[np.float64]:
     """Return where values lie on the number line.
 
@@ -590,3 +480,58 @@ def positions_of(domain: pl.Series, name: str) -> NDArray[np.float64]:
     if isinstance(domain.dtype, pl.Decimal):
         return np.array([float(decimal.Decimal(v)) for v in domain.to_list()])
     return domain.cast(pl.Float64).to_numpy()
+
+
+# -- a grid where nobody asked for one --
+
+_LENGTHS = {"second": 1, "minute": 60, "hour": 3600, "day": _DAY, "month": 2_629_746}
+_PARTS = 100
+"""A grid that was not asked for has at least so many steps between the quartiles."""
+
+
+def suggest_step(values: pl.Series, *, whole: bool) -> Grid:
+    """Return a power of ten for a column of numbers; see `shoal.table.schema.suggest_grid`."""
+    import polars as pl
+
+    if values.dtype.is_integer() and not whole:
+        return NO_GRID
+    numbers = values.cast(pl.Float64).drop_nulls().drop_nans()
+    spread = _spread(numbers)
+    finite = numbers.filter(numbers.is_finite())
+    if not 0 < spread < float("inf"):
+        return NO_GRID
+    if not whole and bool((finite == finite.round(0)).all()):
+        return NO_GRID
+    power = Decimal(spread / _PARTS).adjusted()
+    largest = float(finite.abs().max() or 0.0)  # type: ignore[arg-type]  # a float column
+    if not FINEST <= power <= LARGEST or largest / 10.0**power >= most_parts(values.dtype) / 4:
+        return NO_GRID
+    step = Decimal(1).scaleb(power)
+    return NO_GRID if on_lines(finite, step) else Grid(step=step)
+
+
+def suggest_unit(values: pl.Series, *, whole: bool) -> Grid:
+    """Return a unit of the calendar for dates; see `shoal.table.schema.suggest_grid`."""
+    import polars as pl
+
+    moments = values.drop_nulls()
+    days = moments.dtype == pl.Date
+    second = 1 if days else per_second(moments.dtype)
+    seconds = moments.to_physical().cast(pl.Float64) * (_LENGTHS["day"] if days else 1 / second)
+    part = _spread(seconds) / _PARTS
+    fitting = [unit for unit, length in _LENGTHS.items() if length <= part]
+    unit = fitting[-1] if fitting else "second"
+    if days or (unit == "month" and bool((seconds % _LENGTHS["day"] == 0).all())):
+        return Grid(unit=unit) if whole and unit == "month" else NO_GRID
+    # Moments that lie on its lines need no grid; a month is longer than a day, so it never is.
+    on_lines = unit != "month" and bool((seconds % _LENGTHS[unit] == 0).all())
+    return NO_GRID if on_lines else Grid(unit=unit)
+
+
+def _spread(numbers: pl.Series) -> float:
+    """Return the distance of the quartiles, or of wider quantiles if they are equal."""
+    for share in (0.25, 0.05, 0.0):
+        low, high = numbers.quantile(share, "lower"), numbers.quantile(1 - share, "higher")
+        if low is not None and high is not None and high > low:
+            return float(high - low)
+    return 0.0

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
 from shoal.table.frames import to_polars
-from shoal.table.grid import settle_grids
-from shoal.table.schema import Column, Kind, Names, Role, Schema, build_schema
+from shoal.table.grid import CALENDAR, NO_GRID, WITHIN_A_DAY, Grid
+from shoal.table.schema import Column, Kind, Names, Role, Schema, build_schema, suggest_grid
 
 if TYPE_CHECKING:
     import narwhals as nw
+    import polars as pl
     from narwhals.dtypes import DType
 
 
@@ -205,3 +206,119 @@ def _natural_kind(
         name=name,
         dtype=dtype,
     )
+
+
+# Grids: what fits a column, and what a column gets that nobody asked about.
+
+
+def settle_grids(schema: Schema, frame: pl.DataFrame, *, by_default: bool = True) -> Schema:
+    """Return the schema with a grid, or none, for every quasi-identifier; kinds are known.
+
+    Args:
+        schema: kinds are known, grids as far as they were asked for.
+        frame: the table.
+        by_default: whether columns of floats, decimals and datetimes get a grid if nothing was
+            said about them.
+
+    Raises:
+        OptionError: a grid does not fit its column.
+    """
+    return replace(
+        schema,
+        columns=tuple(
+            replace(column, grid=_settled(column, frame, by_default=by_default))
+            if column.role is Role.QUASI_IDENTIFIER
+            else column
+            for column in schema.columns
+        ),
+    )
+
+
+def _settled(column: Column, frame: pl.DataFrame, *, by_default: bool) -> Grid:
+    values = frame.get_column(column.name)
+    whole = values.dtype.is_integer()
+    if column.grid is None:
+        found = suggest_grid(column.kind, values) if by_default else NO_GRID
+        return replace(found, by_default=True, whole=whole)
+    if column.grid:
+        check_fit(column, column.grid)
+    return replace(column.grid, whole=whole)
+
+
+def check_fit(column: Column, grid: Grid) -> None:
+    """Refuse a grid of lines, steps or levels that a column of this kind has not.
+
+    Raises:
+        OptionError: it does not fit.
+    """
+    name, kind = column.name, column.kind
+    if kind is Kind.NUMERIC:
+        if grid.unit or grid.level:
+            raise OptionError(
+                "The grid of column {name!r} is {grid!r}, but it holds numbers; give a "
+                "number, as 5 or 0.01.",
+                name=name,
+                grid=str(grid),
+            )
+    elif kind is not None and kind.is_time:
+        if not grid.unit:
+            raise OptionError(
+                "The grid of column {name!r} is {grid!r}, but it holds dates; give one of "
+                "{calendar}.",
+                name=name,
+                grid=str(grid),
+                calendar=", ".join(CALENDAR),
+            )
+        if kind is Kind.DATE and grid.unit in WITHIN_A_DAY:
+            raise OptionError(
+                "The grid of column {name!r} is {unit!r}, but it holds days; give 'day' or longer.",
+                name=name,
+                unit=grid.unit,
+            )
+    elif kind is Kind.ORDINAL:
+        _check_words(column, grid)
+    elif kind is Kind.CATEGORICAL:
+        _check_tree(column, grid)
+    else:
+        word = "unknown" if kind is None else kind.value
+        raise OptionError(
+            "Column {name!r} is given a grid but is of kind {word!r}, whose cells have no "
+            "ends on a number line; leave the grid out, or give the column an order or a "
+            "hierarchy.",
+            name=name,
+            word=word,
+        )
+
+
+def _check_words(column: Column, grid: Grid) -> None:
+    step, name = grid.step, column.name
+    if step is None or step < 2 or step != step.to_integral_value():
+        raise OptionError(
+            "The grid of column {name!r} is {grid!r}, but it holds ordered words; give how "
+            "many neighbours are published together, as 2.",
+            name=name,
+            grid=str(grid),
+        )
+    if column.order is not None and step >= len(column.order):
+        raise OptionError(
+            "The grid of column {name!r} is {grid}, but its order has only {n} values, so "
+            "that nothing would be left of them; choose a smaller one, leave the grid out, or "
+            "drop the column.",
+            name=name,
+            grid=grid,
+            n=len(column.order),
+        )
+
+
+def _check_tree(column: Column, grid: Grid) -> None:
+    if not grid.level:
+        raise OptionError(
+            "The grid of column {name!r} is {grid!r}, but it has a hierarchy; give the lowest "
+            "level of it that is published, as 'level 1'.",
+            name=column.name,
+            grid=str(grid),
+        )
+    if column.hierarchy is not None:
+        from shoal.table.grid_cells import level_of
+
+        level_of(column.hierarchy, grid.level, column.name)

@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shoal.errors import DataError, OptionError, did_you_mean
+from shoal.errors import DataError, OptionError
+from shoal.table.schema import RANGE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,24 +23,9 @@ if TYPE_CHECKING:
     from shoal.table.schema import Schema
 
 
-RANGE = "range"
-SCALES = (RANGE, "rank", "trimmed")
 _TRIMMED = 0.01
 _MOST_WIDE, _LEAST_WIDE = 1e300, 1e-290
 """How wide a column of numbers may be at most, and at least if it is not one number."""
-
-
-def check_scale(value: object, *, column: str) -> str:
-    """Return a scale, or raise an OptionError that lists them."""
-    if not isinstance(value, str) or value not in SCALES:
-        raise OptionError(
-            "The scale of column {column!r} must be one of {scales}, not {value!r}.{hint}",
-            column=column,
-            scales=", ".join(SCALES),
-            value=value,
-            hint=did_you_mean(str(value), SCALES),
-        )
-    return value
 
 
 def rescaled(table: EncodedTable, schema: Schema) -> EncodedTable:

@@ -19,6 +19,8 @@ from shoal.messages import Message, plural
 from shoal.options import ColumnOption, column_option, detail_flag, in_words, rows_of
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from shoal.hierarchy import Taxonomy
     from shoal.hierarchy.rules import HierarchyRule
     from shoal.table.grid import Grid
@@ -203,17 +205,49 @@ def _read_grid(column: str, value: Any) -> Grid:
     return parse_grid(value, column=column)
 
 
-def _suggest_grid(kind: Kind | None, values: Any) -> str | None:
-    from shoal.table.grid import suggest_grid
+def suggest_grid(kind: Kind | None, values: pl.Series, *, whole: bool = False) -> Grid:
+    """Return a grid for a column whose ends would show more digits than a reader can use.
 
+    It is the largest power of ten, or unit of the calendar, of which a hundred fit between the
+    quartiles of the column: of all that the values could tell, no more than their order of
+    magnitude. Values that lie on its lines anyway have none.
+
+    Args:
+        kind: of the column.
+        values: the column; of another type than its kind says it has no grid.
+        whole: whether whole numbers and days may have one, too.
+    """
+    from shoal.table.grid import NO_GRID
+    from shoal.table.grid_cells import suggest_step, suggest_unit
+
+    if kind is Kind.NUMERIC and values.dtype.is_numeric():
+        return suggest_step(values, whole=whole)
+    if kind is not None and kind.is_time and values.dtype.is_temporal():
+        return suggest_unit(values, whole=whole)
+    return NO_GRID
+
+
+def _suggest_grid(kind: Kind | None, values: Any) -> str | None:
     found = suggest_grid(kind, values, whole=True)
     return str(found) if found else None
 
 
-def _read_scale(column: str, value: Any) -> str:
-    from shoal.table.scale import check_scale
+RANGE = "range"
+SCALES = (RANGE, "rank", "trimmed")
+"""What the search may take a wide interval to cost (`shoal.table.scale`)."""
 
-    return check_scale(value, column=column)
+
+def _read_scale(column: str, value: Any) -> str:
+    """Return a scale, or raise an OptionError that lists them."""
+    if not isinstance(value, str) or value not in SCALES:
+        raise OptionError(
+            "The scale of column {column!r} must be one of {scales}, not {value!r}.{hint}",
+            column=column,
+            scales=", ".join(SCALES),
+            value=value,
+            hint=did_you_mean(str(value), SCALES),
+        )
+    return value
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,8 +18,7 @@ from shoal.measure.base import picked_columns
 from shoal.measure.sse import deviation_of, is_number
 from shoal.publish.recode import is_wide
 from shoal.table.encode import encode_sensitive, encode_values
-from shoal.table.grid import settle_grids
-from shoal.table.infer import infer_kinds, notes_on_unknown
+from shoal.table.infer import infer_kinds, notes_on_unknown, settle_grids
 from shoal.table.schema import Kind, Role
 from shoal.table.sensitive import Sensitive
 

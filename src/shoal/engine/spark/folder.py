@@ -30,7 +30,7 @@ from shoal.messages import Message
 from shoal.publish.recode import published_cells, published_names
 from shoal.publish.release_data import Staged
 from shoal.publish.verification_terms import promises_of, trees_of
-from shoal.table.grid_cells import narrow
+from shoal.table.encode import narrow
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:

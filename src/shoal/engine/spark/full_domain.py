@@ -25,8 +25,7 @@ from shoal.errors import DataError
 from shoal.measure.base import picked_columns
 from shoal.publish.recode import published_cells, published_names
 from shoal.table.closure import TreeClosures
-from shoal.table.encode import EncodedTable
-from shoal.table.grid_cells import narrow
+from shoal.table.encode import EncodedTable, narrow
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import DataError, OptionError
-from shoal.table.encode import EncodedTable
-from shoal.table.grid_cells import narrow
+from shoal.table.encode import EncodedTable, narrow
 from shoal.table.sensitive import person_would_say
 
 if TYPE_CHECKING:

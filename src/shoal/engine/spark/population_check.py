@@ -32,8 +32,7 @@ from shoal.release_reader.classes import (
     values_of,
 )
 from shoal.release_reader.columns import source_names
-from shoal.table.encode import EncodedTable
-from shoal.table.grid_cells import narrow
+from shoal.table.encode import EncodedTable, narrow
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
