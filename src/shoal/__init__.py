@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shoal import datasets as datasets
     from shoal.api import anonymize, refine, score, verify
-    from shoal.archive.kept import KeptRelease
-    from shoal.archive.release_file import load_release
+    from shoal.archive.release_file import KeptRelease, load_release
     from shoal.errors import (
         AlgorithmError,
         DataError,
@@ -90,7 +89,7 @@ _HOMES = {
     "JobResult": "run.job",
     "KEAnonymity": "privacy.ke_anonymity",
     "KMap": "privacy.k_map",
-    "KeptRelease": "archive.kept",
+    "KeptRelease": "archive.release_file",
     "LDiversity": "privacy.l_diversity",
     "OptionError": "errors",
     "Output": "settings.files",

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.archive.kept import ValueCounts, digests_of, keep, number_people, rows_of
+from shoal.archive.kept import digests_of, keep, number_people, rows_of
+from shoal.archive.release_file import ValueCounts
 from shoal.errors import DataError, OptionError
 from shoal.life.apply import whose_are
 from shoal.life.guarantee import Stories, check_chain, needed_values, tell_stories

@@ -1,24 +1,26 @@
-"""What is kept of a release: its rules, its published cells, and under a key its people.
-
-The public half (`KeptRelease`) has no row: everything in it is told by the published table, by the
-settings and by the hierarchies as they were given. Who is in which group is kept apart, in the
-private half (`KeptPeople`), and only where `person` names them. It stays with the holder: somebody
-who has that file can try out whether a person of whom the id is known is in it; ids themselves are
-not in it. It is as confidential as the table of ids.
-"""
+"""What is kept of a release, made from the release itself or from its files."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.errors import DataError
+from shoal.archive.release_file import (
+    DIGEST_BYTES,
+    KEY_BYTES,
+    OPTIONS,
+    Digests,
+    KeptPeople,
+    KeptRelease,
+    ValueCounts,
+    load_release,
+    refuse_missing,
+)
+from shoal.errors import DataError, OptionError
 from shoal.hierarchy import canonical_label
 from shoal.io.columns import decode_text
 from shoal.publish.cells import columns_needed
@@ -32,118 +34,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.privacy import PrivacyModel
-    from shoal.publish.recode import Style
     from shoal.publish.release_data import ReleaseData
     from shoal.table.schema import Column
-
-OPTIONS = (
-    "rows_are_people",
-    "unknown_values",
-    "default_grid",
-    "missing",
-    "algorithm",
-    "algorithm_options",
-    "measure",
-    "measure_options",
-    "block_rows",
-    "refine",
-    "shuffle",
-    "strict",
-)
-"""Options of a run that further rows are treated by; those about columns are in the schema."""
-
-
-@dataclass(frozen=True, eq=False)
-class ValueCounts:
-    """How often each group publishes each value of a sensitive column.
-
-    Attributes:
-        values: the distinct values as published; null is one of them.
-        group: group of each count.
-        value: which of the values.
-        count: in how many rows.
-        order: texts from low to high, where the type of the column had an order.
-    """
-
-    values: pl.Series
-    group: NDArray[np.int64]
-    value: NDArray[np.int64]
-    count: NDArray[np.int64]
-    order: tuple[str, ...] | None = None
-
-    def without(self, group: NDArray[np.int64], value: NDArray[np.int64]) -> ValueCounts:
-        """Return the counts without rows of these groups and values; negative where too many."""
-        n_values = max(len(self.values), 1)
-        pairs = np.concatenate([self.group * n_values + self.value, group * n_values + value])
-        found, which = np.unique(pairs, return_inverse=True)
-        left = np.zeros(len(found), np.int64)
-        np.add.at(left, which, np.concatenate([self.count, np.full(len(group), -1, np.int64)]))
-        return replace(self, group=found // n_values, value=found % n_values, count=left)
-
-
-@dataclass(frozen=True, eq=False)
-class KeptRelease:
-    """A release as it is kept: what further rows need, and no row of the input.
-
-    Attributes:
-        k: the promised size of the smallest group.
-        privacy: what was promised beyond k.
-        schema: roles and kinds of the columns; hierarchies as they were given, or as rules.
-        style: how generalised cells are written.
-        options: how rows were grouped; never the seed.
-        cells: the published cells of each group: the quasi-identifiers, one row per group.
-        sizes: published rows of each group.
-        sensitive: counts of the published values, by column.
-        people: who they are, under a key; private, None where nobody is named.
-    """
-
-    k: int
-    privacy: tuple[PrivacyModel, ...]
-    schema: Schema
-    style: Style
-    options: dict[str, Any]
-    cells: pl.DataFrame
-    sizes: NDArray[np.int64]
-    sensitive: dict[str, ValueCounts]
-    people: KeptPeople | None = None
-
-    @property
-    def n_groups(self) -> int:
-        """Number of groups."""
-        return len(self.sizes)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of published rows."""
-        return int(self.sizes.sum())
-
-    def table(self) -> pl.DataFrame:
-        """Return quasi-identifiers and sensitive columns as published, group by group.
-
-        Which values of two sensitive columns stand in one row is not kept, so they do not belong
-        together here.
-        """
-        import polars as pl
-
-        rows = pl.Series(np.repeat(np.arange(self.n_groups), self.sizes), dtype=pl.UInt32)
-        columns = [self.cells.get_column(name).gather(rows) for name in self.cells.columns]
-        for name, counts in self.sensitive.items():
-            order = np.argsort(counts.group, kind="stable")
-            which = np.repeat(counts.value[order], counts.count[order])
-            columns.append(counts.values.gather(pl.Series(which, dtype=pl.UInt32)).alias(name))
-        return pl.DataFrame(columns)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file; see `shoal.Release.save`."""
-        from shoal.archive.release_file import write_kept
-
-        write_kept(self, path)
-
-    def __repr__(self) -> str:
-        """Return one line without any cell."""
-        whose = "" if self.people is None else ", with people"
-        return f"<KeptRelease k={self.k}: {self.n_rows} rows in {self.n_groups} groups{whose}>"
 
 
 def keep(release: ReleaseData | KeptRelease) -> KeptRelease:
@@ -167,13 +59,7 @@ def keep(release: ReleaseData | KeptRelease) -> KeptRelease:
 
     key = release.key or new_key()
     people = keep_people(kept, frame, of_row, digests_of(release.ids, key), key)
-    return _belonging(kept, replace(people, mark=release.mark, beside=release.beside))
-
-
-def _belonging(kept: KeptRelease, people: KeptPeople) -> KeptRelease:
-    from shoal.archive.release_file import digest_of, to_bytes
-
-    return replace(kept, people=replace(people, of=digest_of(to_bytes(kept))))
+    return replace(kept, people=replace(people, mark=release.mark, beside=release.beside))
 
 
 def check_style(release: ReleaseData) -> None:
@@ -235,7 +121,8 @@ def with_further(
         table[: len(old.table)] = old.table
     table[n_old:] = table.max(initial=0) + 1
     people = keep_people(both, frame, of_row, digests, old.key, table)
-    return _belonging(both, replace(people, mark=new_mark(), beside=old.beside, holds=old.marks))
+    people = replace(people, mark=new_mark(), beside=old.beside, holds=old.marks)
+    return replace(both, people=people)
 
 
 def number_classes(
@@ -301,84 +188,14 @@ def _options(release: ReleaseData) -> dict[str, Any]:
     return said
 
 
-_KEY = 32
-_MOST_TABLES = 1 << 20
-_DIGEST = 16
-Digests = np.ndarray[Any, np.dtype[np.uint64]]
-"""Two halves of 64 bits of the hash of each row's person."""
-
-
-@dataclass(frozen=True, eq=False)
-class KeptPeople:
-    """Who the people of a release are; private.
-
-    Attributes:
-        key: a secret of this file.
-        digests: keyed hash of each published row's person, in the order of the hashes.
-        group: group of each of these rows.
-        values: which value of each sensitive column.
-        unknown: rows whose person nobody named.
-        of: hash of the release file that they belong to.
-        mark: random, tells this release from any other, also one with the same content.
-        beside: marks of the earlier releases that it was made beside.
-        table: in which published table each row is: 0 is the first, then come further rows.
-        holds: marks of the releases whose rows are in it, where further rows joined them.
-    """
-
-    key: bytes
-    digests: Digests
-    group: NDArray[np.int64]
-    values: dict[str, NDArray[np.int64]]
-    unknown: int = 0
-    of: str = ""
-    mark: str = ""
-    beside: tuple[str, ...] = ()
-    table: NDArray[np.int64] | None = None
-    holds: tuple[str, ...] = ()
-
-    @property
-    def marks(self) -> tuple[str, ...]:
-        """What tells this release, and those whose rows are in it, from any other."""
-        return (self.mark, *self.holds)
-
-    @property
-    def chain(self) -> str:
-        """What releases of the same people have in common; it does not tell the key."""
-        return hashlib.sha256(b"chain" + self.key).hexdigest()
-
-    @property
-    def n_tables(self) -> int:
-        """How many published tables the rows are in."""
-        return 1 if self.table is None else int(self.table.max(initial=0)) + 1
-
-    @property
-    def of_table(self) -> NDArray[np.int64]:
-        """In which published table each row is."""
-        return np.zeros_like(self.group) if self.table is None else self.table
-
-    @property
-    def place(self) -> NDArray[np.int64]:
-        """Group of each row in its own published table: whoever has the tables tells them apart."""
-        return self.of_table * (int(self.group.max(initial=0)) + 1) + self.group
-
-    @property
-    def alone(self) -> bool:
-        """Whether every person has one row, and is known."""
-        return self.unknown == 0 and len(np.unique(self.digests, axis=0)) == len(self.digests)
-
-    def __repr__(self) -> str:
-        """Return one line; not the key."""
-        return f"<KeptPeople of {len(self.digests)} rows>"
-
-
 def new_key() -> bytes:
     """Return a key, from the randomness of the operating system and not from the seed."""
-    return os.urandom(_KEY)
+    return os.urandom(KEY_BYTES)
 
 
 def new_mark() -> str:
     """Return what tells a release from any other."""
-    return os.urandom(_DIGEST).hex()
+    return os.urandom(DIGEST_BYTES).hex()
 
 
 def key_of(earlier: Sequence[KeptRelease]) -> bytes | None:
@@ -422,7 +239,7 @@ def digest_of_nobody(key: bytes) -> Digests:
 
 def _hashed(said: list[tuple[str, ...]], key: bytes) -> Digests:
     data = b"".join(
-        hashlib.blake2b("\0".join(each).encode(), digest_size=_DIGEST, key=key).digest()
+        hashlib.blake2b("\0".join(each).encode(), digest_size=DIGEST_BYTES, key=key).digest()
         for each in said
     )
     return np.frombuffer(data, "<u8").reshape(-1, 2).astype(np.uint64)
@@ -508,61 +325,36 @@ def rows_of(kept: KeptRelease) -> tuple[pl.DataFrame, Digests]:
     return pl.concat([pl.DataFrame(named), rest]), np.concatenate([people.digests, nobody])
 
 
-def people_to_json(people: KeptPeople) -> dict[str, Any]:
-    """Return the private half as plain values."""
-    from shoal.archive.release_file import numbers_to_json
-
-    return {
-        "of": people.of,
-        "mark": people.mark,
-        "beside": list(people.beside),
-        "key": people.key.hex(),
-        "people": base64.b64encode(people.digests.astype("<u8").tobytes()).decode("ascii"),
-        "group": numbers_to_json(people.group),
-        "values": {name: numbers_to_json(codes) for name, codes in people.values.items()},
-        "unknown": people.unknown,
-        "table": numbers_to_json(people.of_table),
-        "holds": list(people.holds),
-    }
+# Earlier releases as users give them: in memory, or as the names of their files.
 
 
-def people_from_json(said: dict[str, Any], kept: KeptRelease, of: str) -> KeptPeople:
-    """Return the private half that was read.
+def open_previous(given: Sequence[Any], written: str | None = None) -> tuple[KeptRelease, ...]:
+    """Return what was kept of earlier releases.
+
+    Args:
+        given: releases, or the names of their files.
+        written: the release file that is about to be written.
 
     Raises:
-        Damaged: it does not belong to the release, or is not what it should be.
+        OptionError: one is neither a release nor the name of a file, or a release of the same
+            people lies beside a file and is not given.
+        DataError: a file cannot be read.
     """
-    from shoal.archive.release_file import Damaged, numbers_from_json, numbers_to_json, take
+    if not given:
+        return ()
+    from shoal.publish.release_data import ReleaseData
 
-    if take(said, "of", str) != of:
-        raise Damaged("it belongs to another release file")
-    try:
-        key = bytes.fromhex(take(said, "key", str))
-        data = base64.b64decode(take(said, "people", str), validate=True)
-    except (ValueError, binascii.Error):
-        raise Damaged("the people in it cannot be read") from None
-    if len(key) != _KEY or len(data) % _DIGEST:
-        raise Damaged("the people in it cannot be read")
-    digests = np.frombuffer(data, "<u8").reshape(-1, 2).astype(np.uint64)
-    group = numbers_from_json(said, "group", below=kept.n_groups)
-    codes, unknown = take(said, "values", dict), take(said, "unknown", int)
-    values = {
-        name: numbers_from_json(codes, name, below=len(counts.values))
-        for name, counts in kept.sensitive.items()
-    }
-    said = {"table": numbers_to_json(np.zeros(len(group), np.int64)), "holds": [], **said}
-    table = numbers_from_json(said, "table", below=_MOST_TABLES)  # not there in version 1
-    lengths = {len(digests), len(group), len(table), *(len(each) for each in values.values())}
-    if lengths != {len(digests)} or len(digests) + unknown != kept.n_rows or unknown < 0:
-        raise Damaged("the people in it are not those of the release")
-    found = [counts.without(group, values[name]).count for name, counts in kept.sensitive.items()]
-    found.append(kept.sizes - np.bincount(group, minlength=kept.n_groups))
-    if any((left < 0).any() for left in found):
-        raise Damaged("the people in it are not those of the release")
-    beside, holds = take(said, "beside", list), take(said, "holds", list)
-    if not all(isinstance(each, str) for each in (*beside, *holds)):
-        raise Damaged("the earlier releases in it cannot be read")
-    mark = take(said, "mark", str)
-    return KeptPeople(
-        key, digests, group, values, unknown, of, mark, tuple(beside), table, tuple(holds)
-    )
+    found = []
+    for each in given:
+        if isinstance(each, str | os.PathLike):
+            found.append(load_release(each))
+        elif isinstance(each, ReleaseData | KeptRelease):
+            found.append(keep(each))
+        else:
+            raise OptionError(
+                "previous must be releases, what shoal.load_release returns, or names of "
+                "release files, not {name}.",
+                name=type(each).__name__,
+            )
+    refuse_missing([each for each in given if isinstance(each, str | os.PathLike)], found, written)
+    return tuple(found)

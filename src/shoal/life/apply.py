@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 import numpy as np
 
 from shoal.archive.kept import (
-    KeptRelease,
     digests_of,
     keep,
     number_classes,
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.archive.kept import Digests
+    from shoal.archive.release_file import Digests, KeptRelease
     from shoal.publish.people import PublishedTable
     from shoal.settings.request import Request
     from shoal.table.schema import Schema

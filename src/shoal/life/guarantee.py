@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.archive.kept import Digests, KeptPeople, KeptRelease
+    from shoal.archive.release_file import Digests, KeptPeople, KeptRelease
     from shoal.privacy import PrivacyModel
     from shoal.publish.people import PublishedTable
     from shoal.settings.request import Request

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shoal.archive.kept import KeptRelease
+    from shoal.archive.release_file import KeptRelease
     from shoal.engine.local import LocalWork
     from shoal.engine.pipeline import Task
     from shoal.life.guarantee import Stories

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from shoal.archive.kept import KeptRelease
+    from shoal.archive.release_file import KeptRelease
     from shoal.io.location import Sources
     from shoal.life.apply import Applied
     from shoal.publish.release_data import Staged

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from shoal.archive.kept import KeptRelease
+    from shoal.archive.release_file import KeptRelease
     from shoal.engine.pipeline import Result
     from shoal.engine.spark.engine import SparkGroups, SparkPublished
     from shoal.engine.spark.regions import Named
@@ -106,7 +106,8 @@ class SparkRelease(Release[Any]):
         Raises:
             DataError: there are too many of them, or people are counted.
         """
-        from shoal.archive.kept import ValueCounts, check_style, keep_cells, number_classes
+        from shoal.archive.kept import check_style, keep_cells, number_classes
+        from shoal.archive.release_file import ValueCounts
         from shoal.engine.spark.tally import classes_of
         from shoal.publish.cells import columns_needed
 

@@ -561,7 +561,7 @@ def build_request(
     )
     if not request.previous:
         return request
-    from shoal.archive.release_file import open_previous
+    from shoal.archive.kept import open_previous
 
     return replace(request, previous=open_previous(request.previous, saving))
 
