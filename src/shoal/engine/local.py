@@ -39,6 +39,7 @@ from shoal.publish.verify import Verification, verify_table
 from shoal.search.enforce import enforce, violations
 from shoal.search.refine import EFFORTS, Effort
 from shoal.search.scan import Run, Scanner
+from shoal.table.coding import clamp_frame
 from shoal.table.encode import encode
 from shoal.table.frames import to_polars
 from shoal.table.infer import infer_kinds, notes_on_unknown, settle_grids
@@ -314,6 +315,7 @@ class LocalEngine:
         for note in notes_on_unknown(asked, schema):
             warn(note)
         schema = settle_grids(schema, frame, by_default=request.default_grid)
+        frame = clamp_frame(frame, schema)
         whole = encode(frame, schema, as_values=request.style.categories == "values")
         for attribute in whole.attributes:
             check_width(attribute)

@@ -498,7 +498,12 @@ def verify_table(  # noqa: PLR0913 - one named argument per promise
     for name in sensitive_names:
         if name in needed:
             cells, order = table.get_column(name), (orders or {}).get(name)
-            read = read_cells(cells, missing=markers, order=order, find_order=spelled)
+            coded = [grid for grid in grids if grid.name == name]
+            for grid in coded:
+                cells = grid.without_marks(cells)
+            read = read_cells(
+                cells, missing=markers, order=order, find_order=spelled or bool(coded)
+            )
             columns[name] = cells, read
     rules, about = build_rules(
         promises, sensitive_names, columns, markers, people=whose is not None
@@ -523,8 +528,7 @@ def verify_table(  # noqa: PLR0913 - one named argument per promise
         more.append(check)
         broken |= np.bincount(groups, weights=rows, minlength=len(sizes)) > 0
     for grid, off in zip(grids, off_grid, strict=True):
-        name = Message("grid of {column!r}", column=grid.name)
-        more.append(Check(name, 1.0, *grid.verdict(off), is_share=True))
+        more.append(Check(grid.title, 1.0, *grid.verdict(off), is_share=True))
         if off.any():
             broken |= np.bincount(groups, weights=off, minlength=len(sizes)) > 0
     readings = [each for _, column in columns.values() for each in column.readings]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
+from shoal.table.coding import clamp, is_coded
 from shoal.table.frames import to_polars
 from shoal.table.grid import CALENDAR, NO_GRID, WITHIN_A_DAY, Grid
 from shoal.table.schema import Column, Kind, Names, Role, Schema, build_schema, suggest_grid
@@ -48,6 +49,11 @@ def _grown(column: Column, frame: nw.DataFrame[Any], unknown_values: str) -> Col
     if column.rule is None and (column.hierarchy is None or unknown_values != "root"):
         return column
     cells = frame[column.name]
+    if is_coded(column):
+        import narwhals as nw
+
+        native = to_polars(frame.select(column.name).to_native()).to_series()
+        cells = nw.from_native(clamp(native, column), series_only=True)
     values = cells.unique().drop_nulls().to_list()
     if column.rule is not None:
         if not values:  # whoever encodes the column says so

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from shoal.hierarchy import Taxonomy
     from shoal.hierarchy.rules import HierarchyRule
+    from shoal.table.coding import End
     from shoal.table.grid import Grid
 
 
@@ -187,6 +188,9 @@ def check_order(name: str, order: Sequence[object]) -> tuple[str, ...]:
 
 # What is said about a column beside its role: one row for each option, and nothing elsewhere.
 
+_SHOWN = (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.INSENSITIVE)
+"""Roles of the columns that are published with what they hold."""
+
 
 def _read_kind(column: str, value: Any) -> Kind | None:
     return parse_kind(value, column=column)
@@ -232,6 +236,12 @@ def _suggest_grid(kind: Kind | None, values: Any) -> str | None:
     return str(found) if found else None
 
 
+def _read_end(column: str, value: Any) -> End:
+    from shoal.table.coding import parse_end
+
+    return parse_end(value, column=column)
+
+
 RANGE = "range"
 SCALES = (RANGE, "rank", "trimmed")
 """What the search may take a wide interval to cost (`shoal.table.scale`)."""
@@ -266,6 +276,8 @@ class JobColumn:
         order: its values from low to high, when it is ordinal.
         grid: the step that its intervals are widened to: a number or a word.
         scale: what the search takes a wide interval to cost: range, rank or trimmed.
+        top: the number or date from which on no more than that is published.
+        bottom: the number or date down from which no more than that is published.
 
     Raises:
         RoleError: there is no such role.
@@ -339,6 +351,32 @@ class JobColumn:
         flag=detail_flag("scale", "SCALE", "born=rank"),
         spark=True,
     )
+    top: str | float | None = column_option(
+        option="top",
+        mapping="Mapping[str, Any] | None",
+        roles=_SHOWN,
+        toml="number or text",
+        check=_read_end,
+        fits=lambda kind: kind.is_measured,
+        help="From this number or date on, publish no more than that: 90 and more as 90+; may be "
+        "repeated.",
+        certificate=True,
+        card=True,
+        flag=detail_flag("top", "VALUE", "age=90", "verify"),
+    )
+    bottom: str | float | None = column_option(
+        option="bottom",
+        mapping="Mapping[str, Any] | None",
+        roles=_SHOWN,
+        toml="number or text",
+        check=_read_end,
+        fits=lambda kind: kind.is_measured,
+        help="Down from this number or date, publish no more than that: 1934-12-31 and before as "
+        "<=1934-12-31; may be repeated.",
+        certificate=True,
+        card=True,
+        flag=detail_flag("bottom", "VALUE", "born=1934-12-31", "verify"),
+    )
 
     def __post_init__(self) -> None:
         """Read what was given as text."""
@@ -360,7 +398,7 @@ COLUMN_ROWS: dict[str, ColumnOption] = {
 Names = str | Iterable[str]
 """Column names; a bare string is a list of one."""
 
-_PUBLISHED = frozenset({Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.INSENSITIVE})
+_PUBLISHED = frozenset(_SHOWN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -389,6 +427,9 @@ class Column:
     """Lines that its intervals end on (`shoal.table.grid`); None if nothing was said."""
     scale: str = "range"
     """What the search takes a wide interval to cost (`shoal.table.scale`)."""
+    top: End | None = None
+    bottom: End | None = None
+    """From where on no more is published (`shoal.table.coding`)."""
 
 
 @dataclass(frozen=True)
