@@ -125,11 +125,10 @@ class CodingPromise(GridPromise):
             return False
         if begins == "+" or stops == "<=":  # such an end stands alone
             return False
-        on_end = self.numbers
-        if first is not None and last is not None:
-            if (order := _order(first, last)) > 0:
-                return False
-            on_end |= self.half_open and order < 0 and not begins
+        width = 1 if first is None or last is None else _order(last, first)
+        if width < 0:
+            return False
+        on_end = self.numbers or (self.half_open and width > 0)
         above = not stops or first is None or self._top is None or _order(first, self._top) <= 0
         below = (
             not begins or last is None or self._bottom is None or _order(last, self._bottom) >= 0

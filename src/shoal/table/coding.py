@@ -204,3 +204,15 @@ def clamp_frame(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
 def is_coded(column: Column) -> bool:
     """Return whether a column has a top or a bottom."""
     return column.top is not None or column.bottom is not None
+
+
+def in_order(shown: pl.Series, column: Column) -> pl.Series:
+    """Return what is published of a column, with the order of its values if it is coded."""
+    import polars as pl
+
+    if not is_coded(column) or shown.dtype != pl.String:
+        return shown
+    texts = shown.str.strip_suffix("+").str.strip_prefix("<=")
+    if not isinstance(column.top if column.bottom is None else column.bottom, str):
+        return texts.cast(pl.Float64, strict=False)
+    return texts.cast(pl.Enum(texts.drop_nulls().unique().sort()))  # ISO texts are in order

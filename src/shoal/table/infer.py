@@ -9,7 +9,16 @@ from shoal.errors import DataError, OptionError
 from shoal.table.coding import clamp, is_coded
 from shoal.table.frames import to_polars
 from shoal.table.grid import CALENDAR, NO_GRID, WITHIN_A_DAY, Grid
-from shoal.table.schema import Column, Kind, Names, Role, Schema, build_schema, suggest_grid
+from shoal.table.schema import (
+    COLUMN_ROWS,
+    Column,
+    Kind,
+    Names,
+    Role,
+    Schema,
+    build_schema,
+    suggest_grid,
+)
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -84,6 +93,10 @@ def notes_on_unknown(before: Schema, after: Schema) -> list[str]:
     ]
 
 
+_OF_ANY = [row.option for row in COLUMN_ROWS.values() if row.is_for(Role.INSENSITIVE)]
+"""What may be said of columns that are published and that no promise looks at."""
+
+
 def schema_of_used(
     frame: nw.DataFrame[Any],
     *,
@@ -108,6 +121,9 @@ def schema_of_used(
         for given in (quasi_identifiers, sensitive)
     )
     rest = [name for name in frame.columns if name not in {*keys, *private}]
+    for option, said in details.items():
+        if option in _OF_ANY and said:
+            details[option] = {name: value for name, value in said.items() if name not in rest}
     schema = build_schema(
         frame.columns, quasi_identifiers=keys, sensitive=private, drop=rest, **details
     )
