@@ -323,7 +323,7 @@ def with_coded(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     columns = [
         coded_text(frame.get_column(name), schema[name])
         for name in schema.exact
-        if is_coded(schema[name])
+        if is_coded(schema[name]) and name in frame.columns
     ]
     return frame.with_columns(columns) if columns else frame
 

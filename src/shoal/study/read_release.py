@@ -395,6 +395,8 @@ class Described(TypedDict, total=False):
         kinds: how a column was generalised, where its type does not say it.
         orders: values of ordinal columns, from low to high.
         grid: lines that intervals end on, as for `shoal.anonymize`.
+        top: from where on no more was published, as for `shoal.anonymize`.
+        bottom: down from where no more was published.
         default_grid: whether columns may have a grid that nobody asked for; true unless given.
         unknown_values: what happened to values that a hierarchy does not list; ``error`` unless
             given.
@@ -407,6 +409,8 @@ class Described(TypedDict, total=False):
     kinds: Mapping[str, Kind | str] | None
     orders: Mapping[str, Sequence[Any]] | None
     grid: Mapping[str, Any] | str | None
+    top: Mapping[str, Any] | None
+    bottom: Mapping[str, Any] | None
     default_grid: bool
     unknown_values: str
     style: Style | Mapping[str, Any] | None

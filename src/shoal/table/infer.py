@@ -121,11 +121,15 @@ def schema_of_used(
         for given in (quasi_identifiers, sensitive)
     )
     rest = [name for name in frame.columns if name not in {*keys, *private}]
-    for option, said in details.items():
-        if option in _OF_ANY and said:
-            details[option] = {name: value for name, value in said.items() if name not in rest}
+    said = {name for option in _OF_ANY for name in details.get(option) or ()}
+    shown = [name for name in rest if name in said]
     schema = build_schema(
-        frame.columns, quasi_identifiers=keys, sensitive=private, drop=rest, **details
+        frame.columns,
+        quasi_identifiers=keys,
+        sensitive=private,
+        insensitive=shown,
+        drop=[name for name in rest if name not in said],
+        **details,
     )
     schema = infer_kinds(schema, frame, unknown_values)
     return settle_grids(schema, to_polars(frame.to_native()), by_default=default_grid)
