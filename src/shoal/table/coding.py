@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from shoal.errors import OptionError
 from shoal.messages import Message
 from shoal.options import as_number
 
 if TYPE_CHECKING:
-    import polars as pl
+    from collections.abc import Iterable
 
-    from shoal.table.schema import Column, Schema
+    import polars as pl
 
 TOP = "{}+"
 BOTTOM = "<={}"
@@ -26,6 +26,26 @@ BOTTOM = "<={}"
 
 End = int | float | str
 """A number, or a date or moment in ISO form."""
+
+
+class Coded(Protocol):
+    """A column of a schema, as far as its ends are concerned."""
+
+    @property
+    def name(self) -> str:
+        """As the table spells it."""
+
+    @property
+    def kind(self) -> Any:
+        """How it is generalised; None where it is not, or where that is not known yet."""
+
+    @property
+    def top(self) -> End | None:
+        """The value from which on no more is published."""
+
+    @property
+    def bottom(self) -> End | None:
+        """The value down from which no more is published."""
 
 
 def parse_end(value: Any, *, column: str) -> End:
@@ -59,7 +79,7 @@ def parse_end(value: Any, *, column: str) -> End:
     return str(value.strip())
 
 
-def check_ends(column: Column, dtype: pl.DataType) -> None:
+def check_ends(column: Coded, dtype: pl.DataType) -> None:
     """Refuse a top or bottom that the values of a column have not.
 
     Raises:
@@ -85,7 +105,7 @@ def check_ends(column: Column, dtype: pl.DataType) -> None:
         )
 
 
-def ends_of(column: Column, dtype: pl.DataType) -> tuple[Any, Any]:
+def ends_of(column: Coded, dtype: pl.DataType) -> tuple[Any, Any]:
     """Return the top and the bottom of a column as values of its type; None for none.
 
     Raises:
@@ -153,7 +173,7 @@ def _refused(name: str, end: End, needed: str) -> OptionError:
     )
 
 
-def clamp(values: pl.Series, column: Column) -> pl.Series:
+def clamp(values: pl.Series, column: Coded) -> pl.Series:
     """Return a column in which what lies beyond its top or bottom is that end itself.
 
     Raises:
@@ -191,22 +211,22 @@ def _holds(dtype: Any, number: int) -> bool:
     return bool(bounds[0] <= number <= bounds[1])
 
 
-def clamp_frame(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+def clamp_frame(frame: pl.DataFrame, columns: Iterable[Coded]) -> pl.DataFrame:
     """Return a table in which what lies beyond the top or bottom of a column is that end itself."""
-    columns = [
+    changed = [
         clamp(frame.get_column(column.name), column)
-        for column in schema.columns
+        for column in columns
         if is_coded(column) and column.name in frame.columns
     ]
-    return frame.with_columns(columns) if columns else frame
+    return frame.with_columns(changed) if changed else frame
 
 
-def is_coded(column: Column) -> bool:
+def is_coded(column: Coded) -> bool:
     """Return whether a column has a top or a bottom."""
     return column.top is not None or column.bottom is not None
 
 
-def in_order(shown: pl.Series, column: Column) -> pl.Series:
+def in_order(shown: pl.Series, column: Coded) -> pl.Series:
     """Return what is published of a column, with the order of its values if it is coded."""
     import polars as pl
 

@@ -167,7 +167,7 @@ def encode(frame: pl.DataFrame, schema: Schema, *, as_values: bool = False) -> E
         DataError: a column cannot be used (infinite numbers, nothing but missing values, …).
         HierarchyError: a hierarchy does not cover its column.
     """
-    frame = clamp_frame(frame, schema)
+    frame = clamp_frame(frame, schema.columns)
     attributes = tuple(
         replace(
             encode_values(frame.get_column(name), schema[name]),
