@@ -250,10 +250,11 @@ class Suggestion:
 
     def _on(self, guess: Guess, detail: str) -> bool:
         """Tell whether an option is proposed for a column."""
+        if guess.name not in self.details[detail] or not COLUMN_ROWS[detail].is_for(guess.role):
+            return False
         on_a_line = guess.kind is not None and guess.kind.is_measured
         is_quasi = guess.role is Role.QUASI_IDENTIFIER
-        proposed = guess.name in self.details[detail]
-        return is_quasi and on_a_line and not guess.uses_hierarchy and proposed
+        return not is_quasi or (on_a_line and not guess.uses_hierarchy)
 
     def replaced(self, guess: Guess) -> Suggestion:
         """Return the suggestion with another guess for one column."""

@@ -242,6 +242,19 @@ def _read_end(column: str, value: Any) -> End:
     return parse_end(value, column=column)
 
 
+_OLD, _OLDEST = 90, 130
+
+
+def _suggest_top(kind: Kind | None, values: Any) -> int | None:
+    """Return 90 for ages of which some are above 89, as which people are few and known."""
+    from shoal.io.vocabulary import topics_of
+
+    del kind
+    if not values.dtype.is_numeric() or "age" not in topics_of(values.name):
+        return None
+    return _OLD if _OLD <= (values.max() or 0) <= _OLDEST else None
+
+
 RANGE = "range"
 SCALES = (RANGE, "rank", "trimmed")
 """What the search may take a wide interval to cost (`shoal.table.scale`)."""
@@ -355,7 +368,7 @@ class JobColumn:
         option="top",
         mapping="Mapping[str, Any] | None",
         roles=_SHOWN,
-        toml="number or text",
+        toml="number or date",
         check=_read_end,
         fits=lambda kind: kind.is_measured,
         help="From this number or date on, publish no more than that: 90 and more as 90+; may be "
@@ -363,12 +376,15 @@ class JobColumn:
         certificate=True,
         card=True,
         flag=detail_flag("top", "VALUE", "age=90", "verify"),
+        suggest=_suggest_top,
+        comment="Ages above 89 are so rare that they single people out, so 90 and more is "
+        "published as 90+.",
     )
     bottom: str | float | None = column_option(
         option="bottom",
         mapping="Mapping[str, Any] | None",
         roles=_SHOWN,
-        toml="number or text",
+        toml="number or date",
         check=_read_end,
         fits=lambda kind: kind.is_measured,
         help="Down from this number or date, publish no more than that: 1934-12-31 and before as "
