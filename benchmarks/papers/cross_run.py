@@ -32,8 +32,6 @@ from shoal.settings.request import build_request
 CLASSES = ("pmi", "wmi")
 PASSES = 10
 """Sequential clustering stops here with PMI, which is not monotone and keeps moving records."""
-LEVELS = ("incognito",)
-"""Algorithms that raise whole columns to a level."""
 WARM_ROWS = 503
 """Compiles everything: no multiple of k, so that some rows are left for a group to take."""
 
@@ -72,7 +70,7 @@ def adult(rows: int) -> Any:
 def described(frame: Any, algorithm: str) -> dict[str, Any]:
     """Return the roles of the columns: what raises columns to levels has trees for numbers."""
     roles = eight(frame, taxonomies=True)
-    if algorithm in LEVELS:
+    if not load("algorithms", algorithm).works_in_blocks:
         numbers = sorted(set(load_adult().get_column("education_num")))
         roles["hierarchies"] = roles["hierarchies"] | {
             "age": shoal.datasets.adult_hierarchies()["age"],
