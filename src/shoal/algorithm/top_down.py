@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.algorithm.base import Algorithm, check_choice
 from shoal.algorithm.incognito import Lattice, check_trees, node_costs
-from shoal.privacy.histograms import judge
+from shoal.privacy.base import judge
 from shoal.search.enforce import count_people
 from shoal.table.partition import Partition
 
