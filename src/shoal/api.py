@@ -24,6 +24,7 @@ from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from os import PathLike
 
     from narwhals.typing import IntoDataFrame
 
@@ -46,6 +47,7 @@ def anonymize(
     person: str | None = None,
     rows_are_people: bool = False,
     pseudonyms: bool = False,
+    person_key: str | PathLike[str] | None = None,
     hierarchies: Mapping[str, HierarchyLike] | None = None,
     kinds: Mapping[str, Kind | str] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
@@ -89,8 +91,10 @@ def anonymize(
             then counts people, and the column is removed.
         rows_are_people: True says that every row is a different person; otherwise a warning
             comes where an id repeats or rows are there more than once.
-        pseudonyms: True publishes that column, as a random number for each person; rows of one
+        pseudonyms: True publishes that column, as a random text for each person; rows of one
             person can then be put together.
+        person_key: a file of ``shoal secret``: a person then has the same pseudonym in every table
+            that is made with it, and rows can be put together across these tables, too.
         hierarchies: per column a `Taxonomy`, the path of an ARX-style CSV, nested dict/list, or a
             rule such as ``{"rule": "prefix", "keep": [3, 1]}``.
         kinds: per column numeric, ordinal, categorical, flat, set, date or datetime, where the
@@ -154,6 +158,7 @@ def anonymize(
         "person": person,
         "rows_are_people": rows_are_people,
         "pseudonyms": pseudonyms,
+        "person_key": person_key,
         "hierarchies": hierarchies,
         "kinds": kinds,
         "orders": orders,
@@ -198,6 +203,7 @@ def refine(
     person: str | None = None,
     rows_are_people: bool = False,
     pseudonyms: bool = False,
+    person_key: str | PathLike[str] | None = None,
     hierarchies: Mapping[str, HierarchyLike] | None = None,
     kinds: Mapping[str, Kind | str] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
@@ -239,6 +245,7 @@ def refine(
         person: as in `anonymize`.
         rows_are_people: as in `anonymize`.
         pseudonyms: as in `anonymize`.
+        person_key: as in `anonymize`.
         hierarchies: as in `anonymize`.
         kinds: as in `anonymize`.
         orders: as in `anonymize`.
@@ -276,6 +283,7 @@ def refine(
         "person": person,
         "rows_are_people": rows_are_people,
         "pseudonyms": pseudonyms,
+        "person_key": person_key,
         "hierarchies": hierarchies,
         "kinds": kinds,
         "orders": orders,

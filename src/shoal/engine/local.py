@@ -9,7 +9,7 @@ merged with others: within their block first, and against the whole table in the
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -29,8 +29,7 @@ from shoal.publish.aggregates import gather_facts
 from shoal.publish.danger import find_dangers
 from shoal.publish.people import (
     PublishedTable,
-    doubt_of_pseudonyms,
-    draw_pseudonyms,
+    doubts_of_pseudonyms,
     number_people,
 )
 from shoal.publish.recode import recode_rows, unite_equal
@@ -43,6 +42,7 @@ from shoal.table.encode import encode
 from shoal.table.frames import to_polars
 from shoal.table.infer import infer_kinds, notes_on_unknown, settle_grids
 from shoal.table.partition import SUPPRESSED, Partition
+from shoal.table.person_key import keyed_pseudonyms, new_key
 from shoal.table.scale import check_width, rescaled
 
 if TYPE_CHECKING:
@@ -287,10 +287,12 @@ class LocalEngine:
             are encoded, and its text may be codes (see `shoal.io.columns`).
         looks: whether signs are looked for that rows are not people, or that columns which are
             published as they are name them.
+        key: of people, under which pseudonyms are made.
     """
 
     owned: bool = False
     looks: bool = False
+    key: bytes = field(default_factory=new_key, repr=False)
 
     def describe(self, task: Task[Any]) -> LocalWork:
         """Encode the table and put the rows that take part into an order of the run's own."""
@@ -340,7 +342,8 @@ class LocalEngine:
             warn=warn,
         )
         if request.pseudonyms:
-            warn(doubt_of_pseudonyms())
+            for doubt in doubts_of_pseudonyms(kept=request.person_key is not None):
+                warn(doubt)
         return LocalWork(
             frame, schema, request, algorithm, whole, rows, searched, run, coded=self.owned
         )
@@ -376,7 +379,7 @@ class LocalEngine:
         frame, whose, name = work.frame, work.whole.person, work.schema.person
         ids = None if name is None else frame.get_column(name)
         if name is not None and work.schema.pseudonyms:
-            frame = frame.with_columns(draw_pseudonyms(frame.get_column(name), whose))
+            frame = frame.with_columns(keyed_pseudonyms(frame.get_column(name), self.key))
         published, rows = recode_rows(
             frame,
             work.schema,
@@ -439,14 +442,11 @@ class GivenGroupsEngine(LocalEngine):
 
     Args:
         labels: the group of each row of the input, negative if suppressed.
-        owned: as of `LocalEngine`.
-        looks: as of `LocalEngine`.
+        made: the attributes of a `LocalEngine`.
     """
 
-    def __init__(
-        self, labels: NDArray[np.integer[Any]], *, owned: bool = False, looks: bool = False
-    ) -> None:
-        super().__init__(owned=owned, looks=looks)
+    def __init__(self, labels: NDArray[np.integer[Any]], **made: Any) -> None:
+        super().__init__(**made)
         self.labels = labels
 
     def group(self, work: LocalWork) -> Partition:

@@ -71,14 +71,11 @@ class AgainEngine(LocalEngine):
 
     Args:
         previous: all releases of these people that are out.
-        owned: as for `LocalEngine`.
-        looks: as for `LocalEngine`.
+        made: the attributes of a `LocalEngine`.
     """
 
-    def __init__(
-        self, previous: tuple[KeptRelease, ...], *, owned: bool = False, looks: bool = False
-    ) -> None:
-        super().__init__(owned=owned, looks=looks)
+    def __init__(self, previous: tuple[KeptRelease, ...], **made: Any) -> None:
+        super().__init__(**made)
         self.previous = previous
         self.people = check_chain(previous)
         self.plan: _Plan | None = None

@@ -30,12 +30,12 @@ from shoal.engine.spark.tally import tally
 from shoal.errors import PromiseError
 from shoal.measure.base import CostMeasure, CostModel
 from shoal.measure.scores import create_measure
-from shoal.publish.people import keyed_pseudonyms
 from shoal.publish.recode import published_cells, published_names, unite_equal
 from shoal.search.enforce import enforce
 from shoal.search.refine import EFFORTS
 from shoal.search.scan import Run, Scanner
 from shoal.table.partition import SUPPRESSED, Partition
+from shoal.table.person_key import keyed_pseudonyms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,8 @@ def encode_batches(plan: Plan, batches: Iterator[Any]) -> Iterator[Any]:
         cells = {name: batch.column(name) for name in batch.schema.names}
         whose = clean_person(pl.Series(pl.from_arrow(cells["rp"]))) if names.person else None
         if whose is not None and plan.schema.person in kept:
-            drawn = keyed_pseudonyms(whose, plan.secret).to_arrow().cast(pa.string())
+            ids = pl.Series(pl.from_arrow(cells["rp"]))
+            drawn = keyed_pseudonyms(ids, plan.secret).to_arrow().cast(pa.string())
             cells[f"x{kept.index(plan.schema.person)}"] = drawn
         result = {name: cells[name] for name in (*names.kept, *names.keys)}
         for number, (raw, coding) in enumerate(zip(names.raw, plan.codings, strict=True)):
