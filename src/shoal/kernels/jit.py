@@ -59,9 +59,10 @@ class _KeptHelper(_Helper):
 
     def compile(self, sig: Any) -> Any:
         """Compile the helper, or read what another process has made of it."""
-        if FOLDER is not None and isinstance(self._cache, NullCache):
-            _keep(self, HelperLocator)
-            self._cache._impl = _PartCache(self.py_func)  # noqa: SLF001
+        ours: Any = self
+        if FOLDER is not None and isinstance(ours._cache, NullCache):
+            _keep(ours, HelperLocator)
+            ours._cache._impl = _PartCache(ours.py_func)
         return super().compile(sig)
 
 
