@@ -59,10 +59,7 @@ class _KeptHelper(_Helper):
 
     def compile(self, sig: Any) -> Any:
         """Compile the helper, or read what another process has made of it."""
-        ours: Any = self
-        if FOLDER is not None and isinstance(ours._cache, NullCache):
-            _keep(ours, HelperLocator)
-            ours._cache._impl = _PartCache(ours.py_func)
+        _keep_part(self)
         return super().compile(sig)
 
 
@@ -132,6 +129,13 @@ def _keep(dispatcher: Any, locator: type[Locator]) -> None:
         finally:
             NUMBA.CACHE_DIR, NUMBA.CACHE_LOCATOR_CLASSES = theirs
     _keep_plainly(dispatcher)
+
+
+def _keep_part(helper: Any) -> None:
+    """Keep what is translated of a helper, beside the kernels."""
+    if FOLDER is not None and isinstance(helper._cache, NullCache):  # noqa: SLF001
+        _keep(helper, HelperLocator)
+        helper._cache._impl = _PartCache(helper.py_func)  # noqa: SLF001
 
 
 def _keep_plainly(dispatcher: Any) -> None:
