@@ -9,8 +9,8 @@ import typer
 
 from shoal.cli import arguments as opt
 from shoal.cli.arguments import Asked, Debug, Promised, Quiet, Reading, Writing, takes_flags
-from shoal.cli.program import note_written
 from shoal.cli.screen import check_json, print_json, print_release_json, say
+from shoal.cli.state import note_written
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.messages import Message
 
@@ -358,7 +358,7 @@ def _ending_early(progress: Callable[[int, int, str], None]) -> Callable[[int, i
     """Return a progress function through which the first Ctrl-C ends the search, not the run."""
     from threading import Event
 
-    from shoal.cli.program import soften_next_interrupt
+    from shoal.cli.state import soften_next_interrupt
 
     enough = Event()
     soften_next_interrupt(enough.set)

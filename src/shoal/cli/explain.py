@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from shoal.study.compare import Comparison
     from shoal.study.explain import Explanation
+    from shoal.study.frontier import Comparison
 
 
 @takes_flags(seed="Of every run; 0 unless given.")
@@ -59,7 +59,7 @@ def explain(
     if out is not None:
         import json
 
-        from shoal.cli.program import note_written
+        from shoal.cli.state import note_written
         from shoal.io.atomic import atomic_write_text
 
         text = json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
@@ -201,7 +201,7 @@ def compare(
     """
     del debug
     from shoal.cli.arguments import job_of
-    from shoal.cli.program import note_kept, note_written
+    from shoal.cli.state import note_kept, note_written
     from shoal.run.outputs import check_files, name_of
     from shoal.runtime.progress import showing_progress
     from shoal.settings.inputs import numeric_columns, read_input
