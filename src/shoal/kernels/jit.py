@@ -135,7 +135,8 @@ def _keep_part(helper: Any) -> None:
     """Keep what is translated of a helper, beside the kernels."""
     if FOLDER is not None and isinstance(helper._cache, NullCache):  # noqa: SLF001
         _keep(helper, HelperLocator)
-        helper._cache._impl = _PartCache(helper.py_func)  # noqa: SLF001
+        store: Any = helper._cache  # noqa: SLF001
+        store._impl = _PartCache(helper.py_func)  # noqa: SLF001
 
 
 def _keep_plainly(dispatcher: Any) -> None:
