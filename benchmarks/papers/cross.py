@@ -180,14 +180,15 @@ def write_csv(results: dict[str, Any], file: TextIO) -> None:
 def section(results: dict[str, Any]) -> Iterator[str]:
     """Yield the part of the page, below its title."""
     n_runs = sum(1 for _ in runs_of(results))
+    repeated = sum(cell.get("seeds", 1) > 1 for *_, cell, _ in runs_of(results))
     yield (
         f"Adult, {results['rows']:,} rows of its training part (all that are complete are "
         "30,162), eight quasi-identifiers, six of them with taxonomies, "
         "salary sensitive; "
         f"{len(results['cells'])} algorithms, {len(next(iter(results['cells'].values())))} "
-        f"measures to minimise, k = {', '.join(map(str, results['ks']))}: {n_runs} cells of the "
-        f"table, the mean of {len(SEEDS)} seeds and their least and most in brackets "
-        f"({', '.join(ONE_SEED)} and what is *{HELP}*: one seed), one thread each. "
+        f"measures to minimise, k = {', '.join(map(str, results['ks']))}: {n_runs} cells, one "
+        f"thread each. {repeated:,} of them are the mean of several seeds, with the least and the "
+        "most in brackets where they differ; the others are of one seed. "
         "All cells, with the loss under all "
         f"{len(results['measures'])} measures, come as a table with "
         "`python -m benchmarks.papers.cross > cross.csv`. Each algorithm and measure has a process "
