@@ -24,6 +24,7 @@ from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from os import PathLike
 
     from narwhals.typing import IntoDataFrame
 
@@ -46,6 +47,7 @@ def anonymize(
     person: str | None = None,
     rows_are_people: bool = False,
     pseudonyms: bool = False,
+    person_key: str | PathLike[str] | None = None,
     hierarchies: Mapping[str, HierarchyLike] | None = None,
     kinds: Mapping[str, Kind | str] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
@@ -62,6 +64,7 @@ def anonymize(
     scale: Mapping[str, str] | None = None,
     top: Mapping[str, Any] | None = None,
     bottom: Mapping[str, Any] | None = None,
+    read_as: Mapping[str, str] | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
     max_suppression: float = 0.0,
@@ -91,8 +94,10 @@ def anonymize(
             then counts people, and the column is removed.
         rows_are_people: True says that every row is a different person; otherwise a warning
             comes where an id repeats or rows are there more than once.
-        pseudonyms: True publishes that column, as a random number for each person; rows of one
+        pseudonyms: True publishes that column, as a random text for each person; rows of one
             person can then be put together.
+        person_key: a file of ``shoal secret``: a person then has the same pseudonym in every table
+            that is made with it, and rows can be put together across these tables, too.
         hierarchies: per column a `Taxonomy`, the path of an ARX-style CSV, nested dict/list, or a
             rule such as ``{"rule": "prefix", "keep": [3, 1]}``.
         kinds: per column numeric, ordinal, categorical, flat, set, date or datetime, where the
@@ -124,6 +129,8 @@ def anonymize(
             is, too.
         bottom: the same downwards: ``{"born": "1934-12-31"}`` publishes that day and all before
             as ``<=1934-12-31``.
+        read_as: how the dates or numbers of a column of text are written, as ``"dd.mm.yyyy"``,
+            ``"1.234,5"`` or ``"12 %"``.
         default_grid: False leaves the ends of floats, decimals and datetimes as they are where
             ``grid`` says nothing about them; otherwise they get a fine grid.
         unknown_values: what happens to values that a hierarchy does not list: "error", or "root",
@@ -161,6 +168,7 @@ def anonymize(
         "person": person,
         "rows_are_people": rows_are_people,
         "pseudonyms": pseudonyms,
+        "person_key": person_key,
         "hierarchies": hierarchies,
         "kinds": kinds,
         "orders": orders,
@@ -177,6 +185,7 @@ def anonymize(
         "scale": scale,
         "top": top,
         "bottom": bottom,
+        "read_as": read_as,
         "default_grid": default_grid,
         "unknown_values": unknown_values,
         "max_suppression": max_suppression,
@@ -207,6 +216,7 @@ def refine(
     person: str | None = None,
     rows_are_people: bool = False,
     pseudonyms: bool = False,
+    person_key: str | PathLike[str] | None = None,
     hierarchies: Mapping[str, HierarchyLike] | None = None,
     kinds: Mapping[str, Kind | str] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
@@ -218,6 +228,7 @@ def refine(
     scale: Mapping[str, str] | None = None,
     top: Mapping[str, Any] | None = None,
     bottom: Mapping[str, Any] | None = None,
+    read_as: Mapping[str, str] | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
     missing: str = "category",
@@ -250,6 +261,7 @@ def refine(
         person: as in `anonymize`.
         rows_are_people: as in `anonymize`.
         pseudonyms: as in `anonymize`.
+        person_key: as in `anonymize`.
         hierarchies: as in `anonymize`.
         kinds: as in `anonymize`.
         orders: as in `anonymize`.
@@ -261,6 +273,7 @@ def refine(
         scale: as in `anonymize`.
         top: as in `anonymize`.
         bottom: as in `anonymize`.
+        read_as: as in `anonymize`.
         default_grid: as in `anonymize`.
         unknown_values: as in `anonymize`.
         missing: as in `anonymize`.
@@ -289,6 +302,7 @@ def refine(
         "person": person,
         "rows_are_people": rows_are_people,
         "pseudonyms": pseudonyms,
+        "person_key": person_key,
         "hierarchies": hierarchies,
         "kinds": kinds,
         "orders": orders,
@@ -300,6 +314,7 @@ def refine(
         "scale": scale,
         "top": top,
         "bottom": bottom,
+        "read_as": read_as,
         "default_grid": default_grid,
         "unknown_values": unknown_values,
         "missing": missing,

@@ -93,7 +93,11 @@ def notes_on_unknown(before: Schema, after: Schema) -> list[str]:
     ]
 
 
-_OF_ANY = [row.option for row in COLUMN_ROWS.values() if row.is_for(Role.INSENSITIVE)]
+_OF_ANY = [
+    row.option
+    for row in COLUMN_ROWS.values()
+    if row.is_for(Role.INSENSITIVE) and not row.is_for(Role.DROP)
+]
 """What may be said of columns that are published and that no promise looks at."""
 
 
