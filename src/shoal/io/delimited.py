@@ -7,7 +7,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -18,6 +18,7 @@ from shoal.io.limits import check_columns, check_memory_for, check_size
 from shoal.io.location import check_same_columns
 from shoal.io.overwrite_guard import HowRead, current_watch, note_read
 from shoal.io.source import Utf8Stream
+from shoal.io.spelling import read_spelled
 from shoal.messages import Message, plural
 
 if TYPE_CHECKING:
@@ -505,6 +506,7 @@ class Dialect(NamedTuple):
         encoding: of the text.
         header: whether the first line is one of names.
         decimal: a comma or a point; a comma is looked for where it separates no fields.
+        read_as: how the dates or numbers of columns are written (`shoal.io.spelling`).
         sheet: of a workbook.
         extra_rows: what happens to rows that are no records.
     """
@@ -513,6 +515,7 @@ class Dialect(NamedTuple):
     encoding: str | None = None
     header: bool = True
     decimal: str | None = None
+    read_as: Mapping[str, str] | None = None
     sheet: str | None = None
     extra_rows: str = KEEP
 
@@ -571,7 +574,9 @@ def parse_delimited(
             table.read(part.name, opened, progress)
     if not table.n_rows:
         raise DataError("{name} has a header but no rows.", name=name)
-    return pl.DataFrame(table.finish(numeric, coded=coded))
+    spellings = dialect.read_as or {}
+    frame = pl.DataFrame(table.finish(numeric, spellings, coded=coded))
+    return read_spelled(frame, spellings) if spellings else frame
 
 
 class _Table:
@@ -623,7 +628,9 @@ class _Table:
                 progress(self.n_rows)
         start.extra.finish(start.how, name=name)
 
-    def finish(self, numeric: Collection[str], *, coded: bool) -> list[pl.Series]:
+    def finish(
+        self, numeric: Collection[str], spelled: Collection[str], *, coded: bool
+    ) -> list[pl.Series]:
         """Return the columns, forget the pieces, and say what was found out."""
         trimmed = any(builder.trimmed for builder in self._builders.values())
         finished, commas = [], False
@@ -631,7 +638,10 @@ class _Table:
             builder = self._builders.pop(each)
             finished.append(
                 builder.finish(
-                    lenient=each in numeric, coded=coded, typed=self._typed, decimal=self._comma
+                    lenient=each in numeric,
+                    coded=coded,
+                    typed=self._typed and each not in spelled,
+                    decimal=self._comma,
                 )
             )
             commas = commas or builder.comma
