@@ -155,12 +155,12 @@ class ExtraRows:
         mostly = gaps >= 1 and 2 * gaps >= len(others)
         if _ONLY_TOTAL.fullmatch(text):
             rare = self._n_totals <= _MOST_SHARE * self._n_rows
-            alone = is_last and self._n_totals == 1
-            if mostly or alone or (rare and (gaps or len(text) > _SHORTEST)):
+            is_only = is_last and self._n_totals == 1
+            if mostly or is_only or (rare and (gaps or len(text) > _SHORTEST)):
                 return TOTAL
         if _STARTS_TOTAL.match(text) and mostly and (len(filled) > 1 or gaps > 1):
             return TOTAL
-        alone = len(filled) == 1 and row[0] and gaps > 1 and not _NUMBER.fullmatch(text)
+        alone = len(filled) == 1 and row[0] != "" and gaps > 1 and not _NUMBER.fullmatch(text)
         is_note = alone or (_STARTS_NOTE.match(text) and (mostly or not others))
         return NOTE if is_note else None
 
