@@ -24,6 +24,7 @@ from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from os import PathLike
 
     from narwhals.typing import IntoDataFrame
 
@@ -46,6 +47,7 @@ def anonymize(
     person: str | None = None,
     rows_are_people: bool = False,
     pseudonyms: bool = False,
+    person_key: str | PathLike[str] | None = None,
     hierarchies: Mapping[str, HierarchyLike] | None = None,
     kinds: Mapping[str, Kind | str] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
@@ -60,6 +62,7 @@ def anonymize(
     weights: Mapping[str, float] | None = None,
     grid: Mapping[str, Any] | str | None = None,
     scale: Mapping[str, str] | None = None,
+    read_as: Mapping[str, str] | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
     max_suppression: float = 0.0,
@@ -89,8 +92,10 @@ def anonymize(
             then counts people, and the column is removed.
         rows_are_people: True says that every row is a different person; otherwise a warning
             comes where an id repeats or rows are there more than once.
-        pseudonyms: True publishes that column, as a random number for each person; rows of one
+        pseudonyms: True publishes that column, as a random text for each person; rows of one
             person can then be put together.
+        person_key: a file of ``shoal secret``: a person then has the same pseudonym in every table
+            that is made with it, and rows can be put together across these tables, too.
         hierarchies: per column a `Taxonomy`, the path of an ARX-style CSV, nested dict/list, or a
             rule such as ``{"rule": "prefix", "keep": [3, 1]}``.
         kinds: per column numeric, ordinal, categorical, flat, set, date or datetime, where the
@@ -117,6 +122,8 @@ def anonymize(
         scale: what the search takes a wide interval of numbers or dates to cost: its share of
             the "range" (the default), of the people that it covers ("rank"), or of the range
             without outliers ("trimmed").
+        read_as: how the dates or numbers of a column of text are written, as ``"dd.mm.yyyy"``,
+            ``"1.234,5"`` or ``"12 %"``.
         default_grid: False leaves the ends of floats, decimals and datetimes as they are where
             ``grid`` says nothing about them; otherwise they get a fine grid.
         unknown_values: what happens to values that a hierarchy does not list: "error", or "root",
@@ -154,6 +161,7 @@ def anonymize(
         "person": person,
         "rows_are_people": rows_are_people,
         "pseudonyms": pseudonyms,
+        "person_key": person_key,
         "hierarchies": hierarchies,
         "kinds": kinds,
         "orders": orders,
@@ -168,6 +176,7 @@ def anonymize(
         "weights": weights,
         "grid": grid,
         "scale": scale,
+        "read_as": read_as,
         "default_grid": default_grid,
         "unknown_values": unknown_values,
         "max_suppression": max_suppression,
@@ -198,6 +207,7 @@ def refine(
     person: str | None = None,
     rows_are_people: bool = False,
     pseudonyms: bool = False,
+    person_key: str | PathLike[str] | None = None,
     hierarchies: Mapping[str, HierarchyLike] | None = None,
     kinds: Mapping[str, Kind | str] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
@@ -207,6 +217,7 @@ def refine(
     weights: Mapping[str, float] | None = None,
     grid: Mapping[str, Any] | str | None = None,
     scale: Mapping[str, str] | None = None,
+    read_as: Mapping[str, str] | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
     missing: str = "category",
@@ -239,6 +250,7 @@ def refine(
         person: as in `anonymize`.
         rows_are_people: as in `anonymize`.
         pseudonyms: as in `anonymize`.
+        person_key: as in `anonymize`.
         hierarchies: as in `anonymize`.
         kinds: as in `anonymize`.
         orders: as in `anonymize`.
@@ -248,6 +260,7 @@ def refine(
         weights: as in `anonymize`.
         grid: as in `anonymize`.
         scale: as in `anonymize`.
+        read_as: as in `anonymize`.
         default_grid: as in `anonymize`.
         unknown_values: as in `anonymize`.
         missing: as in `anonymize`.
@@ -276,6 +289,7 @@ def refine(
         "person": person,
         "rows_are_people": rows_are_people,
         "pseudonyms": pseudonyms,
+        "person_key": person_key,
         "hierarchies": hierarchies,
         "kinds": kinds,
         "orders": orders,
@@ -285,6 +299,7 @@ def refine(
         "weights": weights,
         "grid": grid,
         "scale": scale,
+        "read_as": read_as,
         "default_grid": default_grid,
         "unknown_values": unknown_values,
         "missing": missing,

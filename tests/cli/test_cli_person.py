@@ -148,3 +148,44 @@ def test_a_certificate_of_people_is_checked_as_far_as_a_reader_can(visits):
     said = " ".join(_text(run("verify", "linked.csv", "--certificate", "linked.json").out).split())
     assert "Promises: hold in this table (k = 5 and 1 more)." in said
     assert "different people" in said
+
+
+def test_pseudonyms_of_two_months_agree_under_a_key_that_no_output_holds(visits):
+    panel().reverse().head(60).write_csv("june.csv")
+    run("secret", "people.key")
+    key = (visits / "people.key").read_text().strip()
+    asked = (*FLAGS, "--person", "patient", "--pseudonyms", "--person-key", "people.key")
+    found = {}
+    for month in ("visits", "june"):
+        done = run(
+            "anonymize", f"{month}.csv", "-o", f"safe-{month}.csv", *asked,
+            "--certificate", f"{month}.json", "--report", f"{month}.html",
+        )  # fmt: skip
+        assert "the same in every file that is made with this key" in _text(done.out + done.err)
+        found[month] = set(pl.read_csv(f"safe-{month}.csv")["patient"])
+        told = json.loads((visits / f"{month}.json").read_text())
+        assert "kept pseudonyms" in {each["what"] for each in told["judgement"]["open"]}
+        page = (visits / f"{month}.html").read_text()
+        assert "the same in every file that is made with this key" in page
+    n_people = panel().reverse().head(60)["patient"].n_unique()
+    assert len(found["june"]) == len(found["june"] & found["visits"]) == n_people
+    written = [path for path in visits.iterdir() if path.suffix in {".csv", ".json", ".html"}]
+    for path in written:
+        for layer in files.layers(path.read_bytes()):
+            assert key.encode() not in layer
+            assert bytes.fromhex(key) not in layer
+
+
+def test_a_key_of_people_is_no_place_for_an_output_and_needs_pseudonyms(visits):
+    run("secret", "people.key")
+    before = (visits / "people.key").read_bytes()
+    asked = (*FLAGS, "--person", "patient", "--person-key", "people.key")
+    run("anonymize", "visits.csv", "-o", "safe.csv", *asked, status=2)
+    run(
+        "anonymize", "visits.csv", "-o", "safe.csv", *asked, "--pseudonyms",
+        "--certificate", "people.key", "--replace", status=2,
+    )  # fmt: skip
+    (visits / "people.key").chmod(0o644)
+    run("anonymize", "visits.csv", "-o", "safe.csv", *asked, "--pseudonyms", status=2)
+    assert (visits / "people.key").read_bytes() == before
+    assert not (visits / "safe.csv").exists()

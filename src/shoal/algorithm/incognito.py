@@ -12,7 +12,7 @@ import numpy as np
 from shoal.algorithm.base import Algorithm
 from shoal.errors import AlgorithmError
 from shoal.kernels.lattice import roll_up
-from shoal.privacy.histograms import judge
+from shoal.privacy.base import judge
 from shoal.search.enforce import count_people
 from shoal.table.closure import TreeClosures
 from shoal.table.partition import SUPPRESSED, Partition

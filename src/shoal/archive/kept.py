@@ -11,7 +11,6 @@ import numpy as np
 
 from shoal.archive.release_file import (
     DIGEST_BYTES,
-    KEY_BYTES,
     OPTIONS,
     Digests,
     KeptPeople,
@@ -21,12 +20,11 @@ from shoal.archive.release_file import (
     refuse_missing,
 )
 from shoal.errors import DataError, OptionError
-from shoal.hierarchy import canonical_label
 from shoal.io.columns import decode_text
 from shoal.publish.cells import columns_needed
 from shoal.table.frames import to_polars
+from shoal.table.person_key import clean_ids, new_key
 from shoal.table.schema import Schema
-from shoal.table.sensitive import person_would_say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -188,11 +186,6 @@ def _options(release: ReleaseData) -> dict[str, Any]:
     return said
 
 
-def new_key() -> bytes:
-    """Return a key, from the randomness of the operating system and not from the seed."""
-    return os.urandom(KEY_BYTES)
-
-
 def new_mark() -> str:
     """Return what tells a release from any other."""
     return os.urandom(DIGEST_BYTES).hex()
@@ -213,21 +206,7 @@ def digests_of(ids: pl.Series, key: bytes) -> Digests:
 
     Ids that one would call the same (white space, letter case, forms of a number) are one person.
     """
-    import polars as pl
-
-    if isinstance(ids.dtype, pl.Categorical | pl.Enum):
-        ids = ids.cast(pl.String)
-    table = ids.to_frame("id")
-    distinct = table.unique().with_row_index("code")
-    codes = (
-        table.join(distinct, on="id", how="left", nulls_equal=True, maintain_order="left")
-        .get_column("code")
-        .to_numpy()
-    )
-    said = [
-        () if value is None else person_would_say(canonical_label(value))
-        for value in distinct.get_column("id").to_list()
-    ]
+    codes, said = clean_ids(ids)
     hashes: Digests = _hashed(said, key)[codes]
     return hashes
 

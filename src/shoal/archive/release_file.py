@@ -24,6 +24,7 @@ import numpy as np
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.io.limits import limit, read_side_file
 from shoal.messages import Message
+from shoal.table.person_key import KEY_BYTES
 from shoal.table.schema import COLUMN_ROWS, Column, Role, build_schema, parse_role
 
 if TYPE_CHECKING:
@@ -146,7 +147,6 @@ class KeptRelease:
         return f"<KeptRelease k={self.k}: {self.n_rows} rows in {self.n_groups} groups{whose}>"
 
 
-KEY_BYTES = 32
 _MOST_TABLES = 1 << 20
 DIGEST_BYTES = 16
 Digests = np.ndarray[Any, np.dtype[np.uint64]]

@@ -265,9 +265,10 @@ def secret(
     ],
     debug: Debug = False,
 ) -> None:
-    """Make a key for --secret, so that a certificate can be tied to its input.
+    """Make a key, for --secret (tie a certificate to its input) or --person-key (keep pseudonyms).
 
-    Keep it with the data and publish it never: with it, others could test guesses of the input.
+    Keep it with the data and publish it never: with it, others could test guesses of the input,
+    or compute which pseudonym a person has.
     """
     del debug
     from shoal.io.keys import make_secret

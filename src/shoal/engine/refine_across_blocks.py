@@ -22,13 +22,12 @@ from shoal.search.enforce import GroupState
 from shoal.search.refine import (
     HOT_SHARE,
     MOST_HOT,
-    Effort,
     Search,
     hot_sweeps,
     lost_cell,
     refine_partition,
 )
-from shoal.search.scan import SearchInterrupt
+from shoal.search.scan import Effort, SearchInterrupt
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:

@@ -95,7 +95,14 @@ def read_secret(path: str | PathLike[str]) -> bytes:
             shown=shown,
         )
     refuse_shared(path)
-    return bytes.fromhex(text.decode())
+    key = bytes.fromhex(text.decode())
+    if len(set(key)) < _BYTES // 2:  # of random keys less than one in 10^12
+        raise OptionError(
+            "The key {shown!r} was not drawn at random, so that others could guess it; make one "
+            "with 'shoal secret'.",
+            shown=shown,
+        )
+    return key
 
 
 def keyed_sha256(source: str | PathLike[str] | pl.DataFrame, secret: str | PathLike[str]) -> str:

@@ -44,6 +44,7 @@ _FIRST = (
     "unique column",
     "related column",
     "pseudonyms",
+    "kept pseudonyms",
 )
 """What can be open, the gravest first."""
 _MOST_NAMES = 4

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,12 +14,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.table.schema import Schema
-
-
-_DIGITS = 12
-"""Digits of a pseudonym, in base 16."""
-_KEYED_BYTES = 16
-"""Bytes of one that is computed: no two of many billion people get the same."""
 
 
 class PublishedTable(NamedTuple):
@@ -54,6 +46,25 @@ def doubt_of_pseudonyms() -> Doubt:
     )
 
 
+def doubt_of_kept_pseudonyms() -> Doubt:
+    """Return what a user must know whose pseudonyms are the same in several files."""
+    said = Message(
+        "The pseudonyms are the same in every file that is made with this key: rows of one person "
+        "can be put together across these files, and k holds in none of them for what they tell "
+        "together."
+    )
+    return Doubt(said, OpenPoint("kept pseudonyms", said))
+
+
+def doubts_of_pseudonyms(*, kept: bool) -> list[Doubt]:
+    """Return what a user must know who publishes pseudonyms.
+
+    Args:
+        kept: whether they are made with a key that the holder keeps.
+    """
+    return [doubt_of_pseudonyms(), *([doubt_of_kept_pseudonyms()] if kept else [])]
+
+
 def number_people(
     schema: Schema, person: NDArray[np.int32] | None, rows: NDArray[np.int64]
 ) -> NDArray[np.int64] | None:
@@ -73,53 +84,6 @@ def number_people(
     place = np.empty(len(first), np.int64)
     place[np.argsort(first)] = np.arange(len(first))
     return place[number]
-
-
-def draw_pseudonyms(ids: pl.Series, person: NDArray[np.int32] | None) -> pl.Series:
-    """Return a random text for the person of each row; no id where there was none.
-
-    They come from the randomness of the operating system, not from the seed: whoever knows
-    seed and input must not be able to draw them again.
-    """
-    import polars as pl
-
-    codes = np.arange(len(ids)) if person is None else person
-    n_people = int(codes.max(initial=-1)) + 1
-    known: dict[str, None] = {}
-    while len(known) < n_people:
-        missing = n_people - len(known)
-        text = os.urandom(_DIGITS // 2 * missing).hex()
-        known |= dict.fromkeys(text[at : at + _DIGITS] for at in range(0, len(text), _DIGITS))
-    names = pl.Series(list(known), dtype=pl.String)
-    drawn = names.gather(pl.Series(codes, dtype=pl.UInt32))
-    nobody = ids.is_null() | (ids.is_nan() if ids.dtype.is_float() else False)
-    return (
-        pl.DataFrame({"drawn": drawn, "nobody": nobody})
-        .select(pl.when("nobody").then(None).otherwise("drawn").alias(ids.name))
-        .to_series()
-    )
-
-
-def keyed_pseudonyms(people: pl.Series, key: bytes) -> pl.Series:
-    """Return a text for the person of each row; none where nobody knows whose it is.
-
-    Machines that each see some of the rows of a person find the same one, and without the key
-    nobody does. The key is drawn for one run and kept by nobody.
-
-    Args:
-        people: what tells people apart, null where nothing does.
-        key: random bytes.
-    """
-    import polars as pl
-
-    different = people.unique().drop_nulls()
-    drawn = [
-        hashlib.blake2b(each.encode(), key=key, digest_size=_KEYED_BYTES).hexdigest()
-        for each in different.to_list()
-    ]
-    known = pl.DataFrame({"who": different, "drawn": pl.Series(drawn, dtype=pl.String)})
-    given = pl.DataFrame({"who": people})
-    return given.join(known, on="who", how="left", maintain_order="left").get_column("drawn")
 
 
 def stands_as_made(made: pl.DataFrame, read: pl.DataFrame) -> bool:

@@ -17,10 +17,12 @@ import numpy as np
 from shoal.engine.local import GivenGroupsEngine, LocalEngine
 from shoal.engine.pipeline import run_pipeline
 from shoal.errors import OptionError
+from shoal.io.spelling import read_spelled
 from shoal.release import Release
 from shoal.runtime.progress import Report, watching
 from shoal.runtime.threads import check_process
 from shoal.table.frames import back_from_polars, to_polars
+from shoal.table.person_key import new_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -125,6 +127,7 @@ class FrameSource:
         """Give the table; the release has the type of the frame."""
         del progress
         table, groups = to_polars(self.frame), self.groups
+        table = read_spelled(table, request.details.get("read_as") or {})
         yield LocalTable(
             table,
             request.schema(table.columns),
@@ -162,17 +165,19 @@ class LocalTable:
         groups: NDArray[np.integer[Any]] | None = None,
     ) -> None:
         self.table, self.schema = table, schema
-        self.engine = LocalEngine(owned=owned, looks=True)
+        self.key = key_for(request)
+        made: dict[str, Any] = {"owned": owned, "looks": True, "key": self.key}
+        self.engine = LocalEngine(**made)
         self._request, self._parameters = request, {**parameters}
         if request.previous or request.reserve > 1:
             from shoal.life.rerelease import AgainEngine  # what only releases beside others need
 
             assert groups is None  # no function takes both: the promise beside others is its own
-            self.engine = AgainEngine(request.previous, owned=owned, looks=True)
+            self.engine = AgainEngine(request.previous, **made)
         if groups is not None:
-            self.engine = GivenGroupsEngine(groups, owned=owned, looks=True)
-            made = {"algorithm": "given groups", "algorithm_options": {}, "refine": request.effort}
-            self._parameters = made | self._parameters
+            self.engine = GivenGroupsEngine(groups, **made)
+            told = {"algorithm": "given groups", "algorithm_options": {}, "refine": request.effort}
+            self._parameters = told | self._parameters
         self._like = table if like is None else like
 
     def release(self, result: Result[Partition, PublishedTable]) -> Release[Any]:
@@ -194,14 +199,28 @@ class LocalTable:
 
     def _known_again(self) -> dict[str, Any]:
         """Return what a release file needs to know people again in later releases."""
-        from shoal.archive.kept import key_of, marks_of, new_key, new_mark
+        from shoal.archive.kept import marks_of, new_mark
 
-        previous = self._request.previous
-        return {
-            "key": key_of(previous) or new_key(),
-            "mark": new_mark(),
-            "beside": marks_of(previous),
-        }
+        return {"key": self.key, "mark": new_mark(), "beside": marks_of(self._request.previous)}
+
+
+def key_for(request: Request) -> bytes:
+    """Return the key of people: that of earlier releases, the holder's, or a new one.
+
+    Raises:
+        OptionError: the holder's is another than that of the earlier releases.
+    """
+    earlier = None
+    if request.previous:
+        from shoal.archive.kept import key_of
+
+        earlier = key_of(request.previous)
+    if earlier is not None and request.person_key not in (None, earlier):
+        raise OptionError(
+            "The key of person_key is another than that of the releases given as previous; give "
+            "the one they were made with, or leave it out: they hold what is needed of it."
+        )
+    return earlier or request.person_key or new_key()
 
 
 def labels_of(groups: LabelsLike, n_rows: int) -> NDArray[np.integer[Any]]:

@@ -242,6 +242,18 @@ class Request:
         functions=BOTH,
         flag=Flag(names=("--pseudonyms",), on=("anonymize", "refine"), panel="Columns"),
     )
+    person_key: Any = option(
+        default=None,
+        hidden=True,
+        check=anything,
+        given="str | PathLike[str] | None",
+        toml="str",
+        help="A key of 'shoal secret': a person has the same pseudonym in every table that is made "
+        "with it.",
+        functions=BOTH,
+        path=True,
+        flag=columns_flag("--person-key", on=("anonymize", "refine"), metavar="FILE"),
+    )
     details: Mapping[str, Any] = field(default_factory=dict)
     """What is said about single columns, by the names of `COLUMN_DETAILS`."""
     unknown_values: str = option(
@@ -479,6 +491,11 @@ class Request:
                 "pseudonyms are asked for, but no column says whose row it is; name it with "
                 "person=... (--person on the command line)."
             )
+        if self.person_key is not None and not self.pseudonyms:
+            raise OptionError(
+                "person_key says with which key pseudonyms are made, and none are asked for; leave "
+                "it out, or ask for them with pseudonyms=True (--pseudonyms)."
+            )
         if self.rows_are_people and self.person is not None:
             raise OptionError(
                 "Column {person!r} says whose row it is, and rows_are_people that every row "
@@ -552,10 +569,11 @@ def build_request(
     rest = {name: value for name, value in options.items() if name not in COLUMN_DETAILS}
     request = Request(**rest, details=details)
     trees = request.details.get("hierarchies")
-    if not (trees or request.privacy or request.previous):
+    if not (trees or request.privacy or request.previous or request.person_key is not None):
         return request
     request = replace(
         request,
+        person_key=_open_key(request.person_key),
         details={**request.details, **({"hierarchies": _open_hierarchies(trees)} if trees else {})},
         privacy=open_populations(request.privacy, reading),
     )
@@ -564,6 +582,23 @@ def build_request(
     from shoal.archive.kept import open_previous
 
     return replace(request, previous=open_previous(request.previous, saving))
+
+
+def _open_key(given: Any) -> bytes | None:
+    """Return the key of people that a file stands for.
+
+    Raises:
+        OptionError: it is not the name of a file, or others can read it.
+        DataError: it cannot be read, or holds no key.
+    """
+    if given is None:
+        return None
+    if not isinstance(given, str | PathLike):
+        raise OptionError("person_key must be the name of a file that 'shoal secret' has written.")
+    from shoal.io.keys import read_secret
+    from shoal.table.person_key import key_of_people
+
+    return key_of_people(read_secret(given))
 
 
 def _open_hierarchies(given: Any) -> Any:

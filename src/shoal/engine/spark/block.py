@@ -15,27 +15,20 @@ import numpy as np
 from shoal.algorithm.base import create_algorithm
 from shoal.algorithm.warm_up import MOVES, compile_missing
 from shoal.engine.blocks import cut_table
-from shoal.engine.local import (
-    SEAM,
-    LocalWork,
-    cluster,
-    form_groups,
-    merge_violating,
-    refine,
-    suppress_outliers,
-)
+from shoal.engine.grouping import SEAM, LocalWork, cluster, form_groups, merge_violating, refine
+from shoal.engine.local import suppress_outliers
 from shoal.engine.refine_across_blocks import polish
 from shoal.engine.spark.plan import clean_person
 from shoal.engine.spark.tally import tally
 from shoal.errors import PromiseError
 from shoal.measure.base import CostMeasure, CostModel
 from shoal.measure.scores import create_measure
-from shoal.publish.people import keyed_pseudonyms
 from shoal.publish.recode import published_cells, published_names, unite_equal
 from shoal.search.enforce import enforce
 from shoal.search.refine import EFFORTS
 from shoal.search.scan import Run, Scanner
 from shoal.table.partition import SUPPRESSED, Partition
+from shoal.table.person_key import keyed_pseudonyms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +37,7 @@ if TYPE_CHECKING:
 
     from shoal.algorithm.base import Algorithm
     from shoal.engine.spark.plan import Columns, Parts, Plan, Rule
-    from shoal.search.refine import Effort
+    from shoal.search.scan import Effort
     from shoal.settings.request import Request
     from shoal.table.encode import EncodedTable
 
@@ -67,7 +60,8 @@ def encode_batches(plan: Plan, batches: Iterator[Any]) -> Iterator[Any]:
         cells = {name: batch.column(name) for name in batch.schema.names}
         whose = clean_person(pl.Series(pl.from_arrow(cells["rp"]))) if names.person else None
         if whose is not None and plan.schema.person in kept:
-            drawn = keyed_pseudonyms(whose, plan.secret).to_arrow().cast(pa.string())
+            ids = pl.Series(pl.from_arrow(cells["rp"]))
+            drawn = keyed_pseudonyms(ids, plan.secret).to_arrow().cast(pa.string())
             cells[f"x{kept.index(plan.schema.person)}"] = drawn
         result = {name: cells[name] for name in (*names.kept, *names.keys)}
         for number, (raw, coding) in enumerate(zip(names.raw, plan.codings, strict=True)):

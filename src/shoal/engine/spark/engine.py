@@ -17,7 +17,7 @@ import numpy as np
 from shoal.algorithm.base import create_algorithm
 from shoal.algorithm.incognito import check_levels
 from shoal.engine.blocks import refused_blocks
-from shoal.engine.local import check_people
+from shoal.engine.grouping import check_people
 from shoal.engine.pipeline import Measured, Task
 from shoal.engine.spark.block import cluster_block
 from shoal.engine.spark.check import verify_frame
@@ -64,9 +64,10 @@ from shoal.errors import DataError, PromiseError
 from shoal.measure.base import CostMeasure
 from shoal.measure.scores import create_measure
 from shoal.messages import Message
-from shoal.publish.people import doubt_of_pseudonyms
+from shoal.publish.people import doubts_of_pseudonyms
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.table.encode import EncodedTable
+from shoal.table.person_key import new_key
 from shoal.table.scale import rescaled
 
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from shoal.engine.spark.plan import Named
     from shoal.engine.spark.population_check import Whole
-    from shoal.engine.spark.regions import Named
     from shoal.publish.judgement import Doubt
     from shoal.publish.verify import Verification
     from shoal.settings.request import Request
@@ -165,7 +166,7 @@ class SparkEngine:
         seed = request.seed if request.seed is not None else secrets.randbits(62)
         plan = Plan(
             schema=schema,
-            request=replace(request, seed=None, privacy=values, details={}),
+            request=replace(request, seed=None, person_key=None, privacy=values, details={}),
             columns=columns,
             attributes=domains.attributes,
             searched=search.attributes,
@@ -178,11 +179,12 @@ class SparkEngine:
             shown=0,
             seed=seed,
             deviations=domains.deviations,
-            secret=secrets.token_bytes(32) if schema.pseudonyms else b"",
+            secret=(request.person_key or new_key()) if schema.pseudonyms else b"",
         )
         refuse_columns(plan, request.privacy)
         if request.pseudonyms:
-            warn(doubt_of_pseudonyms())
+            for doubt in doubts_of_pseudonyms(kept=request.person_key is not None):
+                warn(doubt)
         rows = self._held_on_disk(encoded(frame, plan, self.key))
         wholes = bound_models(plan, about_all)
         self.about_all = AboutAll(about_all, schema, request.style) if about_all else None

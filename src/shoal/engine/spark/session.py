@@ -133,7 +133,7 @@ DONE = (
     *("rows_are_people", *(row.option for row in COLUMN_ROWS.values() if row.spark)),
     *("unknown_values", "default_grid", "k", "privacy", "max_suppression", "suppress_for"),
     *("missing", "algorithm", "algorithm_options", "measure", "measure_options", "seed"),
-    *("block_rows", "refine", "strict", "style", "pseudonyms"),
+    *("block_rows", "refine", "strict", "style", "pseudonyms", "person_key"),
 )
 """Options that are heeded; others are refused unless nothing is asked with them."""
 
