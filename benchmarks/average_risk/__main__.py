@@ -60,8 +60,8 @@ def page(content: dict[str, Any]) -> str:
         "# A limit on the average risk, beside one k for all",
         "",
         (
-            f"Regulators ask for groups of {K}, or for an average risk of 1/{K} with no group "
-            f"below {LEAST}. Both have the same average (at most {LIMIT}); the second lets large "
+            f"A risk of 1/{K} can be kept for everybody, by groups of {K}, or on average, with no "
+            f"group below {LEAST}. The average is at most {LIMIT} in both; the second lets large "
             "groups pay for small ones, and the search decides where "
             "([how](../choosing-k-l-t.md#what-if-the-attacker-does-not-know-who-is-in-the-table))."
         ),
