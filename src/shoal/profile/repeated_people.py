@@ -52,6 +52,9 @@ _MOST_STEPS = 200
 _SHARE = 0.2
 """Share of the rows in such combinations beyond chance, from which it is a sign."""
 _FEWEST_PEOPLE = 10
+_ON = 0.5
+"""Share of the rows whose next row goes on, from which it is a sign."""
+_MOST_MISSED = 3
 _STAYS = 0.95
 _TIMES = 3.0
 """How many times what chance makes there must be."""
@@ -83,9 +86,12 @@ def find_waves(frame: pl.DataFrame) -> Waves | None:
     if frame.height < FEWEST_ROWS:
         return None
     frame = frame.head(_MOST_READ)
-    running = list(_running(frame))
-    found = [_in_order(frame, name) or _judge(frame, name) for name in running]
-    found += [_in_equal_steps(frame, name) for name in frame.columns if name not in running]
+    running = {*_running(frame)}
+    found = [
+        _in_order(frame, name, ranked=name in running)
+        or (_judge(frame, name) if name in running else None)
+        for name in frame.columns
+    ]
     signs = [each for each in found if each is not None]
     return max(signs, key=lambda each: each.rows, default=None)
 
@@ -103,30 +109,35 @@ def _running(frame: pl.DataFrame) -> Iterable[str]:
             yield column.name
 
 
-def _in_order(frame: pl.DataFrame, name: str) -> Waves | None:
-    """Return the sign that rows which follow one another give: the next year, all else the same."""
-    wave = frame.get_column(name).to_physical().rank("dense").fill_null(0).cast(int).to_numpy()
-    shares = np.bincount(wave) / len(wave)
-    return _with_constants(frame, name, np.diff(wave) == 1, (shares[:-1] * shares[1:]).sum())
+def _in_order(frame: pl.DataFrame, name: str, *, ranked: bool) -> Waves | None:
+    """Return the sign that rows which follow one another give: some years on, all else the same.
 
+    How often chance makes such steps is counted in rows that are dealt out anew.
 
-def _in_equal_steps(frame: pl.DataFrame, name: str) -> Waves | None:
-    """Return the same sign of a number with any number of values, such as an exact age.
-
-    What chance makes of the step that is most frequent is counted in rows that are dealt out anew.
+    Args:
+        frame: the table.
+        name: the column that may go on.
+        ranked: whether its values count as equal steps, and not by their size.
     """
     column = frame.get_column(name)
+    if ranked:
+        column = column.to_physical().rank("dense").fill_null(0)
     if not column.dtype.is_numeric() or column.null_count():
         return None
     cells = column.cast(float).to_numpy()
-    steps = np.diff(cells).round(6)
-    steps = steps[steps > 0]
-    if len(steps) < len(cells) / 2:
+    rises, counts = np.unique(_steps(cells), return_counts=True)
+    rises, counts = rises[rises > 0], counts[rises > 0]
+    if not len(rises):
         return None
-    values, counts = np.unique(steps, return_counts=True)
-    step = values[counts.argmax()]
-    dealt = np.diff(np.random.default_rng(0).permutation(cells)).round(6)
-    return _with_constants(frame, name, np.diff(cells).round(6) == step, (dealt == step).mean())
+    step, steps = rises[counts.argmax()], _steps(cells)
+    dealt = _steps(np.random.default_rng(0).permutation(cells))
+    for missed in (0, _MOST_MISSED):  # who is not asked in some years comes again later
+        going_on = (step * np.arange(1, missed + 2)).round(6)
+        on, by_chance = np.isin(steps, going_on), np.isin(dealt, going_on).mean()
+        found = _with_constants(frame, name, on, float(by_chance))
+        if found is not None:
+            return found
+    return None
 
 
 def _with_constants(
@@ -142,7 +153,8 @@ def _with_constants(
     """
     rows = int(np.count_nonzero(np.append(False, on) | np.append(on, False)))
     ends = np.count_nonzero(on & ~np.append(on[1:], False))
-    if on.mean() < max(0.5, _TIMES * by_chance) or ends < _FEWEST_PEOPLE or on.all():
+    few_each = ends >= _FEWEST_PEOPLE and rows <= MOST_ROWS_EACH * ends
+    if on.mean() < max(_ON, _TIMES * by_chance) or not few_each or on.all():
         return None
     constant = []
     for column in frame.get_columns():
@@ -151,6 +163,10 @@ def _with_constants(
             stays = changes[on].mean() < 1 - _STAYS
             constant += [column.name] if stays and changes[~on].mean() > 0.3 else []
     return Waves(name, tuple(constant), rows, int(ends)) if constant else None
+
+
+def _steps(cells: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.diff(cells).round(6)
 
 
 def _judge(frame: pl.DataFrame, name: str) -> Waves | None:
