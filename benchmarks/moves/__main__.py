@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.common import RESULTS, cpu_timed, eight, load_json, raw_results
 from benchmarks.draw.tables import table
 from benchmarks.kept import Keep
 from benchmarks.moves.trace import tracing
 from shoal.datasets import load_adult, make_census
-from shoal.search.refine import EFFORTS, Effort
+from shoal.search.refine import EFFORTS
+
+if TYPE_CHECKING:
+    from shoal.search.scan import Effort
 
 ADULT = 30_162
 SIZES = (ADULT, 300_000, 1_000_000)

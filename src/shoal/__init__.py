@@ -57,8 +57,9 @@ if TYPE_CHECKING:
     from shoal.settings.job_file import read_job, write_job
     from shoal.study.audit import audit
     from shoal.study.audit.attack_context import Audit, Finding
-    from shoal.study.compare import Comparison, compare
+    from shoal.study.compare import compare
     from shoal.study.explain import Explanation, explain
+    from shoal.study.frontier import Comparison
     from shoal.study.read_release import read_release
     from shoal.study.tabulate import CountTable, tabulate
     from shoal.study.utility import Utility, utility

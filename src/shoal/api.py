@@ -63,6 +63,7 @@ def anonymize(
     grid: Mapping[str, Any] | str | None = None,
     scale: Mapping[str, str] | None = None,
     dates: Mapping[str, str] | None = None,
+    read_as: Mapping[str, str] | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
     max_suppression: float = 0.0,
@@ -128,6 +129,8 @@ def anonymize(
             weekdays stay, "shift 90 days" and "shift 26 weeks" say how far at most; "since first"
             publishes days since the person's first date in these columns. Needs ``person`` or
             ``rows_are_people``.
+        read_as: how the dates or numbers of a column of text are written, as ``"dd.mm.yyyy"``,
+            ``"1.234,5"`` or ``"12 %"``.
         default_grid: False leaves the ends of floats, decimals and datetimes as they are where
             ``grid`` says nothing about them; otherwise they get a fine grid.
         unknown_values: what happens to values that a hierarchy does not list: "error", or "root",
@@ -181,6 +184,7 @@ def anonymize(
         "grid": grid,
         "scale": scale,
         "dates": dates,
+        "read_as": read_as,
         "default_grid": default_grid,
         "unknown_values": unknown_values,
         "max_suppression": max_suppression,
@@ -222,6 +226,7 @@ def refine(
     grid: Mapping[str, Any] | str | None = None,
     scale: Mapping[str, str] | None = None,
     dates: Mapping[str, str] | None = None,
+    read_as: Mapping[str, str] | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
     missing: str = "category",
@@ -265,6 +270,7 @@ def refine(
         grid: as in `anonymize`.
         scale: as in `anonymize`.
         dates: as in `anonymize`.
+        read_as: as in `anonymize`.
         default_grid: as in `anonymize`.
         unknown_values: as in `anonymize`.
         missing: as in `anonymize`.
@@ -304,6 +310,7 @@ def refine(
         "grid": grid,
         "scale": scale,
         "dates": dates,
+        "read_as": read_as,
         "default_grid": default_grid,
         "unknown_values": unknown_values,
         "missing": missing,

@@ -257,7 +257,7 @@ def test_reading_that_was_cancelled_does_not_begin_again_by_itself(pages, patien
         assert go.wait(60)
         report(1, 2, "reading")
 
-    monkeypatch.setattr("shoal.app.opening.open_table", slow)
+    monkeypatch.setattr("shoal.app.workspace.open_table", slow)
     pages.drop("patients.csv", patients, wait=False)
     assert begun.wait(60)
     task = pages.app.state.tasks.latest("open")

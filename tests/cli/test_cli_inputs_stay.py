@@ -260,9 +260,9 @@ def note(event, arguments):
             opened.add(os.path.realpath(path[5:].split("?")[0]))
 
 sys.addaudithook(note)
-from shoal.cli import program
+from shoal.cli import program, state
 status = program.run(sys.argv[1:])
-watch = program._State.watch
+watch = state.State.watch
 known = {**watch.files, **watch.databases}
 missed = [
     path for path in opened

@@ -10,7 +10,8 @@ import shoal
 import shoal.engine.local  # which must not find a polish that a test has replaced
 from shoal.algorithm.auto import Auto
 from shoal.engine import refine_across_blocks as polish
-from shoal.search.refine import EFFORTS, Effort, hot_sweeps
+from shoal.search.refine import EFFORTS, hot_sweeps
+from shoal.search.scan import Effort
 from shoal.table.partition import Partition
 
 QIS = ["age", "town", "job"]

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.engine.local import LocalEngine, follow_measure, merge_violating, suppress_outliers
+from shoal.engine.grouping import follow_measure, merge_violating
+from shoal.engine.local import LocalEngine, suppress_outliers
 from shoal.errors import OptionError
 from shoal.runtime.progress import no_progress
 from shoal.search.enforce import violations

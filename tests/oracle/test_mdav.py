@@ -19,8 +19,9 @@ from shoal.kernels.mdav import Points
 from shoal.measure.base import CostModel
 from shoal.measure.scores import create_measure
 from shoal.search.enforce import enforce, violations
+from shoal.search.points import points_of
 from shoal.search.refine import EFFORTS, refine_partition
-from shoal.search.refine_means import MeansSearch, points_of, squared_error
+from shoal.search.refine_means import MeansSearch, squared_error
 from shoal.search.scan import Run, Scanner
 from shoal.table.encode import encode
 from shoal.table.partition import Partition

@@ -15,7 +15,8 @@ from shoal.privacy.l_diversity import LDiversity
 from shoal.privacy.t_closeness import TCloseness
 from shoal.runtime.progress import no_progress
 from shoal.search.enforce import enforce, violations
-from shoal.search.refine import Effort, Search
+from shoal.search.refine import Search
+from shoal.search.scan import Effort
 from shoal.table.partition import Partition
 
 K = 3

@@ -240,7 +240,7 @@ def test_the_union_of_groups_that_hold_holds(model, groups):
 @pytest.mark.parametrize("model", MODELS, ids=IDS)
 @given(rows=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), min_size=1, max_size=30))
 def test_judging_rows_in_blocks_is_judging_histograms(model, rows):
-    from shoal.privacy import histograms as module
+    from shoal.privacy import base as module
 
     names = sorted({group for group, _ in rows})
     groups = np.array([names.index(group) for group, _ in rows])

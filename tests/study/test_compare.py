@@ -9,7 +9,7 @@ import pytest
 
 import shoal
 from shoal.errors import OptionError
-from shoal.study.compare import Comparison, Outcome, find_knee
+from shoal.study.frontier import Comparison, Outcome, find_knee
 
 ROLES = {"quasi_identifiers": ["age", "sex"], "sensitive": ["illness"]}
 GRID = {"k": [2, 5, 10], "algorithms": ["mondrian", "hilbert"], "measures": ["ncp", "lm"]}

@@ -13,8 +13,8 @@ from shoal.algorithm.mondrian import Mondrian
 from shoal.measure.base import LinearForm
 from shoal.search.enforce import GroupState, enforce
 from shoal.search.lattice import cell_partition
-from shoal.search.refine import EFFORTS, Effort, refine_partition
-from shoal.search.scan import Run, no_warning
+from shoal.search.refine import EFFORTS, refine_partition
+from shoal.search.scan import Effort, Run, no_warning
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from shoal.errors import OptionError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from shoal.search.refine import Effort
-    from shoal.search.scan import Run
+    from shoal.search.scan import Effort, Run
     from shoal.table.encode import EncodedTable
     from shoal.table.partition import Partition
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.algorithm.base import Algorithm
 from shoal.kernels.mdav import Left, Points, mdav_clusters
-from shoal.search.refine_means import points_of
+from shoal.search.points import points_of
 from shoal.table.partition import SUPPRESSED, Partition
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from shoal.algorithm.base import Algorithm, check_number
 from shoal.algorithm.mdav import all_left
 from shoal.errors import OptionError
 from shoal.kernels.mdav import closest_rows, v_mdav_clusters
-from shoal.search.refine_means import points_of
+from shoal.search.points import points_of
 from shoal.table.partition import SUPPRESSED, Partition
 
 if TYPE_CHECKING:

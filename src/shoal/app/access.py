@@ -26,7 +26,6 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.utils import get_remote_addr
 
-from shoal.app.opening import Opened
 from shoal.errors import OptionError
 from shoal.io.location import input_files, is_database, parse_location, typed_name
 
@@ -38,6 +37,28 @@ if TYPE_CHECKING:
 
 
 # Which files a page may open: one place decides, for every option that names one.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """Which table is open.
+
+    Attributes:
+        kind: ``file`` (read where it lies), ``copy`` (dropped on the page) or ``database``.
+        name: what the page calls it; a URL without user and password.
+        path: what is read; a URL without a password.
+        id: names the folder of its hierarchies.
+    """
+
+    kind: str
+    name: str
+    path: str
+    id: str = field(default_factory=lambda: secrets.token_hex(4), compare=False)
+
+    @property
+    def lacks_copy(self) -> bool:
+        """Whether it is a copy that the end of a server has removed."""
+        return self.kind == "copy" and not Path(self.path).exists()
 
 
 class Allowed:

@@ -103,7 +103,7 @@ def _check_option(name: str, value: Any) -> None:
 
 
 def _check_k(encoded: Encoded, job: Job) -> None:
-    from shoal.engine.local import check_people
+    from shoal.engine.grouping import check_people
 
     check_people(encoded.n_rows, int(job.k))
     if encoded.table is not None:

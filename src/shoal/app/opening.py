@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.app.access import Opened
 from shoal.errors import JobError, OptionError
 from shoal.io.overwrite_guard import HowRead, watching_inputs
 from shoal.messages import packed, unpacked
@@ -37,122 +38,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.app.tasks import Task, Tasks
-    from shoal.app.workspace import Workspace
-    from shoal.profile.guess import Guess
     from shoal.runtime.progress import Report
     from shoal.settings.job import Job
-
-# Reads the open table behind the page, and makes a first job of the guesses.
-
-
-def start_reading(work: Workspace, tasks: Tasks) -> Task:
-    """Read the table that is on its way in, in the background, and open it when it is there."""
-    opening = work.opening or work.open_again()
-
-    def read(report: Report) -> OpenedTable:
-        return open_table(opening.input, report)
-
-    def take(task: Task) -> None:
-        table: OpenedTable = task.result
-        unknown = [name for name in opening.job.columns if name not in table.names]
-        if unknown:
-            raise OptionError(
-                "The settings speak of {n} columns that this table does not have (the first "
-                "is {unknown!r}); open the table anew to start with fresh guesses.",
-                n=len(unknown),
-                unknown=unknown[0],
-            )
-        job = opening.job if opening.job.columns else _first_job(work, opening, table)
-        work.take(opening, table, job)
-        task.result = None  # the workspace has it
-
-    return tasks.start("open", read, revision=opening.number, next_page="/open", then=take)
-
-
-def _first_job(work: Workspace, opening: Opening, table: OpenedTable) -> Job:
-    """Return the job that ``shoal init`` would write, with this table as its input."""
-    folder, said = work.tree_folder(opening.source), opening.job
-    table.suggestion.write(folder / "guess.toml", source=opening.source.name, force=True)
-    guessed = read_job(folder / "guess.toml")
-    (folder / "guess.toml").unlink()
-    found = {
-        name: getattr(guessed.input, name)
-        for name in ("delimiter", "encoding", "decimal", "missing_values")
-        if getattr(guessed.input, name) is not None
-    }
-    return guessed.replaced(input=with_input(said, **found).input, output=said.output)
-
-
-def hierarchy_file(work: Workspace, table: OpenedTable, column: str) -> Path:
-    """Return where the hierarchy of a column lies when it lists values."""
-    return work.tree_folder() / f"column_{table.names.index(column) + 1}.csv"
-
-
-def column_of(work: Workspace, table: OpenedTable, guess: Guess) -> dict[str, object]:
-    """Return what a job says about a column that is guessed to be this."""
-    from shoal.table.schema import JobColumn, Role
-
-    is_quasi = guess.role is Role.QUASI_IDENTIFIER
-    hierarchy: object = None
-    if guess.uses_hierarchy:
-        hierarchy = guess.rule
-        if hierarchy is None and guess.hierarchy is not None:
-            file = hierarchy_file(work, table, guess.name)
-            guess.hierarchy.to_csv(file)
-            hierarchy = file
-    column = JobColumn(
-        role=guess.role,
-        kind=guess.kind if is_quasi else None,
-        order=guess.order if is_quasi else None,
-        **table.suggestion.details_of(guess),
-    )
-    return {**vars(column), "hierarchy": hierarchy}
-
-
-# Gives a column of the open table another name: in the job, and in what pages remember.
-
-
-def rename_column(work: Workspace, old: str, new: str) -> None:
-    """Call a column otherwise, wherever the job or a page names it.
-
-    Raises:
-        OptionError: the new name is empty, or that of another column.
-    """
-    with work.lock:
-        job, before = work.job, work.job.input.rename or {}
-        first = next((name for name, now in before.items() if now == old), old)
-        new = (replace(job.input, rename={first: new}).rename or {})[first]  # as it was checked
-        if new == old:
-            return
-        others = {name: now for name, now in before.items() if name != first}
-        source = replace(job.input, rename=others if new == first else {**others, first: new})
-
-        def moved(name: str) -> str:
-            return new if name == old else name
-
-        def named(options: Mapping[str, Any]) -> dict[str, Any]:
-            """Return options of a promise or a measure, which may be about columns."""
-            about = options.get("column")
-            now = moved(about) if isinstance(about, str) else [moved(each) for each in about or ()]
-            return {**options, "column": now} if about else dict(options)
-
-        work.change(
-            job.replaced(
-                input=source,
-                columns={moved(name): column for name, column in job.columns.items()},
-                privacy=[named(model) for model in job.privacy],
-                measure_options=named(job.measure_options),
-            )
-        )
-        # What is remembered under the new name was said about a column that is gone.
-        decided = [name for name in work.kept("decided") or () if name != new]
-        answers = [(about, name) for about, name in work.kept("answers") or () if name != new]
-        trees = {name: tree for name, tree in (work.kept("trees") or {}).items() if name != new}
-        work.keep("decided", [moved(name) for name in decided])
-        work.keep("answers", [[about, moved(name)] for about, name in answers])
-        work.keep("trees", {moved(name): tree for name, tree in trees.items()})
-
 
 _VERSION = 1
 _JOB, _STATE = "job.toml", "state.json"
@@ -164,28 +51,6 @@ def with_input(job: Job, **changes: Any) -> Job:
     """Return a job that reads its table differently."""
     said = {name: getattr(job.input, name) for name in INPUT_OPTIONS}
     return job.replaced(input=Input(**{**said, **changes}))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Opened:
-    """Which table is open.
-
-    Attributes:
-        kind: ``file`` (read where it lies), ``copy`` (dropped on the page) or ``database``.
-        name: what the page calls it; a URL without user and password.
-        path: what is read; a URL without a password.
-        id: names the folder of its hierarchies.
-    """
-
-    kind: str
-    name: str
-    path: str
-    id: str = field(default_factory=lambda: secrets.token_hex(4), compare=False)
-
-    @property
-    def lacks_copy(self) -> bool:
-        """Whether it is a copy that the end of a server has removed."""
-        return self.kind == "copy" and not Path(self.path).exists()
 
 
 @dataclass(frozen=True, kw_only=True)

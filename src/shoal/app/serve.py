@@ -28,8 +28,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from shoal.app.access import LOGIN, Guard, Guarded, is_loopback, leads_to
-from shoal.app.opening import Opened, start_reading
+from shoal.app.access import LOGIN, Guard, Guarded, Opened, is_loopback, leads_to
 from shoal.app.steps import STEPS
 from shoal.app.tasks import Tasks, sentence_of
 from shoal.app.views import (
@@ -45,7 +44,7 @@ from shoal.app.views import (
     words_of,
     work_of,
 )
-from shoal.app.workspace import Workspace, user_folder
+from shoal.app.workspace import Workspace, start_reading, user_folder
 from shoal.errors import OptionError, ShoalError
 from shoal.io.location import is_database
 from shoal.messages.language import LANGUAGES

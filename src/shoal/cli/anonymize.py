@@ -9,8 +9,8 @@ import typer
 
 from shoal.cli import arguments as opt
 from shoal.cli.arguments import Asked, Debug, Promised, Quiet, Reading, Writing, takes_flags
-from shoal.cli.program import note_written
 from shoal.cli.screen import check_json, print_json, print_release_json, say
+from shoal.cli.state import note_written
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.messages import Message
 
@@ -322,7 +322,7 @@ def refine(
     from shoal.run import FrameSource, run
     from shoal.run.outputs import STREAM, FileSink, name_of
     from shoal.runtime.progress import showing_progress
-    from shoal.settings.inputs import numeric_columns, read_as, read_input
+    from shoal.settings.inputs import read_as, read_input
     from shoal.settings.request import OPTIONS, build_request
 
     wanted = job_of(job, asked, promises=promises, source=source, reading=reading, writing=writing)
@@ -338,7 +338,7 @@ def refine(
     if not is_database(groups):
         note_input(groups, Message("the groups file"))
     sink.check()
-    frame = read_input(wanted.input, numeric=numeric_columns(request.details.get("kinds")))
+    frame = read_input(wanted.input, details=request.details)
     original = FrameSource(frame, read_as(), groups=read_groups(groups, group_column, frame.height))
     with showing_progress(quiet=quiet) as progress:
         watched = _ending_early(progress)
@@ -360,7 +360,7 @@ def _ending_early(progress: Callable[[int, int, str], None]) -> Callable[[int, i
     """Return a progress function through which the first Ctrl-C ends the search, not the run."""
     from threading import Event
 
-    from shoal.cli.program import soften_next_interrupt
+    from shoal.cli.state import soften_next_interrupt
 
     enough = Event()
     soften_next_interrupt(enough.set)
@@ -475,10 +475,7 @@ def apply(
     outputs = FileSink(wanted.input, wanted.output)
     refuse_missing([release], [kept], wanted.output.save)
     check_places(outputs, waiting, kept)
-    numeric = [
-        name for name in kept.schema.quasi_identifiers if kept.schema[name].kind == "numeric"
-    ]
-    frame = read_input(wanted.input, numeric=numeric)
+    frame = read_input(wanted.input, details=kept.schema.details())
     with showing_progress(quiet=quiet) as progress, told_in_summary():
         made = run_apply(
             frame,

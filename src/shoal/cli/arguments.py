@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from shoal.cli.program import choose_language, show_traces, speak
+from shoal.cli.state import choose_language, show_traces, speak
 from shoal.errors import OptionError
 from shoal.messages.language import LANGUAGES
 from shoal.options import ColumnOption, Flag, Option

@@ -96,7 +96,7 @@ def build(
     tree = _build(series, method, given)
     text = io.StringIO()
     tree.to_csv(text)
-    from shoal.cli.program import note_written
+    from shoal.cli.state import note_written
     from shoal.io.atomic import atomic_write_text
 
     atomic_write_text(output, text.getvalue())

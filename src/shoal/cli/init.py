@@ -60,7 +60,7 @@ def init(
         raise OptionError(
             "{output!r} exists; give another name with -o, or --force to replace it.", output=output
         )
-    from shoal.cli.program import note_written
+    from shoal.cli.state import note_written
     from shoal.io.location import is_database, typed_name
     from shoal.profile.suggest import suggest_job
     from shoal.run.outputs import check_files
@@ -206,7 +206,7 @@ def _read(asked_for: Input, suggestion: Suggestion) -> pl.DataFrame:
 
     return read_input(
         replace(asked_for, missing_values=suggestion.missing_values or ("",)),
-        numeric=[guess.name for guess in suggestion.columns if guess.kind == "numeric"],
+        details=suggestion.arguments(),
     )
 
 

@@ -22,10 +22,10 @@ import threading
 import warnings
 from typing import TYPE_CHECKING, NoReturn, TextIO, cast
 
+from shoal.cli.state import State
 from shoal.errors import OptionError, ShoalError
-from shoal.io.overwrite_guard import Watch, watching_inputs
-from shoal.messages.language import LANGUAGES, Language
-from shoal.options import one_of
+from shoal.io.overwrite_guard import watching_inputs
+from shoal.messages.language import Language
 from shoal.runtime.sanitize import hide_credentials, hide_names, hide_words, safe_lines
 
 if TYPE_CHECKING:
@@ -43,63 +43,6 @@ class Stopped(BaseException):
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.number = number
-
-
-class _State:
-    """What the messages at the end of a run depend on."""
-
-    debug = False
-    written = False
-    kept = ""
-    soften: Callable[[], None] | None = None
-    arguments: Sequence[str] = ()
-    watch: Watch | None = None
-    words = Language("en")
-    language: str | None = None
-
-
-def show_traces(wanted: bool) -> bool:
-    """Remember the flag ``--debug``; typer calls this as soon as it has seen the flag."""
-    _State.debug = _State.debug or wanted
-    return wanted
-
-
-def choose_language(code: str | None) -> str | None:
-    """Speak the language of the flag ``--language`` from now on, as with `show_traces`."""
-    if code is not None:
-        _State.language = one_of(*LANGUAGES)("--language", code)
-        speak(code)
-    return code
-
-
-def speak(code: str) -> str:
-    """Speak this language from now on, or that of the flag ``--language``; return which it is."""
-    code = _State.language or code
-    _State.words = Language(code)
-    return code
-
-
-def words() -> Language:
-    """Return the language that is spoken."""
-    return _State.words
-
-
-def note_written() -> None:
-    """Remember that the output is in place, so that a late Ctrl-C does not deny it."""
-    _State.written = True
-
-
-def note_kept(sentence: str) -> None:
-    """Remember what stays behind if the run is stopped, so that the message says it."""
-    _State.kept = sentence
-
-
-def soften_next_interrupt(instead: Callable[[], None] | None) -> None:
-    """Call this at the next Ctrl-C instead of stopping; the one after it stops as always.
-
-    None takes that back.
-    """
-    _State.soften = instead
 
 
 def run_program(arguments: Sequence[str]) -> NoReturn:
@@ -133,12 +76,12 @@ def run(arguments: Sequence[str], *, call: Callable[[], int] | None = None) -> i
         arguments: the words of the command.
         call: another way to run them than here and now.
     """
-    _State.debug = _State.written = False
-    _State.kept = ""
-    _State.soften = None
-    _State.arguments = arguments
-    _State.watch = None
-    _State.words, _State.language = Language("en"), None
+    State.debug = State.written = False
+    State.kept = ""
+    State.soften = None
+    State.arguments = arguments
+    State.watch = None
+    State.words, State.language = Language("en"), None
     try:
         with _stopping(for_good=call is not None):
             status = _call(arguments) if call is None else call()
@@ -151,8 +94,8 @@ def run(arguments: Sequence[str], *, call: Callable[[], int] | None = None) -> i
         name = "Interrupted" if stop.number == signal.SIGINT else "Terminated"
         _say(
             f"{name}; the output is complete."
-            if _State.written
-            else f"{name}; {_State.kept or 'nothing was written.'}"
+            if State.written
+            else f"{name}; {State.kept or 'nothing was written.'}"
         )
         return 128 + stop.number
     except BrokenPipeError:
@@ -186,7 +129,7 @@ def _end_the_rest() -> None:
 
 def _call(arguments: Sequence[str]) -> int:
     _check_letters(arguments)
-    with watching_inputs() as _State.watch:
+    with watching_inputs() as State.watch:
         status = _commands()(args=list(arguments), prog_name="shoal", standalone_mode=False)
     return status if isinstance(status, int) else 0
 
@@ -232,11 +175,11 @@ def _unplanned(error: BaseException) -> int:
     known = _known(error)
     if known is not None:
         text, status = known
-        _say(f"{text} The output files are complete." if _State.written else text)
+        _say(f"{text} The output files are complete." if State.written else text)
         discard(sys.stdout)
         return status
     # Not the message: an exception of another library may show a cell of the input.
-    hint = "" if _State.debug else " Run again with --debug for the details, and please report it."
+    hint = "" if State.debug else " Run again with --debug for the details, and please report it."
     _say(f"Error: Shoal failed unexpectedly ({type(error).__name__}).{hint}")
     return BUG
 
@@ -256,7 +199,7 @@ def _known(error: BaseException) -> tuple[str, int] | None:
 
 
 def _trace() -> None:
-    if _State.debug:
+    if State.debug:
         import traceback
 
         _say(traceback.format_exc().rstrip())
@@ -264,7 +207,7 @@ def _trace() -> None:
 
 def _first_line_hint(message: str) -> str:
     """Return that the first line looks like data, where a message about columns does not say so."""
-    watch = _State.watch
+    watch = State.watch
     if watch is None or hide_names(message, watch.doubtful) != message:
         return ""
     return "".join(f" {note}" for note in watch.notes if "--no-header" in note)
@@ -272,17 +215,17 @@ def _first_line_hint(message: str) -> str:
 
 def _say_notes() -> None:
     """Say how files were read, where nobody had said so."""
-    if _State.watch is not None and not {"-q", "--quiet"} & {*_State.arguments}:
-        for note in _State.watch.notes:
+    if State.watch is not None and not {"-q", "--quiet"} & {*State.arguments}:
+        for note in State.watch.notes:
             _say(f"Note: {note}")
 
 
 def _say(text: str) -> None:
     # A word of the command line may be the URL of a database, and stderr ends up in logs.
-    text = hide_words(hide_credentials(text), _State.arguments)
-    if _State.watch is not None:
-        text = hide_names(text, _State.watch.doubtful)
-    text = safe_lines(text, None if _State.debug else _LONGEST)
+    text = hide_words(hide_credentials(text), State.arguments)
+    if State.watch is not None:
+        text = hide_names(text, State.watch.doubtful)
+    text = safe_lines(text, None if State.debug else _LONGEST)
     try:
         print(text, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
     except (OSError, ValueError):
@@ -299,8 +242,8 @@ def _stopping(*, for_good: bool) -> Iterator[None]:
 
     def stop(number: int, frame: FrameType | None) -> None:
         del frame
-        if number == signal.SIGINT and _State.soften is not None:
-            instead, _State.soften = _State.soften, None
+        if number == signal.SIGINT and State.soften is not None:
+            instead, State.soften = State.soften, None
             instead()
             return
         # One is enough: a second one must not interrupt the cleaning up.

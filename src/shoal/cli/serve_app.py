@@ -107,7 +107,7 @@ def serve_app(
         tls_certificate=tls_certificate,
         tls_key=tls_key,
     )
-    from shoal.cli.program import note_kept, soften_next_interrupt
+    from shoal.cli.state import note_kept, soften_next_interrupt
 
     note_kept("settings are kept, copies of tables are removed.")
     serve(wishes, say=say, on_interrupt=soften_next_interrupt)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.errors import OptionError
-from shoal.privacy.histograms import judge
+from shoal.privacy.base import judge
 from shoal.runtime.threads import Pieces
 from shoal.search.blocked import similar_blocks
 from shoal.search.enforce import enforce, violations

@@ -1,10 +1,4 @@
-"""The engine of one machine: codes in memory, blocks in threads.
-
-A small table is clustered as a whole. A large one is cut into blocks of similar rows, the algorithm
-runs on every block in a thread of its own (kernels release the GIL), and then groups of several
-blocks are refined together (`shoal.engine.refine_across_blocks`). Groups that break a promise are
-merged with others: within their block first, and against the whole table in the end.
-"""
+"""The engine of one machine: codes in memory, rows grouped as `shoal.engine.grouping` does it."""
 
 from __future__ import annotations
 
@@ -16,12 +10,18 @@ import narwhals as nw
 import numpy as np
 
 from shoal.algorithm.base import create_algorithm
-from shoal.algorithm.warm_up import MOVES, compile_missing
-from shoal.engine.blocks import cluster_blocks, cut_table, enforce_blocks, run_algorithm
+from shoal.engine.grouping import (
+    LocalWork,
+    check_people,
+    check_promises,
+    follow_measure,
+    form_groups,
+    merge_violating,
+    refine_for_release,
+)
 from shoal.engine.pipeline import Measured, Task
-from shoal.engine.refine_across_blocks import polish, polish_uncut
-from shoal.errors import DataError, OptionError, PromiseError
-from shoal.measure.base import CostMeasure, CostModel, Grouped, pick_target
+from shoal.errors import DataError, OptionError
+from shoal.measure.base import CostMeasure, CostModel, pick_target
 from shoal.measure.scores import Scores, create_measure, default_measures, score_table
 from shoal.messages import Message
 from shoal.profile.repeated_people import find_signs
@@ -33,224 +33,37 @@ from shoal.publish.people import (
     doubts_of_pseudonyms,
     number_people,
 )
-from shoal.publish.recode import recode_rows, unite_equal
+from shoal.publish.recode import recode_rows
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.publish.verify import Verification, verify_table
-from shoal.search.enforce import enforce, violations
-from shoal.search.refine import EFFORTS, Effort
+from shoal.search.enforce import violations
+from shoal.search.refine import EFFORTS
 from shoal.search.scan import Run, Scanner
 from shoal.table.dates import move_dates
 from shoal.table.encode import encode
 from shoal.table.frames import to_polars
 from shoal.table.infer import infer_kinds, notes_on_unknown, settle_grids
-from shoal.table.partition import SUPPRESSED, Partition
+from shoal.table.partition import Partition
 from shoal.table.person_key import keyed_pseudonyms, new_key
 from shoal.table.scale import check_width, rescaled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable
 
     import polars as pl
     from numpy.typing import NDArray
 
     from shoal.algorithm.base import Algorithm
-    from shoal.engine.blocks import Blocks
-    from shoal.privacy import PrivacyModel
+    from shoal.engine.grouping import Regroup
     from shoal.publish.judgement import Doubt
     from shoal.publish.verify import WholePromise
     from shoal.settings.request import Request
     from shoal.table.encode import EncodedTable
     from shoal.table.schema import Schema
 
-    Regroup = Callable[["LocalWork"], Partition]
 
-
-SEAM = Effort(sweeps=2, min_gain=0.002)
-"""How groups are refined across blocks, unless the algorithm refines by itself."""
 MANY = 1_000_000
 """More sweeps and rounds than anybody waits for."""
-
-
-@dataclass(frozen=True, eq=False)
-class LocalWork:
-    """A table that was described.
-
-    Attributes:
-        frame: the columns that are published untouched (and others, unless the run owns it).
-        schema: roles and kinds of the columns.
-        request: what is asked.
-        algorithm: how rows are grouped.
-        whole: every row, encoded.
-        rows: rows that take part, in an order of the run's own.
-        table: these rows, encoded.
-        run: k, costs, chance, promises, threads, progress.
-        coded: whether published text stays codes (see `shoal.io.columns`).
-    """
-
-    frame: pl.DataFrame
-    schema: Schema
-    request: Request
-    algorithm: Algorithm
-    whole: EncodedTable
-    rows: NDArray[np.int64]
-    table: EncodedTable
-    run: Run
-    coded: bool
-
-    def without(self, rows: NDArray[np.int64], allowed: int) -> LocalWork:
-        """Return the work on all but these rows of its table, of which more may be left out."""
-        keep = np.ones(self.table.n_rows, np.bool_)
-        keep[rows] = False
-        left = np.flatnonzero(keep)
-        run = replace(
-            self.run,
-            model=self.run.model.take(left),
-            scanner=self.run.scanner.take(left),
-            max_suppressed=allowed,
-        )
-        return replace(self, rows=self.rows[left], table=self.table.take(left), run=run)
-
-    def check_possible(self) -> None:
-        """Raise a PromiseError if not even one group of all rows keeps the promises."""
-        check_people(self.table.n_people, self.run.k, "people")
-        check_promises(self.table, self.request.privacy)
-
-    def in_input_order(self, groups: Partition) -> Partition:
-        """Return the groups of all rows of the input, in its order."""
-        labels = np.full(self.whole.n_rows, SUPPRESSED, np.int32)
-        labels[self.rows] = groups.labels
-        return Partition(labels, groups.n_groups, groups.recoded)
-
-
-def check_people(number: int, k: int, what: str = "rows") -> None:
-    """Raise a PromiseError if there are fewer rows, or people, than k."""
-    if number < k:
-        if what == "rows":
-            raise PromiseError(
-                "The table has {number} rows, fewer than k = {k}, so no k-anonymous release "
-                "exists; lower k or add rows.",
-                number=number,
-                k=k,
-            )
-        raise PromiseError(
-            "The table has rows of {number} people, fewer than k = {k}, so no k-anonymous release "
-            "exists; lower k or add people.",
-            number=number,
-            k=k,
-        )
-
-
-def check_promises(part: EncodedTable, privacy: Iterable[PrivacyModel]) -> None:
-    """Raise a PromiseError if not even one group of these rows keeps the promises."""
-    for model in privacy:
-        model.check_release(part)
-        for column in model.columns(part):
-            # a part of a table carries the counts of the whole table
-            counts = np.bincount(column.codes, minlength=column.size).astype(np.int64)
-            model.check_possible(replace(column, counts=counts))
-
-
-def form_groups(work: LocalWork) -> Partition:
-    """Cluster the table in blocks, keep the promises, and lower the loss across the blocks."""
-    blocks = cut_table(work.table, work.algorithm, work.run, work.request.block_rows)
-    groups = cluster(work, blocks)
-    groups = merge_violating(work, groups, blocks)
-    groups = refine_blocks(work, groups, blocks)
-    # blocks keep promises against their own rows; against the whole table they may not
-    return merge_violating(work, groups)
-
-
-def cluster(work: LocalWork, blocks: Blocks) -> Partition:
-    """Run the algorithm on the whole table, or on every block in a thread of its own."""
-    compile_missing(work.algorithm.compiles(work.run), work.run.scanner, work.run.progress)
-    if blocks.whole:
-        return run_algorithm(work.table, work.algorithm, work.run)
-    return cluster_blocks(work.table, work.algorithm, work.run, blocks)
-
-
-def merge_violating(work: LocalWork, groups: Partition, blocks: Blocks | None = None) -> Partition:
-    """Merge groups that break a promise, against the rows of their block or of the table."""
-    run, table = work.run, work.table
-    if not run.privacy and blocks is not None and (table.person is None or blocks.layers):
-        return groups  # algorithms see to k themselves
-    if blocks is not None and not blocks.whole and blocks.layers is None:
-        groups = enforce_blocks(table, run, blocks, groups)
-    groups = enforce(table, groups, run.scanner, run.k, run.privacy, run.progress)
-    while blocks is None and table.person is not None and run.privacy:
-        # groups that publish the same are one to a reader, and may share people
-        united = unite_equal(table, groups, work.request.style)
-        if united.n_groups == groups.n_groups:
-            break
-        groups = enforce(table, united, run.scanner, run.k, run.privacy, run.progress)
-    return groups if blocks is not None else _merge_for_release(work, groups)
-
-
-def _merge_for_release(work: LocalWork, groups: Partition) -> Partition:
-    """Merge groups until the promises about the release as a whole hold, if there are any."""
-    run, models = work.run, work.request.privacy
-    if all(model.about == "groups" for model in models):
-        return groups
-    kept = enforce(work.table, groups, run.scanner, run.k, models, run.progress)
-    if groups.recoded and kept is not groups:
-        run.warn(
-            Message(
-                "Algorithm {name!r} generalises whole columns; to keep {models} groups were "
-                "merged, so that a column is no longer generalised alike in all rows.",
-                name=work.algorithm.name,
-                models=", ".join(m.label for m in models if m.about != "groups"),
-            )
-        )
-    return kept
-
-
-def refine_blocks(work: LocalWork, groups: Partition, blocks: Blocks) -> Partition:
-    """Refine the groups of several blocks together, and small tables as a whole."""
-    asked = work.request.refine
-    steps = work.algorithm.seams or (SEAM,) if asked is None else (EFFORTS[asked],)
-    if not blocks.seamed:
-        groups = polish_uncut(work.table, groups, work.run, work.algorithm, begin=blocks.whole)
-        steps = steps if asked is not None and blocks.whole else ()
-    return refine(work, groups, steps)
-
-
-def refine(work: LocalWork, groups: Partition, steps: Sequence[Effort]) -> Partition:
-    """Refine groups, one effort after the other."""
-    if steps:
-        compile_missing(MOVES, work.run.scanner, work.run.progress)
-    for step in steps:
-        groups = polish(work.table, groups, work.run, step)
-    return groups
-
-
-def refine_for_release(work: LocalWork, groups: Partition, effort: Effort) -> Partition:
-    """Refine groups that are final, so that the release as a whole still keeps its promises."""
-    return _merge_for_release(work, refine(work, groups, (effort,)))
-
-
-def follow_measure(work: LocalWork, groups: Partition, regroup: Regroup) -> Partition:
-    """Return the best of these groups and of those that the measure's rounds lead to.
-
-    For measures that are no sum over columns: groups are formed anew with weights that follow them.
-
-    Args:
-        work: the table and what is asked.
-        groups: its groups with the weights of the columns.
-        regroup: forms groups of a work, whose weights may differ.
-    """
-    run, measure = work.run, work.run.model.measure
-    if not measure.rounds:
-        return groups
-    best, most, last = groups, float("-inf"), groups
-    for number in range(measure.rounds + 1):
-        worth, weights = measure.follow(Grouped(work.table, last, run.model.target), number)
-        if worth > most:
-            best, most = last, worth
-        if weights is None or number == measure.rounds:
-            break
-        model = replace(run.model, weights=weights)
-        scanner = Scanner.build(work.table, model)
-        last = regroup(replace(work, run=replace(run, model=model, scanner=scanner)))
-    return best
 
 
 def suppress_outliers(work: LocalWork, groups: Partition, regroup: Regroup) -> Partition:

@@ -3,7 +3,7 @@
 Every stage is a method of an `Engine`; which one it is, is not known here. What goes from one
 stage to the next is the engine's own: codes in memory, or a table in a cluster. An engine is told
 nothing about algorithms (it hands rows to one), an algorithm nothing about engines. How the rows
-are grouped on one machine is `form_groups` in `shoal.engine.local`.
+are grouped on one machine is `form_groups` in `shoal.engine.grouping`.
 """
 
 from __future__ import annotations

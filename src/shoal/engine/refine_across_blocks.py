@@ -19,8 +19,8 @@ from shoal.algorithm.auto import can_renew, renewed
 from shoal.engine.blocks import in_threads, put_together
 from shoal.search.blocked import similar_blocks
 from shoal.search.enforce import GroupState
-from shoal.search.refine import HOT_SHARE, MOST_HOT, Effort, Search, hot_sweeps, refine_partition
-from shoal.search.scan import SearchInterrupt
+from shoal.search.refine import HOT_SHARE, MOST_HOT, Search, hot_sweeps, refine_partition
+from shoal.search.scan import Effort, SearchInterrupt
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:

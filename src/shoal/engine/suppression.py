@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shoal.engine.grouping import merge_violating, refine_for_release
 from shoal.engine.layers import cheapest_groups
-from shoal.engine.local import merge_violating, refine_for_release
 from shoal.errors import PromiseError
 from shoal.measure.base import Grouped
 from shoal.search.refine import EFFORTS
@@ -23,7 +23,7 @@ from shoal.table.partition import SUPPRESSED, Partition
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shoal.engine.local import LocalWork, Regroup
+    from shoal.engine.grouping import LocalWork, Regroup
 
 
 ROUNDS = 5

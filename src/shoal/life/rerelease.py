@@ -17,7 +17,8 @@ import numpy as np
 
 from shoal.archive.kept import digests_of
 from shoal.engine.blocks import Blocks, cluster_blocks, put_together
-from shoal.engine.local import LocalEngine, form_groups, merge_violating
+from shoal.engine.grouping import form_groups, merge_violating
+from shoal.engine.local import LocalEngine
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.life.guarantee import (
     CHANGED,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.archive.release_file import KeptRelease
-    from shoal.engine.local import LocalWork
+    from shoal.engine.grouping import LocalWork
     from shoal.engine.pipeline import Task
     from shoal.life.guarantee import Stories
     from shoal.publish.people import PublishedTable

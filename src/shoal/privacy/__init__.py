@@ -3,7 +3,6 @@
 Each model is a module of its own, found through `shoal.registry`.
 """
 
-from shoal.privacy.base import PrivacyModel, parse_privacy
-from shoal.privacy.histograms import Verdict, judge
+from shoal.privacy.base import PrivacyModel, Verdict, judge, parse_privacy
 
 __all__ = ["PrivacyModel", "Verdict", "judge", "parse_privacy"]

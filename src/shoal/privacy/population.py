@@ -15,7 +15,6 @@ import numpy as np
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.hierarchy import canonical_label
 from shoal.kernels.people import Boxes, count_covered, presence_of, worst_presence
-from shoal.privacy.whole import numbers_of_people, people_in_groups
 from shoal.table.closure import (
     IntervalClosures,
     SetClosures,
@@ -290,3 +289,38 @@ def _values(
     members[group, held.members] = True
     members[node] = True
     return members, node
+
+
+def people_in_groups(table: EncodedTable, partition: Partition) -> NDArray[np.int64]:
+    """Return how many different people each group has."""
+    if table.person is None:
+        return partition.sizes.astype(np.int64)
+    kept = partition.labels >= 0
+    several = int(table.person.max(initial=0)) + 1
+    pairs = np.unique(partition.labels[kept].astype(np.int64) * several + table.person[kept])
+    return np.bincount(pairs // several, minlength=partition.n_groups).astype(np.int64)
+
+
+def numbers_of_people(frame: pl.DataFrame, counts: str | None) -> NDArray[np.int64]:
+    """Return how many people each row of a population table stands for.
+
+    Raises:
+        OptionError: there is no such column.
+        DataError: it does not hold whole numbers of at least 0.
+    """
+    if counts is None:
+        return np.ones(frame.height, np.int64)
+    if counts not in frame.columns:
+        raise OptionError(
+            "The population has no column {counts!r} of counts.{hint}",
+            counts=counts,
+            hint=did_you_mean(counts, frame.columns),
+        )
+    column = frame.get_column(counts)
+    if not column.dtype.is_integer() or column.null_count() or bool((column < 0).any()):
+        raise DataError(
+            "Column {counts!r} of the population must say how many people each row stands "
+            "for, in whole numbers of at least 0.",
+            counts=counts,
+        )
+    return column.to_numpy().astype(np.int64)

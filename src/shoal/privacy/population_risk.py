@@ -12,7 +12,8 @@ from shoal.errors import OptionError
 from shoal.messages import Message
 from shoal.options import Number, one_of, or_none
 from shoal.privacy.base import TOLERANCE, parameter
-from shoal.privacy.whole import ReleaseModel, people_in_groups
+from shoal.privacy.population import people_in_groups
+from shoal.privacy.whole import ReleaseModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

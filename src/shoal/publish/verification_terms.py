@@ -9,8 +9,7 @@ import numpy as np
 from shoal.errors import OptionError
 from shoal.hierarchy import canonical_label, load_hierarchy
 from shoal.hierarchy.rules import as_rule
-from shoal.privacy.base import is_built_in
-from shoal.privacy.histograms import judge_pairs
+from shoal.privacy.base import is_built_in, judge_pairs
 from shoal.publish.grid_check import GridPromise
 from shoal.publish.label_check import LabelPromise
 from shoal.publish.predicates import Outcome

@@ -21,8 +21,8 @@ from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.hierarchy import canonical_label
 from shoal.privacy.delta_presence import DeltaPresence
 from shoal.privacy.k_map import KMap
+from shoal.privacy.population import numbers_of_people
 from shoal.privacy.population_risk import PopulationRisk
-from shoal.privacy.whole import numbers_of_people
 from shoal.publish.predicates import judge_sizes
 from shoal.publish.verify import POPULATION, WholePromise
 from shoal.release_reader.columns import as_date, as_datetime, as_number, open_column, source_names

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from shoal.archive.release_file import KeptRelease
     from shoal.engine.pipeline import Result
     from shoal.engine.spark.engine import SparkGroups, SparkPublished
-    from shoal.engine.spark.regions import Named
+    from shoal.engine.spark.plan import Named
     from shoal.publish.reader_view import ReaderView
     from shoal.publish.release_data import Staged
     from shoal.settings.request import Request

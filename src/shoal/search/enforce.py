@@ -124,7 +124,7 @@ def violations(
     table: EncodedTable, partition: Partition, k: int, privacy: Sequence[PrivacyModel]
 ) -> NDArray[np.bool_]:
     """Return which groups break k or a privacy model."""
-    from shoal.privacy.histograms import judge
+    from shoal.privacy.base import judge
 
     kept = partition.labels >= 0
     everybody = partition.n_suppressed == 0

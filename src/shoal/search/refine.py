@@ -22,7 +22,6 @@ comes out dearer than what was given is thrown away.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +32,7 @@ from shoal.kernels.refine_slices import SliceScratch, move_slices
 from shoal.kernels.space import COST
 from shoal.privacy.arrays import PrivateArrays
 from shoal.search.enforce import open_groups
-from shoal.search.scan import SearchInterrupt
+from shoal.search.scan import Effort, SearchInterrupt
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 
 
 SLICE_WORK = 20_000_000
-MIN_GAIN = 2e-4
 HOT_ROWS, HOT_CELLS, HOT_SIZE = 2.0, 1.2, 45
 """What a hot move may cost at first, on average: so many rows of usual cost, but no more than so
 many lost cells; less where groups have more rows than the last, in proportion."""
@@ -58,39 +56,6 @@ OPEN_EVERY = 4
 """New groups are opened in one of so many hot sweeps: measured, more often ends dearer."""
 HOT_SHARE, MOST_HOT = 0.8, 1_000
 """Of seconds that are given so many are hot, and no more sweeps than that."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Effort:
-    """How hard to try.
-
-    Attributes:
-        sweeps: at most this many sweeps.
-        hot: so many sweeps before these in which moves may cost something, where groups are small
-            and where they are not (`hot_sweeps`).
-        large: of hot sweeps, and of their temperature, where a table is large
-        (`shoal.engine.refine_across_blocks`). rounds: how often a large table is refined in regions
-        before it is refined as a whole. rebuild: whether groups are taken apart (the dearest move).
-        reach: rows looked at around a seed, as a multiple of k. depth: how many values an edge
-        slice has at most. renewals: how often neighbouring groups are made anew
-        (`shoal.engine.refine_across_blocks`). seconds: stop after this many seconds (then the
-        result depends on the machine's speed). min_gain: stop when a sweep lowers the cost by less
-        than this share. keep_on_interrupt: go on with the best so far on Ctrl-C (`SearchInterrupt`)
-        instead of
-            giving up (`shoal.engine.refine_across_blocks`).
-    """
-
-    sweeps: int = 8
-    hot: tuple[int, int] = (0, 0)
-    large: float = 0.5
-    rounds: int = 3
-    rebuild: bool = True
-    reach: int = 8
-    depth: int = 4
-    renewals: int = 0
-    seconds: float | None = None
-    min_gain: float = MIN_GAIN
-    keep_on_interrupt: bool = False
 
 
 EFFORTS = {

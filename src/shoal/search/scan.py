@@ -164,7 +164,7 @@ class Scanner:
         """Return the scanner of these rows, in this order."""
         points = self.points
         if points is not None:
-            from shoal.search.refine_means import take_points
+            from shoal.search.points import take_points
 
             points = take_points(points, rows)
         return Scanner(
@@ -386,7 +386,7 @@ class _Builder:
         codes = np.zeros(n, np.int32) if classes is None else classes.codes.astype(np.int32)
         points = None
         if self.model.measure.of_means:
-            from shoal.search.refine_means import points_of
+            from shoal.search.points import points_of
 
             points = points_of(self.table)
         return Scanner(space, rows, n, self.scale, self.n_classes, codes, points)
@@ -507,6 +507,41 @@ class Run:
     def all_rows(self) -> int:
         """Rows of the whole table."""
         return self.scanner.n_rows if self.part_of is None else self.part_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """How hard a refinement tries.
+
+    Attributes:
+        sweeps: at most this many sweeps.
+        hot: so many sweeps before these in which moves may cost something, where groups are small
+            and where they are not (`shoal.search.refine.hot_sweeps`).
+        large: share of hot sweeps, and of their temperature, where a table is large
+            (`shoal.engine.refine_across_blocks`).
+        rounds: how often a large table is refined in regions before it is refined as a whole.
+        rebuild: whether groups are taken apart (the dearest move).
+        reach: rows looked at around a seed, as a multiple of k.
+        depth: how many values an edge slice has at most.
+        renewals: how often neighbouring groups are made anew
+            (`shoal.engine.refine_across_blocks`).
+        seconds: stop after this many seconds (then the result depends on the machine's speed).
+        min_gain: stop when a sweep lowers the cost by less than this share.
+        keep_on_interrupt: go on with the best so far on Ctrl-C (`SearchInterrupt`) instead of
+            giving up (`shoal.engine.refine_across_blocks`).
+    """
+
+    sweeps: int = 8
+    hot: tuple[int, int] = (0, 0)
+    large: float = 0.5
+    rounds: int = 3
+    rebuild: bool = True
+    reach: int = 8
+    depth: int = 4
+    renewals: int = 0
+    seconds: float | None = None
+    min_gain: float = 2e-4
+    keep_on_interrupt: bool = False
 
 
 # What a search says when Ctrl-C ends it.

@@ -1,17 +1,166 @@
-"""The page of a comparison: the privacy–utility frontier as inline SVG, and a table."""
+"""What a comparison found: its outcomes, the privacy–utility frontier, its knee, and the page.
+
+The *frontier* is the smallest loss that any algorithm reaches at each k. Its *knee* is the point
+furthest from the chord between the frontier's ends, with log k and loss each scaled to 0 … 1: of
+the points below the chord if there are any (up to the knee more privacy is cheap, beyond it
+every step costs more), otherwise of those above it (beyond it more privacy gets cheaper).
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
 
-    from shoal.study.compare import Comparison, Outcome
+    import polars as pl
 
+
+COUNT_ERROR = "count-error"
+"""The score that says how far random counts are off."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """One run.
+
+    Attributes:
+        key: digest of the table, the roles and all options of the run.
+        algorithm: its name.
+        k: of the run.
+        measure: what was minimised.
+        loss: value of that measure; None if there is no release.
+        scores: the usual measures.
+        n_groups: number of groups.
+        n_suppressed: rows left out.
+        smallest_group: rows of the smallest group of the published table.
+        seconds: how long it took.
+        error: why there is no release.
+    """
+
+    key: str
+    algorithm: str
+    k: int
+    measure: str
+    loss: float | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
+    n_groups: int | None = None
+    n_suppressed: int | None = None
+    smallest_group: int | None = None
+    seconds: float = 0.0
+    error: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """All runs, by algorithm, k and measure in the order asked for."""
+
+    outcomes: tuple[Outcome, ...]
+    n_rows: int
+    n_resumed: int = 0
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures that were minimised."""
+        return tuple(dict.fromkeys(outcome.measure for outcome in self.outcomes))
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """The algorithms."""
+        return tuple(dict.fromkeys(outcome.algorithm for outcome in self.outcomes))
+
+    def frontier(self, measure: str | None = None) -> tuple[Outcome, ...]:
+        """Return the run with the smallest loss at each k, k ascending."""
+        name = self.measures[0] if measure is None else measure
+        best: dict[int, Outcome] = {}
+        for outcome in self.outcomes:
+            if outcome.measure != name or outcome.loss is None:
+                continue
+            holder = best.get(outcome.k)
+            if holder is None or holder.loss is None or outcome.loss < holder.loss:
+                best[outcome.k] = outcome
+        return tuple(best[k] for k in sorted(best))
+
+    def knee(self, measure: str | None = None) -> Outcome | None:
+        """Return the knee of the frontier, as the module defines it; None if there is none."""
+        frontier = self.frontier(measure)
+        place = find_knee([o.k for o in frontier], [float(o.loss or 0.0) for o in frontier])
+        return None if place is None else frontier[place]
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return one row per run."""
+        import polars as pl
+
+        names = sorted({name for outcome in self.outcomes for name in outcome.scores})
+        rows = [
+            {
+                "algorithm": o.algorithm,
+                "k": o.k,
+                "measure": o.measure,
+                "loss": o.loss,
+                "n_groups": o.n_groups,
+                "n_suppressed": o.n_suppressed,
+                "smallest_group": o.smallest_group,
+                "seconds": o.seconds,
+                "error": o.error,
+                **{name: o.scores.get(name) for name in names},
+            }
+            for o in self.outcomes
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def report(self, path: str | PathLike[str]) -> None:
+        """Write a self-contained HTML page with the frontier as a picture and a table."""
+        from shoal.io.atomic import atomic_write_text
+
+        atomic_write_text(path, render_comparison(self))
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Comparison of {len(self.outcomes)} runs on {self.n_rows:,} rows>"
+
+
+def find_knee(sizes: Sequence[int], losses: Sequence[float]) -> int | None:
+    """Return the place of the knee of a curve (see the module), or None.
+
+    >>> find_knee([2, 4, 8, 16, 32], [0.10, 0.11, 0.12, 0.30, 0.50])
+    2
+    >>> find_knee([2, 4, 8], [0.1, 0.2, 0.3]) is None
+    True
+    """
+    below = distances(sizes, losses)
+    inner = below[1:-1]
+    if not inner:
+        return None
+    best = max(inner)
+    if best < 1e-6:
+        best = min(inner)
+    return None if abs(best) < 1e-6 else 1 + inner.index(best)
+
+
+def distances(sizes: Sequence[int], losses: Sequence[float]) -> list[float]:
+    """Return how far each point lies below the chord, on the scaled axes; empty if there is none.
+
+    On these axes the chord is the diagonal, and (share of log k) − (share of loss) is the
+    distance from it, times a constant.
+    """
+    if len(sizes) < 3:
+        return []
+    x = [math.log(size) for size in sizes]
+    width, height = x[-1] - x[0], losses[-1] - losses[0]
+    if not width > 0 or not abs(height) > 0:
+        return []
+    return [
+        (xi - x[0]) / width - (loss - losses[0]) / height
+        for xi, loss in zip(x, losses, strict=True)
+    ]
+
+
+# -- the page ------------------------------------------------------------------------------------
 
 _WIDTH, _HEIGHT = 760, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 150, 24, 56
@@ -90,8 +239,6 @@ def _section(comparison: Comparison, measure: str) -> str:
 
 def _use(comparison: Comparison, measure: str) -> str:
     """Return the error of random counts over k, where releases were asked for them."""
-    from shoal.study.compare import COUNT_ERROR
-
     outcomes = tuple(replace(o, loss=o.scores.get(COUNT_ERROR)) for o in comparison.outcomes)
     if all(each.loss is None for each in outcomes):
         return ""
@@ -115,7 +262,6 @@ def _words(comparison: Comparison, measure: str) -> str:
     if knee is None:
         return f"{words} It has no knee."
     words = f"{words} Its knee is at k = {knee.k}, with a loss of {_shown(knee.loss)}."
-    from shoal.study.compare import distances
 
     away = distances([o.k for o in frontier], [float(o.loss or 0.0) for o in frontier])
     if max(map(abs, away)) < _FAINT:

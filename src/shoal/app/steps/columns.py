@@ -9,8 +9,8 @@ from starlette.routing import Route
 
 from shoal.app.feasibility import drop_idle_promises
 from shoal.app.fields import column_fields, read_column
-from shoal.app.opening import column_of, rename_column
 from shoal.app.views import answer, page, part, to, words_of, work_of
+from shoal.app.workspace import column_of, rename_column
 from shoal.errors import OptionError
 from shoal.profile.guess import guess_column
 from shoal.table.schema import COLUMN_ROWS, JobColumn, Kind, Role

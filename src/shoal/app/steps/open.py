@@ -15,9 +15,10 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
 
-from shoal.app.opening import Opened, find_aside, start_reading
+from shoal.app.access import Opened
+from shoal.app.opening import find_aside
 from shoal.app.views import answer, flash, page, part, tasks_of, to, words_of, work_of
-from shoal.app.workspace import place_for_copy
+from shoal.app.workspace import place_for_copy, start_reading
 from shoal.errors import DataError, OptionError
 from shoal.io.formats import COMPRESSIONS, ENDINGS
 from shoal.io.limits import read_side_file

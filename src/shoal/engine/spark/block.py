@@ -15,15 +15,8 @@ import numpy as np
 from shoal.algorithm.base import create_algorithm
 from shoal.algorithm.warm_up import MOVES, compile_missing
 from shoal.engine.blocks import cut_table
-from shoal.engine.local import (
-    SEAM,
-    LocalWork,
-    cluster,
-    form_groups,
-    merge_violating,
-    refine,
-    suppress_outliers,
-)
+from shoal.engine.grouping import SEAM, LocalWork, cluster, form_groups, merge_violating, refine
+from shoal.engine.local import suppress_outliers
 from shoal.engine.refine_across_blocks import polish
 from shoal.engine.spark.plan import clean_person
 from shoal.engine.spark.tally import tally
@@ -44,7 +37,7 @@ if TYPE_CHECKING:
 
     from shoal.algorithm.base import Algorithm
     from shoal.engine.spark.plan import Columns, Parts, Plan, Rule
-    from shoal.search.refine import Effort
+    from shoal.search.scan import Effort
     from shoal.settings.request import Request
     from shoal.table.encode import EncodedTable
 

@@ -7,14 +7,14 @@ is cut again; one tuple that more rows share than a block may have is dealt to s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shoal.engine.spark.block import assign_leaves
 from shoal.engine.spark.domain import whole_table
-from shoal.engine.spark.plan import Parts, Rule
+from shoal.engine.spark.plan import Parts, Rule, Tree
 from shoal.engine.spark.session import guarded_batches, load_functions
 from shoal.errors import DataError, PromiseError
 
@@ -46,67 +46,6 @@ class Sample:
 
     codes: NDArray[np.int32]
     rows: NDArray[np.float64]
-
-
-@dataclass(eq=False)
-class Tree:
-    """Cuts: a row goes left if its code in a column is at most a number.
-
-    Attributes:
-        column: of each node; −1 for a leaf.
-        cut: largest code that goes left.
-        left: node on the left.
-        right: node on the right.
-        leaf: number of each leaf, from left to right; −1 for other nodes.
-    """
-
-    column: list[int] = field(default_factory=list)
-    cut: list[int] = field(default_factory=list)
-    left: list[int] = field(default_factory=list)
-    right: list[int] = field(default_factory=list)
-    leaf: list[int] = field(default_factory=list)
-    n_leaves: int = 0
-
-    def add(self) -> int:
-        """Add a leaf and return its node; leaves are numbered when the tree is complete."""
-        for each in (self.column, self.cut, self.left, self.right, self.leaf):
-            each.append(-1)
-        return len(self.column) - 1
-
-    def number(self) -> None:
-        """Number the leaves from left to right."""
-        self.n_leaves, waiting = 0, [0]
-        while waiting:
-            node = waiting.pop()
-            if self.column[node] < 0:
-                self.leaf[node] = self.n_leaves
-                self.n_leaves += 1
-            else:
-                self.leaf[node] = -1
-                waiting += [self.right[node], self.left[node]]
-
-    def leaves_of(self, codes: Sequence[NDArray[np.integer]]) -> NDArray[np.int64]:
-        """Return the leaf of each row, from its codes."""
-        n_rows = len(codes[0])
-        column, cut = np.array(self.column), np.array(self.cut)
-        left, right = np.array(self.left), np.array(self.right)
-        node = np.zeros(n_rows, np.int64)
-        walking = np.arange(n_rows) if column[0] >= 0 else np.empty(0, np.int64)
-        while len(walking):
-            at = node[walking]
-            of = column[at]
-            code = np.empty(len(walking), np.int64)
-            for number in np.unique(of):
-                mine = of == number
-                code[mine] = codes[number][walking[mine]]
-            node[walking] = np.where(code <= cut[at], left[at], right[at])
-            walking = walking[column[node[walking]] >= 0]
-        found: NDArray[np.int64] = np.array(self.leaf)[node]
-        return found
-
-    def nodes_of_leaves(self) -> dict[int, int]:
-        """Return the node of each leaf."""
-        return {leaf: node for node, leaf in enumerate(self.leaf) if leaf >= 0}
 
 
 def places_of(attributes: Sequence[Attribute]) -> list[NDArray[np.float64]]:

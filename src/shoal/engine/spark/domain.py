@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.engine.spark.block import assign_blocks, encode_batches
 from shoal.engine.spark.check import count_values
-from shoal.engine.spark.plan import Coding, Columns, whole_column
+from shoal.engine.spark.plan import Coding, Columns, Target, whole_column
 from shoal.engine.spark.session import column, guarded_batches, load_functions
 from shoal.errors import OptionError
 from shoal.measure.base import picked_columns
@@ -178,37 +178,6 @@ MOST_PAIRS = 5_000_000
 """Counts of a value beside a sensitive value; every worker is given as many of all columns."""
 MOST_CLASSES = 1_000
 """Different sensitive values; a worker counts them in every group at once."""
-
-
-@dataclass(frozen=True, eq=False)
-class Target:
-    """The column (several stand for the tuple of them), without rows.
-
-    Attributes:
-        numbers: which of the sensitive columns it is made of.
-        tuples: for each column but the first, the tuples that occur up to it, sorted: the number
-            of the tuple before it, times the column's size, and its code.
-        searched: the column, with what it goes with in the rows that take part.
-        scored: the same of all rows.
-    """
-
-    numbers: tuple[int, ...]
-    tuples: tuple[NDArray[np.int64], ...]
-    searched: Sensitive
-    scored: Sensitive
-
-    def codes_of(self, sensitive: Sequence[Sensitive]) -> NDArray[np.int64]:
-        """Return the code of each row, from those of its sensitive columns."""
-        first, *others = (sensitive[number] for number in self.numbers)
-        codes: NDArray[np.int64] = first.codes.astype(np.int64)
-        for known, other in zip(self.tuples, others, strict=True):
-            codes = np.searchsorted(known, codes * other.size + other.codes)
-        return codes
-
-    def of(self, table: EncodedTable, *, searched: bool) -> Sensitive:
-        """Return the column of some rows."""
-        whole = self.searched if searched else self.scored
-        return replace(whole, codes=self.codes_of(table.sensitive).astype(np.int32))
 
 
 def find_target(plan: Plan, rows: Any, taking_part: Any, *, needed: str | None) -> Target | None:

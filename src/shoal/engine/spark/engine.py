@@ -17,7 +17,7 @@ import numpy as np
 from shoal.algorithm.base import create_algorithm
 from shoal.algorithm.incognito import check_levels
 from shoal.engine.blocks import refused_blocks
-from shoal.engine.local import check_people
+from shoal.engine.grouping import check_people
 from shoal.engine.pipeline import Measured, Task
 from shoal.engine.spark.block import cluster_block
 from shoal.engine.spark.check import verify_frame
@@ -76,8 +76,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from shoal.engine.spark.plan import Named
     from shoal.engine.spark.population_check import Whole
-    from shoal.engine.spark.regions import Named
     from shoal.publish.judgement import Doubt
     from shoal.publish.verify import Verification
     from shoal.settings.request import Request

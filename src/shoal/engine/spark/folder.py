@@ -36,9 +36,8 @@ from shoal.table.partition import Partition
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shoal.engine.spark.plan import Plan
+    from shoal.engine.spark.plan import Named, Plan
     from shoal.engine.spark.population_check import AboutAll
-    from shoal.engine.spark.regions import Named
     from shoal.publish.release_data import ReleaseData, ReleaseT
     from shoal.publish.verify import Verification
 

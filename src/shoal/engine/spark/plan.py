@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.engine.spark.cut import Tree
-    from shoal.engine.spark.domain import Target
     from shoal.measure.sse import Deviation
     from shoal.privacy import PrivacyModel
     from shoal.publish.recode import Style
@@ -336,3 +334,110 @@ def whole_column(
             cleaned = np.bincount(merged, weights=rows, minlength=after.size).astype(np.int64)  # type: ignore[arg-type]
         after.__dict__["histogram"] = cleaned
     return whole
+
+
+@dataclass(eq=False)
+class Tree:
+    """Cuts: a row goes left if its code in a column is at most a number.
+
+    Attributes:
+        column: of each node; −1 for a leaf.
+        cut: largest code that goes left.
+        left: node on the left.
+        right: node on the right.
+        leaf: number of each leaf, from left to right; −1 for other nodes.
+    """
+
+    column: list[int] = field(default_factory=list)
+    cut: list[int] = field(default_factory=list)
+    left: list[int] = field(default_factory=list)
+    right: list[int] = field(default_factory=list)
+    leaf: list[int] = field(default_factory=list)
+    n_leaves: int = 0
+
+    def add(self) -> int:
+        """Add a leaf and return its node; leaves are numbered when the tree is complete."""
+        for each in (self.column, self.cut, self.left, self.right, self.leaf):
+            each.append(-1)
+        return len(self.column) - 1
+
+    def number(self) -> None:
+        """Number the leaves from left to right."""
+        self.n_leaves, waiting = 0, [0]
+        while waiting:
+            node = waiting.pop()
+            if self.column[node] < 0:
+                self.leaf[node] = self.n_leaves
+                self.n_leaves += 1
+            else:
+                self.leaf[node] = -1
+                waiting += [self.right[node], self.left[node]]
+
+    def leaves_of(self, codes: Sequence[NDArray[np.integer]]) -> NDArray[np.int64]:
+        """Return the leaf of each row, from its codes."""
+        n_rows = len(codes[0])
+        column, cut = np.array(self.column), np.array(self.cut)
+        left, right = np.array(self.left), np.array(self.right)
+        node = np.zeros(n_rows, np.int64)
+        walking = np.arange(n_rows) if column[0] >= 0 else np.empty(0, np.int64)
+        while len(walking):
+            at = node[walking]
+            of = column[at]
+            code = np.empty(len(walking), np.int64)
+            for number in np.unique(of):
+                mine = of == number
+                code[mine] = codes[number][walking[mine]]
+            node[walking] = np.where(code <= cut[at], left[at], right[at])
+            walking = walking[column[node[walking]] >= 0]
+        found: NDArray[np.int64] = np.array(self.leaf)[node]
+        return found
+
+    def nodes_of_leaves(self) -> dict[int, int]:
+        """Return the node of each leaf."""
+        return {leaf: node for node, leaf in enumerate(self.leaf) if leaf >= 0}
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The column (several stand for the tuple of them), without rows.
+
+    Attributes:
+        numbers: which of the sensitive columns it is made of.
+        tuples: for each column but the first, the tuples that occur up to it, sorted: the number
+            of the tuple before it, times the column's size, and its code.
+        searched: the column, with what it goes with in the rows that take part.
+        scored: the same of all rows.
+    """
+
+    numbers: tuple[int, ...]
+    tuples: tuple[NDArray[np.int64], ...]
+    searched: Sensitive
+    scored: Sensitive
+
+    def codes_of(self, sensitive: Sequence[Sensitive]) -> NDArray[np.int64]:
+        """Return the code of each row, from those of its sensitive columns."""
+        first, *others = (sensitive[number] for number in self.numbers)
+        codes: NDArray[np.int64] = first.codes.astype(np.int64)
+        for known, other in zip(self.tuples, others, strict=True):
+            codes = np.searchsorted(known, codes * other.size + other.codes)
+        return codes
+
+    def of(self, table: EncodedTable, *, searched: bool) -> Sensitive:
+        """Return the column of some rows."""
+        whole = self.searched if searched else self.scored
+        return replace(whole, codes=self.codes_of(table.sensitive).astype(np.int32))
+
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """Published rows under their names.
+
+    Attributes:
+        frame: the rows.
+        person: the column that tells people apart; None if rows are counted.
+        group: the column with a row's group; None if it was not asked for.
+    """
+
+    frame: Any
+    person: str | None
+    group: str | None

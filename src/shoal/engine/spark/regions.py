@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from shoal.engine.spark.block import GROUP_BITS, finish_region, moved_to
 from shoal.engine.spark.check import broken_groups, group_number
 from shoal.engine.spark.domain import unused
 from shoal.engine.spark.folder import output_types
+from shoal.engine.spark.plan import Named
 from shoal.engine.spark.session import guarded, guarded_batches, load_functions
 from shoal.errors import PromiseError
 from shoal.publish.recode import published_names
@@ -79,21 +79,6 @@ def finished_types(plan: Plan, schema: Any) -> tuple[Any, list[tuple[str, Any]]]
     long = types.LongType()
     fields += [types.StructField(name, long) for name in (*plan.columns.beside, "g")]
     return types.StructType(fields), [(f"f{n}", each.arrow) for n, each in enumerate(outputs)]
-
-
-@dataclass(frozen=True, eq=False)
-class Named:
-    """Published rows under their names.
-
-    Attributes:
-        frame: the rows.
-        person: the column that tells people apart; None if rows are counted.
-        group: the column with a row's group; None if it was not asked for.
-    """
-
-    frame: Any
-    person: str | None
-    group: str | None
 
 
 def named_rows(plan: Plan, finished: Any, *, group: bool = False) -> Named:

@@ -22,8 +22,8 @@ from shoal.kernels.people import presence_of, worst_presence
 from shoal.privacy.base import TOLERANCE
 from shoal.privacy.delta_presence import DeltaPresence
 from shoal.privacy.k_map import KMap
+from shoal.privacy.population import people_in_groups
 from shoal.privacy.population_risk import PopulationRisk
-from shoal.privacy.whole import people_in_groups
 from shoal.publish.recode import unite_equal
 from shoal.runtime.progress import no_progress
 from shoal.search.enforce import merge_round, violations

@@ -55,8 +55,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from shoal.engine.spark.plan import Plan
-    from shoal.engine.spark.regions import Named
+    from shoal.engine.spark.plan import Named, Plan
     from shoal.settings.request import Request
     from shoal.table.encode import Attribute
     from shoal.table.schema import Schema
