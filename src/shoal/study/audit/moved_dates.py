@@ -102,10 +102,17 @@ def follow_dates(
 def _visits(scene: Scene, people: Numbers) -> list[Numbers]:
     """Return the rows of each person that is attacked."""
     order = np.argsort(people, kind="stable")
-    chosen = list(dict.fromkeys(people[scene.targets].tolist()))[:_PEOPLE]
+    chosen = _some(scene, np.unique(people[scene.targets]))
     starts = np.searchsorted(people, chosen, side="left", sorter=order)
     ends = np.searchsorted(people, chosen, side="right", sorter=order)
     return [order[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
+def _some(scene: Scene, among: Numbers) -> Numbers:
+    """Return some of these, by chance, if they are very many."""
+    if len(among) <= _PEOPLE:
+        return among
+    return np.sort(scene.chance(301).choice(among, _PEOPLE, replace=False))
 
 
 def _read(
@@ -156,7 +163,8 @@ def _one_date(scene: Scene, days: _Days, offsets: Offsets) -> Finding:
     """Look for a visit whose quasi-identifiers and one date are known."""
     chances, before = [], []
     step, most = offsets.step, offsets.days
-    for who in scene.targets[np.isfinite(days.true[scene.targets]).any(axis=1)][:_PEOPLE].tolist():
+    dated = scene.targets[np.isfinite(days.true[scene.targets]).any(axis=1)]
+    for who in _some(scene, dated).tolist():
         rows = _rows_of(scene, who)
         low, high = _bounds(days, who, rows, slice(0, 1))
         low, high = np.maximum(low, -most), np.minimum(high, most)
