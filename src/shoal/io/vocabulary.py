@@ -249,6 +249,30 @@ HINTS: dict[str, str] = {
 }
 """Words that are as often a cell as the name of a column; they tell nothing about a first line."""
 
+TOTAL_WORDS: tuple[str, ...] = (
+    *("total", "totals", "subtotal", "sub-total", "grand total", "overall", "sum", "average"),
+    *("mean", "median", "count", "∑", "Σ", "summe", "summen", "gesamt", "gesamtsumme"),
+    *("insgesamt", "zwischensumme", "endsumme", "teilsumme", "mittelwert", "durchschnitt"),
+    *("anzahl", "total général", "totaux", "somme", "sous-total", "ensemble", "moyenne"),
+    *("suma", "sumas", "totales", "suma total", "total general", "promedio", "totale"),
+    *("totale generale", "subtotale", "somma", "complessivo", "media", "totaal", "subtotaal"),
+    *("eindtotaal", "som", "gemiddelde", "totais", "total geral", "soma", "média", "razem"),
+    *("ogółem", "łącznie", "suma końcowa", "średnia", "summa", "totalt", "delsumma"),
+    *("medelvärde", "i alt", "ialt", "sum i alt", "delsum", "samlet", "gennemsnit", "snitt"),
+)
+"""What a row of totals begins with, in the same languages."""
+
+NOTE_WORDS: tuple[str, ...] = (
+    *("source", "sources", "note", "notes", "footnote", "legend", "remark", "remarks", "page"),
+    *("printed", "created", "exported", "generated", "as of", "end of report", "confidential"),
+    *("quelle", "quellen", "anmerkung", "anmerkungen", "fußnote", "hinweis", "hinweise"),
+    *("legende", "stand", "erstellt", "gedruckt", "seite", "datenstand", "erläuterung"),
+    *("vertraulich", "remarque", "légende", "imprimé le", "fuente", "nota", "notas", "leyenda"),
+    *("página", "pagina", "fonte", "legenda", "bron", "opmerking", "źródło", "uwaga", "uwagi"),
+    *("strona", "källa", "anmärkning", "sida", "kilde", "bemærkning", "merknad", "side"),
+)
+"""What a note below or above a table begins with, in the same languages."""
+
 
 # What the name of a column says about it: a vocabulary in several languages.
 #

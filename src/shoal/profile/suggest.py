@@ -331,6 +331,7 @@ class Suggestion:
         comments = {"": self._header(target, source), "k": _K_COMMENT}
         if self.missing_values is not None:
             comments["missing_values"] = "What stands for a missing value in the file."
+        comments["input.extra_rows"] = _EXTRA_COMMENT
         for guess in self.columns:
             is_quasi = guess.role is Role.QUASI_IDENTIFIER
             file = files.get(guess.name)
@@ -414,6 +415,12 @@ _K_COMMENT = (
 )
 
 
+_EXTRA_COMMENT = (
+    "Rows that look like totals, notes or repeated headers: they are left out, each time. If each\n"
+    'of them is a person, say "keep".'
+)
+
+
 def suggest_job(
     data: Any,
     *,
@@ -423,6 +430,8 @@ def suggest_job(
     encoding: str | None = None,
     header: bool = True,
     decimal: str | None = None,
+    sheet: str | None = None,
+    extra_rows: str | None = None,
     rename: Mapping[str, str] | None = None,
 ) -> Suggestion:
     """Look at a table and suggest a job: roles, kinds, hierarchies, missing values and k.
@@ -439,6 +448,9 @@ def suggest_job(
         encoding: of its text; found out if not given.
         header: whether its first line holds the names of the columns.
         decimal: a comma or a point; found out if not given.
+        sheet: of a workbook; the one with the largest table if not given.
+        extra_rows: ``"keep"`` or ``"drop"`` for rows that look like totals, notes or repeated
+            headers; they are left out, and the job says so, if not given.
         rename: new names of its columns.
 
     >>> import polars as pl
@@ -457,6 +469,8 @@ def suggest_job(
             encoding=encoding,
             header=header,
             decimal=decimal,
+            sheet=sheet,
+            extra_rows=extra_rows,
             rename=rename,
         )
     )[0]
@@ -472,7 +486,7 @@ def look_at(data: Any, progress: Report = no_progress) -> tuple[Suggestion, pl.D
     if isinstance(data, Input):
         missing_values = data.missing_values
         given = ("",) if missing_values is None else missing_values
-        asked = replace(data, missing_values=given)
+        asked = replace(data, missing_values=given, extra_rows=data.extra_rows or "drop")
         frame, how = _read(asked, progress)
         found = find_markers(frame) if missing_values is None else ()
         if found or missing_values is not None:
@@ -483,7 +497,7 @@ def look_at(data: Any, progress: Report = no_progress) -> tuple[Suggestion, pl.D
         if has_commas(frame, freed):
             how.decimal = ","
         frame = freed
-        source = _found_out(asked, how)
+        source = _found_out(data, how)
     else:
         frame = to_polars(data)
         if find_markers(frame):
@@ -518,7 +532,9 @@ def _read(asked: Input, progress: Report) -> tuple[pl.DataFrame, HowRead]:
     with watching_inputs() if current_watch() is None else nullcontext(current_watch()) as watch:
         frame = read_input(asked, progress=progress)
         found = [] if watch is None else list(watch.how_read.values())
-    return frame, found[-1] if found else HowRead()
+    how = found[-1] if found else HowRead()
+    extra = {kind: rows for each in found for kind, rows in each.extra_rows.items()}
+    return frame, replace(how, extra_rows=extra)
 
 
 def _found_out(asked: Input, how: HowRead) -> Input:
@@ -536,6 +552,8 @@ def _found_out(asked: Input, how: HowRead) -> Input:
         encoding=asked.encoding or (None if how.encoding == "utf-8" else how.encoding),
         header=asked.header,
         decimal=asked.decimal or how.decimal,
+        sheet=asked.sheet or how.sheet,
+        extra_rows=asked.extra_rows or ("drop" if how.extra_rows else None),
         rename=asked.rename,
     )
 
