@@ -237,6 +237,18 @@ def test_days_since_first_are_generalised_as_numbers_although_the_column_is_of_d
     assert release.judgement.open[-1].what == "moved dates"
 
 
+def test_days_that_are_generalised_are_covered_by_k_and_exact_ones_are_an_open_point():
+    asked = {"k": 3, "person": "id", "algorithm": "mondrian", "drop": "left"}
+    asked |= {"dates": {"admitted": "since first"}}
+    covered = shoal.anonymize(visits(), quasi_identifiers=["age", "sex", "admitted"], **asked)
+    assert covered.judgement == "green"
+    with pytest.warns(shoal.ShoalWarning, match="days since the first"):
+        exact = shoal.anonymize(
+            visits(), quasi_identifiers=["age", "sex"], insensitive="admitted", **asked
+        )
+    assert "moved dates" in {each.what for each in exact.judgement.open}
+
+
 def test_pandas_gets_dates_back():
     frame = visits().to_pandas()
     frame["admitted"] = pd.to_datetime(frame["admitted"])

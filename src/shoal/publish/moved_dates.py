@@ -29,7 +29,8 @@ def doubts_of_dates(frame: pl.DataFrame, schema: Schema) -> list[Doubt]:
     if not moved:
         return []
     shifted = [name for name, dates in moved.items() if dates != SINCE_FIRST]
-    counted = [name for name in moved if name not in shifted]
+    # as quasi-identifiers days are generalised, and k holds for them as for any other
+    counted = [name for name in moved if name not in (*shifted, *schema.quasi_identifiers)]
     found = [_of_shifted(shifted, moved)] if shifted else []
     found += [_of_counted(counted)] if counted else []
     return found + [_of_near(name) for name in _near(frame, schema)]

@@ -12,7 +12,7 @@ An attacker who is left with *c* rows, places or people picks one: the chance is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -155,8 +155,11 @@ def _in_days(column: pl.Series) -> Floats:
 
 
 def _rows_of(scene: Scene, who: int) -> Numbers:
-    """Return the published rows that fit what is known of a row beside its moved dates."""
-    return np.flatnonzero(scene.look(scene.people, who).full[scene.classes.of_row])
+    """Return the published rows that fit what is known of a row beside its dates."""
+    moved = scene.schema.moved_dates
+    others = np.array([column.name not in moved for column in scene.classes.columns], np.bool_)
+    fits: NDArray[Any] = np.logical_and.reduce(scene.look(scene.people, who).fits[others], axis=0)
+    return np.flatnonzero(fits[scene.classes.of_row])
 
 
 def _one_date(scene: Scene, days: _Days, offsets: Offsets) -> Finding:
