@@ -10,7 +10,8 @@ import pytest
 import shoal
 from shoal.errors import DataError, OptionError
 from shoal.io.keys import make_secret
-from shoal.table.dates import move_dates, offsets_of, read_dates
+from shoal.table.date_offsets import offsets_of, read_dates
+from shoal.table.dates import move_dates
 from shoal.table.schema import build_schema
 
 KEY = bytes(range(32))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from shoal.messages import Message, named_of
 from shoal.publish.judgement import Doubt, OpenPoint
-from shoal.table.dates import SINCE_FIRST, offsets_of
+from shoal.table.date_offsets import SINCE_FIRST, offsets_of
 
 if TYPE_CHECKING:
     import polars as pl

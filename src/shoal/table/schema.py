@@ -252,7 +252,7 @@ def _read_scale(column: str, value: Any) -> str:
 
 
 def _read_dates(column: str, value: Any) -> str:
-    from shoal.table.dates import read_dates  # loads numpy
+    from shoal.table.date_offsets import read_dates
 
     return read_dates(column, value)
 
@@ -620,7 +620,7 @@ def build_schema(
         )
     )
     if schema.moved_dates:
-        from shoal.table.dates import check_alike
+        from shoal.table.date_offsets import check_alike
 
         check_alike(schema.moved_dates)
     return schema

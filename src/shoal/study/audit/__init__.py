@@ -15,7 +15,8 @@ from shoal.study.audit.disclosure import disclose, intersect, link, link_populat
 from shoal.study.audit.minimality import pin_down
 from shoal.study.audit.regulators import ask
 from shoal.study.read_release import Described, schema_and_style
-from shoal.table.dates import SINCE_FIRST, move_dates
+from shoal.table.date_offsets import SINCE_FIRST
+from shoal.table.dates import move_dates
 from shoal.table.frames import to_polars
 from shoal.table.schema import Role
 

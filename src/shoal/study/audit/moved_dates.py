@@ -20,7 +20,8 @@ from shoal.messages import Message
 from shoal.release_reader.classes import open_cells
 from shoal.release_reader.columns import source_names
 from shoal.study.audit.attack_context import Finding, rate_of
-from shoal.table.dates import SINCE_FIRST, offsets_of, people_in
+from shoal.table.date_offsets import SINCE_FIRST, offsets_of
+from shoal.table.dates import people_in
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from shoal.publish.recode import Style
     from shoal.study.audit.attack_context import Scene
-    from shoal.table.dates import Offsets
+    from shoal.table.date_offsets import Offsets
     from shoal.table.schema import Schema
 
     Floats = NDArray[np.float64]
