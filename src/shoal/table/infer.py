@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
-from shoal.table.dates import move_dates
 from shoal.table.frames import to_polars
 from shoal.table.grid import CALENDAR, NO_GRID, WITHIN_A_DAY, Grid
 from shoal.table.schema import Column, Kind, Names, Role, Schema, build_schema, suggest_grid
@@ -105,6 +104,8 @@ def schema_of_used(
         for given in (quasi_identifiers, sensitive)
     )
     import narwhals as nw
+
+    from shoal.table.dates import move_dates  # loads numpy
 
     whose = [person] if isinstance(person, str) else [*(person or ())]
     rest = [name for name in frame.columns if name not in {*keys, *private, *whose}]
