@@ -289,6 +289,14 @@ def test_what_cannot_be_moved_is_one_sentence():
         release_of_plain({"admitted": "shift"}, insensitive=["left"], sensitive="admitted")
     with pytest.raises(DataError, match="it holds none"):
         release_of_plain({"age": "shift"})
+    everybody = shoal.KMap(3, population=visits())
+    with pytest.raises(OptionError, match="compares with a population"):
+        release_of_plain(
+            {"admitted": "shift"},
+            quasi_identifiers=["age", "admitted"],
+            insensitive=["sex", "left"],
+            privacy=everybody,
+        )
     late = visits().with_columns(left=pl.lit(date(9999, 12, 31)))
     with pytest.raises(DataError, match="out of the calendar"):
         release_of_plain({"left": "shift"}, frame=late)

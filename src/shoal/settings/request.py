@@ -507,6 +507,16 @@ class Request:
                 "(--rows-are-people).",
                 name=next(iter(moved)),
             )
+        known = [name for name in moved if name in schema.quasi_identifiers]
+        compared = [model.label for model in self.privacy if model.about == "people"]
+        if known and compared:
+            raise OptionError(
+                "{promise} compares with a population, whose dates are where they were, and those "
+                "of column {name!r} are moved; make the column insensitive, drop it, or leave the "
+                "promise out.",
+                promise=compared[0],
+                name=known[0],
+            )
         uses = self.pseudonyms or schema.is_shifted
         if self.person_key is not None and (self.person is None or not uses):
             raise OptionError(
