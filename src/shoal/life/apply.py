@@ -21,6 +21,7 @@ from shoal.archive.kept import (
     rows_of,
     with_further,
 )
+from shoal.archive.release_file import READING
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.io.columns import fresh_column
 from shoal.life.coverage import Coverage
@@ -81,7 +82,7 @@ def request_of_kept(kept: KeptRelease, columns: list[str], **more: Any) -> Reque
     found = tuple(column for column in schema.columns if column.name in columns)
     return build_request(
         {
-            **kept.options,
+            **{name: said for name, said in kept.options.items() if name not in READING},
             "k": kept.k,
             "privacy": kept.privacy,
             "quasi_identifiers": schema.quasi_identifiers,
