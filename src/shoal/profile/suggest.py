@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import OptionError
 from shoal.io.overwrite_guard import HowRead, current_watch, watching_inputs
 from shoal.io.read import called
-from shoal.io.recognise import recognise_noted
+from shoal.io.recognise import recognise, recognise_noted
 from shoal.io.vocabulary import topics_of
 from shoal.messages import Message
 from shoal.profile.guess import (
@@ -497,7 +497,7 @@ def look_at(data: Any, progress: Report = no_progress) -> tuple[Suggestion, pl.D
         rename = asked.rename or {}
         spelled = {rename.get(name, name): each for name, each in how.spelled.items()}
     else:
-        frame = to_polars(data)
+        frame, spelled = recognise(to_polars(data))
         if find_markers(frame):
             notes.append("some columns hold texts such as '?' or 'NA'; make them null first.")
     guesses = []
