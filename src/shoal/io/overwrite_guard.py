@@ -40,6 +40,9 @@ class HowRead:
         header: whether its first line was taken for names.
         twins: names that more than one column had, with what the others are called.
         spelled: how the dates and numbers of columns were found to be written.
+        sheet: which sheet of a workbook was read, if it has several.
+        sheets: all that it has.
+        extra_rows: numbers of the rows that are no records, by what they are.
         notes: what people should know about it, in sentences without a cell.
         doubts: what they should say, since the file does not tell.
     """
@@ -50,6 +53,9 @@ class HowRead:
     header: bool = True
     twins: dict[str, list[str]] = field(default_factory=dict)
     spelled: dict[str, Found] = field(default_factory=dict)
+    sheet: str | None = None
+    sheets: tuple[str, ...] = ()
+    extra_rows: dict[str, list[int]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
 

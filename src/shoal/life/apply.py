@@ -24,6 +24,7 @@ from shoal.archive.kept import (
 from shoal.archive.release_file import READING
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.io.columns import fresh_column
+from shoal.io.spelling import read_spelled
 from shoal.life.coverage import Coverage
 from shoal.measure.scores import Scores
 from shoal.messages import Message
@@ -296,7 +297,7 @@ def apply(
     check_process()
     watch = Stopwatch()
     kept = keep(release)
-    table = to_polars(frame)
+    table = read_spelled(to_polars(frame), kept.schema.details()["read_as"])
     if table.height == 0:
         raise DataError("The table has no rows; there is nothing to apply the release to.")
     check_people(kept)

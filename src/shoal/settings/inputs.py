@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.io.columns import as_days
 from shoal.io.delimited import pick_columns
+from shoal.io.extra_rows import ASK
 from shoal.io.formats import FORMATS, detect_format
 from shoal.io.limits import check_columns
 from shoal.io.location import input_files, is_database
@@ -113,6 +114,8 @@ def read_input(
         encoding=source.encoding,
         header=source.header,
         decimal=source.decimal,
+        sheet=source.sheet,
+        extra_rows=source.extra_rows or ASK,
         progress=progress,
     )
     frame = frame.with_columns(as_days(each) for each in frame.get_columns())

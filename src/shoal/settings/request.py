@@ -656,5 +656,5 @@ def _read(path: str, source: Input | None, details: Mapping[str, Any] | None) ->
 
     if source is None:
         return read_table(path)
-    source = replace(source, path=path, more=(), format=None, rename=None)
+    source = replace(source, path=path, more=(), format=None, sheet=None, rename=None)
     return read_input(source, details=details)
