@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from shoal.io.recognise import Found
+    from shoal.io.spelling import Found
 
 
 # -- Which texts of a file stand for a missing value: ``?``, ``NA``, ``-``, a 999 that is a code ---
