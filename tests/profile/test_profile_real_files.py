@@ -1,4 +1,4 @@
-"""What `shoal init` guessed of real files, as it is stored: nothing dangerous, few unmarked errors."""
+"""What `shoal init` guessed of real files, as stored: nothing dangerous, few unmarked errors."""
 
 import io
 import tarfile
