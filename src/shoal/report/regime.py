@@ -108,6 +108,8 @@ def technique(column: Column, release: ReleaseData) -> str:
     grid = release.schema.grids.get(column.name)
     if column.role is not Role.QUASI_IDENTIFIER or column.kind is None:
         done: str = Message("published as it is")
+    elif column.name in _exact(release):
+        done = Message("published as it is: every group agrees")
     elif column.kind.algebra == "interval":
         done = Message("generalised to intervals")
         if grid:
@@ -128,29 +130,35 @@ def technique(column: Column, release: ReleaseData) -> str:
     return joined("; ", [done, *said]) if said else done
 
 
+def _exact(release: ReleaseData) -> set[str]:
+    """Return the quasi-identifiers of which no cell was changed."""
+    return {each.name for each in release.facts.columns if each.kept == 1}
+
+
 # -- what a release does not keep ------------------------------------------------------------------
 
 
 def unmet(name: str, release: ReleaseData) -> Iterator[str]:
     """Yield a sentence for everything that a regime asks and the release does not keep."""
     regime = REGIMES[name]
-    if regime.k is not None and release.k < (regime.practice or regime.k):
+    # of groups of people no more is told than that they are k
+    least = release.k if release.counts_people else release.verification.smallest_group
+    if regime.risk is not None and 1 / least > regime.risk:
         yield Message(
-            "{regime} stands for groups of at least {asked}, and k = {k} was asked for; a person "
-            "may be found with a chance of 1/{k}.",
-            regime=regime.title,
-            asked=regime.practice or regime.k,
-            k=release.k,
-        )
-    elif regime.risk is not None and 1 / release.k > regime.risk:
-        yield Message(
-            "With k = {k} the highest risk is {risk:.4f}, above the {limit:g} of {regime}; groups "
-            "of {asked} keep it.",
-            k=release.k,
-            risk=1 / release.k,
+            "The smallest group has {least}: a highest risk of {risk:.4f}, above the {limit:g} of "
+            "{regime}; groups of {asked} keep it.",
+            least=least,
+            risk=1 / least,
             limit=regime.risk,
             regime=regime.title,
             asked=regime.k,
+        )
+    elif regime.risk is None and regime.k is not None and least < regime.k:
+        yield Message(
+            "{regime} stands for groups of at least {asked}, and the smallest has {least}.",
+            regime=regime.title,
+            asked=regime.k,
+            least=least,
         )
     if name == "hipaa-safe-harbor":
         for column in release.schema.columns:
@@ -211,9 +219,6 @@ def _in_years(column: Column, release: ReleaseData) -> bool:
 
 def _is_old(column: Column, release: ReleaseData) -> bool:
     """Return whether an age above 89 can be told from others above it."""
-    top = getattr(column, "top", None)
-    if top is not None and float(top) <= OLDEST + 1:
-        return False
     cells = _published(column.name, release)
     if column.role is Role.QUASI_IDENTIFIER and release.style is not None:
         from shoal.release_reader.classes import open_cells
@@ -221,7 +226,11 @@ def _is_old(column: Column, release: ReleaseData) -> bool:
         opened = open_cells(column.name, cells, release.schema, release.style)
         if opened.line == "label":
             return False
-        return bool((opened.high - (opened.open_high & opened.whole) > OLDEST).any())
+        from numpy import isinf
+
+        last = opened.high - (opened.open_high & opened.whole)
+        # what is open upwards ("90+") says no more than where it begins
+        return bool(((last > OLDEST) & (~isinf(last) | (opened.low > OLDEST + 1))).any())
     return bool(cells[0].dtype.is_numeric() and (cells[0] > OLDEST).any())
 
 

@@ -21,7 +21,6 @@ class Regime:
         source: where they stand.
         about: what the source says of numbers, and what it leaves open.
         k: the fewest people of a group; None where the source names no number.
-        practice: a smaller number that is in use for the same threshold; it is not warned of.
         risk: the highest chance to be found, where the source names one.
         minimum: the smallest number of a table of counts; None where it is about none.
         round_to: what numbers of a table of counts are rounded to multiples of.
@@ -32,7 +31,6 @@ class Regime:
     source: str
     about: str
     k: int | None = None
-    practice: int | None = None
     risk: float | None = None
     minimum: int | None = None
     round_to: int = 1
@@ -50,7 +48,6 @@ REGIMES: dict[str, Regime] = {
         source="External guidance on the implementation of Policy 0070, EMA/90915/2016, chapter 3",
         about=_ELEVEN_OR_TWELVE,
         k=12,
-        practice=11,
         risk=0.09,
     ),
     "health-canada": Regime(
@@ -58,7 +55,6 @@ REGIMES: dict[str, Regime] = {
         source="Guidance document on Public Release of Clinical Information, 2019",
         about=_ELEVEN_OR_TWELVE,
         k=12,
-        practice=11,
         risk=0.09,
     ),
     "hipaa-expert": Regime(
