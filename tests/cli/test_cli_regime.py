@@ -99,6 +99,9 @@ def test_a_regime_sets_k_and_its_report_answers_every_question_or_leaves_it_open
     assert any("For you to answer" in said for _, said in answers)
     assert "Xaver" not in text, "a name of the input is in the report"
     assert "lawful" in text
+    if regime == "eu":
+        found = [words(said) for _, said in answers[:3]]
+        assert all(re.search(r"\d%", said) for said in found), "an attack has no answer"
 
 
 def test_groups_of_eleven_are_told_to_be_above_the_threshold_and_made(shoal_runs, patients):
@@ -158,6 +161,7 @@ def test_safe_harbor_warns_of_an_identifier_that_is_published(shoal_runs, patien
         (("--for", "eu"), "names no size of groups"),
         (("--for", "fda"), "must be one of ema"),
         ((), "k is not given"),
+        (("--for", "ema", "--engine", "spark"), "on one machine"),
     ],
 )
 def test_what_cannot_be_asked_is_one_clear_sentence(shoal_runs, patients, flags, said):
