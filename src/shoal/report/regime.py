@@ -389,24 +389,36 @@ _WIDE_PLACES = _words("state|states|country|countries|nation|nationality|contine
 _DIRECT: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         Message("(A) Names"),
-        _words("name|names|surname|lastname|firstname|fullname|vorname|nachname|patient_name"),
+        re.compile(
+            r"^(?:(?:patient|person|first|last|full|family|given|maiden|middle)_?)?names?$"
+            r"|surname|forename|vorname|nachname"
+        ),
     ),
-    (Message("(D) Telephone numbers"), _words("phone|phones|telephone|tel|mobile|cell|telefon")),
+    (
+        Message("(D) Telephone numbers"),
+        _words("phones?|telephones?|tel|mobile|cell_?phone|telefon"),
+    ),
     (Message("(E) Fax numbers"), _words("fax")),
     (Message("(F) Electronic mail addresses"), _words("mail|email|e_mail")),
     (Message("(G) Social security numbers"), _words("ssn|social_security(?:_number)?")),
     (Message("(H) Medical record numbers"), _words("mrn|medical_record(?:_number)?|patient_id")),
     (
         Message("(I) Health plan beneficiary numbers"),
-        _words("beneficiary|insurance_(?:id|number|no)|health_plan(?:_\\w+)?"),
+        _words("beneficiary|(?:insurance|health_plan)_(?:id|number|no)"),
     ),
-    (Message("(J) Account numbers"), _words("iban|account(?:_\\w+)?|konto\\w*")),
-    (Message("(K) Certificate and license numbers"), _words("licen[sc]e(?:_\\w+)?|certificate")),
+    (Message("(J) Account numbers"), _words("iban|account(?:_(?:id|number|no))?|kontonummer")),
+    (
+        Message("(K) Certificate and license numbers"),
+        _words("(?:licen[sc]e|certificate)(?:_(?:id|number|no))?"),
+    ),
     (
         Message("(L) Vehicle identifiers and license plates"),
-        _words("vin|plate|vehicle(?:_\\w+)?|kennzeichen"),
+        _words("vin|(?:licen[sc]e_)?plate|vehicle_(?:id|number|no)|kennzeichen"),
     ),
-    (Message("(M) Device identifiers and serial numbers"), _words("device(?:_\\w+)?|serial|imei")),
+    (
+        Message("(M) Device identifiers and serial numbers"),
+        _words("device_(?:id|number|no)|serial(?:_(?:number|no))?|imei"),
+    ),
     (Message("(N) Web addresses"), _words("url|website|homepage")),
     (Message("(O) IP addresses"), _words("ip|ip_address")),
     (
