@@ -21,8 +21,13 @@ from shoal.engine.grouping import (
 )
 from shoal.engine.pipeline import Measured, Task
 from shoal.errors import DataError, OptionError
-from shoal.measure.base import CostMeasure, CostModel, pick_target
-from shoal.measure.scores import Scores, create_measure, default_measures, score_table
+from shoal.measure.base import CostModel, pick_target
+from shoal.measure.scores import (
+    Scores,
+    create_cost_measure,
+    default_measures,
+    score_table,
+)
 from shoal.messages import Message
 from shoal.profile.repeated_people import find_signs
 from shoal.publish.aggregates import gather_facts
@@ -110,13 +115,7 @@ class LocalEngine:
     def describe(self, task: Task[Any]) -> LocalWork:
         """Encode the table and put the rows that take part into an order of the run's own."""
         table, schema, request, warn, progress = task
-        measure = create_measure(request.measure, request.measure_options)
-        if not isinstance(measure, CostMeasure):
-            raise OptionError(
-                "Measure {measure!r} is a score and cannot be minimised; choose one such as "
-                "'ncp', 'lm' or 'mi'.",
-                measure=request.measure,
-            )
+        measure = create_cost_measure(request.measure, request.measure_options)
         if request.bound:
             from shoal.search.bound import check_measure
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, cast
 
-from shoal.errors import HierarchyError, OptionError, did_you_mean
+from shoal.errors import OptionError, did_you_mean
 from shoal.hierarchy.builders import date_hierarchy, grow, interval_hierarchy
-from shoal.hierarchy.taxonomy import Taxonomy, canonical_label
+from shoal.hierarchy.taxonomy import Taxonomy, canonical_label, require_all
+from shoal.messages import Message
 
 _ROOT = "*"
 RULES: dict[str, dict[str, Any]] = {
@@ -169,14 +170,15 @@ class HierarchyRule:
                 days[label] = dt.datetime.strptime(label, form)  # noqa: DTZ007 - of a day
             except ValueError:
                 continue
-        if len(days) < len(labels):
-            raise HierarchyError(
+        require_all(
+            len(days),
+            labels,
+            Message(
                 "{n} of {n2} values are no dates of the form {form!r}; make them missing, or "
-                "change the rule.",
-                n=len(labels) - len(days),
-                n2=len(labels),
-                form=form,
-            )
+                "change the rule."
+            ),
+            form=form,
+        )
         # Two ways to write one day are two leaves below the same month.
         tree = date_hierarchy([day.date() for day in days.values()], levels)
         above = {path[0]: list(path[1:]) for path in tree.to_paths()}

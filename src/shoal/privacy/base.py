@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 About = Literal["groups", "people", "whole"]
 Reading = Literal["written", "cleaned"]
-KernelRule = tuple[int, float, float]
+KernelRule = tuple[str, float, float]
 TOLERANCE = 1e-9
 """Slack of every comparison with a real parameter, so that 1/3 of three rows is no more than 1/3
 whatever the rounding; whole parameters are compared exactly."""
@@ -255,7 +255,7 @@ class PrivacyModel(ABC):
     def kernel_rule(self) -> KernelRule | None:
         """Return the rule of `shoal.kernels.private` that is this promise; None asks the model.
 
-        It is the rule's number and two numbers that it reads: the one that is promised, and
+        It is the rule's name there and two numbers that it reads: the one that is promised, and
         another one.
         """
         return None

@@ -61,8 +61,7 @@ from shoal.engine.spark.tally import (
     told_by_regions,
 )
 from shoal.errors import DataError, PromiseError
-from shoal.measure.base import CostMeasure
-from shoal.measure.scores import create_measure
+from shoal.measure.scores import create_cost_measure
 from shoal.messages import Message
 from shoal.publish.people import doubts_of_pseudonyms
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
@@ -101,8 +100,7 @@ def follow_measure(
         drop: gives up groups that are not the best.
     """
     name = plan.request.measure
-    measure = create_measure(name, plan.request.measure_options)
-    assert isinstance(measure, CostMeasure)
+    measure = create_cost_measure(name, plan.request.measure_options)
     if not measure.rounds:
         return first
     assert plan.target is not None

@@ -23,7 +23,7 @@ from shoal.engine.spark.check import SHARE_GROUPS, count_values
 from shoal.engine.spark.session import column, frame_of_rows, guarded, load_functions
 from shoal.errors import DataError
 from shoal.measure.base import CostMeasure, Grouped, pick_target
-from shoal.measure.scores import Scores, create_measure
+from shoal.measure.scores import Scores, create_cost_measure
 from shoal.measure.sse import error_of
 from shoal.profile.repeated_people import find_signs, says_whose, worth_a_look
 from shoal.publish.aggregates import Facts, column_facts, heat_of, publishes_centres
@@ -250,9 +250,7 @@ def _costs(plan: Plan, name: str, grouped: Grouped, left_out: EncodedTable) -> l
 
 def _measure(plan: Plan, name: str) -> CostMeasure:
     asked = name == plan.request.measure
-    measure = create_measure(name, plan.request.measure_options if asked else None)
-    assert isinstance(measure, CostMeasure)
-    return measure
+    return create_cost_measure(name, plan.request.measure_options if asked else None)
 
 
 class Tallies:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from shoal.errors import DataError, OptionError
+from shoal.errors import DataError
 from shoal.messages import Message
+from shoal.options import whole
 from shoal.release_reader.classes import open_classes, values_of
 from shoal.study.audit.attack_context import Audit, Scene, read_secrets
 from shoal.study.audit.disclosure import disclose, intersect, link, link_population
@@ -86,14 +87,7 @@ def audit_of_release(
     seed: int = 0,
 ) -> Audit:
     """Attack a release whose schema is known; the arguments are those of `audit`."""
-    for name, value, least in (("targets", targets, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise OptionError(
-                "{name} must be a whole number of at least {least}, but {value!r} was given.",
-                name=name,
-                least=least,
-                value=value,
-            )
+    targets, seed = whole(1)("targets", targets), whole(0)("seed", seed)
     original, published = to_polars(original_table), to_polars(published_table)
     population, control, second = (
         None if table is None else to_polars(table) for table in (population, control, second)
