@@ -495,6 +495,16 @@ def most_frequent(histograms: NDArray[np.int64]) -> NDArray[np.int64]:
     return most
 
 
+def people_in_groups(table: EncodedTable, partition: Partition) -> NDArray[np.int64]:
+    """Return how many different people each group has."""
+    if table.person is None:
+        return partition.sizes.astype(np.int64)
+    kept = partition.labels >= 0
+    several = int(table.person.max(initial=0)) + 1
+    pairs = np.unique(partition.labels[kept].astype(np.int64) * several + table.person[kept])
+    return np.bincount(pairs // several, minlength=partition.n_groups).astype(np.int64)
+
+
 def round_down(number: float) -> str:
     """Return a number to four decimals, never above itself: a bound that can be asked for."""
     return f"{math.floor(number * 1e4 + TOLERANCE) / 1e4:g}"

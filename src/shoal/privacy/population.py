@@ -15,6 +15,7 @@ import numpy as np
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.hierarchy import canonical_label
 from shoal.kernels.people import Boxes, count_covered, presence_of, worst_presence
+from shoal.privacy.base import people_in_groups
 from shoal.table.closure import (
     IntervalClosures,
     SetClosures,
@@ -289,16 +290,6 @@ def _values(
     members[group, held.members] = True
     members[node] = True
     return members, node
-
-
-def people_in_groups(table: EncodedTable, partition: Partition) -> NDArray[np.int64]:
-    """Return how many different people each group has."""
-    if table.person is None:
-        return partition.sizes.astype(np.int64)
-    kept = partition.labels >= 0
-    several = int(table.person.max(initial=0)) + 1
-    pairs = np.unique(partition.labels[kept].astype(np.int64) * several + table.person[kept])
-    return np.bincount(pairs // several, minlength=partition.n_groups).astype(np.int64)
 
 
 def numbers_of_people(frame: pl.DataFrame, counts: str | None) -> NDArray[np.int64]:
