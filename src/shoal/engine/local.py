@@ -37,7 +37,7 @@ from shoal.publish.people import (
     doubts_of_pseudonyms,
     number_people,
 )
-from shoal.publish.recode import recode_rows
+from shoal.publish.recode import recode
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.publish.verify import Verification, verify_table
 from shoal.search.enforce import violations
@@ -192,7 +192,7 @@ class LocalEngine:
         ids = None if name is None else frame.get_column(name)
         if name is not None and work.schema.pseudonyms:
             frame = frame.with_columns(keyed_pseudonyms(frame.get_column(name), self.key))
-        published, rows = recode_rows(
+        published, rows = recode(
             frame,
             work.schema,
             work.whole,

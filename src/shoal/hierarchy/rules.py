@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, cast
 
-from shoal.errors import OptionError, did_you_mean
+from shoal.errors import OptionError, did_you_mean, refuse_unknown
 from shoal.hierarchy.builders import date_hierarchy, grow, interval_hierarchy
 from shoal.hierarchy.taxonomy import Taxonomy, canonical_label, require_all
 from shoal.messages import Message
@@ -60,16 +60,14 @@ class HierarchyRule:
                 hint=hint,
             )
         known_options = RULES[self.name]
-        for option, _ in self.options:
-            if option not in known_options:
-                hint = did_you_mean(option, known_options)
-                raise OptionError(
-                    "The rule {name!r} takes {known_options}, got {option!r}.{hint}",
-                    name=self.name,
-                    known_options=", ".join(known_options),
-                    option=option,
-                    hint=hint,
-                )
+        refuse_unknown(
+            [option for option, _ in self.options],
+            known_options,
+            OptionError,
+            Message("The rule {rule!r} takes {known_options}, got {name!r}.{hint}"),
+            rule=self.name,
+            known_options=", ".join(known_options),
+        )
         needed = _NEEDED.get(self.name)
         if needed is not None and self._option(needed) is None:
             raise OptionError(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_type_hin
 
 import numpy as np
 
-from shoal.errors import OptionError, PromiseError, did_you_mean
+from shoal.errors import OptionError, PromiseError, did_you_mean, refuse_unknown
 from shoal.messages import Message
 from shoal.options import (
     REQUIRED,
@@ -297,15 +297,10 @@ class PrivacyModel(ABC):
             )
         model: type[PrivacyModel] = load("privacy", name)
         known = {row.name: row for row in options_of(model)}
-        for given in options:
-            if given not in known:
-                raise OptionError(
-                    "The privacy model {name!r} has no option {option!r}.{hint} It has {known}.",
-                    name=name,
-                    option=given,
-                    hint=did_you_mean(str(given), known),
-                    known=", ".join(known),
-                )
+        missing = Message(
+            "The privacy model {model!r} has no option {name!r}.{hint} It has {known}."
+        )
+        refuse_unknown(options, known, OptionError, missing, model=name, known=", ".join(known))
         for row in known.values():
             if row.default is REQUIRED and row.name not in options:
                 raise OptionError(

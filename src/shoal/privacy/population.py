@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from shoal.errors import DataError, OptionError, did_you_mean
+from shoal.errors import DataError, OptionError, did_you_mean, refuse_unknown
 from shoal.hierarchy import canonical_label
 from shoal.kernels.people import Boxes, count_covered, presence_of, worst_presence
+from shoal.messages import Message
 from shoal.privacy.base import people_in_groups
 from shoal.table.closure import (
     IntervalClosures,
@@ -64,11 +65,8 @@ class Population:
         frame = to_polars(given)
         columns, places = [], []
         for attribute in table.attributes:
-            if attribute.name not in frame.columns:
-                hint = did_you_mean(attribute.name, frame.columns)
-                raise OptionError(
-                    "The population has no column {name!r}.{hint}", name=attribute.name, hint=hint
-                )
+            missing = Message("The population has no column {name!r}.{hint}")
+            refuse_unknown([attribute.name], frame.columns, OptionError, missing)
             codes, line = _codes(frame.get_column(attribute.name), attribute)
             columns.append(codes)
             places.append(line)

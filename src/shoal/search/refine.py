@@ -70,10 +70,7 @@ def hot_sweeps(effort: Effort, rows_per_group: float) -> int:
 
 
 def refine_partition(
-    table: EncodedTable,
-    partition: Partition,
-    run: Run,
-    effort: Effort,
+    table: EncodedTable, partition: Partition, run: Run, effort: Effort
 ) -> Partition:
     """Return a partition of the same rows that costs no more; suppressed rows stay so.
 
@@ -110,13 +107,7 @@ def _spread(found: Partition, kept: NDArray[np.int64], n_rows: int) -> Partition
 class Search:
     """The state of one search and the scratch arrays of its moves."""
 
-    def __init__(
-        self,
-        table: EncodedTable,
-        partition: Partition,
-        run: Run,
-        effort: Effort,
-    ) -> None:
+    def __init__(self, table: EncodedTable, partition: Partition, run: Run, effort: Effort) -> None:
         self.k, self.effort, self.rng, self.progress = run.k, effort, run.rng, run.progress
         self.scanner = scanner = run.scanner
         self.n = n = table.n_rows

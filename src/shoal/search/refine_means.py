@@ -68,13 +68,7 @@ def group_errors(points: Points, partition: Partition) -> NDArray[np.float64]:
 class MeansSearch:
     """The state of one search and the scratch arrays of its moves."""
 
-    def __init__(
-        self,
-        table: EncodedTable,
-        partition: Partition,
-        run: Run,
-        effort: Effort,
-    ) -> None:
+    def __init__(self, table: EncodedTable, partition: Partition, run: Run, effort: Effort) -> None:
         assert run.scanner.points is not None
         self.k, self.effort, self.rng, self.progress = run.k, effort, run.rng, run.progress
         self.start, self.n = partition, table.n_rows
