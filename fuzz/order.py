@@ -16,7 +16,7 @@ from fuzz import bytes as files
 from fuzz.frames import polars_frame
 from fuzz.parts import HELD, LEAKED, REFUSED, Outcome, crashed, run_command
 from fuzz.releases import job_text, tree_rows
-from fuzz.tables import GRADES, Case, Column, token, tree_paths
+from fuzz.tables import GRADES, WHOLE_COLUMNS, Case, Column, token, tree_paths
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,7 +73,7 @@ def _separate_groups(rng: random.Random, seed: str, algorithms: tuple[str, ...])
         Column("ill", "sensitive", "", "text", ill),
         Column("name", "identifier", "", "text", [token(rng) for _ in range(n)]),
     ]
-    if algorithm != "incognito":
+    if algorithm not in WHOLE_COLUMNS:
         columns.insert(0, Column("age", "quasi", "numeric", "i64", ages))
     if rng.random() < 0.5:
         cells = [rng.choice(GRADES) for _ in range(n)]

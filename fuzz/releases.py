@@ -16,7 +16,7 @@ from fuzz.checker import broken_promises, not_from_rows, wrong_cells
 from fuzz.frames import build, polars_frame, write_input
 from fuzz.leaks import leaks
 from fuzz.parts import BROKEN, HELD, LEAKED, REFUSED, Outcome, crashed, run_command
-from fuzz.tables import TREE, make_case, tree_paths
+from fuzz.tables import TREE, WHOLE_COLUMNS, make_case, tree_paths
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,7 +99,7 @@ def _in_memory(case: Case, folder: Path) -> Outcome:
 def _cells(case: Case, published: Published, labels: list[int] | None) -> list[str]:
     # On a grid intervals are wider than their groups: they must cover them.
     on_grid = case.options.get("default_grid", True)
-    if labels is None or on_grid or case.options["algorithm"] == "incognito":
+    if labels is None or on_grid or case.options["algorithm"] in WHOLE_COLUMNS:
         return not_from_rows(case, published)
     return wrong_cells(case, published, labels)
 

@@ -55,6 +55,11 @@ ODD = (
     "true",
 )
 
+WHOLE_COLUMNS = ("incognito", "datafly", "top-down-specialization")
+"""Algorithms that need a hierarchy for every quasi-identifier."""
+LEAVE_ROWS_OUT = ("incognito", "datafly", "loukides-shao")
+"""Algorithms that leave rows out by themselves."""
+
 
 @dataclass
 class Column:
@@ -158,7 +163,7 @@ def _grids(rng: random.Random, case: Case) -> None:
 def _quasi_identifiers(rng: random.Random, n_rows: int, algorithm: str) -> list[Column]:
     makers = [_integers, _integers, _floats, _decimals, _dates, _datetimes]
     makers += [_flat, _flat, _booleans, _ordinal, _set, _tree, _tree]
-    if algorithm == "incognito":
+    if algorithm in WHOLE_COLUMNS:
         makers = [_tree]
     made = []
     for number in range(rng.choice((1, 2, 2, 3, 4))):
@@ -398,7 +403,7 @@ def _options(
         made["measure"] = rng.choice(measures)
     if rng.random() < 0.45:
         made["max_suppression"] = rng.choice((0.02, 0.1, 0.2, 0.5))
-        if made["seed"] % 3 == 0 and algorithm not in ("incognito", "loukides-shao"):
+        if made["seed"] % 3 == 0 and algorithm not in LEAVE_ROWS_OUT:
             made["suppress_for"] = "kept"
     if rng.random() < 0.4:
         made["missing"] = rng.choice(("suppress", "suppress", "category", "error"))

@@ -76,7 +76,11 @@ def _compile(source: Path) -> dict[str, bytes]:
     ours |= {"NUMBA_CACHE_DIR": str(source / COMPILED), "PYTHONPATH": str(source)}
     subprocess.run([sys.executable, "-m", "shoal", "warm-up"], env=theirs | ours, check=True)
     found = sorted((source / COMPILED).glob("*/*/*"))
-    return {path.relative_to(source).as_posix(): path.read_bytes() for path in found}
+    return {
+        path.relative_to(source).as_posix(): path.read_bytes()
+        for path in found
+        if path.parent.name != "helpers"  # which are for those who compile
+    }
 
 
 def _add_compiled(wheel: Path, compiled: dict[str, bytes]) -> None:

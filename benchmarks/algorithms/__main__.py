@@ -23,14 +23,15 @@ from benchmarks.draw.tables import table
 from shoal.datasets import load_adult
 
 SIZES = (10_000, 20_000, 40_000, 45_222)
-NEEDS_TREES = {"incognito", "kaca"}
+LEVELS = {"incognito", "datafly", "top-down-specialization"}
+NEEDS_TREES = {*LEVELS, "kaca"}
 
 
 def one(algorithm: str) -> dict[str, object]:
     """Measure one algorithm in this process."""
     adult = load_adult().sample(fraction=1.0, shuffle=True, seed=1)
     roles = eight(adult, taxonomies=algorithm in NEEDS_TREES)
-    if algorithm == "incognito":
+    if algorithm in LEVELS:
         trees = shoal.datasets.adult_hierarchies()
         numbers = sorted(set(adult.get_column("education_num")))
         roles["hierarchies"] |= {

@@ -50,6 +50,8 @@ LOOKS = {
     "hilbert": Look("#E69F00", "h", (0, (1, 1.2)), "**"),
     "loukides-shao": Look("#999933", "<", (0, (5, 1, 1, 1, 1, 1)), "--//"),
     "chiu-tsai": Look("#882255", ">", (0, (2, 1)), "||.."),
+    "mdav": Look("#66CCEE", "8", (0, (4, 1, 1, 1)), "oo//"),
+    "v-mdav": Look("#4477AA", "H", (0, (2, 2)), "oo--"),
     "auto": Look("#CC3311", "*", SOLID, "\\\\"),
 }
 OTHERS = (
@@ -74,6 +76,8 @@ SHOWN = {
     "hilbert": "improved Hilbert",
     "loukides-shao": "Loukides, Shao",
     "chiu-tsai": "Chiu, Tsai",
+    "mdav": "MDAV",
+    "v-mdav": "V-MDAV",
     "auto": "Shoal's auto",
 }
 """Names as readers know them; a label "name, detail" keeps its detail."""
@@ -104,7 +108,7 @@ STYLE = {
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes with lines: (x, y) points per algorithm or label.
+    """One pair of axes with lines: (x, y) or (x, y, least, most) points per algorithm or label.
 
     A label is a name of `LOOKS`, "name, detail" (which looks like the name), or any other text.
     """
@@ -248,8 +252,10 @@ def _looks(labels: Sequence[str]) -> dict[str, Look]:
 
 def _draw_lines(axes: Any, part: Panel, looks: Mapping[str, Look]) -> None:
     for label, points in part.series.items():
-        xs, ys = zip(*points, strict=True)
+        xs, ys, *ends = zip(*points, strict=True)
         axes.plot(xs, ys, clip_on=False, zorder=3, **looks[label].marks())
+        if ends:
+            axes.vlines(xs, *ends, color=looks[label].color, linewidth=1, zorder=3)
     axes.set(title=part.title, xlabel=part.x_label, ylabel=part.y_label)
     _scale(axes, part)
 

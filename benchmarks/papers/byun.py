@@ -9,6 +9,7 @@ import numpy as np
 import shoal
 from benchmarks.common import eight as columns
 from benchmarks.draw import figures, tables
+from benchmarks.papers.as_published import anonymize
 from benchmarks.papers.byun_claims import PUBLISHED, all_claims
 from benchmarks.papers.byun_open import as_published, dm_both, orders_table, union_table
 from benchmarks.papers.eight import (
@@ -169,7 +170,7 @@ def _union(frame: Any) -> dict[str, Any]:
     """Return what Definition 5 publishes, the union of values, beside what it charges, the tree."""
     told = columns(frame, taxonomies=True)
     made = {
-        categories: shoal.anonymize(
+        categories: anonymize(
             frame,
             5,
             **told,
@@ -194,7 +195,7 @@ def _flat(frame: Any) -> dict[str, float]:
     """Return Total-IL and suppressed cells where every attribute is categorical and flat."""
     names = columns(frame)["quasi_identifiers"]
     texts = frame.select(names).cast(str)
-    found = shoal.anonymize(
+    found = anonymize(
         texts,
         5,
         quasi_identifiers=names,

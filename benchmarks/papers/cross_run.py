@@ -1,6 +1,6 @@
 """One algorithm and one measure over k, in a process of its own, so that its memory is its own.
 
-Run: python -m benchmarks.papers.cross_run ALGORITHM MEASURE ROWS K [K ...]
+Run: python -m benchmarks.papers.cross_run ALGORITHM MEASURE SEED ROWS K [K ...]
 Prints one line of JSON.
 """
 
@@ -19,13 +19,14 @@ import numpy as np
 
 import shoal
 from benchmarks.common import eight, peak_mebibytes
+from benchmarks.papers.as_published import helped, whole_table
 from benchmarks.papers.features import encoded
 from shoal.datasets import load_adult
 from shoal.engine.local import LocalEngine
 from shoal.engine.pipeline import run_pipeline
 from shoal.errors import ShoalError, ShoalWarning
 from shoal.measure.scores import score_table
-from shoal.registry import load, measures
+from shoal.registry import algorithms, load, measures
 from shoal.settings.request import build_request
 
 CLASSES = ("pmi", "wmi")
@@ -35,8 +36,10 @@ WARM_ROWS = 503
 """Compiles everything: no multiple of k, so that some rows are left for a group to take."""
 
 
-def own_process(algorithm: str, measure: str, rows: int, ks: tuple[int, ...]) -> dict[str, Any]:
-    """Return the runs of one algorithm and measure, made in a new process."""
+def own_process(
+    algorithm: str, measure: str, seed: int, rows: int, ks: tuple[int, ...]
+) -> dict[str, Any]:
+    """Return the runs of one algorithm, measure and seed, made in a new process."""
     done = subprocess.run(
         [
             sys.executable,
@@ -44,6 +47,7 @@ def own_process(algorithm: str, measure: str, rows: int, ks: tuple[int, ...]) ->
             "benchmarks.papers.cross_run",
             algorithm,
             measure,
+            str(seed),
             str(rows),
             *map(str, ks),
         ],
@@ -64,9 +68,9 @@ def adult(rows: int) -> Any:
 
 
 def described(frame: Any, algorithm: str) -> dict[str, Any]:
-    """Return the roles of the columns: Incognito, which recodes levels, has trees for numbers."""
+    """Return the roles of the columns: what raises columns to levels has trees for numbers."""
     roles = eight(frame, taxonomies=True)
-    if algorithm == "incognito":
+    if not load("algorithms", algorithm).works_in_blocks:
         numbers = sorted(set(load_adult().get_column("education_num")))
         roles["hierarchies"] = roles["hierarchies"] | {
             "age": shoal.datasets.adult_hierarchies()["age"],
@@ -75,22 +79,22 @@ def described(frame: Any, algorithm: str) -> dict[str, Any]:
     return roles
 
 
-def run(algorithm: str, measure: str, rows: int, k: int) -> dict[str, Any]:
+def run(label: str, measure: str, seed: int, rows: int, k: int) -> dict[str, Any]:
     """Return what one run loses under every measure, and its CPU seconds."""
     frame = adult(rows)
+    algorithm, help_wanted = (label, False) if label in algorithms() else (helped(label), True)
     roles = described(frame, algorithm)
     options = {"max_passes": PASSES} if algorithm == "sequential" and measure in CLASSES else {}
-    request = build_request(
-        {
-            "k": k,
-            "algorithm": algorithm,
-            "algorithm_options": options,
-            "measure": measure,
-            "seed": 0,
-            "threads": 1,
-            **roles,
-        }
-    )
+    given = {
+        "k": k,
+        "algorithm": algorithm,
+        "algorithm_options": options,
+        "measure": measure,
+        "seed": seed,
+        "threads": 1,
+        **roles,
+    }
+    request = build_request(given if help_wanted else whole_table(rows, given))
     schema = request.schema(frame.columns)
     began = time.process_time()
     try:
@@ -128,10 +132,11 @@ def can_be_minimised() -> tuple[str, ...]:
 
 def main() -> None:
     """Run all k of the command line and print the result."""
-    algorithm, measure, rows, *ks = sys.argv[1:]
-    run(algorithm, measure, WARM_ROWS, 5)  # compile
+    label, measure, *numbers = sys.argv[1:]
+    seed, rows, *ks = map(int, numbers)
+    run(label, measure, seed, WARM_ROWS, 5)  # compile
     adult.cache_clear()
-    found: dict[str, Any] = {"k": {k: run(algorithm, measure, int(rows), int(k)) for k in ks}}
+    found: dict[str, Any] = {"k": {str(k): run(label, measure, seed, rows, k) for k in ks}}
     print(json.dumps({**found, "mebibytes": round(peak_mebibytes())}))
 
 

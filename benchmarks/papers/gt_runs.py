@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import shoal
-from benchmarks.common import cpu_timed as timed  # one thread: other programs matter little
 from benchmarks.common import fourteen
+from benchmarks.papers.as_published import anonymize
+from benchmarks.papers.as_published import (
+    cpu_timed as timed,  # one thread: other programs matter little
+)
 from shoal.datasets import load_adult
 
 if TYPE_CHECKING:
@@ -141,7 +144,7 @@ def same_as_agglomerative(*, quick: bool) -> dict[str, Any]:
     frame = adult(quick=quick).head(5_000)
     roles = described(frame, "sequential", "salary", 14)
     found = [
-        shoal.anonymize(
+        anonymize(
             frame, 10, **roles, algorithm=name, algorithm_options=options, measure="lm", seed=0
         ).groups
         for name, options in (("sequential", {"alpha": 0.1}), ("agglomerative", {}))
@@ -162,7 +165,7 @@ def _compile(variant: str, classes: bool, private: bool) -> None:  # noqa: FBT00
     _compiled.add((variant, classes, private))
     algorithm, options = VARIANTS[variant]
     few = adult(quick=True).head(400)
-    shoal.anonymize(
+    anonymize(
         few,
         5,
         **described(few, algorithm, "salary", 14),

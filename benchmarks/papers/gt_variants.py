@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import shoal
-from benchmarks.common import timed
+from benchmarks.papers.as_published import timed
 from benchmarks.papers.gt_runs import adult, described
 
 MONDRIAN = {

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import shoal
-from benchmarks.common import timed
 from benchmarks.draw import figures, tables
+from benchmarks.papers.as_published import timed
 from benchmarks.papers.li_claims import PUBLISHED_RATIO, all_claims, quotients
 from benchmarks.papers.li_plain import PUBLISHED, examples, kaca, plain, triangles
 from shoal.datasets import adult_hierarchies, load_adult

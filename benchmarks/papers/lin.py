@@ -11,6 +11,7 @@ import polars as pl
 import shoal
 from benchmarks.common import eight as columns
 from benchmarks.draw import figures, tables
+from benchmarks.papers.as_published import anonymize
 from benchmarks.papers.eight import (
     KS,
     Variant,
@@ -243,7 +244,7 @@ def _levels(frame: Any, k: int) -> dict[str, float]:
         "education_num": shoal.interval_hierarchy(years, widths=(2, 4, 8)),
     }
     return {
-        name: shoal.anonymize(frame, k, **told, algorithm=name, measure="il", seed=0).scores["il"]
+        name: anonymize(frame, k, **told, algorithm=name, measure="il", seed=0).scores["il"]
         for name in ("incognito", "oka")
     }
 

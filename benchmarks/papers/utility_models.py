@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-import shoal
 from benchmarks.common import eight, fourteen
 from benchmarks.papers import features, utility_rules
+from benchmarks.papers.as_published import anonymize
 from shoal.datasets import load_adult
 from shoal.errors import ShoalWarning
 from shoal.table.partition import Partition
@@ -129,7 +129,7 @@ def of_release(task: Task, variant: dict[str, Any], k: int, models: Models) -> d
         given["algorithm_options"] = {"max_passes": PASSES}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ShoalWarning)
-        made = shoal.anonymize(
+        made = anonymize(
             told.frame[train.tolist()], k, **told.roles, **given, seed=task.fold, threads=1
         )
     partition = Partition.from_labels(made.groups)

@@ -20,6 +20,7 @@ from benchmarks.common import RESULTS, ROOT, load_json, machine, raw_results, sa
 from benchmarks.kept import Keep
 from benchmarks.scale import adult, growth, page, wide
 from benchmarks.scale.files import file_to_file
+from shoal.registry import load
 
 PARTS = ("files", "adult", "wide", "threads", "growth")
 WHOLE_K_MEMBER = ("--algorithm", "k-member", "--block-rows", "100000000")
@@ -91,7 +92,7 @@ def measure(
     if part == "threads":
         return growth.threads(20_000 if quick else 200_000)
     sizes = growth.QUICK_SIZES if quick else growth.SIZES
-    names = [name for name in shoal.algorithms() if name != "incognito"]
+    names = [name for name in shoal.algorithms() if load("algorithms", name).works_in_blocks]
     if options.algorithms:
         names = options.algorithms.split(",")
     cap = min(options.cap, 20) if quick else options.cap

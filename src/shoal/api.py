@@ -62,6 +62,7 @@ def anonymize(
     weights: Mapping[str, float] | None = None,
     grid: Mapping[str, Any] | str | None = None,
     scale: Mapping[str, str] | None = None,
+    read_as: Mapping[str, str] | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
     max_suppression: float = 0.0,
@@ -121,6 +122,8 @@ def anonymize(
         scale: what the search takes a wide interval of numbers or dates to cost: its share of
             the "range" (the default), of the people that it covers ("rank"), or of the range
             without outliers ("trimmed").
+        read_as: how the dates or numbers of a column of text are written, as ``"dd.mm.yyyy"``,
+            ``"1.234,5"`` or ``"12 %"``.
         default_grid: False leaves the ends of floats, decimals and datetimes as they are where
             ``grid`` says nothing about them; otherwise they get a fine grid.
         unknown_values: what happens to values that a hierarchy does not list: "error", or "root",
@@ -173,6 +176,7 @@ def anonymize(
         "weights": weights,
         "grid": grid,
         "scale": scale,
+        "read_as": read_as,
         "default_grid": default_grid,
         "unknown_values": unknown_values,
         "max_suppression": max_suppression,
@@ -213,6 +217,7 @@ def refine(
     weights: Mapping[str, float] | None = None,
     grid: Mapping[str, Any] | str | None = None,
     scale: Mapping[str, str] | None = None,
+    read_as: Mapping[str, str] | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
     missing: str = "category",
@@ -255,6 +260,7 @@ def refine(
         weights: as in `anonymize`.
         grid: as in `anonymize`.
         scale: as in `anonymize`.
+        read_as: as in `anonymize`.
         default_grid: as in `anonymize`.
         unknown_values: as in `anonymize`.
         missing: as in `anonymize`.
@@ -293,6 +299,7 @@ def refine(
         "weights": weights,
         "grid": grid,
         "scale": scale,
+        "read_as": read_as,
         "default_grid": default_grid,
         "unknown_values": unknown_values,
         "missing": missing,

@@ -30,6 +30,8 @@ _BUILT_IN: dict[Family, dict[str, str]] = {
         "chiu-tsai": "shoal.algorithm.chiu_tsai:ChiuTsai",
         "mdav": "shoal.algorithm.mdav:MDAV",
         "v-mdav": "shoal.algorithm.v_mdav:VMDAV",
+        "datafly": "shoal.algorithm.datafly:Datafly",
+        "top-down-specialization": "shoal.algorithm.top_down:TopDownSpecialization",
     },
     "measures": {
         "ncp": "shoal.measure.loss:NCP",

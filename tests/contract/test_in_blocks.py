@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.helpers.contract_array import TREES_ONLY
 from tests.helpers.contract_checks import check_release
 from tests.helpers.contract_samples import EVERY_COLUMN, PRIVACY, SEED, arguments, people
 from tests.helpers.effort import further
@@ -11,7 +12,7 @@ import shoal
 from shoal import registry
 from shoal.errors import OptionError
 
-ALGORITHMS = [name for name in registry.algorithms() if name != "incognito"]
+ALGORITHMS = [name for name in registry.algorithms() if name not in TREES_ONLY]
 MEASURES = ["ncp", "lm", "mi", "pmi"]
 K = 4
 N = 240
@@ -84,13 +85,14 @@ def test_a_seed_gives_one_release_in_blocks_with_any_number_of_threads(algorithm
         assert other.groups.tolist() == first.groups.tolist()
 
 
-def test_an_algorithm_that_generalises_whole_columns_refuses_blocks():
+@pytest.mark.parametrize("algorithm", sorted(TREES_ONLY))
+def test_an_algorithm_that_generalises_whole_columns_refuses_blocks(algorithm):
     names = ["country", "city"]
-    with pytest.raises(OptionError, match=r"'incognito'.*cannot work in blocks.*block_rows"):
+    with pytest.raises(OptionError, match=rf"'{algorithm}'.*cannot work in blocks.*block_rows"):
         shoal.anonymize(
-            people(N), K, algorithm="incognito", block_rows=48, **arguments(names), seed=1
+            people(N), K, algorithm=algorithm, block_rows=48, **arguments(names), seed=1
         )
     release = shoal.anonymize(
-        people(N), K, algorithm="incognito", block_rows=N, **arguments(names), seed=1
+        people(N), K, algorithm=algorithm, block_rows=N, **arguments(names), seed=1
     )
     assert release.verification.holds

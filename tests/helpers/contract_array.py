@@ -12,7 +12,10 @@ from tests.helpers.covering import covering
 PLUGIN = Path(__file__).parents[1] / "contract" / "plugin" / "pyproject.toml"
 PLUGGED_IN = tomllib.loads(PLUGIN.read_text())["project"]["entry-points"]["shoal.algorithms"]
 ALGORITHMS = [*registry.algorithms(), *PLUGGED_IN]
-TREES_ONLY = {"incognito"}  # full-domain recoding: every column needs levels to climb
+TREES_ONLY = {
+    name for name in registry.algorithms() if not registry.load("algorithms", name).works_in_blocks
+}
+"""Whole columns are recoded: every one of them needs levels to climb."""
 MEASURES = ["ncp", "il", "lm", "tree", "whd-height", "suppression", "mi", "pmi", "wmi"]
 MISSING = ["none", "category", "suppress"]
 EVERY_KIND, WHOLE, BLOCKS = "every kind", "whole", "in blocks"

@@ -44,6 +44,12 @@ def twice_the_sum(numbers):
     return 2.0 * total
 
 
+@pytest.fixture
+def nothing_kept(monkeypatch):
+    """What is compiled is not written down."""
+    monkeypatch.setattr(jit, "FOLDER", None)
+
+
 def kernel_with(decorate):
     """A kernel that calls a helper with such a decorator, and the helper."""
     inner = decorate(twice_the_sum)
@@ -60,6 +66,7 @@ def linked_text(library):
     return str(library._get_module_for_linking())
 
 
+@pytest.mark.usefixtures("nothing_kept")
 def test_a_helper_is_code_to_link_and_has_no_machine_code_of_its_own():
     _, inner = kernel_with(jit.helper)
     (compiled,) = inner.overloads.values()
@@ -68,6 +75,7 @@ def test_a_helper_is_code_to_link_and_has_no_machine_code_of_its_own():
     assert "fadd" in linked_text(compiled.library)
 
 
+@pytest.mark.usefixtures("nothing_kept")
 @pytest.mark.parametrize(("decorate", "copied"), [("called_helper", False), ("helper", True)])
 def test_only_a_called_helper_stands_outside_of_its_kernel(decorate, copied):
     outer, inner = kernel_with(getattr(jit, decorate))
@@ -76,6 +84,55 @@ def test_only_a_called_helper_stands_outside_of_its_kernel(decorate, copied):
     assert isinstance(compiled.library, jit._Whole)
     defined = {function.name for function in compiled.library.get_defined_functions()}
     assert (helper.fndesc.mangled_name not in defined) == copied
+
+
+TWO_KERNELS = """
+import sys
+import numpy as np
+from shoal.kernels import jit
+
+
+@jit.helper
+def half(number):
+    return number / 2.0
+
+
+@jit.{decorator}
+def total(numbers):
+    found = 0.0
+    for i in range(numbers.shape[0]):
+        found += half(numbers[i])
+    return found
+
+
+@jit.kernel
+def first(numbers):
+    return total(numbers)
+
+
+@jit.kernel
+def second(numbers):
+    return 10.0 * total(numbers[1:]) + half(numbers[0])
+
+
+answer = globals()[sys.argv[1]](np.array([1.0, 2.0, 4.0]))
+print(answer, *(sum(each._cache_hits.values()) for each in (half, total)))
+"""
+
+
+@pytest.mark.parametrize("decorator", ["helper", "called_helper"])
+def test_a_process_that_compiles_reads_helpers_that_another_has_translated(tmp_path, decorator):
+    (tmp_path / "two.py").write_text(TWO_KERNELS.format(decorator=decorator))
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+
+    def run(name):
+        command = [sys.executable, str(tmp_path / "two.py"), name]
+        done = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
+        return done.stdout.split()
+
+    assert run("first") == ["3.5", "0", "0"]
+    assert run("second") == ["30.5", "1", "1"]
+    assert run("second") == ["30.5", "0", "0"]  # the kernel is there, nothing is compiled
 
 
 def import_kernels(package, folder, **more):

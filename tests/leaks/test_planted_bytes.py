@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.helpers.contract_array import TREES_ONLY
 from tests.helpers.leak_samples import (
     FLAGS,
     FORMATS,
@@ -31,7 +32,7 @@ import shoal
 from fuzz import bytes as files
 from fuzz.parts import run_command
 
-ALGORITHMS = [name for name in shoal.algorithms() if name != "incognito"]  # it needs trees
+ALGORITHMS = [name for name in shoal.algorithms() if name not in TREES_ONLY]
 
 
 def found_in(data, where):

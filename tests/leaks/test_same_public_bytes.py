@@ -14,6 +14,7 @@ from collections import defaultdict
 
 import polars as pl
 import pytest
+from tests.helpers.contract_array import TREES_ONLY
 from tests.helpers.effort import further
 from tests.helpers.leak_samples import (
     FORMATS,
@@ -109,7 +110,7 @@ def test_no_column_of_those_left_out_is_told_under_any_promise(tmp_path, column,
     assert compare(*made) == []
 
 
-ALGORITHMS = [name for name in shoal.algorithms() if name != "incognito"]
+ALGORITHMS = [name for name in shoal.algorithms() if name not in TREES_ONLY]
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -202,7 +203,7 @@ def test_the_order_of_the_input_changes_no_byte(tmp_path, ending):
 def test_neither_order_nor_seed_is_told_by_any_algorithm(algorithm):
     table = frame(home=["village a"]).drop_nulls("age")
     roles = ROLES | {"hierarchies": {"home": TREE}}
-    if algorithm == "incognito":
+    if algorithm in TREES_ONLY:
         roles |= {"quasi_identifiers": ["home"], "drop": ["path", "account", "age"]}
     if algorithm in ("oka", "chiu-tsai"):  # which begin anywhere: two groups are often the same
         table = table.filter(pl.col("age") < 2000)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.helpers.brute import DOMAINS, _small_table
+from tests.helpers.contract_array import TREES_ONLY
 
 from shoal import registry
 from shoal.algorithm.base import create_algorithm
@@ -80,7 +81,7 @@ def test_no_partition_of_a_tiny_table_is_below_the_bound_nor_above_any_algorithm
         bound = bound_table(table, k, measure, threads=1)
         assert bound <= best[True] + SLACK
         for algorithm in registry.names("algorithms"):
-            if algorithm == "incognito" and not all(a.taxonomy for a in table.attributes):
+            if algorithm in TREES_ONLY and not all(a.taxonomy for a in table.attributes):
                 continue
             score, suppresses = result_of(algorithm, table, measure, k)
             assert best[suppresses] <= score + SLACK, algorithm

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from tests.helpers.contract_array import TREES_ONLY
 from tests.helpers.effort import share
 
 import shoal
@@ -58,8 +59,7 @@ def release(frame):
     return released(frame, shuffle=False, style={"numeric": "bounds"})
 
 
-# Incognito takes columns of trees only.
-ON_LINES = [name for name in shoal.algorithms() if name != "incognito"]
+ON_LINES = [name for name in shoal.algorithms() if name not in TREES_ONLY]
 
 
 @pytest.mark.parametrize("algorithm", ON_LINES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from tests.helpers.contract_array import TREES_ONLY
 from tests.helpers.effort import further
 
 import shoal
@@ -12,7 +13,6 @@ from shoal import LDiversity, registry
 from shoal.errors import OptionError
 
 MEANS = {"style": {"numeric": "mean"}, "shuffle": False, "seed": 4, "threads": 1}
-TREES_ONLY = {"incognito"}  # full-domain recoding: it has no means
 
 
 def people(n=120):

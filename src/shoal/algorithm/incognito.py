@@ -74,6 +74,7 @@ class Incognito(Algorithm):
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
+        check_levels(table.attributes)
         search = Search(Lattice(table), table, run)
         return search.publish(search.best())
 
@@ -104,7 +105,6 @@ class Lattice:
 
     def __init__(self, table: EncodedTable, times: NDArray[np.int64] | None = None) -> None:
         self.attributes, self.times = table.attributes, times
-        check_levels(table.attributes)
         ladders = [_climb(attribute) for attribute in table.attributes]
         self.heights = tuple(len(ladder) - 1 for ladder in ladders)
         self._lookup = np.concatenate([ladder.ravel() for ladder in ladders])
@@ -168,18 +168,21 @@ class Lattice:
 class Search:
     """The search of all lattices, from single columns to the whole quasi-identifier."""
 
-    def __init__(self, lattice: Lattice, table: EncodedTable, run: Run) -> None:
+    def __init__(
+        self, lattice: Lattice, table: EncodedTable, run: Run, allowed: int | None = None
+    ) -> None:
         self.lattice = lattice
         self.person = table.person
         self.run = run
         self.k = run.k
-        self.allowed = min(run.max_suppressed or 0, int(lattice.base.counts.sum()) - 1)
+        most = run.max_suppressed or 0 if allowed is None else allowed
+        self.allowed = min(most, int(lattice.base.counts.sum()) - 1)
         self.promises = [(m.on(each), each) for m in run.privacy for each in m.columns(table)]
         # groups that share people may break together what each of them keeps
         alone = table.person is None or not run.privacy
         self.monotone = self.allowed == 0 and alone and all(m.monotone for m in run.privacy)
         self.everything = tuple(range(len(lattice.heights)))
-        self._costs = [_node_costs(run, j, a) for j, a in enumerate(lattice.attributes)]
+        self._costs = [node_costs(run, j, a) for j, a in enumerate(lattice.attributes)]
         self._totals = [
             [self._cost(j, level, self._mass(j)) for level in range(height + 1)]
             for j, height in enumerate(lattice.heights)
@@ -189,6 +192,10 @@ class Search:
         """Return the minimal node with the least loss."""
         minimal = self.minimal_nodes()
         return min(minimal, key=lambda node: (self.loss(node), sum(node), node))
+
+    def keeps(self, node: Node) -> bool:
+        """Return whether the groups of a node keep all promises, small ones left out."""
+        return self._left_out(self.everything, node) is not None
 
     def minimal_nodes(self) -> list[Node]:
         """Return the nodes that keep all promises while no node below them does."""
@@ -382,7 +389,7 @@ def _climb(attribute: Attribute) -> NDArray[np.int32]:
     return ladder
 
 
-def _node_costs(run: Run, j: int, attribute: Attribute) -> NDArray[np.int64]:
+def node_costs(run: Run, j: int, attribute: Attribute) -> NDArray[np.int64]:
     """Return the integer cost of each taxonomy node (missing last) and sensitive value."""
     taxonomy = attribute.taxonomy
     assert taxonomy is not None
@@ -404,24 +411,29 @@ def _room(n_tuples: int, width: int) -> tuple[NDArray[Any], ...]:
 
 def check_levels(attributes: Sequence[Attribute]) -> None:
     """Raise an AlgorithmError if a column has no levels, or all of them together too many."""
-    for attribute in attributes:
-        _require_hierarchy(attribute)
+    check_trees(attributes, Incognito.name)
     _require_small_lattice([a.taxonomy.tree_height for a in attributes if a.taxonomy is not None])
 
 
-def _require_hierarchy(attribute: Attribute) -> None:
-    if attribute.taxonomy is not None:
-        return
+def check_trees(attributes: Sequence[Attribute], algorithm: str) -> None:
+    """Raise an AlgorithmError if a column has no levels that an algorithm could publish."""
+    for attribute in attributes:
+        if attribute.taxonomy is None:
+            raise _without_levels(attribute, algorithm)
+
+
+def _without_levels(attribute: Attribute, algorithm: str) -> AlgorithmError:
     if attribute.kind.is_time:
         builder = "shoal.date_hierarchy"
     elif attribute.kind.is_measured:
         builder = "shoal.interval_hierarchy"
     else:
         builder = "shoal.frequency_hierarchy"
-    raise AlgorithmError(
-        "Algorithm 'incognito' needs a hierarchy of levels for every quasi-identifier, and "
+    return AlgorithmError(
+        "Algorithm {algorithm!r} needs a hierarchy of levels for every quasi-identifier, and "
         "column {name!r} of kind {kind!r} has none; build one with {builder} or `shoal "
         "hierarchy build`, or choose another algorithm.",
+        algorithm=algorithm,
         name=attribute.name,
         kind=str(attribute.kind),
         builder=builder,

@@ -358,13 +358,13 @@ def frame_of(work: Workspace, job: Job | None = None) -> pl.DataFrame:
         raise OptionError("Open a table first.")
     job = job or work.job
     frame = work.table.called(job.input.rename).frame
-    kinds = {name: column.kind for name, column in job.columns.items() if column.kind}
-    wanted = [name for name in numeric_columns(kinds) if name in frame.columns]
-    if all(frame.schema[name].is_numeric() for name in wanted):
+    said = job.schema_options()
+    wanted = [name for name in numeric_columns(said["kinds"]) if name in frame.columns]
+    if all(frame.schema[name].is_numeric() for name in wanted) and not said["read_as"]:
         return frame
-    # Somebody says that texts are numbers: then the file is read differently.
+    # Somebody says that texts are numbers, or how they are written: then the file is read anew.
     source = replace(work.runnable().input, rename=job.input.rename)
-    return read_input(source, numeric=wanted)
+    return read_input(source, details=said)
 
 
 def columns_with_trees(work: Workspace) -> list[tuple[int, str]]:

@@ -314,7 +314,7 @@ def refine(
     from shoal.run import FrameSource, run
     from shoal.run.outputs import STREAM, FileSink, name_of
     from shoal.runtime.progress import showing_progress
-    from shoal.settings.inputs import numeric_columns, read_as, read_input
+    from shoal.settings.inputs import read_as, read_input
     from shoal.settings.request import OPTIONS, build_request
 
     wanted = job_of(job, asked, promises=promises, source=source, reading=reading, writing=writing)
@@ -330,7 +330,7 @@ def refine(
     if not is_database(groups):
         note_input(groups, Message("the groups file"))
     sink.check()
-    frame = read_input(wanted.input, numeric=numeric_columns(request.details.get("kinds")))
+    frame = read_input(wanted.input, details=request.details)
     original = FrameSource(frame, read_as(), groups=read_groups(groups, group_column, frame.height))
     with showing_progress(quiet=quiet) as progress:
         watched = _ending_early(progress)
@@ -465,10 +465,7 @@ def apply(
     outputs = FileSink(wanted.input, wanted.output)
     refuse_missing([release], [kept], wanted.output.save)
     check_places(outputs, waiting, kept)
-    numeric = [
-        name for name in kept.schema.quasi_identifiers if kept.schema[name].kind == "numeric"
-    ]
-    frame = read_input(wanted.input, numeric=numeric)
+    frame = read_input(wanted.input, details=kept.schema.details())
     with showing_progress(quiet=quiet) as progress, told_in_summary():
         made = run_apply(
             frame,

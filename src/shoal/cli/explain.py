@@ -45,13 +45,13 @@ def explain(
     from shoal.cli.arguments import job_of
     from shoal.run.outputs import check_files, name_of
     from shoal.runtime.progress import showing_progress
-    from shoal.settings.inputs import numeric_columns, read_input
+    from shoal.settings.inputs import read_input
     from shoal.study.explain import explain_request
 
     wanted = job_of(job, asked, source=source, reading=reading)
     request = wanted.request()
     check_files(source, {Message("the explanation"): out})
-    frame = read_input(wanted.input, numeric=numeric_columns(request.details.get("kinds")))
+    frame = read_input(wanted.input, details=request.details)
     with showing_progress(quiet=quiet) as progress:
         found = explain_request(frame, request, max_rows=rows, progress=progress)
     if out is not None:
@@ -200,7 +200,7 @@ def compare(
     from shoal.cli.state import note_kept, note_written
     from shoal.run.outputs import check_files, name_of
     from shoal.runtime.progress import showing_progress
-    from shoal.settings.inputs import numeric_columns, read_input
+    from shoal.settings.inputs import read_input
     from shoal.study.compare import compare_request
 
     sizes = _sizes(k)
@@ -218,7 +218,7 @@ def compare(
             "The report {name_of} is a folder; name a file in it.", name_of=name_of(report)
         )
     minimised = [wanted.measure or "ncp"] if measures is None else opt.parse_names([measures])
-    frame = read_input(wanted.input, numeric=numeric_columns(request.details.get("kinds")))
+    frame = read_input(wanted.input, details=request.details)
     request.schema(frame.columns)  # a wrong column is said first
     if results is not None:
         note_kept(f"runs that were finished are in {results!r}; run it again to go on.")

@@ -204,7 +204,7 @@ def _read(asked_for: Input, suggestion: Suggestion) -> pl.DataFrame:
 
     return read_input(
         replace(asked_for, missing_values=suggestion.missing_values or ("",)),
-        numeric=[guess.name for guess in suggestion.columns if guess.kind == "numeric"],
+        details=suggestion.arguments(),
     )
 
 

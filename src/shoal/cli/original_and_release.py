@@ -43,28 +43,33 @@ class Both:
 
     def like_release(self, path: str | None) -> pl.DataFrame | None:
         """Read a further table as the release is read."""
-        from shoal.cli.arguments import release_of
-
-        return None if path is None else _read(release_of(self.job, path, self.reading), self.job)
+        return None if path is None else _read_release(self.job, path, self.reading)
 
 
 def read_both(
     job_file: str | None, asked: Said, original: str, published: str, reading: Said
 ) -> Both:
     """Read the original and its release, by the job and the flags of a command."""
-    from shoal.cli.arguments import job_of, release_of
+    from shoal.cli.arguments import job_of
     from shoal.study.read_release import described_by
 
     job = job_of(job_file, asked, source=original, reading=reading)
     before = _read(job.input, job)
-    after = _read(release_of(job, published, reading), job)
+    after = _read_release(job, published, reading)
     return Both(job, reading, before, after, described_by(job))
 
 
 def _read(source: Input, job: Job) -> pl.DataFrame:
-    from shoal.settings.inputs import numeric_columns, read_input
+    from shoal.settings.inputs import read_input
 
-    return read_input(source, numeric=numeric_columns(job.schema_options()["kinds"]))
+    return read_input(source, details=job.schema_options())
+
+
+def _read_release(job: Job, path: str, reading: Said) -> pl.DataFrame:
+    from shoal.cli.arguments import release_of
+    from shoal.settings.inputs import of_release, read_input
+
+    return read_input(release_of(job, path, reading), details=of_release(job.schema_options()))
 
 
 # ``shoal audit``: a release attacked before others do it.
@@ -265,14 +270,13 @@ def score(
     The rows of a release are shuffled, so its groups are read from the published cells. Rows
     that are not published count as fully generalised.
     """
-    from shoal.cli.arguments import job_of, release_of
-    from shoal.settings.inputs import numeric_columns, read_input
+    from shoal.cli.arguments import job_of
+    from shoal.settings.inputs import read_input
 
     wanted = job_of(job, asked, source=original, reading=reading)
     columns = wanted.schema_options()
-    numeric = numeric_columns(columns["kinds"])
-    before = read_input(wanted.input, numeric=numeric)
-    after = read_input(release_of(wanted, published, reading), numeric=numeric)
+    before = read_input(wanted.input, details=columns)
+    after = _read_release(wanted, published, reading)
     names = None if measures is None else opt.parse_names([measures])
 
     import narwhals as nw

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     import polars as pl
 
@@ -41,6 +41,38 @@ def is_coded(dtype: Any) -> bool:
 def repeats_itself(series: pl.Series) -> bool:
     """Return whether a column of text (or its beginning) is shorter as codes."""
     return len(series) < _FEW_ROWS or 2 * series.n_unique() < len(series)
+
+
+def is_text(dtype: Any) -> bool:
+    """Return whether a data type is text, perhaps as codes of ours."""
+    import polars as pl
+
+    return dtype == pl.String or is_coded(dtype)
+
+
+def through_distinct(column: pl.Series, change: Callable[[pl.Series], pl.Series]) -> pl.Series:
+    """Return a column of text with each different text changed once; itself if none is.
+
+    Args:
+        column: text, perhaps as codes of ours.
+        change: takes texts and returns as many values.
+    """
+    import polars as pl
+
+    if not is_coded(column.dtype):
+        return change(column)
+    codes = column.to_physical()
+    distinct = (
+        pl.DataFrame({"code": codes, "text": column}).unique("code").drop_nulls().sort("code")
+    )
+    texts = distinct.get_column("text").cast(pl.String).alias(column.name)
+    changed = change(texts)
+    if changed is texts or changed.dtype == pl.String:
+        return column
+    # A dictionary may have more codes than the column: each value stands where its code says.
+    values = pl.DataFrame({"code": distinct.get_column("code"), "value": changed})
+    places = pl.DataFrame({"code": codes}).join(values, "code", "left", maintain_order="left")
+    return places.get_column("value").alias(column.name)
 
 
 def code_text(series: pl.Series) -> pl.Series:
@@ -326,15 +358,10 @@ class ColumnBuilder:
     ) -> pl.Series:
         import polars as pl
 
-        physical = column.to_physical()
-        # Every code of the dictionary occurs, so the n-th smallest code is n.
-        distinct = pl.DataFrame({"text": column.unique().drop_nulls()})
-        distinct = distinct.sort(pl.col("text").to_physical())
-        texts = distinct.get_column("text").cast(pl.String)
-        typed = self._typed(texts, lenient=lenient, decimal=decimal)
-        if typed.dtype == pl.String:
-            return column if coded else column.cast(pl.String)
-        return typed.gather(physical).alias(self._name)
+        typed = through_distinct(
+            column, lambda texts: self._typed(texts, lenient=lenient, decimal=decimal)
+        )
+        return typed if coded or not is_text(typed.dtype) else typed.cast(pl.String)
 
 
 # -- Columns made anew, so that their memory holds what they show and nothing else -----------------

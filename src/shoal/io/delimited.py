@@ -6,7 +6,7 @@ import contextlib
 import csv
 import io
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -16,6 +16,7 @@ from shoal.io.limits import check_columns, check_memory_for, check_size
 from shoal.io.location import check_same_columns
 from shoal.io.overwrite_guard import HowRead, current_watch, note_read
 from shoal.io.source import Utf8Stream
+from shoal.io.spelling import read_spelled
 from shoal.messages import Message, plural
 
 if TYPE_CHECKING:
@@ -471,12 +472,14 @@ class Dialect(NamedTuple):
         encoding: of the text.
         header: whether the first line is one of names.
         decimal: a comma or a point; a comma is looked for where it separates no fields.
+        read_as: how the dates or numbers of columns are written (`shoal.io.spelling`).
     """
 
     delimiter: str | None = None
     encoding: str | None = None
     header: bool = True
     decimal: str | None = None
+    read_as: Mapping[str, str] | None = None
 
 
 class Part(NamedTuple):
@@ -533,7 +536,9 @@ def parse_delimited(
             table.read(part.name, opened, progress)
     if not table.n_rows:
         raise DataError("{name} has a header but no rows.", name=name)
-    return pl.DataFrame(table.finish(numeric, coded=coded))
+    spellings = dialect.read_as or {}
+    frame = pl.DataFrame(table.finish(numeric, spellings, coded=coded))
+    return read_spelled(frame, spellings) if spellings else frame
 
 
 class _Table:
@@ -584,7 +589,9 @@ class _Table:
             if progress is not None:
                 progress(self.n_rows)
 
-    def finish(self, numeric: Collection[str], *, coded: bool) -> list[pl.Series]:
+    def finish(
+        self, numeric: Collection[str], spelled: Collection[str], *, coded: bool
+    ) -> list[pl.Series]:
         """Return the columns, forget the pieces, and say what was found out."""
         trimmed = any(builder.trimmed for builder in self._builders.values())
         finished, commas = [], False
@@ -592,7 +599,10 @@ class _Table:
             builder = self._builders.pop(each)
             finished.append(
                 builder.finish(
-                    lenient=each in numeric, coded=coded, typed=self._typed, decimal=self._comma
+                    lenient=each in numeric,
+                    coded=coded,
+                    typed=self._typed and each not in spelled,
+                    decimal=self._comma,
                 )
             )
             commas = commas or builder.comma

@@ -39,11 +39,12 @@ from shoal.io.location import (
 )
 from shoal.io.overwrite_guard import HowRead, note_input, note_read
 from shoal.io.source import Source, open_source, to_utf8
+from shoal.io.spelling import read_spelled
 from shoal.messages import Message
 from shoal.runtime.threads import check_process
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     import polars as pl
 
@@ -115,6 +116,7 @@ def read_table(  # noqa: PLR0913 - one argument per option
     missing_values: Sequence[str] = ("",),
     columns: Columns = None,
     numeric: Collection[str] = (),
+    read_as: Mapping[str, str] | None = None,
     coded: bool = False,
     encoding: str | None = None,
     header: bool = True,
@@ -137,6 +139,8 @@ def read_table(  # noqa: PLR0913 - one argument per option
             row is read; all unless given. No others leave a database.
         numeric: columns of a CSV in which 1.5 and 1.50 are the same number; in other columns
             texts that differ stay different.
+        read_as: how dates or numbers are written in columns of text, as ``dd.mm.yyyy``,
+            ``1.234,5`` or ``text`` for what stays as it is.
         coded: whether text columns stay codes, which take less memory (see `shoal.io.columns`).
         encoding: of a text file; found when not given: UTF-8, UTF-16 and what Western European
             programs write.
@@ -157,11 +161,15 @@ def read_table(  # noqa: PLR0913 - one argument per option
 
         chosen = columns(column_names(path)) if callable(columns) else columns
         names = [chosen] if isinstance(chosen, str) else chosen
-        return read_sql(path, None if names is None else list(names))
+        return read_spelled(read_sql(path, None if names is None else list(names)), read_as or {})
     refuse_almost_url(path)
     found = _one_format([path, *others], format)
     dialect = Dialect(
-        check_delimiter(delimiter) or found.row.separator, encoding, header, check_decimal(decimal)
+        check_delimiter(delimiter) or found.row.separator,
+        encoding,
+        header,
+        check_decimal(decimal),
+        read_as,
     )
     name = _called(path)
     markers = (missing_values,) if isinstance(missing_values, str) else tuple(missing_values)
@@ -198,6 +206,7 @@ def read_table(  # noqa: PLR0913 - one argument per option
                 )
                 frame = _joined(name, frame, _called(each), further)
             frame = frame.select(pick_columns(frame.columns, columns, name=name))
+        frame = read_spelled(frame, read_as or {})
     if frame.height == 0 or frame.width == 0:
         raise DataError("{name} has no rows.", name=name)
     if coded:

@@ -150,6 +150,16 @@ class Locator(UserProvidedCacheLocator):
         return "code"
 
 
+class HelperLocator(Locator):
+    """Where numba keeps a helper, for other processes that compile kernels with it."""
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        """Return the name of the folder in ours."""
+        del py_file
+        return "helpers"
+
+
 def one_writer() -> contextlib.AbstractContextManager[None]:
     """Wait until no other process writes to the folder, and keep others waiting in the block."""
     return _locked(".lock")

@@ -10,6 +10,7 @@ to itself, numba optimises every function and makes machine code of it, with all
 inside; then its callers do so again. A helper three calls below a kernel is worked on four times,
 and nobody ever runs it alone. So a helper's code is only kept for linking, and the kernel that it
 ends up in is optimised once. Half of the time of a first run went into what is left out here.
+Translated helpers are kept on disk, too: another process that compiles a kernel finds them.
 
 `Compiler` and passes are numba's documented way to change what it does; what a library of code
 does when it is finished is not documented. `tests/kernels/test_kernel_cache.py` notices when a
@@ -26,15 +27,17 @@ import threading
 from types import CodeType, FunctionType
 from typing import Any
 
+import llvmlite.binding as llvm
 from numba import njit
+from numba.core.caching import CompileResultCacheImpl, NullCache
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, compile_result
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
 from numba.core.typed_passes import AnnotateTypes
 
-from shoal.kernels.cache import FOLDER, NUMBA, Locator, one_writer
+from shoal.kernels.cache import FOLDER, NUMBA, HelperLocator, Locator, one_writer
 
 _LOCK = threading.Lock()
 _UNCOUNTED: dict[str, Any] = {"_nrt": False}
@@ -49,6 +52,15 @@ class _Helper(CPUDispatcher):
         del arguments, named
         msg = f"{self.py_func.__name__} is for kernels only; Python scans by `Scanner.costs_with`"
         raise TypeError(msg)
+
+
+class _KeptHelper(_Helper):
+    """A helper of which only code for linking is made."""
+
+    def compile(self, sig: Any) -> Any:
+        """Compile the helper, or read what another process has made of it."""
+        _keep_part(self)
+        return super().compile(sig)
 
 
 def kernel(function: Any) -> Any:
@@ -90,7 +102,7 @@ def array_helper(function: Any) -> Any:
 def _inside(function: Any, **options: Any) -> Any:
     found = _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
     if not NUMBA.DISABLE_JIT:  # then it is a plain function
-        found.__class__ = _Helper
+        found.__class__ = _KeptHelper if "pipeline_class" in options else _Helper
     return found
 
 
@@ -100,18 +112,31 @@ def _compiled(function: Any, **options: Any) -> Any:
 
 def _cached(function: Any, **options: Any) -> Any:
     """Compile a function that is kept in our folder, whatever others use."""
-    if FOLDER is None or NUMBA.DISABLE_JIT:
-        return _compiled(function, **options)
+    found = _compiled(function, **options)
+    if FOLDER is not None and not NUMBA.DISABLE_JIT:
+        _keep(found, Locator)
+    return found
+
+
+def _keep(dispatcher: Any, locator: type[Locator]) -> None:
+    """Keep what is compiled of a function in our folder."""
     with _LOCK:
         theirs = NUMBA.CACHE_DIR, NUMBA.CACHE_LOCATOR_CLASSES
-        NUMBA.CACHE_DIR = str(FOLDER)  # numba reads both while it decorates
-        NUMBA.CACHE_LOCATOR_CLASSES = f"{Locator.__module__}.{Locator.__name__}"
+        NUMBA.CACHE_DIR = str(FOLDER)  # numba reads both while it makes a cache
+        NUMBA.CACHE_LOCATOR_CLASSES = f"{locator.__module__}.{locator.__name__}"
         try:
-            found = _compiled(function, cache=True, **options)
+            dispatcher.enable_caching()
         finally:
             NUMBA.CACHE_DIR, NUMBA.CACHE_LOCATOR_CLASSES = theirs
-    _keep_plainly(found)
-    return found
+    _keep_plainly(dispatcher)
+
+
+def _keep_part(helper: Any) -> None:
+    """Keep what is translated of a helper, beside the kernels."""
+    if FOLDER is not None and isinstance(helper._cache, NullCache):  # noqa: SLF001
+        _keep(helper, HelperLocator)
+        store: Any = helper._cache  # noqa: SLF001
+        store._impl = _PartCache(helper.py_func)  # noqa: SLF001
 
 
 def _keep_plainly(dispatcher: Any) -> None:
@@ -217,6 +242,16 @@ class _Part(JITCodeLibrary):
         self._finalize_dynamic_globals()
         self._finalized = True
 
+    def serialize_using_object_code(self) -> Any:
+        """Return what is kept: code for linking."""
+        return self.serialize_using_bitcode()
+
+    def read(self, code: bytes) -> None:
+        """Take the code that was kept."""
+        self._final_module = llvm.parse_bitcode(code)
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
     def get_pointer_to_function(self, name: str) -> int:
         """Return none: there is no machine code."""
         del name
@@ -234,6 +269,32 @@ class _Part(JITCodeLibrary):
 
 class _CalledPart(_Part):
     called = True
+
+
+class _PartCache(CompileResultCacheImpl):
+    """Reads the code of a helper as it was kept: for linking, without machine code."""
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        """Return a helper that another process has translated."""
+        code, description, own, signature, _, lifted, annotation, begin, environments = payload
+        for each in begin:
+            each()
+        library = _Part(target_context.codegen(), code[0])
+        library.read(code[-1])
+        return compile_result(
+            target_context=target_context,
+            typing_context=target_context.typing_context,
+            library=library,
+            environment=own,
+            entry_point=target_context.get_executable(library, description, own),
+            fndesc=description,
+            type_annotation=annotation,
+            signature=signature,
+            objectmode=False,
+            lifted=lifted,
+            reload_init=begin,
+            referenced_envs=environments,
+        )
 
 
 class _Whole(JITCodeLibrary):

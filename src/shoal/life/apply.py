@@ -38,7 +38,7 @@ from shoal.search.enforce import violations
 from shoal.table.encode import EncodedTable, encode, encode_sensitive
 from shoal.table.frames import back_from_polars, to_polars
 from shoal.table.partition import Partition
-from shoal.table.schema import COLUMN_ROWS
+from shoal.table.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from shoal.archive.release_file import Digests, KeptRelease
     from shoal.publish.people import PublishedTable
     from shoal.settings.request import Request
-    from shoal.table.schema import Schema
 
 
 # -- What two tables of one release have to do with each other: options, types, sensitive values ---
@@ -79,18 +78,7 @@ def request_of_kept(kept: KeptRelease, columns: list[str], **more: Any) -> Reque
                 "new release of all rows instead.",
                 label=model.label,
             )
-    found = [column for column in schema.columns if column.name in columns]
-    details: dict[str, dict[str, Any]] = {
-        row.option: {
-            column.name: getattr(column, row.name)
-            for column in found
-            if row.is_for(column.role) and getattr(column, row.name) is not None
-        }
-        for row in COLUMN_ROWS.values()
-    }
-    for column in found:
-        if column.rule is not None:
-            details["hierarchies"][column.name] = column.rule
+    found = tuple(column for column in schema.columns if column.name in columns)
     return build_request(
         {
             **kept.options,
@@ -102,7 +90,7 @@ def request_of_kept(kept: KeptRelease, columns: list[str], **more: Any) -> Reque
             "identifiers": [name for name in schema.identifiers if name in columns],
             "drop": [name for name in schema.dropped if name in columns],
             "person": schema.person,
-            **details,
+            **Schema(found).details(),
             "style": kept.style,
             **more,
         }

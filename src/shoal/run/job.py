@@ -22,7 +22,6 @@ from shoal.settings.inputs import (
     check_memory,
     estimate_need,
     format_name,
-    numeric_columns,
     read_as,
     read_input,
     rows_of,
@@ -182,9 +181,8 @@ class FileSource:
             return [name for name in names if name in {*schema.used, *looked}]
 
         progress(0, 0, "reading")
-        numeric = numeric_columns(request.details.get("kinds"))
         frame = read_input(
-            self.input, numeric=numeric, columns=needed, coded=True, progress=progress
+            self.input, details=request.details, columns=needed, coded=True, progress=progress
         )
         return frame, found[0]
 

@@ -12,6 +12,7 @@ from shoal.io.limits import check_columns
 from shoal.io.location import input_files, is_database
 from shoal.io.overwrite_guard import current_watch
 from shoal.io.read import guess_rows, read_table
+from shoal.io.spelling import TEXT
 from shoal.runtime.memory import available_bytes, human_bytes
 
 if TYPE_CHECKING:
@@ -31,6 +32,15 @@ def missing_texts(source: Input) -> tuple[str, ...]:
 def numeric_columns(kinds: Mapping[str, Any] | None) -> list[str]:
     """Return the columns that are said to be numbers."""
     return [name for name, kind in (kinds or {}).items() if kind == "numeric"]
+
+
+def of_release(details: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is said about columns as far as it holds for the cells of a release.
+
+    A release writes dates and numbers in one way, however the original did.
+    """
+    read_as = details.get("read_as") or {}
+    return {**details, "read_as": {name: how for name, how in read_as.items() if how == TEXT}}
 
 
 def renamed(names: Sequence[str], rename: Mapping[str, str] | None) -> list[str]:
@@ -59,7 +69,7 @@ def renamed(names: Sequence[str], rename: Mapping[str, str] | None) -> list[str]
 def read_input(
     source: Input,
     *,
-    numeric: Sequence[str] = (),
+    details: Mapping[str, Any] | None = None,
     columns: Callable[[list[str]], Sequence[str]] | None = None,
     coded: bool = False,
     progress: Report | None = None,
@@ -68,7 +78,8 @@ def read_input(
 
     Args:
         source: where it is, and how it is to be read.
-        numeric: columns that hold numbers, whatever they look like.
+        details: what is said about columns (`shoal.table.schema.JobColumn`), each option a mapping
+            from columns: which hold numbers whatever they look like, and how cells are written.
         columns: picks the columns that are needed, before any row is read.
         coded: whether text stays codes.
         progress: told how far reading has come.
@@ -79,6 +90,7 @@ def read_input(
     """
     rename = source.rename or {}
     first = {new: old for old, new in rename.items()}
+    said = details or {}
 
     def needed(found: list[str]) -> list[str]:
         wanted = pick_columns(renamed(found, rename), columns, name="The table")
@@ -94,7 +106,8 @@ def read_input(
         format=source.format,
         delimiter=source.delimiter,
         missing_values=missing_texts(source),
-        numeric=[first.get(name, name) for name in numeric],
+        numeric=[first.get(name, name) for name in numeric_columns(said.get("kinds"))],
+        read_as={first.get(n, n): how for n, how in (said.get("read_as") or {}).items()},
         columns=needed if rename else columns,
         coded=coded,
         encoding=source.encoding,

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from shoal.errors import OptionError, RoleError, did_you_mean
+from shoal.io.spelling import check_spelling
 from shoal.messages import Message, plural
 from shoal.options import ColumnOption, column_option, detail_flag, in_words, rows_of
 
@@ -266,6 +267,7 @@ class JobColumn:
         order: its values from low to high, when it is ordinal.
         grid: the step that its intervals are widened to: a number or a word.
         scale: what the search takes a wide interval to cost: range, rank or trimmed.
+        read_as: how its dates or numbers are written in the input.
 
     Raises:
         RoleError: there is no such role.
@@ -340,6 +342,18 @@ class JobColumn:
         spark=True,
     )
 
+    read_as: str | None = column_option(
+        mapping="Mapping[str, str] | None",
+        option="read_as",
+        roles=(),
+        toml="str",
+        check=check_spelling,
+        help="How the dates or numbers of a column are written, as dd.mm.yyyy or 1.234,5; text "
+        "if they stay as they are; may be repeated.",
+        certificate=True,
+        flag=detail_flag("read-as", "SPELLING", "born=dd.mm.yyyy", "apply"),
+    )
+
     def __post_init__(self) -> None:
         """Read what was given as text."""
         if self.role is not None:
@@ -389,6 +403,8 @@ class Column:
     """Lines that its intervals end on (`shoal.table.grid`); None if nothing was said."""
     scale: str = "range"
     """What the search takes a wide interval to cost (`shoal.table.scale`)."""
+    read_as: str | None = None
+    """How its dates or numbers are written (`shoal.io.spelling`); None if nothing was said."""
 
 
 @dataclass(frozen=True)
@@ -465,6 +481,19 @@ class Schema:
     def grids(self) -> dict[str, Grid | None]:
         """Grid of each column that is generalised."""
         return {name: self[name].grid for name in self.quasi_identifiers}
+
+    def details(self) -> dict[str, dict[str, Any]]:
+        """Return what is said about the columns, by the options of `shoal.anonymize`."""
+        found: dict[str, dict[str, Any]] = {
+            row.option: {
+                column.name: getattr(column, row.name)
+                for column in self.columns
+                if row.is_for(column.role) and getattr(column, row.name) is not None
+            }
+            for row in COLUMN_ROWS.values()
+        }
+        rules = {each.name: each.rule for each in self.columns if each.rule is not None}
+        return {**found, "hierarchies": found["hierarchies"] | rules}
 
     def __getitem__(self, name: str) -> Column:
         """Return the column called ``name``."""
