@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from shoal.cli.state import choose_language, show_traces, speak
+from shoal.cli.state import choose_language, chosen_language, show_traces
 from shoal.errors import OptionError
 from shoal.messages.language import LANGUAGES
 from shoal.options import ColumnOption, Flag, Option
@@ -333,7 +333,9 @@ def job_of(
         options["privacy"] = merge_privacy(job, promises)
     return Job(
         input=input_of(job.input, source, reading or {}),
-        output=replace(job.output, **(writing or {}), language=speak(job.output.language)),
+        output=replace(
+            job.output, **(writing or {}), language=chosen_language(job.output.language)
+        ),
         columns=_columns(job.columns, asked),
         **options,
     )

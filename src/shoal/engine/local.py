@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from functools import partial
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -47,7 +49,7 @@ from shoal.table.encode import encode
 from shoal.table.frames import to_polars
 from shoal.table.infer import infer_kinds, notes_on_unknown, settle_grids
 from shoal.table.partition import Partition
-from shoal.table.person_key import keyed_pseudonyms, new_key
+from shoal.table.person_key import KEY_BYTES, keyed_pseudonyms
 from shoal.table.scale import check_width, rescaled
 
 if TYPE_CHECKING:
@@ -110,7 +112,7 @@ class LocalEngine:
 
     owned: bool = False
     looks: bool = False
-    key: bytes = field(default_factory=new_key, repr=False)
+    key: bytes = field(default_factory=partial(token_bytes, KEY_BYTES), repr=False)
 
     def describe(self, task: Task[Any]) -> LocalWork:
         """Encode the table and put the rows that take part into an order of the run's own."""

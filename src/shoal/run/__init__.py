@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -22,7 +23,7 @@ from shoal.release import Release
 from shoal.runtime.progress import Report, watching
 from shoal.runtime.threads import check_process
 from shoal.table.frames import back_from_polars, to_polars
-from shoal.table.person_key import new_key
+from shoal.table.person_key import KEY_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -220,7 +221,7 @@ def key_for(request: Request) -> bytes:
             "The key of person_key is another than that of the releases given as previous; give "
             "the one they were made with, or leave it out: they hold what is needed of it."
         )
-    return earlier or request.person_key or new_key()
+    return earlier or request.person_key or token_bytes(KEY_BYTES)
 
 
 def labels_of(groups: LabelsLike, n_rows: int) -> NDArray[np.integer[Any]]:
