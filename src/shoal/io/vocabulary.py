@@ -101,11 +101,10 @@ VOCABULARY: dict[str, str] = {
         "sodium potassium calcium magnesium phosph~ platelet~ plt wbc rbc leukocyt~ lymphocyt~ "
         "neutrophil~ crp esr ferritin iron tsh psa inr alt ast alp ggt ldh ck cpk troponin "
         "lactate ph pco2 po2 egfr gfr insulin vitamin~ ejection_fraction serum~ plasma urine "
-        "titer titre viral_load cd4 ecg qtc gestation~ apgar~ birth_weight~ birthweight~ sleep "
-        "sleep_hours weight_loss wt_loss wt_gain weight_gain weight_change blutdruck puls "
-        "glukose kreatinin "
-        "natrium kalium tension glycemie glucemia glicemia colesterol ciśnienie cisnienie "
-        "saturation"
+        "titer titre viral_load cd4 ecg qtc gestation~ apgar~ birth_weight~ birthweight~ "
+        "birthwt bwt bwght bweight sleep sleep_hours weight_loss wt_loss wt_gain weight_gain "
+        "weight_change blutdruck puls glukose kreatinin natrium kalium "
+        "tension glycemie glucemia glicemia colesterol ciśnienie cisnienie saturation"
     ),
     "money": (
         "salary salaries income incomes inc wage wages pay payment_amount earnings revenue "
@@ -237,13 +236,15 @@ VOCABULARY: dict[str, str] = {
 
 HINTS: dict[str, str] = {
     "diagnosis": "covid~ anaemia anemia diabet~ asthma hypertension depression~ anxiety",
-    "treatment": "smoker raucher fumador fumatore roker",
+    "treatment": "smoker cigs cigarettes raucher fumador fumatore roker",
     "result": "dead deceased happy",
     "sex": "female male woman man",
-    "origin": "black white hispanic hisp asian native",
-    "family": "married single",
-    "occupation": "unemployed retired employed outwork",
-    "place": "urban rural",
+    "origin": "black white nonwhite hispanic hisp asian native",
+    "family": "married single divorced widowed",
+    "occupation": "unemployed retired employed outwork experience exper",
+    "education": "schooling",
+    "offence": "felon~",
+    "place": "urban rural smsa",
     "age": "senior~",
     "glued key": "~id ~nr ~no ~num ~number ~key ~ref",
 }

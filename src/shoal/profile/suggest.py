@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import OptionError
 from shoal.io.overwrite_guard import HowRead, current_watch, watching_inputs
 from shoal.io.vocabulary import topics_of
+from shoal.messages import named_of, plural
 from shoal.profile.guess import (
+    MOST_QUASI,
     TWO_VALUES,
     Guess,
     can_be_promised,
@@ -27,7 +29,7 @@ from shoal.profile.guess import (
     promise_for,
     shorten,
 )
-from shoal.profile.repeated_people import propose_person
+from shoal.profile.repeated_people import find_repeats_among, find_waves, propose_person
 from shoal.runtime.progress import Report, no_progress
 from shoal.settings.files import Input
 from shoal.settings.job import Job
@@ -115,7 +117,8 @@ def _number_codes(frame: pl.DataFrame) -> list[str]:
     columns = [c for c in frame.get_columns() if c.dtype.is_integer()]
     texts = [c for c in frame.get_columns() if c.dtype == pl.String]
     for code in _NUMBER_CODES:
-        holding = [c for c in columns if bool((c == code).any())]
+        # As 64 bits: no unsigned number can be compared with a code below 0.
+        holding = [c for c in columns if bool((c.cast(pl.Int64, strict=False) == code).any())]
         if any(bool((c == str(code)).any()) for c in texts):
             continue
         if holding and all(_is_code(c.drop_nulls(), code) for c in holding):
@@ -159,6 +162,9 @@ def loose_numbers(frame: pl.DataFrame, markers: Sequence[str], decimal: str | No
     plain = apply_markers(frame, markers, decimal=decimal)
     loose = apply_markers(frame, markers, numeric=names, decimal=decimal)
     return [name for name in names if plain.schema[name] != loose.schema[name]]
+
+
+_MOST_NAMED = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -507,13 +513,32 @@ def look_at(data: Any, progress: Report = no_progress) -> tuple[Suggestion, pl.D
         progress(number, frame.width, "looking")
         guesses.append(guess_column(column))
     guesses = compare_columns(frame, guesses)
-    guesses = propose_person(frame, guesses)
-    guesses, singled_out = count_singled_out(frame, shorten(guesses))
+    waves = find_waves(frame)
+    guesses = propose_person(frame, guesses, waves)
+    k = min(10, max(2, frame.height // 10))
+    notes += find_repeats_among(frame, guesses, k, waves)
+    first = () if waves is None else (waves.running, *waves.constant)
+    guesses, left_out = shorten(guesses, first)
+    if left_out:
+        notes.append(
+            plural(
+                "A column that is not recognised is left out, since more than {most} "
+                "quasi-identifiers protect nobody: {names}. Say whether others may know it or "
+                "whether it is private.",
+                "{n:,} columns that are not recognised are left out, since more than {most} "
+                "quasi-identifiers protect nobody: {names}. Say of each whether others may know it "
+                "or whether it is private.",
+                len(left_out),
+                most=MOST_QUASI,
+                names=named_of(left_out, _MOST_NAMED),
+            )
+        )
+    guesses, singled_out = count_singled_out(frame, guesses)
     if not any(guess.role is Role.QUASI_IDENTIFIER for guess in guesses):
         notes.append("no column looks like a quasi-identifier; choose at least one.")
     suggestion = Suggestion(
         columns=tuple(guesses),
-        k=min(10, max(2, frame.height // 10)),
+        k=k,
         missing_values=markers,
         notes=tuple(notes),
         n_rows=frame.height,
