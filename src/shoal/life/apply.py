@@ -373,12 +373,15 @@ class _Work:
         import narwhals as nw
 
         from shoal.profile.repeated_people import find_signs
+        from shoal.publish.moved_dates import doubts_of_dates
+        from shoal.table.dates import move_dates
         from shoal.table.infer import infer_kinds, notes_on_unknown, settle_grids
 
+        asked = request.schema(table.columns)
+        signs = [*find_signs(table, asked, request), *doubts_of_dates(table, asked)]
+        table = move_dates(table, asked, None if kept.people is None else kept.people.key)
         self.kept, self.table, self.request = kept, table, request
         self.progress = progress
-        asked = request.schema(table.columns)
-        signs = find_signs(table, asked, request)
         progress(0, 0, "encoding")
         known = infer_kinds(asked, nw.from_native(table), request.unknown_values)
         self.schema: Schema = settle_grids(known, table, by_default=False)

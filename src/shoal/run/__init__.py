@@ -166,7 +166,7 @@ class LocalTable:
     ) -> None:
         self.table, self.schema = table, schema
         self.key = key_for(request)
-        made: dict[str, Any] = {"owned": owned, "looks": True, "key": self.key}
+        made: dict[str, Any] = {"owned": owned, "looks": True, "moves": True, "key": self.key}
         self.engine = LocalEngine(**made)
         self._request, self._parameters = request, {**parameters}
         if request.previous or request.reserve > 1:

@@ -251,6 +251,12 @@ def _read_scale(column: str, value: Any) -> str:
     return value
 
 
+def _read_dates(column: str, value: Any) -> str:
+    from shoal.table.date_offsets import read_dates
+
+    return read_dates(column, value)
+
+
 @dataclass(frozen=True, kw_only=True)
 class JobColumn:
     """What is said about one column (``[columns.age]`` of a job file).
@@ -267,6 +273,8 @@ class JobColumn:
         order: its values from low to high, when it is ordinal.
         grid: the step that its intervals are widened to: a number or a word.
         scale: what the search takes a wide interval to cost: range, rank or trimmed.
+        dates: what happens to its dates before anything else: they are moved by one offset of each
+            person, or counted from the person's first.
         read_as: how its dates or numbers are written in the input.
 
     Raises:
@@ -341,6 +349,17 @@ class JobColumn:
         flag=detail_flag("scale", "SCALE", "born=rank"),
         spark=True,
     )
+    dates: str | None = column_option(
+        mapping="Mapping[str, str] | None",
+        option="dates",
+        roles=(Role.QUASI_IDENTIFIER, Role.INSENSITIVE),
+        check=_read_dates,
+        help="Move all dates of a person by one random offset (shift, or shift weeks to keep "
+        "weekdays; shift 90 days says how far at most), or publish days since the person's first "
+        "(since first); may be repeated.",
+        certificate=True,
+        flag=detail_flag("dates", "HOW", "admitted=shift"),
+    )
 
     read_as: str | None = column_option(
         mapping="Mapping[str, str] | None",
@@ -403,6 +422,8 @@ class Column:
     """Lines that its intervals end on (`shoal.table.grid`); None if nothing was said."""
     scale: str = "range"
     """What the search takes a wide interval to cost (`shoal.table.scale`)."""
+    dates: str | None = None
+    """What happens to its dates before anything else (`shoal.table.dates`)."""
     read_as: str | None = None
     """How its dates or numbers are written (`shoal.io.spelling`); None if nothing was said."""
 
@@ -476,6 +497,24 @@ class Schema:
         """Whether any column publishes means or medians where they are asked for."""
         kinds = (self[name].kind for name in self.quasi_identifiers)
         return any(kind is not None and kind.has_mean for kind in kinds)
+
+    @property
+    def moved_dates(self) -> dict[str, str]:
+        """What happens to the dates of each column before anything else, where it is said."""
+        return {each.name: each.dates for each in self.columns if each.dates is not None}
+
+    @property
+    def is_shifted(self) -> bool:
+        """Whether dates are moved by offsets, which only the key tells."""
+        return any(dates != "since first" for dates in self.moved_dates.values())
+
+    @property
+    def shifted(self) -> tuple[str, ...]:
+        """Names of the quasi-identifiers whose dates are moved by such offsets."""
+        moved = self.moved_dates
+        return tuple(
+            n for n in self.quasi_identifiers if moved.get(n, "since first") != "since first"
+        )
 
     @property
     def grids(self) -> dict[str, Grid | None]:
@@ -568,11 +607,11 @@ def build_schema(
             from shoal.table.grid import grids_of
 
             each = grids_of(mapping, qis)
-        _check_keys(option, each, table, [name for name in table if row.is_for(roles[name])])
+        _check_keys(row, each, table, [name for name in table if row.is_for(roles[name])])
         for name, value in (each or {}).items():
             if value is not None or row.default is not None:
                 said.setdefault(name, {})[row.name] = value
-    return Schema(
+    schema = Schema(
         tuple(
             _quasi_identifier(name, said.get(name, {}))
             if roles[name] is Role.QUASI_IDENTIFIER
@@ -580,6 +619,11 @@ def build_schema(
             for name in table
         )
     )
+    if schema.moved_dates:
+        from shoal.table.date_offsets import check_alike
+
+        check_alike(schema.moved_dates)
+    return schema
 
 
 _WAYS = ("hierarchy", "kind", "order")
@@ -699,8 +743,9 @@ def _assign_roles(table: list[str], given: dict[Role, list[str]]) -> dict[str, R
 
 
 def _check_keys(
-    option: str, mapping: Mapping[str, Any] | None, table: list[str], qis: list[str]
+    row: ColumnOption, mapping: Mapping[str, Any] | None, table: list[str], fitting: list[str]
 ) -> None:
+    option = row.option
     if mapping is None:
         return
     if not isinstance(mapping, Mapping):
@@ -708,12 +753,19 @@ def _check_keys(
             "{option} must map column names to values, as in {option}={{{qis!r}: ...}}, not "
             "{name}.",
             option=option,
-            qis=qis[0],
+            qis=(fitting or table)[0],
             name=type(mapping).__name__,
         )
     for name in mapping:
-        if name in qis:
+        if name in fitting:
             continue
+        if name in table and Role.INSENSITIVE in row.roles:
+            raise OptionError(
+                "{option} names column {name!r}, which is neither a quasi-identifier nor "
+                "insensitive.",
+                option=option,
+                name=name,
+            )
         if name in table:
             raise OptionError(
                 "{option} names column {name!r}, which is not a quasi-identifier.",
@@ -724,7 +776,7 @@ def _check_keys(
             "{option} names column {name!r}, which is not in the table.{hint}",
             option=option,
             name=str(name),
-            hint=did_you_mean(str(name), qis),
+            hint=did_you_mean(str(name), fitting),
         )
 
 
@@ -767,6 +819,9 @@ def _quasi_identifier(name: str, said: Mapping[str, Any]) -> Column:
                 value=parsed.value,
             )
         parsed = Kind.ORDINAL
+    details = _details(name, said)
+    if details.get("dates") == "since first" and parsed is not None and parsed.is_time:
+        parsed = None  # days are numbers
     return Column(
         name=name,
         role=Role.QUASI_IDENTIFIER,
@@ -774,7 +829,7 @@ def _quasi_identifier(name: str, said: Mapping[str, Any]) -> Column:
         hierarchy=taxonomy,
         rule=rule,
         order=None if order is None else check_order(name, order),
-        **_details(name, said),
+        **details,
     )
 
 
