@@ -107,7 +107,9 @@ def verify(
     person = counted = next(iter(columns["person"]), None)
     source = release_of(wanted, published, reading, alone=True)
     trees = {name: tree for name, tree in columns["hierarchies"].items() if name in sensitive}
-    models = open_populations(parse_privacy(wanted.privacy), wanted.input)
+    models = open_populations(
+        parse_privacy(wanted.privacy), wanted.input, details=wanted.schema_options()
+    )
     schema = schema_of_population(
         models,
         quasi,
@@ -143,7 +145,14 @@ def verify(
         missing_values=missing_texts(source),
         people=person,
         spelled=written.spelled,
-        grids=read_grids(columns["grid"], style, columns["hierarchies"], columns["orders"]),
+        grids=read_grids(
+            columns["grid"],
+            style,
+            columns["hierarchies"],
+            columns["orders"],
+            columns["top"],
+            columns["bottom"],
+        ),
     )
     in_promises = [*sensitive, *([] if person is None else [person])]
     beside = (*written.beside, *note_on_names(written.columns, quasi, in_promises))
