@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError
+from shoal.io.columns import as_days
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +89,7 @@ def _column_to_polars(column: nw.Series[Any]) -> pl.Series:
     series = column.to_polars()
     if isinstance(column.dtype, nw.Enum) and isinstance(series.dtype, pl.Categorical):
         return series.cast(pl.String).cast(pl.Enum(column.dtype.categories))
-    return series
+    return as_days(series) if column.implementation.is_pandas() else series  # which has no dates
 
 
 def back_from_polars(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:
