@@ -63,6 +63,7 @@ def anonymize(
     grid: Mapping[str, Any] | str | None = None,
     scale: Mapping[str, str] | None = None,
     read_as: Mapping[str, str] | None = None,
+    missing_codes: Mapping[str, Sequence[Any]] | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
     max_suppression: float = 0.0,
@@ -124,6 +125,7 @@ def anonymize(
             without outliers ("trimmed").
         read_as: how the dates or numbers of a column of text are written, as ``"dd.mm.yyyy"``,
             ``"1.234,5"`` or ``"12 %"``.
+        missing_codes: what means a missing value in a column, as ``{"age": [-9, 99]}``.
         default_grid: False leaves the ends of floats, decimals and datetimes as they are where
             ``grid`` says nothing about them; otherwise they get a fine grid.
         unknown_values: what happens to values that a hierarchy does not list: "error", or "root",
@@ -177,6 +179,7 @@ def anonymize(
         "grid": grid,
         "scale": scale,
         "read_as": read_as,
+        "missing_codes": missing_codes,
         "default_grid": default_grid,
         "unknown_values": unknown_values,
         "max_suppression": max_suppression,
@@ -218,6 +221,7 @@ def refine(
     grid: Mapping[str, Any] | str | None = None,
     scale: Mapping[str, str] | None = None,
     read_as: Mapping[str, str] | None = None,
+    missing_codes: Mapping[str, Sequence[Any]] | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
     missing: str = "category",
@@ -261,6 +265,7 @@ def refine(
         grid: as in `anonymize`.
         scale: as in `anonymize`.
         read_as: as in `anonymize`.
+        missing_codes: as in `anonymize`.
         default_grid: as in `anonymize`.
         unknown_values: as in `anonymize`.
         missing: as in `anonymize`.
@@ -300,6 +305,7 @@ def refine(
         "grid": grid,
         "scale": scale,
         "read_as": read_as,
+        "missing_codes": missing_codes,
         "default_grid": default_grid,
         "unknown_values": unknown_values,
         "missing": missing,

@@ -251,6 +251,18 @@ def _read_scale(column: str, value: Any) -> str:
     return value
 
 
+def _read_codes(column: str, value: Any) -> tuple[str, ...]:
+    """Return codes of missing values as texts, or raise an OptionError."""
+    single = isinstance(value, str | int | float)
+    found = tuple(str(each).strip() for each in ([value] if single else value))
+    if not found or not all(found):
+        raise OptionError(
+            "The missing codes of column {column!r} must be texts or numbers, as in ['-9', '99'].",
+            column=column,
+        )
+    return found
+
+
 @dataclass(frozen=True, kw_only=True)
 class JobColumn:
     """What is said about one column (``[columns.age]`` of a job file).
@@ -268,6 +280,7 @@ class JobColumn:
         grid: the step that its intervals are widened to: a number or a word.
         scale: what the search takes a wide interval to cost: range, rank or trimmed.
         read_as: how its dates or numbers are written in the input.
+        missing_codes: what means a missing value in it, as texts.
 
     Raises:
         RoleError: there is no such role.
@@ -357,6 +370,18 @@ class JobColumn:
         spark=True,
     )
 
+    missing_codes: tuple[str, ...] | None = column_option(
+        mapping="Mapping[str, Sequence[Any]] | None",
+        option="missing_codes",
+        roles=(),
+        toml="list",
+        check=_read_codes,
+        help="Codes that mean a missing value in a column, as -9 or n/a; may be repeated.",
+        flag=detail_flag("missing-codes", "A,B,...", "age=-9,99", "apply"),
+        comment="These codes mean that nothing is known; all that reads the original takes them "
+        "so. Delete\nthe line if they are values.",
+    )
+
     def __post_init__(self) -> None:
         """Read what was given as text."""
         if self.role is not None:
@@ -408,6 +433,8 @@ class Column:
     """What the search takes a wide interval to cost (`shoal.table.scale`)."""
     read_as: str | None = None
     """How its dates or numbers are written (`shoal.io.spelling`); None if nothing was said."""
+    missing_codes: tuple[str, ...] | None = None
+    """What means a missing value in it; None if nothing was said."""
 
 
 @dataclass(frozen=True)
