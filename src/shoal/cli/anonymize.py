@@ -47,6 +47,7 @@ def print_plan(job: Job) -> None:
     from shoal.run.outputs import STREAM, FileSink
     from shoal.runtime.progress import no_progress
     from shoal.settings.files import Output
+    from shoal.table.dates import move_dates
     from shoal.table.encode import encode
     from shoal.table.infer import infer_kinds, settle_grids
 
@@ -57,6 +58,7 @@ def print_plan(job: Job) -> None:
     search = _check_search(request)
     source = FileSource(job.input, sink)
     frame, schema = source.load(request, no_progress, memory_check=False)
+    frame = move_dates(frame, schema)
     schema = infer_kinds(schema, nw.from_native(frame, eager_only=True), request.unknown_values)
     schema = settle_grids(schema, frame, by_default=request.default_grid)
     as_values = request.style.categories == "values"

@@ -416,17 +416,6 @@ class ColumnBuilder:
         return typed if coded or not is_text(typed.dtype) else typed.cast(pl.String)
 
 
-def as_days(column: pl.Series) -> pl.Series:
-    """Return a column of datetimes as dates if all of them are midnights; any other as it is."""
-    import polars as pl
-
-    if not isinstance(column.dtype, pl.Datetime) or column.dtype.time_zone is not None:
-        return column
-    days = column.cast(pl.Date)
-    is_same = (days.cast(column.dtype) == column).all()
-    return days if is_same and days.null_count() < len(days) else column
-
-
 # -- Columns made anew, so that their memory holds what they show and nothing else -----------------
 #
 # A column that was picked out of a larger one shows a part of it and may still carry the rest: the

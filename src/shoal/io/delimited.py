@@ -18,9 +18,9 @@ from shoal.io.extra_rows import KEEP, NOTE, ExtraRows, find_header, starts_like_
 from shoal.io.limits import check_columns, check_memory_for, check_size
 from shoal.io.location import check_same_columns
 from shoal.io.overwrite_guard import HowRead, current_watch, note_read
-from shoal.io.recognise import Found, recognise_noted
+from shoal.io.recognise import recognise_noted
 from shoal.io.source import Utf8Stream
-from shoal.io.spelling import NumberSpelling, read_spelled
+from shoal.io.spelling import Found, NumberSpelling, read_spelled
 from shoal.messages import Message, plural
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from shoal.messages import Message
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from shoal.io.recognise import Found
+    from shoal.io.spelling import Found
 
 
 _STREAM = "-"

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shoal.io.columns import is_text, through_distinct, trim
-from shoal.io.spelling import GROUPS, TEXT, DateSpelling, NumberSpelling, Spelling, is_unit
+from shoal.io.spelling import GROUPS, TEXT, DateSpelling, Found, NumberSpelling, Spelling, is_unit
 from shoal.messages import Message
 
 if TYPE_CHECKING:
@@ -21,20 +21,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.io.overwrite_guard import HowRead
-
-
-class Found(NamedTuple):
-    """How a column is written.
-
-    Attributes:
-        spelling: as a job says it.
-        why: what tells it.
-        doubt: what to ask, where it is not certain.
-    """
-
-    spelling: str
-    why: str
-    doubt: str | None = None
 
 
 class _Fits(NamedTuple):

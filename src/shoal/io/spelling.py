@@ -10,7 +10,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from shoal.errors import DataError, OptionError
 
@@ -21,6 +21,20 @@ if TYPE_CHECKING:
 
 TEXT = "text"
 """The spelling of a column that stays as it is written."""
+
+
+class Found(NamedTuple):
+    """How a column is written.
+
+    Attributes:
+        spelling: as a job says it.
+        why: what tells it.
+        doubt: what to ask, where it is not certain.
+    """
+
+    spelling: str
+    why: str
+    doubt: str | None = None
 
 
 # -- dates -----------------------------------------------------------------------------------------

@@ -173,7 +173,7 @@ class LocalTable:
         self.table, self.schema = table, schema.read_as(read.read_as)
         self.notes = read.doubts
         self.key = key_for(request)
-        made: dict[str, Any] = {"owned": owned, "looks": True, "key": self.key}
+        made: dict[str, Any] = {"owned": owned, "looks": True, "moves": True, "key": self.key}
         self.engine = LocalEngine(**made)
         self._request, self._parameters = request, {**read.parameters}
         if request.previous or request.reserve > 1:

@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shoal.errors import DataError, OptionError, did_you_mean
-from shoal.io.columns import as_days
 from shoal.io.delimited import pick_columns
 from shoal.io.extra_rows import ASK
 from shoal.io.formats import FORMATS, detect_format
@@ -17,6 +16,7 @@ from shoal.io.overwrite_guard import HowRead, current_watch
 from shoal.io.read import called, guess_rows, read_table
 from shoal.io.spelling import TEXT
 from shoal.runtime.memory import available_bytes, human_bytes
+from shoal.table.frames import as_days
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
