@@ -439,7 +439,7 @@ def write_applied(
         if waiting is not None:
             form = format_of_output(waiting, None, sink.format)
             rows = to_polars(applied.waiting)
-            if detect_format(waiting, form).row.is_text:
+            if format_to_write(waiting, form).row.is_text:
                 rows = as_written(rows, read_as or {})
             stage_waiting(group, rows, waiting, form)
     return applied
