@@ -18,6 +18,7 @@ import numpy as np
 from shoal.engine.local import GivenGroupsEngine, LocalEngine
 from shoal.engine.pipeline import run_pipeline
 from shoal.errors import OptionError
+from shoal.io.columns import mark_codes
 from shoal.io.spelling import read_spelled
 from shoal.release import Release
 from shoal.runtime.progress import Report, watching
@@ -132,6 +133,7 @@ class FrameSource:
         """Give the table; the release has the type of the frame."""
         del progress
         table, groups = to_polars(self.frame), self.groups
+        table = mark_codes(table, request.details.get("missing_codes") or {})
         table = read_spelled(table, request.details.get("read_as") or {})
         yield LocalTable(
             table,
