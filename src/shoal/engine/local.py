@@ -130,7 +130,8 @@ class LocalEngine:
         for note in notes_on_unknown(asked, schema):
             warn(note)
         schema = settle_grids(schema, frame, by_default=request.default_grid)
-        frame = clamp_frame(frame, schema.columns)
+        if schema.is_coded:
+            frame = clamp_frame(frame, schema.columns)
         whole = encode(frame, schema, as_values=request.style.categories == "values")
         for attribute in whole.attributes:
             check_width(attribute)

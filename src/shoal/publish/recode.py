@@ -29,7 +29,7 @@ from shoal.table.closure import (
     group_centres,
     union_sets,
 )
-from shoal.table.coding import BOTTOM, TOP, clamp, ends_of, is_coded
+from shoal.table.coding import BOTTOM, TOP, clamp, ends_of
 from shoal.table.partition import Partition
 from shoal.table.schema import Algebra, Kind
 
@@ -323,7 +323,7 @@ def with_coded(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     columns = [
         coded_text(frame.get_column(name), schema[name])
         for name in schema.exact
-        if is_coded(schema[name]) and name in frame.columns
+        if schema[name].is_coded and name in frame.columns
     ]
     return frame.with_columns(columns) if columns else frame
 

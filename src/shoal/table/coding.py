@@ -47,6 +47,10 @@ class Coded(Protocol):
     def bottom(self) -> End | None:
         """The value down from which no more is published."""
 
+    @property
+    def is_coded(self) -> bool:
+        """Whether it has a top or a bottom."""
+
 
 def parse_end(value: Any, *, column: str) -> End:
     """Return the end that was given for a column: a number or a date, or text of either.
@@ -85,7 +89,7 @@ def check_ends(column: Coded, dtype: pl.DataType) -> None:
     Raises:
         OptionError: they are no numbers or dates, or the ends are not of their type or cross.
     """
-    if column.top is None and column.bottom is None:
+    if not column.is_coded:
         return
     measured = dtype.is_numeric() or dtype.is_temporal()
     if not measured or (column.kind is not None and not column.kind.is_measured):
@@ -216,21 +220,16 @@ def clamp_frame(frame: pl.DataFrame, columns: Iterable[Coded]) -> pl.DataFrame:
     changed = [
         clamp(frame.get_column(column.name), column)
         for column in columns
-        if is_coded(column) and column.name in frame.columns
+        if column.is_coded and column.name in frame.columns
     ]
     return frame.with_columns(changed) if changed else frame
-
-
-def is_coded(column: Coded) -> bool:
-    """Return whether a column has a top or a bottom."""
-    return column.top is not None or column.bottom is not None
 
 
 def in_order(shown: pl.Series, column: Coded) -> pl.Series:
     """Return what is published of a column, with the order of its values if it is coded."""
     import polars as pl
 
-    if not is_coded(column) or shown.dtype != pl.String:
+    if not column.is_coded or shown.dtype != pl.String:
         return shown
     texts = shown.str.strip_suffix("+").str.strip_prefix("<=")
     if not isinstance(column.top if column.bottom is None else column.bottom, str):

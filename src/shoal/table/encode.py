@@ -167,7 +167,8 @@ def encode(frame: pl.DataFrame, schema: Schema, *, as_values: bool = False) -> E
         DataError: a column cannot be used (infinite numbers, nothing but missing values, …).
         HierarchyError: a hierarchy does not cover its column.
     """
-    frame = clamp_frame(frame, schema.columns)
+    if schema.is_coded:
+        frame = clamp_frame(frame, schema.columns)
     attributes = tuple(
         replace(
             encode_values(frame.get_column(name), schema[name]),
@@ -251,7 +252,7 @@ def encode_values(series: pl.Series, column: Column, rows: Any = None) -> Attrib
         counts=counts,
         weight=column.weight,
     )
-    top, bottom = ends_of(column, series.dtype)
+    top, bottom = ends_of(column, series.dtype) if column.is_coded else (None, None)
     below = bottom is not None and values[0] == bottom
     above = top is not None and values[-1] == top
     attribute = replace(attribute, open_below=below, open_above=above)

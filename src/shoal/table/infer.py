@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
-from shoal.table.coding import clamp, is_coded
+from shoal.table.coding import clamp
 from shoal.table.frames import to_polars
 from shoal.table.grid import CALENDAR, NO_GRID, WITHIN_A_DAY, Grid
 from shoal.table.schema import (
@@ -58,7 +58,7 @@ def _grown(column: Column, frame: nw.DataFrame[Any], unknown_values: str) -> Col
     if column.rule is None and (column.hierarchy is None or unknown_values != "root"):
         return column
     cells = frame[column.name]
-    if is_coded(column):
+    if column.is_coded:
         import narwhals as nw
 
         native = to_polars(frame.select(column.name).to_native()).to_series()

@@ -463,6 +463,11 @@ class Column:
     read_as: str | None = None
     """How its dates or numbers are written (`shoal.io.spelling`); None if nothing was said."""
 
+    @property
+    def is_coded(self) -> bool:
+        """Whether it has a top or a bottom."""
+        return self.top is not None or self.bottom is not None
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -533,6 +538,11 @@ class Schema:
         """Whether any column publishes means or medians where they are asked for."""
         kinds = (self[name].kind for name in self.quasi_identifiers)
         return any(kind is not None and kind.has_mean for kind in kinds)
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether any column has a top or a bottom."""
+        return any(column.is_coded for column in self.columns)
 
     @property
     def grids(self) -> dict[str, Grid | None]:
