@@ -64,6 +64,7 @@ def anonymize(
     scale: Mapping[str, str] | None = None,
     top: Mapping[str, Any] | None = None,
     bottom: Mapping[str, Any] | None = None,
+    dates: Mapping[str, str] | None = None,
     read_as: Mapping[str, str] | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
@@ -96,8 +97,9 @@ def anonymize(
             comes where an id repeats or rows are there more than once.
         pseudonyms: True publishes that column, as a random text for each person; rows of one
             person can then be put together.
-        person_key: a file of ``shoal secret``: a person then has the same pseudonym in every table
-            that is made with it, and rows can be put together across these tables, too.
+        person_key: a file of ``shoal secret``: a person then has the same pseudonym, and the same
+            shift of dates, in every table that is made with it; rows with pseudonyms can be put
+            together across these tables, too.
         hierarchies: per column a `Taxonomy`, the path of an ARX-style CSV, nested dict/list, or a
             rule such as ``{"rule": "prefix", "keep": [3, 1]}``.
         kinds: per column numeric, ordinal, categorical, flat, set, date or datetime, where the
@@ -129,6 +131,11 @@ def anonymize(
             is, too.
         bottom: the same downwards: ``{"born": "1934-12-31"}`` publishes that day and all before
             as ``<=1934-12-31``.
+        dates: per column what happens to its dates before anything else: "shift" moves all dates of
+            a person by one random offset of at most a year, "shift weeks" by whole weeks, so that
+            weekdays stay, "shift 90 days" and "shift 26 weeks" say how far at most; "since first"
+            publishes days since the person's first date in these columns. Needs ``person`` or
+            ``rows_are_people``.
         read_as: how the dates or numbers of a column of text are written, as ``"dd.mm.yyyy"``,
             ``"1.234,5"`` or ``"12 %"``.
         default_grid: False leaves the ends of floats, decimals and datetimes as they are where
@@ -185,6 +192,7 @@ def anonymize(
         "scale": scale,
         "top": top,
         "bottom": bottom,
+        "dates": dates,
         "read_as": read_as,
         "default_grid": default_grid,
         "unknown_values": unknown_values,
@@ -228,6 +236,7 @@ def refine(
     scale: Mapping[str, str] | None = None,
     top: Mapping[str, Any] | None = None,
     bottom: Mapping[str, Any] | None = None,
+    dates: Mapping[str, str] | None = None,
     read_as: Mapping[str, str] | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
@@ -273,6 +282,7 @@ def refine(
         scale: as in `anonymize`.
         top: as in `anonymize`.
         bottom: as in `anonymize`.
+        dates: as in `anonymize`.
         read_as: as in `anonymize`.
         default_grid: as in `anonymize`.
         unknown_values: as in `anonymize`.
@@ -314,6 +324,7 @@ def refine(
         "scale": scale,
         "top": top,
         "bottom": bottom,
+        "dates": dates,
         "read_as": read_as,
         "default_grid": default_grid,
         "unknown_values": unknown_values,

@@ -67,9 +67,10 @@ def _read(source: Input, job: Job) -> pl.DataFrame:
 
 def _read_release(job: Job, path: str, reading: Said) -> pl.DataFrame:
     from shoal.cli.arguments import release_of
-    from shoal.settings.inputs import of_release, read_input
+    from shoal.settings.inputs import read_input
 
-    return read_input(release_of(job, path, reading), details=of_release(job.schema_options()))
+    source = release_of(job, path, reading)
+    return read_input(source, details=job.schema_options(), published=True)
 
 
 # ``shoal audit``: a release attacked before others do it.
@@ -289,22 +290,25 @@ def score(
 
     from shoal.publish.recode import Style
     from shoal.report.scoring import score_published
+    from shoal.settings.request import open_key
+    from shoal.table.dates import move_as_released
     from shoal.table.infer import schema_of_used
 
     # Columns that were removed or kept as they are play no part in the scores.
-    for role in ("identifiers", "insensitive", "drop", "person"):
+    for role in ("identifiers", "insensitive", "drop"):
         del columns[role]
     # The job's options belong to the measure it minimises.
     given = wanted if names is None or wanted.measure in names else job_of(None, asked)
+    schema = schema_of_used(
+        nw.from_native(before, eager_only=True),
+        default_grid=wanted.default_grid is not False,
+        unknown_values=wanted.unknown_values or "error",
+        **columns,
+    )
     scores = score_published(
-        before,
+        move_as_released(before, schema, open_key(wanted.person_key)),
         after,
-        schema_of_used(
-            nw.from_native(before, eager_only=True),
-            default_grid=wanted.default_grid is not False,
-            unknown_values=wanted.unknown_values or "error",
-            **columns,
-        ),
+        schema,
         measures=names,
         also=[] if wanted.measure is None else [wanted.measure],
         measure_options=given.measure_options,

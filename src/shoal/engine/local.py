@@ -27,6 +27,7 @@ from shoal.messages import Message
 from shoal.profile.repeated_people import find_signs
 from shoal.publish.aggregates import gather_facts
 from shoal.publish.danger import find_dangers
+from shoal.publish.moved_dates import doubts_of_dates
 from shoal.publish.people import (
     PublishedTable,
     doubts_of_pseudonyms,
@@ -39,6 +40,7 @@ from shoal.search.enforce import violations
 from shoal.search.refine import EFFORTS
 from shoal.search.scan import Run, Scanner
 from shoal.table.coding import clamp_frame
+from shoal.table.dates import move_dates
 from shoal.table.encode import encode
 from shoal.table.frames import to_polars
 from shoal.table.infer import infer_kinds, notes_on_unknown, settle_grids
@@ -101,11 +103,13 @@ class LocalEngine:
             are encoded, and its text may be codes (see `shoal.io.columns`).
         looks: whether signs are looked for that rows are not people, or that columns which are
             published as they are name them.
-        key: of people, under which pseudonyms are made.
+        moves: whether dates are moved that are to be; otherwise they were already.
+        key: of people, under which pseudonyms are made and dates are moved.
     """
 
     owned: bool = False
     looks: bool = False
+    moves: bool = False
     key: bytes = field(default_factory=new_key, repr=False)
 
     def describe(self, task: Task[Any]) -> LocalWork:
@@ -174,6 +178,10 @@ class LocalEngine:
         if self.owned:  # what only these signs needed
             for name in set(frame.columns) - set(schema.used):
                 frame.drop_in_place(name)
+        if self.moves and schema.moved_dates:
+            for doubt in doubts_of_dates(frame, schema):
+                warn(doubt)
+            frame = move_dates(frame, schema, self.key)
         if frame.height == 0:
             raise DataError("The table has no rows; there is nothing to anonymize.")
         check_people(frame.height, request.k)

@@ -21,8 +21,10 @@ from shoal.archive.kept import (
     rows_of,
     with_further,
 )
+from shoal.archive.release_file import READING
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.io.columns import fresh_column
+from shoal.io.spelling import read_spelled
 from shoal.life.coverage import Coverage
 from shoal.measure.scores import Scores
 from shoal.messages import Message
@@ -82,7 +84,7 @@ def request_of_kept(kept: KeptRelease, columns: list[str], **more: Any) -> Reque
     found = tuple(column for column in schema.columns if column.name in columns)
     return build_request(
         {
-            **kept.options,
+            **{name: said for name, said in kept.options.items() if name not in READING},
             "k": kept.k,
             "privacy": kept.privacy,
             "quasi_identifiers": schema.quasi_identifiers,
@@ -296,7 +298,7 @@ def apply(
     check_process()
     watch = Stopwatch()
     kept = keep(release)
-    table = to_polars(frame)
+    table = read_spelled(to_polars(frame), kept.schema.details()["read_as"])
     if table.height == 0:
         raise DataError("The table has no rows; there is nothing to apply the release to.")
     check_people(kept)
@@ -374,12 +376,15 @@ class _Work:
         import narwhals as nw
 
         from shoal.profile.repeated_people import find_signs
+        from shoal.publish.moved_dates import doubts_of_dates
+        from shoal.table.dates import move_dates
         from shoal.table.infer import infer_kinds, notes_on_unknown, settle_grids
 
+        asked = request.schema(table.columns)
+        signs = [*find_signs(table, asked, request), *doubts_of_dates(table, asked)]
+        table = move_dates(table, asked, None if kept.people is None else kept.people.key)
         self.kept, self.table, self.request = kept, table, request
         self.progress = progress
-        asked = request.schema(table.columns)
-        signs = find_signs(table, asked, request)
         progress(0, 0, "encoding")
         known = infer_kinds(asked, nw.from_native(table), request.unknown_values)
         self.schema: Schema = settle_grids(known, table, by_default=False)

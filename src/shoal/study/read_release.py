@@ -397,6 +397,9 @@ class Described(TypedDict, total=False):
         grid: lines that intervals end on, as for `shoal.anonymize`.
         top: from where on no more was published, as for `shoal.anonymize`.
         bottom: down from where no more was published.
+        dates: what happened to dates of a person, as for `shoal.anonymize`.
+        person: the column of the original that says whose row it is.
+        person_key: the key under which dates were moved, if it was kept.
         default_grid: whether columns may have a grid that nobody asked for; true unless given.
         unknown_values: what happened to values that a hierarchy does not list; ``error`` unless
             given.
@@ -411,6 +414,9 @@ class Described(TypedDict, total=False):
     grid: Mapping[str, Any] | str | None
     top: Mapping[str, Any] | None
     bottom: Mapping[str, Any] | None
+    dates: Mapping[str, str] | None
+    person: str | None
+    person_key: str | os.PathLike[str] | None
     default_grid: bool
     unknown_values: str
     style: Style | Mapping[str, Any] | None
@@ -434,7 +440,8 @@ def schema_and_style(
     if "quasi_identifiers" not in described:
         raise OptionError("Say which columns were generalised, with quasi_identifiers=[...].")
     style = described.get("style")
-    options: dict[str, Any] = {name: said for name, said in described.items() if name != "style"}
+    beside = ("style", "person_key")
+    options: dict[str, Any] = {name: said for name, said in described.items() if name not in beside}
     schema = schema_of_used(nw.from_native(original, eager_only=True), **options)
     return schema, style if isinstance(style, Style) else Style.from_dict(style or {})
 
@@ -446,6 +453,7 @@ def described_by(job: Job) -> Described:
         "default_grid": job.default_grid is not False,
         "unknown_values": job.unknown_values or "error",
         "style": job.style,
+        "person_key": job.person_key,
     }
     said |= {name: columns[name] for name in Described.__annotations__ if name in columns}
     return cast("Described", said)

@@ -12,7 +12,9 @@ from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.publish.recode import with_coded
 from shoal.release_reader.classes import Classes, open_classes, values_of
 from shoal.release_reader.columns import open_column, source_names
+from shoal.settings.request import open_key
 from shoal.study.read_release import Described, schema_and_style
+from shoal.table.dates import move_as_released
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
@@ -541,8 +543,8 @@ def utility(
         seed: makes questions and models repeatable.
         described: how the release was made (`shoal.study.read_release.Described`):
             ``quasi_identifiers``, which have to be said, ``sensitive``, ``hierarchies``,
-            ``kinds``, ``orders``, ``grid``, ``top``, ``bottom``, ``default_grid``,
-            ``unknown_values`` and ``style``.
+            ``kinds``, ``orders``, ``grid``, ``top``, ``bottom``, ``dates``, ``person``,
+            ``person_key``, ``default_grid``, ``unknown_values`` and ``style``.
 
     Raises:
         OptionError: an option is wrong, a column does not exist, or scikit-learn is missing.
@@ -556,7 +558,9 @@ def utility(
     if not before.height or not after.height:
         raise DataError("A table has no rows, so there is nothing to learn from.")
     schema, form = schema_and_style(before, **described)
-    test = None if held_out is None else to_polars(held_out)
+    key = open_key(described.get("person_key"))
+    before = move_as_released(before, schema, key)
+    test = None if held_out is None else move_as_released(to_polars(held_out), schema, key)
     views, tested = _views(before, after, test, schema, form, target)
     notes = []
     if before.height > after.height:

@@ -118,15 +118,17 @@ def schema_of_used(
     *,
     quasi_identifiers: Names,
     sensitive: Names = (),
+    person: Names | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
     **details: Any,
 ) -> Schema:
     """Return the schema of a table of which only these columns matter; the others are dropped.
 
-    ``details`` are hierarchies, kinds, orders, weights and grids, as for `build_schema`;
+    ``details`` are hierarchies, kinds, orders, weights, grids and dates, as for `build_schema`;
     ``default_grid`` is whether columns may get a grid that nobody asked for, ``unknown_values``
-    what happens to values that a hierarchy does not list.
+    what happens to values that a hierarchy does not list. Other columns of moved dates stay: from
+    them, too, days are counted.
 
     Raises:
         RoleError: a column does not exist or has both roles.
@@ -136,19 +138,26 @@ def schema_of_used(
         [given] if isinstance(given, str) else list(given)
         for given in (quasi_identifiers, sensitive)
     )
-    rest = [name for name in frame.columns if name not in {*keys, *private}]
+    import narwhals as nw
+
+    from shoal.table.dates import move_dates  # loads numpy
+
+    whose = [person] if isinstance(person, str) else [*(person or ())]
+    rest = [name for name in frame.columns if name not in {*keys, *private, *whose}]
     said = {name for option in _OF_ANY for name in details.get(option) or ()}
     shown = [name for name in rest if name in said]
     schema = build_schema(
         frame.columns,
         quasi_identifiers=keys,
         sensitive=private,
+        person=whose,
         insensitive=shown,
         drop=[name for name in rest if name not in said],
         **details,
     )
-    schema = infer_kinds(schema, frame, unknown_values)
-    return settle_grids(schema, to_polars(frame.to_native()), by_default=default_grid)
+    table = move_dates(to_polars(frame.to_native()), schema)
+    schema = infer_kinds(schema, nw.from_native(table, eager_only=True), unknown_values)
+    return settle_grids(schema, table, by_default=default_grid)
 
 
 def infer_kinds(schema: Schema, frame: nw.DataFrame[Any], unknown_values: str = "error") -> Schema:

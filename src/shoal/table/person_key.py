@@ -11,9 +11,6 @@ import hmac
 import os
 from typing import TYPE_CHECKING
 
-from shoal.hierarchy import canonical_label
-from shoal.table.sensitive import person_would_say
-
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
@@ -40,6 +37,9 @@ def clean_ids(ids: pl.Series) -> tuple[NDArray[np.int64], list[tuple[str, ...]]]
     Two numbers may stand for one person, whose ids are spelled in two ways.
     """
     import polars as pl
+
+    from shoal.hierarchy import canonical_label  # loads numba
+    from shoal.table.sensitive import person_would_say
 
     if isinstance(ids.dtype, pl.Categorical | pl.Enum):
         ids = ids.cast(pl.String)

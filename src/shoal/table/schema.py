@@ -274,6 +274,12 @@ def _read_scale(column: str, value: Any) -> str:
     return value
 
 
+def _read_dates(column: str, value: Any) -> str:
+    from shoal.table.date_offsets import read_dates
+
+    return read_dates(column, value)
+
+
 @dataclass(frozen=True, kw_only=True)
 class JobColumn:
     """What is said about one column (``[columns.age]`` of a job file).
@@ -292,6 +298,8 @@ class JobColumn:
         scale: what the search takes a wide interval to cost: range, rank or trimmed.
         top: the number or date from which on no more than that is published.
         bottom: the number or date down from which no more than that is published.
+        dates: what happens to its dates before anything else: they are moved by one offset of each
+            person, or counted from the person's first.
         read_as: how its dates or numbers are written in the input.
 
     Raises:
@@ -395,6 +403,17 @@ class JobColumn:
         card=True,
         flag=detail_flag("bottom", "VALUE", "born=1934-12-31", "verify"),
     )
+    dates: str | None = column_option(
+        mapping="Mapping[str, str] | None",
+        option="dates",
+        roles=(Role.QUASI_IDENTIFIER, Role.INSENSITIVE),
+        check=_read_dates,
+        help="Move all dates of a person by one random offset (shift, or shift weeks to keep "
+        "weekdays; shift 90 days says how far at most), or publish days since the person's first "
+        "(since first); may be repeated.",
+        certificate=True,
+        flag=detail_flag("dates", "HOW", "admitted=shift"),
+    )
 
     read_as: str | None = column_option(
         mapping="Mapping[str, str] | None",
@@ -405,7 +424,10 @@ class JobColumn:
         help="How the dates or numbers of a column are written, as dd.mm.yyyy or 1.234,5; text "
         "if they stay as they are; may be repeated.",
         certificate=True,
+        card=True,
         flag=detail_flag("read-as", "SPELLING", "born=dd.mm.yyyy", "apply"),
+        comment="How its cells are written; all that reads the original reads them so.",
+        spark=True,
     )
 
     def __post_init__(self) -> None:
@@ -460,6 +482,8 @@ class Column:
     top: End | None = None
     bottom: End | None = None
     """From where on no more is published (`shoal.table.coding`)."""
+    dates: str | None = None
+    """What happens to its dates before anything else (`shoal.table.dates`)."""
     read_as: str | None = None
     """How its dates or numbers are written (`shoal.io.spelling`); None if nothing was said."""
 
@@ -545,9 +569,34 @@ class Schema:
         return any(column.is_coded for column in self.columns)
 
     @property
+    def moved_dates(self) -> dict[str, str]:
+        """What happens to the dates of each column before anything else, where it is said."""
+        return {each.name: each.dates for each in self.columns if each.dates is not None}
+
+    @property
+    def is_shifted(self) -> bool:
+        """Whether dates are moved by offsets, which only the key tells."""
+        return any(dates != "since first" for dates in self.moved_dates.values())
+
+    @property
+    def shifted(self) -> tuple[str, ...]:
+        """Names of the quasi-identifiers whose dates are moved by such offsets."""
+        moved = self.moved_dates
+        return tuple(
+            n for n in self.quasi_identifiers if moved.get(n, "since first") != "since first"
+        )
+
+    @property
     def grids(self) -> dict[str, Grid | None]:
         """Grid of each column that is generalised."""
         return {name: self[name].grid for name in self.quasi_identifiers}
+
+    def read_as(self, found: Mapping[str, str]) -> Schema:
+        """Return the schema with how its columns were found to be written."""
+        columns = tuple(
+            replace(each, read_as=each.read_as or found.get(each.name)) for each in self.columns
+        )
+        return replace(self, columns=columns)
 
     def details(self) -> dict[str, dict[str, Any]]:
         """Return what is said about the columns, by the options of `shoal.anonymize`."""
@@ -635,11 +684,11 @@ def build_schema(
             from shoal.table.grid import grids_of
 
             each = grids_of(mapping, qis)
-        _check_keys(option, each, table, [name for name in table if row.is_for(roles[name])])
+        _check_keys(row, each, table, [name for name in table if row.is_for(roles[name])])
         for name, value in (each or {}).items():
             if value is not None or row.default is not None:
                 said.setdefault(name, {})[row.name] = value
-    return Schema(
+    schema = Schema(
         tuple(
             _quasi_identifier(name, said.get(name, {}))
             if roles[name] is Role.QUASI_IDENTIFIER
@@ -647,6 +696,11 @@ def build_schema(
             for name in table
         )
     )
+    if schema.moved_dates:
+        from shoal.table.date_offsets import check_alike
+
+        check_alike(schema.moved_dates)
+    return schema
 
 
 _WAYS = ("hierarchy", "kind", "order")
@@ -766,8 +820,9 @@ def _assign_roles(table: list[str], given: dict[Role, list[str]]) -> dict[str, R
 
 
 def _check_keys(
-    option: str, mapping: Mapping[str, Any] | None, table: list[str], qis: list[str]
+    row: ColumnOption, mapping: Mapping[str, Any] | None, table: list[str], fitting: list[str]
 ) -> None:
+    option = row.option
     if mapping is None:
         return
     if not isinstance(mapping, Mapping):
@@ -775,12 +830,19 @@ def _check_keys(
             "{option} must map column names to values, as in {option}={{{qis!r}: ...}}, not "
             "{name}.",
             option=option,
-            qis=qis[0],
+            qis=(fitting or table)[0],
             name=type(mapping).__name__,
         )
     for name in mapping:
-        if name in qis:
+        if name in fitting:
             continue
+        if name in table and Role.INSENSITIVE in row.roles:
+            raise OptionError(
+                "{option} names column {name!r}, which is neither a quasi-identifier nor "
+                "insensitive.",
+                option=option,
+                name=name,
+            )
         if name in table:
             raise OptionError(
                 "{option} names column {name!r}, which is not a quasi-identifier.",
@@ -791,7 +853,7 @@ def _check_keys(
             "{option} names column {name!r}, which is not in the table.{hint}",
             option=option,
             name=str(name),
-            hint=did_you_mean(str(name), qis),
+            hint=did_you_mean(str(name), fitting),
         )
 
 
@@ -834,6 +896,9 @@ def _quasi_identifier(name: str, said: Mapping[str, Any]) -> Column:
                 value=parsed.value,
             )
         parsed = Kind.ORDINAL
+    details = _details(name, said)
+    if details.get("dates") == "since first" and parsed is not None and parsed.is_time:
+        parsed = None  # days are numbers
     return Column(
         name=name,
         role=Role.QUASI_IDENTIFIER,
@@ -841,7 +906,7 @@ def _quasi_identifier(name: str, said: Mapping[str, Any]) -> Column:
         hierarchy=taxonomy,
         rule=rule,
         order=None if order is None else check_order(name, order),
-        **_details(name, said),
+        **details,
     )
 
 
