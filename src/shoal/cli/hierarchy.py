@@ -70,11 +70,9 @@ def build(
         str | None,
         typer.Option(help="date: some of day,month,quarter,year,decade.", metavar="NAMES"),
     ] = None,
-    language: Annotated[
+    titles: Annotated[
         str | None,
-        typer.Option(
-            help="icd10, atc, nuts, country: of the titles, en or de.", metavar="LANGUAGE"
-        ),
+        typer.Option(help="icd10, atc, nuts, country: titles in en or de.", metavar="LANGUAGE"),
     ] = None,
     country: Annotated[
         str | None, typer.Option(help="postcode: of the codes, as in DE.", metavar="CODE")
@@ -97,7 +95,7 @@ def build(
         "keep": None if keep is None else _numbers("--keep", keep, int),
         "mask": mask,
         "levels": None if levels is None else tuple(parse_names([levels])),
-        "language": language,
+        "language": titles,
         "country": country,
         "fanout": fanout,
     }

@@ -130,7 +130,7 @@ def guess_column(column: pl.Series, role: Role | None = None) -> Guess:
     if guessed not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE) or not facts.n_filled:
         return plain
     kind, order, (tree, rule), how = _guess_kind(facts)
-    if guessed is Role.SENSITIVE and not facts.is_icd:
+    if guessed is Role.SENSITIVE and not (facts.is_icd or facts.is_atc):
         tree, rule = NOTHING  # published as it is; only codes are worth offering one
     return replace(plain, kind=kind, order=order, hierarchy=tree, rule=rule, how=how)
 
