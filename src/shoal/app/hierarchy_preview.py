@@ -360,7 +360,9 @@ def frame_of(work: Workspace, job: Job | None = None) -> pl.DataFrame:
     frame = work.table.called(job.input.rename).frame
     said = job.schema_options()
     wanted = [name for name in numeric_columns(said["kinds"]) if name in frame.columns]
-    if all(frame.schema[name].is_numeric() for name in wanted) and not said["read_as"]:
+    spelled = work.table.called(job.input.rename).suggestion.details.get("read_as", {})
+    as_opened = all(spelled.get(name) == how for name, how in said["read_as"].items())
+    if all(frame.schema[name].is_numeric() for name in wanted) and as_opened:
         return frame
     # Somebody says that texts are numbers, or how they are written: then the file is read anew.
     source = replace(work.runnable().input, rename=job.input.rename)

@@ -12,6 +12,7 @@ import numpy as np
 from shoal.archive.release_file import (
     DIGEST_BYTES,
     OPTIONS,
+    READING,
     Digests,
     KeptPeople,
     KeptRelease,
@@ -180,7 +181,11 @@ def _without_values(release: ReleaseData) -> Schema:
 
 
 def _options(release: ReleaseData) -> dict[str, Any]:
-    said = {name: release.parameters[name] for name in OPTIONS if name in release.parameters}
+    said = {
+        name: release.parameters[name]
+        for name in (*OPTIONS, *READING)
+        if name in release.parameters
+    }
     if said.get("algorithm") == "given groups":
         said |= {"algorithm": "auto", "algorithm_options": {}, "refine": None}
     return said

@@ -55,6 +55,8 @@ OPTIONS = (
     "strict",
 )
 """Options of a run that further rows are treated by; those about columns are in the schema."""
+READING = ("missing_values",)
+"""How further rows are read, as far as no file and no column says it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -696,7 +698,7 @@ def _from_json(said: object) -> KeptRelease:
         privacy=privacy,
         schema=schema,
         style=style,
-        options={name: given[name] for name in OPTIONS if name in given},
+        options={name: given[name] for name in (*OPTIONS, *READING) if name in given},
         cells=cells,
         sizes=sizes,
         sensitive=sensitive,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from shoal.archive.release_file import KeptRelease
     from shoal.life.apply import Applied
+    from shoal.settings.files import Input
     from shoal.settings.inputs import Need
     from shoal.settings.job import Job
     from shoal.settings.request import Request
@@ -322,7 +325,7 @@ def refine(
     from shoal.run import FrameSource, run
     from shoal.run.outputs import STREAM, FileSink, name_of
     from shoal.runtime.progress import showing_progress
-    from shoal.settings.inputs import read_as, read_input
+    from shoal.settings.inputs import how_it_was_read, read_input
     from shoal.settings.request import OPTIONS, build_request
 
     wanted = job_of(job, asked, promises=promises, source=source, reading=reading, writing=writing)
@@ -339,7 +342,8 @@ def refine(
         note_input(groups, Message("the groups file"))
     sink.check()
     frame = read_input(wanted.input, details=request.details)
-    original = FrameSource(frame, read_as(), groups=read_groups(groups, group_column, frame.height))
+    labels = read_groups(groups, group_column, frame.height)
+    original = FrameSource(frame, how_it_was_read(wanted.input), groups=labels)
     with showing_progress(quiet=quiet) as progress:
         watched = _ending_early(progress)
         release = run(request, original, sink, progress=watched)
@@ -438,6 +442,7 @@ def apply(
         str,
         opt.in_files("--release", help="The release file, as --save wrote it.", metavar="FILE"),
     ],
+    job: opt.JobFile = None,
     waiting: Annotated[
         str | None,
         opt.in_files(
@@ -466,16 +471,21 @@ def apply(
     from shoal.life.apply import apply as run_apply
     from shoal.run.outputs import FileSink, check_places, write_applied
     from shoal.runtime.progress import showing_progress
+    from shoal.settings.files import Output
     from shoal.settings.inputs import read_input
 
-    wanted = job_of(None, {}, source=source, reading=reading, writing=writing)
+    wanted = job_of(job, asked, source=source, reading=reading)
+    output = replace(Output(), **writing, language=wanted.output.language)  # not that of the job
     if as_json:
-        check_json(wanted.output.table)
+        check_json(output.table)
     kept = load_release(release)
+    wanted = wanted.replaced(input=_as_before(wanted.input, kept), output=output)
     outputs = FileSink(wanted.input, wanted.output)
     refuse_missing([release], [kept], wanted.output.save)
     check_places(outputs, waiting, kept)
-    frame = read_input(wanted.input, details=kept.schema.details())
+    details = wanted.schema_options()
+    details = {name: {**said, **details[name]} for name, said in kept.schema.details().items()}
+    frame = read_input(wanted.input, details=details)
     with showing_progress(quiet=quiet) as progress, told_in_summary():
         made = run_apply(
             frame,
@@ -484,7 +494,7 @@ def apply(
             threads=asked.get("threads"),
             progress=progress,
         )
-        made = write_applied(made, outputs, waiting)
+        made = write_applied(made, outputs, waiting, details["read_as"])
         note_written()
     if as_json:
         _print_json(made, outputs.files, waiting)
@@ -492,6 +502,14 @@ def apply(
         _print(made, name=source[0], stderr=outputs.to_stream)
         if wanted.output.save is not None:
             print_private_half(wanted.output.save, stderr=outputs.to_stream)
+
+
+def _as_before(source: Input, kept: KeptRelease) -> Input:
+    """Return how further rows are read: as the first ones, where nothing else is said."""
+    before = kept.options.get("missing_values")
+    if source.missing_values is not None or before is None:
+        return source
+    return replace(source, missing_values=tuple(before))
 
 
 def _print_json(made: Applied, files: dict[str, str], waiting: str | None) -> None:

@@ -67,9 +67,10 @@ def _read(source: Input, job: Job) -> pl.DataFrame:
 
 def _read_release(job: Job, path: str, reading: Said) -> pl.DataFrame:
     from shoal.cli.arguments import release_of
-    from shoal.settings.inputs import of_release, read_input
+    from shoal.settings.inputs import read_input
 
-    return read_input(release_of(job, path, reading), details=of_release(job.schema_options()))
+    source = release_of(job, path, reading)
+    return read_input(source, details=job.schema_options(), published=True)
 
 
 # ``shoal audit``: a release attacked before others do it.

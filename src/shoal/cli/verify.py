@@ -107,7 +107,9 @@ def verify(
     person = counted = next(iter(columns["person"]), None)
     source = release_of(wanted, published, reading, alone=True)
     trees = {name: tree for name, tree in columns["hierarchies"].items() if name in sensitive}
-    models = open_populations(parse_privacy(wanted.privacy), wanted.input)
+    models = open_populations(
+        parse_privacy(wanted.privacy), wanted.input, details=wanted.schema_options()
+    )
     schema = schema_of_population(
         models,
         quasi,

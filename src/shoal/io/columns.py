@@ -236,6 +236,12 @@ def _with_comma(column: pl.Series, *, lenient: bool) -> pl.Series | None:
     return _as_float(column.str.replace(",", ".", literal=True), lenient=lenient)
 
 
+def may_be_grouped(texts: pl.Series) -> bool:
+    """Tell whether numbers could also have their one sign between three digits, as in 1.234."""
+    grouped = r"^-?(?:[1-9][0-9]{0,2}(?:[.,][0-9]{3})?|0)$"
+    return bool(texts.str.contains(grouped).all() and texts.str.contains("[.,]").any())
+
+
 def _as_date(column: pl.Series) -> pl.Series | None:
     import polars as pl
 
@@ -300,6 +306,7 @@ class ColumnBuilder:
     else as they are.
 
     Attributes:
+        waits: whether numbers that could be written in two ways stay text, for somebody to decide.
         comma: whether the finished column is numbers that were written with a decimal comma.
         trimmed: whether blanks at the ends of cells were taken away.
     """
@@ -310,6 +317,7 @@ class ColumnBuilder:
         self._parts: list[pl.Series] = []
         self._codes: pl.Categorical | None = None
         self._whole = True
+        self.waits = False
         self.comma = False
         self.trimmed = False
 
@@ -367,6 +375,8 @@ class ColumnBuilder:
 
     def _typed(self, column: pl.Series, *, lenient: bool, decimal: str | None) -> pl.Series:
         typed = type_column(column, lenient=lenient, decimal=decimal)
+        if self.waits and typed.dtype.is_float() and may_be_grouped(column):
+            return column
         self.comma = typed.dtype.is_float() and bool(column.str.contains(",", literal=True).any())
         return typed
 

@@ -21,8 +21,10 @@ from shoal.archive.kept import (
     rows_of,
     with_further,
 )
+from shoal.archive.release_file import READING
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.io.columns import fresh_column
+from shoal.io.spelling import read_spelled
 from shoal.life.coverage import Coverage
 from shoal.measure.scores import Scores
 from shoal.messages import Message
@@ -81,7 +83,7 @@ def request_of_kept(kept: KeptRelease, columns: list[str], **more: Any) -> Reque
     found = tuple(column for column in schema.columns if column.name in columns)
     return build_request(
         {
-            **kept.options,
+            **{name: said for name, said in kept.options.items() if name not in READING},
             "k": kept.k,
             "privacy": kept.privacy,
             "quasi_identifiers": schema.quasi_identifiers,
@@ -295,7 +297,7 @@ def apply(
     check_process()
     watch = Stopwatch()
     kept = keep(release)
-    table = to_polars(frame)
+    table = read_spelled(to_polars(frame), kept.schema.details()["read_as"])
     if table.height == 0:
         raise DataError("The table has no rows; there is nothing to apply the release to.")
     check_people(kept)

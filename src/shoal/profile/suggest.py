@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError
 from shoal.io.overwrite_guard import HowRead, current_watch, watching_inputs
+from shoal.io.read import called
+from shoal.io.recognise import recognise, recognise_noted
 from shoal.io.vocabulary import topics_of
-from shoal.messages import named_of, plural
+from shoal.messages import Message, named_of, plural
 from shoal.profile.guess import (
     MOST_QUASI,
     TWO_VALUES,
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import polars as pl
+
+    from shoal.io.spelling import Found
 
 
 # -- Which texts of a file stand for a missing value: ``?``, ``NA``, ``-``, a 999 that is a code ---
@@ -256,10 +260,12 @@ class Suggestion:
 
     def _on(self, guess: Guess, detail: str) -> bool:
         """Tell whether an option is proposed for a column."""
+        if guess.name not in self.details[detail]:
+            return False
+        if not COLUMN_ROWS[detail].roles:
+            return True  # it is about how the column is read, whatever becomes of it
         on_a_line = guess.kind is not None and guess.kind.is_measured
-        is_quasi = guess.role is Role.QUASI_IDENTIFIER
-        proposed = guess.name in self.details[detail]
-        return is_quasi and on_a_line and not guess.uses_hierarchy and proposed
+        return guess.role is Role.QUASI_IDENTIFIER and on_a_line and not guess.uses_hierarchy
 
     def replaced(self, guess: Guess) -> Suggestion:
         """Return the suggestion with another guess for one column."""
@@ -489,6 +495,7 @@ def look_at(data: Any, progress: Report = no_progress) -> tuple[Suggestion, pl.D
     notes: list[str] = []
     markers: tuple[str, ...] | None = None
     source = Input()
+    spelled: dict[str, Found] = {}
     if isinstance(data, Input):
         missing_values = data.missing_values
         given = ("",) if missing_values is None else missing_values
@@ -502,16 +509,20 @@ def look_at(data: Any, progress: Report = no_progress) -> tuple[Suggestion, pl.D
         freed = apply_markers(frame, found, numeric=numeric, decimal=comma)
         if has_commas(frame, freed):
             how.decimal = ","
-        frame = freed
+        frame = recognise_noted(
+            freed, how, name=called(str(asked.path)), lenient=numeric, decimal=asked.decimal
+        )
         source = _found_out(data, how)
+        rename = asked.rename or {}
+        spelled = {rename.get(name, name): each for name, each in how.spelled.items()}
     else:
-        frame = to_polars(data)
+        frame, spelled = recognise(to_polars(data))
         if find_markers(frame):
             notes.append("some columns hold texts such as '?' or 'NA'; make them null first.")
     guesses = []
     for number, column in enumerate(frame.get_columns(), start=1):
         progress(number, frame.width, "looking")
-        guesses.append(guess_column(column))
+        guesses.append(_read_so(guess_column(column), spelled.get(column.name)))
     guesses = compare_columns(frame, guesses)
     waves = find_waves(frame)
     guesses = propose_person(frame, guesses, waves)
@@ -544,7 +555,7 @@ def look_at(data: Any, progress: Report = no_progress) -> tuple[Suggestion, pl.D
         n_rows=frame.height,
         singled_out=singled_out,
         input=source,
-        details=_details(frame, guesses),
+        details=_details(frame, guesses, spelled),
         others=other_values(frame),
     )
     return suggestion, frame
@@ -583,9 +594,23 @@ def _found_out(asked: Input, how: HowRead) -> Input:
     )
 
 
-def _details(frame: pl.DataFrame, guesses: Sequence[Guess]) -> dict[str, dict[str, Any]]:
+def _read_so(guess: Guess, found: Found | None) -> Guess:
+    """Return a guess that says how its column was read, as a question where that is in doubt."""
+    if found is None or not found.why:
+        return guess
+    told = found.doubt or Message(
+        "Read as {spelling}: {why}.", spelling=found.spelling, why=found.why
+    )
+    return replace(guess, why=f"{guess.why} {told}", sure=guess.sure and found.doubt is None)
+
+
+def _details(
+    frame: pl.DataFrame, guesses: Sequence[Guess], spelled: Mapping[str, Found]
+) -> dict[str, dict[str, Any]]:
     """Return what is proposed for each column beside its kind, whatever its role, by option."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, Any]] = {
+        "read_as": {name: each.spelling for name, each in spelled.items() if each.why}
+    }
     for row in COLUMN_ROWS.values():
         if row.suggest is not None:
             each = {g.name: row.suggest(g.kind, frame.get_column(g.name)) for g in guesses}

@@ -48,7 +48,7 @@ SCHEMA_VERSION = 2
 
 _PACKAGES = {"shoal": "shoal-anonymity", "numpy": "numpy", "numba": "numba", "polars": "polars"}
 # Values of a column would be cells of the table; with the seed and the input a run is repeated.
-_NEVER = frozenset({"seed", "orders", "hierarchies"})
+_NEVER = frozenset({"seed", "orders", "hierarchies", "missing_values"})
 _ALGORITHM = "Ed25519"
 _SIGNATURE_KEYS = ["algorithm", "signed", "public_key", "value"]
 

@@ -9,7 +9,7 @@ release and makes it appear, whole or not at all; without one the release is onl
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -21,11 +21,12 @@ from shoal.io.spelling import read_spelled
 from shoal.release import Release
 from shoal.runtime.progress import Report, watching
 from shoal.runtime.threads import check_process
+from shoal.settings.inputs import AS_USUAL, TableRead
 from shoal.table.frames import back_from_polars, to_polars
 from shoal.table.person_key import new_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     import polars as pl
     from numpy.typing import NDArray
@@ -43,10 +44,12 @@ class OpenTable(Protocol):
     Attributes:
         table: its rows, as its engine takes them.
         schema: what its columns are.
+        notes: what the user should know already before the run.
     """
 
     table: Any
     schema: Schema
+    notes: tuple[str, ...]
 
     @property
     def engine(self) -> Engine[Any, Any, Any, Any]:
@@ -100,6 +103,7 @@ def run(
             opened.schema,
             request,
             opened.engine,
+            notes=opened.notes,
             progress=report,
         )
         release = opened.release(result)
@@ -112,13 +116,13 @@ class FrameSource:
 
     Attributes:
         frame: the frame.
-        parameters: what is told about how it was read.
+        read: how it was read.
         owned: whether nobody else needs it, so that the run may take it apart.
         groups: of every row, to be refined instead of running the algorithm.
     """
 
     frame: Any
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    read: TableRead = AS_USUAL
     owned: bool = False
     groups: LabelsLike | None = None
 
@@ -132,7 +136,7 @@ class FrameSource:
             table,
             request.schema(table.columns),
             request,
-            self.parameters,
+            self.read,
             like=self.frame,
             owned=self.owned,
             groups=None if groups is None else labels_of(groups, table.height),
@@ -146,7 +150,7 @@ class LocalTable:
         table: a frame of polars.
         schema: what its columns are.
         request: what is asked.
-        parameters: what is told about how it was read.
+        read: how it was read.
         like: the frame as it was given; the release has its type.
         owned: whether nobody else needs the table: columns are forgotten once they are not needed,
             and text may be codes (see `shoal.io.columns`), that of the release, too.
@@ -158,17 +162,18 @@ class LocalTable:
         table: pl.DataFrame,
         schema: Schema,
         request: Request,
-        parameters: Mapping[str, Any],
+        read: TableRead,
         *,
         like: Any = None,
         owned: bool = False,
         groups: NDArray[np.integer[Any]] | None = None,
     ) -> None:
-        self.table, self.schema = table, schema
+        self.table, self.schema = table, schema.read_as(read.read_as)
+        self.notes = read.doubts
         self.key = key_for(request)
         made: dict[str, Any] = {"owned": owned, "looks": True, "moves": True, "key": self.key}
         self.engine = LocalEngine(**made)
-        self._request, self._parameters = request, {**parameters}
+        self._request, self._parameters = request, {**read.parameters}
         if request.previous or request.reserve > 1:
             from shoal.life.rerelease import AgainEngine  # what only releases beside others need
 

@@ -17,6 +17,7 @@ from shoal.io.formats import detect_format
 from shoal.io.keys import keyed_sha256, read_secret
 from shoal.io.location import input_files, is_database, refuse_almost_url, refuse_among, shown_name
 from shoal.io.overwrite_guard import note_input, refuse_input
+from shoal.io.spelling import as_written
 from shoal.messages import Message
 from shoal.report.advice import read_explanation
 from shoal.runtime.progress import Report, no_progress
@@ -400,8 +401,20 @@ def check_places(sink: FileSink, waiting: str | None, kept: KeptRelease) -> None
         refuse_existing([waiting])
 
 
-def write_applied(applied: Applied, sink: FileSink, waiting: str | None) -> Applied:
+def write_applied(
+    applied: Applied,
+    sink: FileSink,
+    waiting: str | None,
+    read_as: Mapping[str, str] | None = None,
+) -> Applied:
     """Write everything together, or nothing; the table is read back and verified first.
+
+    Args:
+        applied: what was made.
+        sink: where it goes.
+        waiting: where rows go that cannot be published yet.
+        read_as: how dates and numbers of the further rows were written; those that wait are
+            written likewise, so that they can be read with the next ones.
 
     Returns:
         The same with the verification of what was written.
@@ -425,5 +438,8 @@ def write_applied(applied: Applied, sink: FileSink, waiting: str | None) -> Appl
             stage_kept(group, applied.kept, sink.output.save)
         if waiting is not None:
             form = format_of_output(waiting, None, sink.format)
-            stage_waiting(group, to_polars(applied.waiting), waiting, form)
+            rows = to_polars(applied.waiting)
+            if detect_format(waiting, form).row.is_text:
+                rows = as_written(rows, read_as or {})
+            stage_waiting(group, rows, waiting, form)
     return applied

@@ -168,7 +168,9 @@ class Job:
 
         said = self.said()
         if "privacy" in said:
-            said["privacy"] = open_populations(parse_privacy(said["privacy"]), self.input)
+            said["privacy"] = open_populations(
+                parse_privacy(said["privacy"]), self.input, details=self.schema_options()
+            )
         return said
 
     def request(self) -> Request:

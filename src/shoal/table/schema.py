@@ -370,7 +370,10 @@ class JobColumn:
         help="How the dates or numbers of a column are written, as dd.mm.yyyy or 1.234,5; text "
         "if they stay as they are; may be repeated.",
         certificate=True,
+        card=True,
         flag=detail_flag("read-as", "SPELLING", "born=dd.mm.yyyy", "apply"),
+        comment="How its cells are written; all that reads the original reads them so.",
+        spark=True,
     )
 
     def __post_init__(self) -> None:
@@ -520,6 +523,13 @@ class Schema:
     def grids(self) -> dict[str, Grid | None]:
         """Grid of each column that is generalised."""
         return {name: self[name].grid for name in self.quasi_identifiers}
+
+    def read_as(self, found: Mapping[str, str]) -> Schema:
+        """Return the schema with how its columns were found to be written."""
+        columns = tuple(
+            replace(each, read_as=each.read_as or found.get(each.name)) for each in self.columns
+        )
+        return replace(self, columns=columns)
 
     def details(self) -> dict[str, dict[str, Any]]:
         """Return what is said about the columns, by the options of `shoal.anonymize`."""
