@@ -145,7 +145,14 @@ def verify(
         missing_values=missing_texts(source),
         people=person,
         spelled=written.spelled,
-        grids=read_grids(columns["grid"], style, columns["hierarchies"], columns["orders"]),
+        grids=read_grids(
+            columns["grid"],
+            style,
+            columns["hierarchies"],
+            columns["orders"],
+            columns["top"],
+            columns["bottom"],
+        ),
     )
     in_promises = [*sensitive, *([] if person is None else [person])]
     beside = (*written.beside, *note_on_names(written.columns, quasi, in_promises))

@@ -39,6 +39,7 @@ from shoal.publish.verify import Verification, verify_table
 from shoal.search.enforce import violations
 from shoal.search.refine import EFFORTS
 from shoal.search.scan import Run, Scanner
+from shoal.table.coding import clamp_frame
 from shoal.table.dates import move_dates
 from shoal.table.encode import encode
 from shoal.table.frames import to_polars
@@ -133,6 +134,8 @@ class LocalEngine:
         for note in notes_on_unknown(asked, schema):
             warn(note)
         schema = settle_grids(schema, frame, by_default=request.default_grid)
+        if schema.is_coded:
+            frame = clamp_frame(frame, schema.columns)
         whole = encode(frame, schema, as_values=request.style.categories == "values")
         for attribute in whole.attributes:
             check_width(attribute)

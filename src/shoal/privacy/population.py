@@ -241,6 +241,10 @@ def _line_box(
     else:
         below = _places(cast("pl.Series", attribute.values))
         above = below if cells is None else _places(cast("pl.Series", cells.upper))
+    if attribute.open_below:  # an end that stands for all beyond it
+        below = np.append(-np.inf, below[1:])
+    if attribute.open_above:
+        above = np.append(above[:-1], np.inf)
     low, high = closures.low[:-1].astype(np.int64), closures.high[:-1].astype(np.int64)
     missing, everything = low == attribute.size, closures.everything[:-1]
     low, high = np.where(missing, 0, low), np.where(missing, 0, high)

@@ -260,12 +260,13 @@ class Suggestion:
 
     def _on(self, guess: Guess, detail: str) -> bool:
         """Tell whether an option is proposed for a column."""
-        if guess.name not in self.details[detail]:
+        row = COLUMN_ROWS[detail]
+        if guess.name not in self.details[detail] or not row.is_for(guess.role):
             return False
-        if not COLUMN_ROWS[detail].roles:
-            return True  # it is about how the column is read, whatever becomes of it
+        if guess.role is not Role.QUASI_IDENTIFIER or not row.roles:
+            return True  # published as it is, or it is about how the column is read
         on_a_line = guess.kind is not None and guess.kind.is_measured
-        return guess.role is Role.QUASI_IDENTIFIER and on_a_line and not guess.uses_hierarchy
+        return on_a_line and not guess.uses_hierarchy
 
     def replaced(self, guess: Guess) -> Suggestion:
         """Return the suggestion with another guess for one column."""

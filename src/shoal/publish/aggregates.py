@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from shoal.publish.loss import (
     public_scores,
 )
 from shoal.table.closure import TreeClosures
+from shoal.table.coding import BOTTOM, TOP
 from shoal.table.schema import Algebra, Kind
 
 if TYPE_CHECKING:
@@ -91,6 +92,15 @@ class _Edges:
 
     position: Floats
     label: Callable[[int], str]
+    open_below: bool = False
+    open_above: bool = False
+
+    def coded(self, number: int) -> str:
+        """Return how an edge is published where it may stand for all beyond it."""
+        if number == 0 and self.open_below:
+            return BOTTOM.format(self.label(number))
+        last = number == len(self.position) - 1
+        return TOP.format(self.label(number)) if last and self.open_above else self.label(number)
 
 
 def compare_bars(
@@ -164,6 +174,12 @@ def _interval_bars(
         )
         if cells is not None and len(low):
             edges = _grid_edges(attribute, cells, low, int(high.max()))
+        if len(codes):
+            edges = replace(
+                edges,
+                open_below=attribute.open_below and codes[0] == 0,
+                open_above=attribute.open_above and codes[-1] == attribute.size - 1,
+            )
     counted: list[Counted] = []
     if len(edges.position):
         counted = _bins(attribute, pieces, edges, before[: attribute.size], k, unit)
@@ -226,7 +242,7 @@ def _bins(
 
     def label(number: int) -> Message:
         start = starts[number]
-        first, open_below = edges.label(start), number == 0 and reaches_below
+        first, open_below = edges.coded(start), number == 0 and reaches_below
         if number < len(starts) - 1:
             stop = starts[number + 1]
             single = bool(unit) and at[stop] == at[start] + 1
@@ -237,7 +253,7 @@ def _bins(
             return Message("{first} and above", first=first)
         if start == len(at) - 1:
             return Message("{first}", first=first)
-        return Message("{first} to {last}", first=first, last=edges.label(len(at) - 1))
+        return Message("{first} to {last}", first=first, last=edges.coded(len(at) - 1))
 
     labels = [label(number) for number in range(len(counts))]
     clocks = _CLOCK.findall(" ".join(labels)) if attribute.kind is Kind.DATETIME else []

@@ -497,9 +497,13 @@ def verify_table(  # noqa: PLR0913 - one named argument per promise
     columns: dict[str, tuple[pl.Series, SensitiveCells]] = {}
     for name in sensitive_names:
         if name in needed:
-            cells, order = table.get_column(name), (orders or {}).get(name)
-            read = read_cells(cells, missing=markers, order=order, find_order=spelled)
-            columns[name] = cells, read
+            coded = [grid for grid in grids if grid.name == name]
+            cells = _in_order(table.get_column(name), coded)
+            order, find = (orders or {}).get(name), spelled or bool(coded)
+            columns[name] = (
+                cells,
+                read_cells(cells, missing=markers, order=order, find_order=find),
+            )
     rules, about = build_rules(
         promises, sensitive_names, columns, markers, people=whose is not None
     )
@@ -523,8 +527,7 @@ def verify_table(  # noqa: PLR0913 - one named argument per promise
         more.append(check)
         broken |= np.bincount(groups, weights=rows, minlength=len(sizes)) > 0
     for grid, off in zip(grids, off_grid, strict=True):
-        name = Message("grid of {column!r}", column=grid.name)
-        more.append(Check(name, 1.0, *grid.verdict(off), is_share=True))
+        more.append(Check(grid.title, 1.0, *grid.verdict(off), is_share=True))
         if off.any():
             broken |= np.bincount(groups, weights=off, minlength=len(sizes)) > 0
     readings = [each for _, column in columns.values() for each in column.readings]
@@ -539,6 +542,13 @@ def verify_table(  # noqa: PLR0913 - one named argument per promise
     if int(many.min()) < size:
         notes += _notes_on_keys([table.get_column(name) for name in keys])
     return verification_of([found], size, about, more=more, notes=notes)
+
+
+def _in_order(cells: pl.Series, coded: Sequence[GridPromise]) -> pl.Series:
+    """Return sensitive cells without the marks of a top or a bottom, which have no order."""
+    for promise in coded:
+        cells = promise.without_marks(cells)
+    return cells
 
 
 def _keys(columns: list[str], quasi_identifiers: list[str], sensitive: list[str]) -> list[str]:

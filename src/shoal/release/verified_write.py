@@ -122,7 +122,11 @@ def _same_places(release: ReleaseData, frame: pl.DataFrame, names: list[str]) ->
             width=frame.width,
         )
     sensitive = release.schema.sensitive if release.privacy else ()
-    needed = columns_needed(frame.columns, release.schema.quasi_identifiers, sensitive)
+    coded = [grid.name for grid in release.grids if grid.name in release.schema.exact]
+    needed = {
+        *columns_needed(frame.columns, release.schema.quasi_identifiers, sensitive),
+        *coded,
+    }
     return {
         written: name for written, name in zip(names, frame.columns, strict=True) if name in needed
     }

@@ -27,10 +27,11 @@ from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.hierarchy import canonical_label
 from shoal.measure.base import Grouped, pick_target
 from shoal.measure.scores import Scores, create_measure, default_measures
-from shoal.publish.recode import Style
+from shoal.publish.recode import Style, with_coded
 from shoal.registry import load
 from shoal.release_reader.columns import StyledText, distinct_cells, source_names
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, wide_cells
+from shoal.table.coding import BOTTOM, TOP
 from shoal.table.encode import encode
 from shoal.table.partition import Partition
 
@@ -118,7 +119,7 @@ def score_published(
     asked = (*default_measures(table), *also) if measures is None else measures
     created = _create(dict.fromkeys(asked), options)
     groups = read_groups(
-        original,
+        with_coded(original, schema),
         published,
         table,
         target=pick_target(table, options),
@@ -249,6 +250,11 @@ class CellReader:
         self.upper = self.codes
         if attribute.cells is not None:
             self.upper = {canonical_label(v): n for n, v in enumerate(attribute.cells.upper)}
+        if attribute.open_below:
+            self.codes |= {BOTTOM.format(canonical_label(attribute.values[0])): 0}
+        if attribute.open_above:
+            last = {TOP.format(canonical_label(attribute.values[-1])): attribute.size - 1}
+            self.codes, self.upper = self.codes | last, self.upper | last
 
     def closures(self, cells: Sequence[object], of_class: NDArray[np.int64]) -> Closures:
         """Return the closure of each class of rows, and "everything" as the last one.
@@ -278,6 +284,10 @@ class CellReader:
 
     def between(self, low: object, high: object) -> Found | None:
         """Return the interval between two published ends; without ends it is suppressed."""
+        if low is not None and high is None and self.attribute.open_above:
+            high = TOP.format(canonical_label(self.attribute.values[-1]))
+        if low is None and high is not None and self.attribute.open_below:
+            low = BOTTOM.format(canonical_label(self.attribute.values[0]))
         if low is None or high is None:
             if self.attribute.has_missing:
                 raise DataError(

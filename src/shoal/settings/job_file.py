@@ -212,6 +212,10 @@ class _Reader:
             if isinstance(value, bool) or not isinstance(value, int | float | str):
                 raise self.wrong(f"{place}.{row.name}", Message("a number or text"), value)
             return value
+        if row.plain_type == "number or date":
+            if isinstance(value, bool) or not isinstance(value, int | float | str | date):
+                raise self.wrong(f"{place}.{row.name}", Message("a number or a date"), value)
+            return value
         return self.scalar(table, row.name, row.plain_type, place)
 
     def hierarchy(self, value: object, place: str) -> Path | HierarchyRule | None:

@@ -395,6 +395,8 @@ class Described(TypedDict, total=False):
         kinds: how a column was generalised, where its type does not say it.
         orders: values of ordinal columns, from low to high.
         grid: lines that intervals end on, as for `shoal.anonymize`.
+        top: from where on no more was published, as for `shoal.anonymize`.
+        bottom: down from where no more was published.
         dates: what happened to dates of a person, as for `shoal.anonymize`.
         person: the column of the original that says whose row it is.
         person_key: the key under which dates were moved, if it was kept.
@@ -410,6 +412,8 @@ class Described(TypedDict, total=False):
     kinds: Mapping[str, Kind | str] | None
     orders: Mapping[str, Sequence[Any]] | None
     grid: Mapping[str, Any] | str | None
+    top: Mapping[str, Any] | None
+    bottom: Mapping[str, Any] | None
     dates: Mapping[str, str] | None
     person: str | None
     person_key: str | os.PathLike[str] | None

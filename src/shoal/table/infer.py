@@ -6,9 +6,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
+from shoal.table.coding import clamp
 from shoal.table.frames import to_polars
 from shoal.table.grid import CALENDAR, NO_GRID, WITHIN_A_DAY, Grid
-from shoal.table.schema import Column, Kind, Names, Role, Schema, build_schema, suggest_grid
+from shoal.table.schema import (
+    COLUMN_ROWS,
+    Column,
+    Kind,
+    Names,
+    Role,
+    Schema,
+    build_schema,
+    suggest_grid,
+)
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -48,6 +58,11 @@ def _grown(column: Column, frame: nw.DataFrame[Any], unknown_values: str) -> Col
     if column.rule is None and (column.hierarchy is None or unknown_values != "root"):
         return column
     cells = frame[column.name]
+    if column.is_coded:
+        import narwhals as nw
+
+        native = to_polars(frame.select(column.name).to_native()).to_series()
+        cells = nw.from_native(clamp(native, column), series_only=True)
     values = cells.unique().drop_nulls().to_list()
     if column.rule is not None:
         if not values:  # whoever encodes the column says so
@@ -76,6 +91,14 @@ def notes_on_unknown(before: Schema, after: Schema) -> list[str]:
         for old, new in zip(before.columns, after.columns, strict=True)
         if old.hierarchy is not None and old.hierarchy is not new.hierarchy
     ]
+
+
+_OF_ANY = [
+    row.option
+    for row in COLUMN_ROWS.values()
+    if row.is_for(Role.INSENSITIVE) and not row.is_for(Role.DROP)
+]
+"""What may be said of columns that are published and that no promise looks at."""
 
 
 def schema_of_used(
@@ -109,14 +132,15 @@ def schema_of_used(
 
     whose = [person] if isinstance(person, str) else [*(person or ())]
     rest = [name for name in frame.columns if name not in {*keys, *private, *whose}]
-    moved = [name for name in rest if name in (details.get("dates") or ())]
+    said = {name for option in _OF_ANY for name in details.get(option) or ()}
+    shown = [name for name in rest if name in said]
     schema = build_schema(
         frame.columns,
         quasi_identifiers=keys,
         sensitive=private,
         person=whose,
-        insensitive=moved,
-        drop=[name for name in rest if name not in moved],
+        insensitive=shown,
+        drop=[name for name in rest if name not in said],
         **details,
     )
     table = move_dates(to_polars(frame.to_native()), schema)
