@@ -360,8 +360,12 @@ def frame_of(work: Workspace, job: Job | None = None) -> pl.DataFrame:
     frame = work.table.called(job.input.rename).frame
     said = job.schema_options()
     wanted = [name for name in numeric_columns(said["kinds"]) if name in frame.columns]
-    spelled = work.table.called(job.input.rename).suggestion.details.get("read_as", {})
-    as_opened = all(spelled.get(name) == how for name, how in said["read_as"].items())
+    opened = work.table.called(job.input.rename).suggestion.details
+    as_opened = all(
+        opened.get(option, {}).get(name) == how
+        for option in ("read_as", "missing_codes")
+        for name, how in said[option].items()
+    )
     if all(frame.schema[name].is_numeric() for name in wanted) and as_opened:
         return frame
     # Somebody says that texts are numbers, or how they are written: then the file is read anew.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli.arguments import Debug, Reading, Said, in_any_language, parse_names, takes_flags
+from shoal.cli.arguments import Reading, Said, parse_names, takes_flags, with_common_flags
 from shoal.cli.screen import say
 from shoal.errors import HierarchyError, OptionError, did_you_mean
 from shoal.messages import Message
@@ -36,7 +36,7 @@ def _group(context: typer.Context) -> None:
 
 
 @hierarchy.command()
-@in_any_language
+@with_common_flags
 @takes_flags()
 def build(
     source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is standard input.")],
@@ -72,13 +72,11 @@ def build(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     reading: Reading,
-    debug: Debug = False,
 ) -> None:
     """Build a hierarchy file from the values of a column, to edit and to use.
 
     The file holds the distinct values of the column: treat it like the data.
     """
-    del debug
     options: dict[str, object] = {
         "widths": None if widths is None else _numbers("--widths", widths, float),
         "origin": origin,
@@ -105,7 +103,7 @@ def build(
 
 
 @hierarchy.command()
-@in_any_language
+@with_common_flags
 @takes_flags()
 def check(
     file: Annotated[str, typer.Argument(metavar="HIERARCHY", help="The hierarchy file.")],
@@ -124,10 +122,8 @@ def check(
         ),
     ] = False,
     reading: Reading,
-    debug: Debug = False,
 ) -> None:
     """Check that a hierarchy file is a tree and, with --data, that it covers a column."""
-    del debug
     if (data is None) is not (column is None):
         raise OptionError("--data and --column go together; give both or neither.")
     from shoal.hierarchy import canonical_label, check_hierarchy, load_hierarchy, require_cover

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, cast
 
-from shoal.errors import HierarchyError, OptionError, did_you_mean
+from shoal.errors import OptionError, did_you_mean, refuse_unknown
 from shoal.hierarchy.builders import date_hierarchy, grow, interval_hierarchy
-from shoal.hierarchy.taxonomy import Taxonomy, canonical_label
+from shoal.hierarchy.taxonomy import Taxonomy, canonical_label, require_all
+from shoal.messages import Message
 
 _ROOT = "*"
 RULES: dict[str, dict[str, Any]] = {
@@ -59,16 +60,14 @@ class HierarchyRule:
                 hint=hint,
             )
         known_options = RULES[self.name]
-        for option, _ in self.options:
-            if option not in known_options:
-                hint = did_you_mean(option, known_options)
-                raise OptionError(
-                    "The rule {name!r} takes {known_options}, got {option!r}.{hint}",
-                    name=self.name,
-                    known_options=", ".join(known_options),
-                    option=option,
-                    hint=hint,
-                )
+        refuse_unknown(
+            [option for option, _ in self.options],
+            known_options,
+            OptionError,
+            Message("The rule {rule!r} takes {known_options}, got {name!r}.{hint}"),
+            rule=self.name,
+            known_options=", ".join(known_options),
+        )
         needed = _NEEDED.get(self.name)
         if needed is not None and self._option(needed) is None:
             raise OptionError(
@@ -169,14 +168,15 @@ class HierarchyRule:
                 days[label] = dt.datetime.strptime(label, form)  # noqa: DTZ007 - of a day
             except ValueError:
                 continue
-        if len(days) < len(labels):
-            raise HierarchyError(
+        require_all(
+            len(days),
+            labels,
+            Message(
                 "{n} of {n2} values are no dates of the form {form!r}; make them missing, or "
-                "change the rule.",
-                n=len(labels) - len(days),
-                n2=len(labels),
-                form=form,
-            )
+                "change the rule."
+            ),
+            form=form,
+        )
         # Two ways to write one day are two leaves below the same month.
         tree = date_hierarchy([day.date() for day in days.values()], levels)
         above = {path[0]: list(path[1:]) for path in tree.to_paths()}

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
-from shoal.errors import OptionError, RoleError, did_you_mean
+from shoal.errors import OptionError, RoleError, did_you_mean, refuse_unknown
 from shoal.hierarchy import canonical_label
 from shoal.io.columns import code_text, fresh_column
+from shoal.messages import Message
 from shoal.table.closure import (
     IntervalClosures,
     SetClosures,
@@ -229,14 +230,8 @@ class Style:
             OptionError: an option is unknown or wrong.
         """
         known = [each.name for each in fields(cls)]
-        for option in options:
-            if option not in known:
-                raise OptionError(
-                    "The style has no option {option!r}.{hint} It has {known}.",
-                    option=option,
-                    hint=did_you_mean(str(option), known),
-                    known=", ".join(known),
-                )
+        missing = Message("The style has no option {name!r}.{hint} It has {known}.")
+        refuse_unknown(options, known, OptionError, missing, known=", ".join(known))
         return cls(**options)
 
 
@@ -249,8 +244,8 @@ def recode(
     *,
     shuffle: bool = True,
     coded: bool = False,
-) -> pl.DataFrame:
-    """Return the published table.
+) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Return the published table, and the row of the input that each of its rows is.
 
     Columns keep their order. Quasi-identifiers are generalised to what all rows of a group have
     in common (missing if all of them are missing); sensitive and insensitive columns keep their
@@ -273,20 +268,6 @@ def recode(
 
     Cost: a few passes over the rows per column. Deterministic.
     """
-    return recode_rows(frame, schema, table, partition, style, shuffle=shuffle, coded=coded)[0]
-
-
-def recode_rows(
-    frame: pl.DataFrame,
-    schema: Schema,
-    table: EncodedTable,
-    partition: Partition,
-    style: Style | None = None,
-    *,
-    shuffle: bool = True,
-    coded: bool = False,
-) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """Return the published table, as `recode` does, and the row of the input that each row is."""
     import polars as pl
 
     style = style or Style()

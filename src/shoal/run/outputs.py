@@ -13,7 +13,7 @@ from shoal.errors import DataError, OptionError
 from shoal.io.atomic import AtomicGroup, sha256_of
 from shoal.io.columns import decode_text
 from shoal.io.database import check_target, reads_table, rows_sha256
-from shoal.io.formats import detect_format
+from shoal.io.formats import format_to_write
 from shoal.io.keys import keyed_sha256, read_secret
 from shoal.io.location import input_files, is_database, refuse_almost_url, refuse_among, shown_name
 from shoal.io.overwrite_guard import note_input, refuse_input
@@ -118,7 +118,7 @@ class FileSink:
             self._check_database()
         else:
             refuse_almost_url(self.table)
-            detect_format(self.table, self.format)
+            format_to_write(self.table, self.format)
         self._check_report()
         self._check_secret()
         if output.save == STREAM:
@@ -268,7 +268,7 @@ class FileSink:
 
     def stage_table(self, group: AtomicGroup, release: Release) -> Staged[Release]:
         """Add the table to a group of files, written, read back and verified."""
-        row = None if self.to_database else detect_format(self.table, self.format).row
+        row = None if self.to_database else format_to_write(self.table, self.format).row
         return release.stage(
             group,
             self.table,
@@ -361,7 +361,7 @@ def format_of_output(path: str, wanted: str | None, of_input: str | None) -> str
     if is_database(path):
         return None
     try:
-        detect_format(path)
+        format_to_write(path)
     except DataError:
         return of_input
     return None
@@ -387,7 +387,7 @@ def check_places(sink: FileSink, waiting: str | None, kept: KeptRelease) -> None
         )
     if waiting is None:
         return
-    detect_format(waiting, format_of_output(waiting, None, sink.format))
+    format_to_write(waiting, format_of_output(waiting, None, sink.format))
     check_files(
         None,
         {
@@ -439,7 +439,7 @@ def write_applied(
         if waiting is not None:
             form = format_of_output(waiting, None, sink.format)
             rows = to_polars(applied.waiting)
-            if detect_format(waiting, form).row.is_text:
+            if format_to_write(waiting, form).row.is_text:
                 rows = as_written(rows, read_as or {})
             stage_waiting(group, rows, waiting, form)
     return applied

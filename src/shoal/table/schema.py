@@ -274,6 +274,18 @@ def _read_scale(column: str, value: Any) -> str:
     return value
 
 
+def _read_codes(column: str, value: Any) -> tuple[str, ...]:
+    """Return codes of missing values as texts, or raise an OptionError."""
+    single = isinstance(value, str | int | float)
+    found = tuple(str(each).strip() for each in ([value] if single else value))
+    if not found or not all(found):
+        raise OptionError(
+            "The missing codes of column {column!r} must be texts or numbers, as in ['-9', '99'].",
+            column=column,
+        )
+    return found
+
+
 def _read_dates(column: str, value: Any) -> str:
     from shoal.table.date_offsets import read_dates
 
@@ -301,6 +313,7 @@ class JobColumn:
         dates: what happens to its dates before anything else: they are moved by one offset of each
             person, or counted from the person's first.
         read_as: how its dates or numbers are written in the input.
+        missing_codes: what means a missing value in it, as texts.
 
     Raises:
         RoleError: there is no such role.
@@ -430,6 +443,18 @@ class JobColumn:
         spark=True,
     )
 
+    missing_codes: tuple[str, ...] | None = column_option(
+        mapping="Mapping[str, Sequence[Any]] | None",
+        option="missing_codes",
+        roles=(),
+        toml="list",
+        check=_read_codes,
+        help="Codes that mean a missing value in a column, as -9 or n/a; may be repeated.",
+        flag=detail_flag("missing-codes", "A,B,...", "age=-9,99", "apply"),
+        comment="These codes mean that nothing is known; all that reads the original takes them "
+        "so. Delete\nthe line if they are values.",
+    )
+
     def __post_init__(self) -> None:
         """Read what was given as text."""
         if self.role is not None:
@@ -486,6 +511,8 @@ class Column:
     """What happens to its dates before anything else (`shoal.table.dates`)."""
     read_as: str | None = None
     """How its dates or numbers are written (`shoal.io.spelling`); None if nothing was said."""
+    missing_codes: tuple[str, ...] | None = None
+    """What means a missing value in it; None if nothing was said."""
 
     @property
     def is_coded(self) -> bool:
