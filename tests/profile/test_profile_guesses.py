@@ -52,7 +52,7 @@ EXPECTED = {
         "ZipCode": "quasi-identifier categorical",
         "City": "quasi-identifier categorical",
         "Country": "quasi-identifier flat",
-        "SignupDate": "quasi-identifier categorical",
+        "SignupDate": "quasi-identifier date",
         "Segment": "quasi-identifier flat",
         "TotalSpent": "quasi-identifier numeric",  # exact sums are as good as names
         "IP": "identifier",
@@ -139,11 +139,12 @@ def test_icd_codes_go_to_their_chapter_letter(files):
 
 
 def test_dates_in_other_forms_than_iso_get_months_and_years(files):
-    path = suggest_job(files / "customers.csv")["SignupDate"].hierarchy.to_paths()[0]
-    day, month, year, decade, root = path
-    assert (day[6:], day[3:5]) == (year, month[5:])
+    suggestion = suggest_job(files / "customers.csv")
+    day, month, year, decade, root = suggestion["SignupDate"].hierarchy.to_paths()[0]
+    assert (day[:4], day[:7]) == (year, month)
     assert decade == f"{year[:3]}0s"
     assert root == "*"
+    assert suggestion.details["read_as"]["SignupDate"] == "dd.mm.yyyy"
 
 
 def test_a_long_tail_is_put_together_by_frequency(files):

@@ -114,7 +114,9 @@ def _check_model(encoded: Encoded, table: Mapping[str, Any], job: Job) -> None:
     from shoal.privacy import parse_privacy
     from shoal.settings.request import open_populations
 
-    models: Sequence[Any] = open_populations(parse_privacy(table), job.input)
+    models: Sequence[Any] = open_populations(
+        parse_privacy(table), job.input, details=job.schema_options()
+    )
     if encoded.table is None:
         return
     for model in models:

@@ -595,7 +595,7 @@ def build_request(
         request,
         person_key=open_key(request.person_key),
         details={**request.details, **({"hierarchies": _open_hierarchies(trees)} if trees else {})},
-        privacy=open_populations(request.privacy, reading),
+        privacy=open_populations(request.privacy, reading, details=request.details),
     )
     if not request.previous:
         return request
@@ -624,17 +624,22 @@ def open_key(given: Any) -> bytes | None:
 def _open_hierarchies(given: Any) -> Any:
     """Return the hierarchies with those that are files read; what is wrong is said later."""
     from shoal.hierarchy import load_hierarchy  # loads numpy
+    from shoal.hierarchy.rules import as_rule
 
     if not isinstance(given, Mapping):
         return given
     return {
-        name: load_hierarchy(each) if isinstance(each, str | PathLike) else each
+        name: as_rule(each) or load_hierarchy(each) if isinstance(each, str | PathLike) else each
         for name, each in given.items()
     }
 
 
 def open_populations(
-    models: Sequence[PrivacyModel], source: Input | None = None, given: Any = None
+    models: Sequence[PrivacyModel],
+    source: Input | None = None,
+    given: Any = None,
+    *,
+    details: Mapping[str, Any] | None = None,
 ) -> tuple[PrivacyModel, ...]:
     """Return the models with their populations as tables.
 
@@ -643,6 +648,7 @@ def open_populations(
         source: how the table of the run is read; populations are read likewise, but their
             columns are called as in the release, as for whoever verifies it.
         given: the population of those that have none of their own.
+        details: what is said about the columns of the table, by the options of `JobColumn`.
 
     Raises:
         DataError: a file cannot be read.
@@ -659,16 +665,17 @@ def open_populations(
         if isinstance(people, str | PathLike):
             path = str(people)
             if path not in tables:
-                tables[path] = _read(path, source)
+                tables[path] = _read(path, source, details)
             people = tables[path]
         found.append(replace(model, population=people))  # type: ignore[type-var]  # they are dataclasses
     return tuple(found)
 
 
-def _read(path: str, source: Input | None) -> Any:
+def _read(path: str, source: Input | None, details: Mapping[str, Any] | None) -> Any:
     from shoal.io.read import read_table
     from shoal.settings.inputs import read_input
 
     if source is None:
         return read_table(path)
-    return read_input(replace(source, path=path, more=(), format=None, sheet=None, rename=None))
+    source = replace(source, path=path, more=(), format=None, sheet=None, rename=None)
+    return read_input(source, details=details)
