@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from shoal.hierarchy import Taxonomy
 
 
-_METHODS = ("interval", "prefix", "date", "frequency", "flat")
+_CODES = ("icd10", "atc", "nuts", "country", "postcode")
+_METHODS = ("interval", "prefix", "date", *_CODES, "frequency", "flat")
 
 hierarchy = typer.Typer(
     help="Build a hierarchy from the values of a column, or check a file.",
@@ -48,7 +50,8 @@ def build(
     method: Annotated[
         str | None,
         typer.Option(
-            help="interval, prefix, date, frequency or flat; chosen by the data unless given."
+            help="interval, prefix, date, icd10, atc, nuts, country, postcode, frequency or flat; "
+            "chosen by the data unless given."
         ),
     ] = None,
     widths: Annotated[
@@ -67,6 +70,13 @@ def build(
         str | None,
         typer.Option(help="date: some of day,month,quarter,year,decade.", metavar="NAMES"),
     ] = None,
+    titles: Annotated[
+        str | None,
+        typer.Option(help="icd10, atc, nuts, country: titles in en or de.", metavar="LANGUAGE"),
+    ] = None,
+    country: Annotated[
+        str | None, typer.Option(help="postcode: of the codes, as in DE.", metavar="CODE")
+    ] = None,
     fanout: Annotated[
         int | None, typer.Option(help="frequency: parts per cut.", metavar="NUMBER")
     ] = None,
@@ -83,6 +93,8 @@ def build(
         "keep": None if keep is None else _numbers("--keep", keep, int),
         "mask": mask,
         "levels": None if levels is None else tuple(parse_names([levels])),
+        "language": titles,
+        "country": country,
         "fanout": fanout,
     }
     given = {name: value for name, value in options.items() if value is not None}
@@ -202,6 +214,9 @@ def _build(series: pl.Series, method: str | None, options: dict[str, object]) ->
         "frequency": (frequency_hierarchy, ("fanout",)),
         "flat": (Taxonomy.flat, ()),
     }
+    for name in _CODES:
+        option = "country" if name == "postcode" else "language"
+        builders[name] = (partial(_by_codes, name), (option,))
     builder, takes = builders[chosen]
     for name in options:
         if name not in takes:
@@ -209,6 +224,12 @@ def _build(series: pl.Series, method: str | None, options: dict[str, object]) ->
                 "--{name} does not go with the method {chosen!r}.", name=name, chosen=chosen
             )
     return builder(values, *([counts] if chosen == "frequency" else []), **options)
+
+
+def _by_codes(name: str, values: list[object], **options: object) -> Taxonomy:
+    from shoal.hierarchy.rules import HierarchyRule
+
+    return HierarchyRule.of({"rule": name, **options}).build(values)
 
 
 def _natural_method(series: pl.Series) -> str:

@@ -24,10 +24,17 @@ RULES: dict[str, dict[str, Any]] = {
     "intervals": {"widths": (5, 10, 20), "origin": 0},
     "dates": {"levels": ("month", "year", "decade"), "form": None},
     "grid": {"step": None, "factor": 10, "levels": 3},
+    "icd10": {"language": "en"},
+    "atc": {"language": "en"},
+    "nuts": {"language": "en"},
+    "country": {"language": "en"},
+    "postcode": {"country": None},
 }
 """The rules, and the options of each with what holds unless they are given; None is nothing."""
 
-_NEEDED = {"prefix": "keep", "grid": "step"}
+_NEEDED = {"prefix": "keep", "grid": "step", "postcode": "country"}
+CLASSIFICATIONS = ("icd10", "atc", "nuts", "country", "postcode")
+"""Rules that know codes of a classification (`shoal.hierarchy.classifications`)."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,8 @@ class HierarchyRule:
     Attributes:
         name: ``prefix`` masks codes from the right, ``intervals`` nests intervals of growing
             width, ``dates`` goes to months and years, ``grid`` nests cells that are a factor
-            wider from level to level.
+            wider from level to level; ``icd10``, ``atc``, ``nuts``, ``country`` and ``postcode``
+            go by what a code says.
         options: what was given, by name; lists are tuples.
     """
 
@@ -75,6 +83,11 @@ class HierarchyRule:
                 name=self.name,
                 needed=needed,
             )
+        if self.name in CLASSIFICATIONS:
+            from shoal.hierarchy.classifications import check_options
+
+            check_options(self.name, {**RULES[self.name], **dict(self.options)})
+            return
         self.build(
             ["2024-05-17" if self.name == "dates" and not self._option("form") else "1"], trial=True
         )
@@ -98,7 +111,12 @@ class HierarchyRule:
         return {"rule": self.name, **plain}
 
     def build(
-        self, values: Iterable[object], *, decimals: bool = False, trial: bool = False
+        self,
+        values: Iterable[object],
+        *,
+        decimals: bool = False,
+        trial: bool = False,
+        unknown_values: str = "error",
     ) -> Taxonomy:
         """Return the tree over these values.
 
@@ -106,11 +124,17 @@ class HierarchyRule:
             values: distinct values of a column.
             decimals: whether the column is one of numbers with decimals, whatever these are.
             trial: whether only the options matter.
+            unknown_values: ``root`` puts what is no code of a classification below the root.
 
         Raises:
             HierarchyError: the values do not fit the rule; the message shows none of them.
             OptionError: an option is out of range.
         """
+        if self.name in CLASSIFICATIONS:
+            from shoal.hierarchy.classifications import classified
+
+            options = {**RULES[self.name], **dict(self.options)}
+            return classified(self.name, values, options, unknown_values)
         match self.name:
             case "prefix":
                 return self._prefixes(values)
@@ -121,6 +145,11 @@ class HierarchyRule:
         return interval_hierarchy(
             values, self._option("widths"), self._option("origin"), decimals=decimals
         )
+
+    @property
+    def knows_codes(self) -> bool:
+        """Whether values have to be codes of a classification."""
+        return self.name in CLASSIFICATIONS
 
     def _option(self, name: str) -> Any:
         return dict(self.options).get(name, RULES[self.name][name])
@@ -210,6 +239,8 @@ def as_rule(given: object) -> HierarchyRule | None:
     """
     if isinstance(given, HierarchyRule):
         return given
+    if isinstance(given, str) and given in CLASSIFICATIONS and given not in _NEEDED:
+        return HierarchyRule(given)
     if isinstance(given, Mapping) and isinstance(given.get("rule"), str):
         return HierarchyRule.of(given)
     return None

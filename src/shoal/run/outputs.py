@@ -82,6 +82,7 @@ class FileSink:
             "table": self.table,
             "certificate": output.certificate,
             "report": output.report,
+            "labels": output.labels,
             "kept": output.save,
         }
         return {name: path for name, path in named.items() if path is not None}
@@ -129,6 +130,7 @@ class FileSink:
                 Message("the table"): None if self.to_database else self.table,
                 Message("the certificate"): output.certificate,
                 Message("the report"): output.report,
+                Message("the dictionary of labels"): output.labels,
                 Message("the release file"): output.save,
                 Message("its private half"): self.private_half,
                 Message("the log"): output.log,
@@ -209,7 +211,8 @@ class FileSink:
             # Of a database, what was read: columns that are removed never left it.
             rows = decode_text(to_polars(table)) if is_database(source) else source
             self.input_hmac = keyed_sha256(rows, secret)
-        self._original = decode_text(to_polars(table)) if self.output.audit else None
+        wanted = self.output.audit or self.output.labels is not None
+        self._original = decode_text(to_polars(table)) if wanted else None
 
     def write(self, release: Release, progress: Report = no_progress) -> Release:
         """Write the files and the table; they appear together or not at all.
@@ -228,7 +231,7 @@ class FileSink:
         from shoal.report.page import render_report
 
         output, rows = self.output, release.n_published
-        if self._original is not None:
+        if output.audit and self._original is not None:
             progress(0, rows, "attacking")
             attacked = replace(release, frame=decode_text(release.frame))
             self.audit = attacked.audit(self._original)
@@ -259,6 +262,12 @@ class FileSink:
                     language=output.language,
                 )
                 group.add(output.report, page)
+            if output.labels is not None and self._original is not None:
+                from shoal.publish.labels import dictionary_of
+
+                plain = replace(release, frame=decode_text(release.frame))
+                told = dictionary_of(plain, release.groups, self._original)
+                group.add(output.labels, told or "column,label,value\n")
             if output.save is not None:
                 stage_kept(group, keep(release), output.save)
         if self._when_written is not None:
