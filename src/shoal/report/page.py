@@ -56,6 +56,7 @@ ATTACK_GROUPS = {
     "regulators": Message("Singling out, linkability, inference"),
     "secrets": Message("What becomes known about sensitive values?"),
     "tight": Message("What follows from how tight cells are?"),
+    "dates": Message("What do dates tell that were moved?"),
     "two releases": Message("What do two releases tell together?"),
 }
 """The groups of attacks, and the question that each asks."""

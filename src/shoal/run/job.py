@@ -22,7 +22,7 @@ from shoal.settings.inputs import (
     check_memory,
     estimate_need,
     format_name,
-    read_as,
+    how_it_was_read,
     read_input,
     rows_of,
 )
@@ -160,7 +160,7 @@ class FileSource:
     def opened(self, request: Request, progress: Report) -> Iterator[LocalTable]:
         """Give the table, as a run takes it."""
         table, schema = self.load(request, progress, memory_check=self.input.memory_check)
-        yield LocalTable(table, schema, request, read_as(), owned=True)
+        yield LocalTable(table, schema, request, how_it_was_read(self.input), owned=True)
 
     def load(
         self, request: Request, progress: Report, *, memory_check: bool
