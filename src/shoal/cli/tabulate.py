@@ -51,7 +51,6 @@ def tabulate(
     reading: Reading,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
 ) -> None:
     """Count rows by columns, and hide what would tell of few people.
 
@@ -62,7 +61,6 @@ def tabulate(
     Exit status: 0 done, 1 a small number is shown or can be worked out (--check), 2 the table
     cannot be counted.
     """
-    del debug
     from shoal.io.raw_reader import read_written
     from shoal.settings.files import Input
     from shoal.settings.inputs import read_input

@@ -77,12 +77,7 @@ class LocalWork:
         keep = np.ones(self.table.n_rows, np.bool_)
         keep[rows] = False
         left = np.flatnonzero(keep)
-        run = replace(
-            self.run,
-            model=self.run.model.take(left),
-            scanner=self.run.scanner.take(left),
-            max_suppressed=allowed,
-        )
+        run = self.run.part(left, max_suppressed=allowed)
         return replace(self, rows=self.rows[left], table=self.table.take(left), run=run)
 
     def check_possible(self) -> None:

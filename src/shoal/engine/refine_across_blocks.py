@@ -264,16 +264,7 @@ def _sweep_regions(
     def work(part: EncodedTable, groups: Partition, inner: Run) -> Partition:
         if part.n_rows < 2 * inner.k:
             return groups
-        search = Search(
-            part,
-            groups,
-            inner.scanner,
-            inner.k,
-            inner.privacy,
-            effort,
-            inner.rng,
-            inner.progress,
-        )
+        search = Search(part, groups, inner, effort)
         try:
             search.sweep_at(share, number)
         except KeyboardInterrupt:
@@ -295,16 +286,7 @@ def _refine_whole(
     """Refine all groups together; return whether Ctrl-C was pressed, too."""
     left = None if end is None else max(0.0, end - time.monotonic())
     try:
-        found = refine_partition(
-            table,
-            partition,
-            run.scanner,
-            run.k,
-            run.privacy,
-            replace(effort, seconds=left),
-            run.rng,
-            run.progress,
-        )
+        found = refine_partition(table, partition, run, replace(effort, seconds=left))
     except SearchInterrupt as interrupt:
         if not effort.keep_on_interrupt:
             raise
@@ -390,16 +372,7 @@ def _refine_regions(
 
     def work(part: EncodedTable, groups: Partition, inner: Run) -> Partition:
         try:
-            return refine_partition(
-                part,
-                groups,
-                inner.scanner,
-                inner.k,
-                inner.privacy,
-                efforts(),
-                inner.rng,
-                inner.progress,
-            )
+            return refine_partition(part, groups, inner, efforts())
         except SearchInterrupt as interrupt:
             if not effort.keep_on_interrupt:
                 raise
@@ -443,14 +416,7 @@ def _in_regions(
 
     def work_on(region: int, tick: Callable[[int, int, str], None]) -> Partition:
         rows = members[region]
-        inner = replace(
-            run,
-            model=run.model.take(rows),
-            scanner=run.scanner.take(rows),
-            rng=generators[region],
-            threads=1,
-            progress=tick,
-        )
+        inner = run.part(rows, rng=generators[region], threads=1, progress=tick)
         return work(table.part(rows), Partition.from_labels(partition.labels[rows]), inner)
 
     parts, interrupted = in_threads(

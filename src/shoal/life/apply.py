@@ -23,13 +23,13 @@ from shoal.archive.kept import (
 )
 from shoal.archive.release_file import READING
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.io.columns import fresh_column
+from shoal.io.columns import fresh_column, mark_codes
 from shoal.io.spelling import read_spelled
 from shoal.life.coverage import Coverage
 from shoal.measure.scores import Scores
 from shoal.messages import Message
 from shoal.publish.aggregates import Facts
-from shoal.publish.recode import RowHash, published_names
+from shoal.publish.recode import RowHash, published_names, with_coded
 from shoal.publish.release_data import FrameT
 from shoal.publish.verification_terms import grids_of, promises_of
 from shoal.publish.verify import Verification, verify_table
@@ -37,6 +37,7 @@ from shoal.release import Release
 from shoal.runtime.progress import Report, Stopwatch, watching
 from shoal.runtime.threads import check_process
 from shoal.search.enforce import violations
+from shoal.table.coding import in_order
 from shoal.table.encode import EncodedTable, encode, encode_sensitive
 from shoal.table.frames import back_from_polars, to_polars
 from shoal.table.partition import Partition
@@ -168,7 +169,7 @@ def sensitive_only(table: pl.DataFrame, schema: Schema, person: NDArray[np.int64
     several = int(np.bincount(codes).max(initial=0)) > 1
     people = codes if several and schema.person is not None else None
     columns = tuple(
-        replace(encode_sensitive(table.get_column(name)), people=people)
+        replace(encode_sensitive(in_order(table.get_column(name), schema[name])), people=people)
         for name in schema.sensitive
     )
     return EncodedTable(table.height, (), columns, people)
@@ -297,7 +298,8 @@ def apply(
     check_process()
     watch = Stopwatch()
     kept = keep(release)
-    table = read_spelled(to_polars(frame), kept.schema.details()["read_as"])
+    said = kept.schema.details()
+    table = read_spelled(mark_codes(to_polars(frame), said["missing_codes"]), said["read_as"])
     if table.height == 0:
         raise DataError("The table has no rows; there is nothing to apply the release to.")
     check_people(kept)
@@ -389,6 +391,7 @@ class _Work:
         self.schema: Schema = settle_grids(known, table, by_default=False)
         self.notes = [*signs, *notes_on_unknown(asked, self.schema)]
         self.whole = encode(table, self.schema)
+        self.shown = with_coded(table, self.schema)
         self.old, self.old_person, self.person, self.digests = whose_are(kept, table)
         self.cover = Coverage(kept.cells, self.schema, kept.style, table)
         self.names = published_names(self.schema, kept.style)
@@ -504,7 +507,7 @@ class _Work:
             if name in self.schema.quasi_identifiers:
                 columns += [self.kept.cells.get_column(each).gather(cells) for each in titles]
             else:
-                columns.append(self.table.get_column(name)[rows.tolist()])
+                columns.append(self.shown.get_column(name)[rows.tolist()])
         covered = pl.DataFrame(columns)
         return covered if own is None else stacked(covered, own)
 
@@ -552,7 +555,11 @@ class _Work:
                 quasi_identifiers=self.schema.quasi_identifiers,
                 sensitive=self.schema.sensitive if self.kept.privacy else (),
                 promises=promises_of(self.kept.privacy),
-                grids=grids_of(self.schema, self.kept.style),
+                grids=[
+                    grid
+                    for grid in grids_of(self.schema, self.kept.style)
+                    if each is frame or grid.name not in self.schema.insensitive  # not kept
+                ],
                 orders={
                     name: counts.order
                     for name, counts in self.kept.sensitive.items()

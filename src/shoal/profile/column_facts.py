@@ -34,6 +34,9 @@ _PERSONAL = {
     "a phone number": r"^(?:\+|00)[0-9][0-9 ()/.-]{6,18}$|^\(?0[0-9]{1,5}\)?[ /-][0-9 /-]{4,12}$"
     r"|^\(?[0-9]{3}\)?[ .-][0-9]{3}[ .-][0-9]{4}$",
 }
+_ATC = r"^[A-DG-HJL-NP-SV][0-9]{2}[A-Z]{2}[0-9]{2}$"
+_COUNTRY = re.compile("countr|nation|staat|land|pays|pais|citizen|iso")
+_MOST_COUNTRIES = 300
 _ICD = r"^[A-TV-Z][0-9][0-9AB](?:\.?[0-9A-TV-Z]{1,4})?[+*!]?$"
 _CODE = r"^[A-Za-z]{0,3}[ -]?[0-9]{2,}[A-Za-z0-9 .-]*$"
 _BAND = re.compile(r"\D*?(-?\d+(?:[.,]\d+)*)(?:\D.*)?")
@@ -380,6 +383,26 @@ class Facts:
             return False
         low, middle, high = (self.quantile(share) for share in (0, 0.5, 1))
         return low >= 0 and high <= _MOST_YEARS and middle >= high / 3
+
+    @property
+    def is_atc(self) -> bool:
+        """Whether the values are codes of drugs: letter, two digits, two letters, two digits."""
+        return self.is_text and len(self.texts) > 0 and share(self.texts, _ATC) >= _MOST
+
+    @property
+    def is_country(self) -> bool:
+        """Whether the values are countries: by name, or as codes in a column that is about them.
+
+        Codes of states such as CA, DE and IN are codes of countries, too.
+        """
+        if not self.is_text or not 3 <= self.n_values <= _MOST_COUNTRIES:
+            return False
+        from shoal.hierarchy.classifications import share_known
+
+        named = share(self.texts, r"^.{4,}$") > 0.5
+        if not named and not _COUNTRY.search(words_of(self.column.name)):
+            return False
+        return share_known("country", self.texts.to_list()) == 1
 
     @property
     def is_small_code(self) -> bool:

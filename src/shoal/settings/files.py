@@ -311,6 +311,14 @@ class Output:
         path=True,
         flag=_file("--certificate", on=("anonymize", "refine", "apply")),
     )
+    labels: str | None = option(
+        default=None,
+        check=_text,
+        help="Also write which values the published labels of listed hierarchies stand for (CSV), "
+        "to hand over with the release.",
+        path=True,
+        flag=_file("--labels", on=("anonymize", "refine")),
+    )
     secret: str | None = option(
         default=None,
         check=_text,

@@ -74,7 +74,8 @@ def read_input(
     Args:
         source: where it is, and how it is to be read.
         details: what is said about columns (`shoal.table.schema.JobColumn`), each option a mapping
-            from columns: which hold numbers whatever they look like, and how cells are written.
+            from columns: which hold numbers whatever they look like, how cells are written, and
+            which codes mean a missing value.
         published: whether it is a release, which writes dates and numbers in one way however
             the original did.
         columns: picks the columns that are needed, before any row is read.
@@ -89,8 +90,10 @@ def read_input(
     first = {new: old for old, new in rename.items()}
     said = details or {}
     spellings = said.get("read_as") or {}
+    codes = said.get("missing_codes") or {}
     if published:
         spellings = {name: how for name, how in spellings.items() if how == TEXT}
+        codes = {}
 
     def needed(found: list[str]) -> list[str]:
         wanted = pick_columns(renamed(found, rename), columns, name="The table")
@@ -108,6 +111,7 @@ def read_input(
         missing_values=missing_texts(source),
         numeric=[first.get(name, name) for name in numeric_columns(said.get("kinds"))],
         read_as={first.get(name, name): how for name, how in spellings.items()},
+        missing_codes={first.get(name, name): each for name, each in codes.items()},
         guess=not published,
         columns=needed if rename else columns,
         coded=coded,

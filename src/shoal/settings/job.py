@@ -7,7 +7,8 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import OptionError, did_you_mean
+from shoal.errors import OptionError, did_you_mean, refuse_unknown
+from shoal.messages import Message
 from shoal.settings.files import INPUT_OPTIONS, Input, Output
 from shoal.settings.request import COLUMN_OPTIONS, OPTIONS
 from shoal.table.schema import COLUMN_ROWS, JobColumn, Role
@@ -54,13 +55,8 @@ class Job:
         missing_values: tuple[str, ...] | None = None,
         **options: Any,
     ) -> None:
-        for name in options:
-            if name not in JOB_OPTIONS:
-                raise OptionError(
-                    "There is no option {name!r}.{hint}",
-                    name=name,
-                    hint=did_you_mean(name, JOB_OPTIONS),
-                )
+        missing = Message("There is no option {name!r}.{hint}")
+        refuse_unknown(options, JOB_OPTIONS, OptionError, missing)
         source = input if isinstance(input, Input) else Input(path=input)
         if missing_values is not None:
             source = replace(source, missing_values=missing_values)

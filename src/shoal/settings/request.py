@@ -624,11 +624,12 @@ def open_key(given: Any) -> bytes | None:
 def _open_hierarchies(given: Any) -> Any:
     """Return the hierarchies with those that are files read; what is wrong is said later."""
     from shoal.hierarchy import load_hierarchy  # loads numpy
+    from shoal.hierarchy.rules import as_rule
 
     if not isinstance(given, Mapping):
         return given
     return {
-        name: load_hierarchy(each) if isinstance(each, str | PathLike) else each
+        name: as_rule(each) or load_hierarchy(each) if isinstance(each, str | PathLike) else each
         for name, each in given.items()
     }
 

@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from shoal.errors import DataError, OptionError, RoleError, did_you_mean
+from shoal.options import whole
 from shoal.publish.recode import Style
 from shoal.release_reader.columns import KINDS, open_column
 from shoal.table.frames import back_from_polars, is_frame, to_polars
@@ -106,14 +107,8 @@ def read_release(
 
 
 def _check(seed: object, copies: object, *, draw: bool) -> None:
-    for name, value, least in (("seed", seed, 0), ("copies", copies, 1)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise OptionError(
-                "{name} must be a whole number of at least {least}, but {value!r} was given.",
-                name=name,
-                least=least,
-                value=value,
-            )
+    whole(0)("seed", seed)
+    whole(1)("copies", copies)
     if copies != 1 and not draw:
         raise OptionError("copies are several draws of every row; say draw=True, too.")
 
@@ -395,6 +390,8 @@ class Described(TypedDict, total=False):
         kinds: how a column was generalised, where its type does not say it.
         orders: values of ordinal columns, from low to high.
         grid: lines that intervals end on, as for `shoal.anonymize`.
+        top: from where on no more was published, as for `shoal.anonymize`.
+        bottom: down from where no more was published.
         dates: what happened to dates of a person, as for `shoal.anonymize`.
         person: the column of the original that says whose row it is.
         person_key: the key under which dates were moved, if it was kept.
@@ -410,6 +407,8 @@ class Described(TypedDict, total=False):
     kinds: Mapping[str, Kind | str] | None
     orders: Mapping[str, Sequence[Any]] | None
     grid: Mapping[str, Any] | str | None
+    top: Mapping[str, Any] | None
+    bottom: Mapping[str, Any] | None
     dates: Mapping[str, str] | None
     person: str | None
     person_key: str | os.PathLike[str] | None

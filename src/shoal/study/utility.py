@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from shoal.errors import DataError, OptionError, did_you_mean
+from shoal.errors import DataError, OptionError, refuse_unknown
+from shoal.messages import Message
+from shoal.publish.recode import with_coded
 from shoal.release_reader.classes import Classes, open_classes, values_of
 from shoal.release_reader.columns import open_column, source_names
 from shoal.settings.request import open_key
@@ -542,8 +544,8 @@ def utility(
         seed: makes questions and models repeatable.
         described: how the release was made (`shoal.study.read_release.Described`):
             ``quasi_identifiers``, which have to be said, ``sensitive``, ``hierarchies``,
-            ``kinds``, ``orders``, ``grid``, ``dates``, ``person``, ``person_key``,
-            ``default_grid``, ``unknown_values`` and ``style``.
+            ``kinds``, ``orders``, ``grid``, ``top``, ``bottom``, ``dates``, ``person``,
+            ``person_key``, ``default_grid``, ``unknown_values`` and ``style``.
 
     Raises:
         OptionError: an option is wrong, a column does not exist, or scikit-learn is missing.
@@ -604,15 +606,11 @@ def _views(
     """Return a view of every column that matters, and that of the people who were held out."""
     import polars as pl
 
+    before, test = with_coded(before, schema), None if test is None else with_coded(test, schema)
     classes = open_classes(after, schema, style)
     names = list(dict.fromkeys([*schema.sensitive, *([] if target is None else [target])]))
-    for name in names:
-        if name not in before.columns:
-            raise OptionError(
-                "The table has no column {name!r}.{hint}",
-                name=name,
-                hint=did_you_mean(name, before.columns),
-            )
+    sentence = Message("The table has no column {name!r}.{hint}")
+    refuse_unknown(names, before.columns, OptionError, sentence)
     kept = [exact_column(name, after) for name in names if name not in schema.quasi_identifiers]
     every = Classes((*classes.columns, *kept), classes.cells, classes.of_row, classes.sizes)
     used = [column.name for column in every.columns]

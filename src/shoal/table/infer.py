@@ -6,9 +6,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
+from shoal.table.coding import clamp
 from shoal.table.frames import to_polars
 from shoal.table.grid import CALENDAR, NO_GRID, WITHIN_A_DAY, Grid
-from shoal.table.schema import Column, Kind, Names, Role, Schema, build_schema, suggest_grid
+from shoal.table.schema import (
+    COLUMN_ROWS,
+    Column,
+    Kind,
+    Names,
+    Role,
+    Schema,
+    build_schema,
+    suggest_grid,
+)
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -48,12 +58,20 @@ def _grown(column: Column, frame: nw.DataFrame[Any], unknown_values: str) -> Col
     if column.rule is None and (column.hierarchy is None or unknown_values != "root"):
         return column
     cells = frame[column.name]
+    if column.is_coded:
+        import narwhals as nw
+
+        native = to_polars(frame.select(column.name).to_native()).to_series()
+        cells = nw.from_native(clamp(native, column), series_only=True)
     values = cells.unique().drop_nulls().to_list()
     if column.rule is not None:
         if not values:  # whoever encodes the column says so
             return column
         decimals = cells.dtype.is_float() or cells.dtype.is_decimal()
-        return replace(column, hierarchy=column.rule.build(values, decimals=decimals))
+        return replace(
+            column,
+            hierarchy=column.rule.build(values, decimals=decimals, unknown_values=unknown_values),
+        )
     tree = column.hierarchy
     assert tree is not None
     known = set(tree.leaf_labels)
@@ -74,8 +92,25 @@ def notes_on_unknown(before: Schema, after: Schema) -> list[str]:
         f"Column {new.name!r} has values that its hierarchy does not list; they were put directly "
         "below its root (unknown_values = 'root')."
         for old, new in zip(before.columns, after.columns, strict=True)
-        if old.hierarchy is not None and old.hierarchy is not new.hierarchy
+        if (old.hierarchy is not None and old.hierarchy is not new.hierarchy)
+        or _has_unknown_codes(new)
     ]
+
+
+def _has_unknown_codes(column: Column) -> bool:
+    """Return whether values of a column are no codes of the classification that it follows."""
+    tree = column.hierarchy
+    if tree is None or column.rule is None or not column.rule.knows_codes:
+        return False
+    return bool((tree.parent[: tree.n_leaves] == tree.root).any())
+
+
+_OF_ANY = [
+    row.option
+    for row in COLUMN_ROWS.values()
+    if row.is_for(Role.INSENSITIVE) and not row.is_for(Role.DROP)
+]
+"""What may be said of columns that are published and that no promise looks at."""
 
 
 def schema_of_used(
@@ -109,14 +144,15 @@ def schema_of_used(
 
     whose = [person] if isinstance(person, str) else [*(person or ())]
     rest = [name for name in frame.columns if name not in {*keys, *private, *whose}]
-    moved = [name for name in rest if name in (details.get("dates") or ())]
+    said = {name for option in _OF_ANY for name in details.get(option) or ()}
+    shown = [name for name in rest if name in said]
     schema = build_schema(
         frame.columns,
         quasi_identifiers=keys,
         sensitive=private,
         person=whose,
-        insensitive=moved,
-        drop=[name for name in rest if name not in moved],
+        insensitive=shown,
+        drop=[name for name in rest if name not in said],
         **details,
     )
     table = move_dates(to_polars(frame.to_native()), schema)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from shoal.hierarchy import Taxonomy
     from shoal.hierarchy.rules import HierarchyRule
+    from shoal.table.coding import End
     from shoal.table.grid import Grid
 
 
@@ -188,6 +189,9 @@ def check_order(name: str, order: Sequence[object]) -> tuple[str, ...]:
 
 # What is said about a column beside its role: one row for each option, and nothing elsewhere.
 
+_SHOWN = (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.INSENSITIVE)
+"""Roles of the columns that are published with what they hold."""
+
 
 def _read_kind(column: str, value: Any) -> Kind | None:
     return parse_kind(value, column=column)
@@ -233,6 +237,25 @@ def _suggest_grid(kind: Kind | None, values: Any) -> str | None:
     return str(found) if found else None
 
 
+def _read_end(column: str, value: Any) -> End:
+    from shoal.table.coding import parse_end
+
+    return parse_end(value, column=column)
+
+
+_OLD, _OLDEST = 90, 130
+
+
+def _suggest_top(kind: Kind | None, values: Any) -> int | None:
+    """Return 90 for ages of which some are above 89, as which people are few and known."""
+    from shoal.io.vocabulary import topics_of
+
+    del kind
+    if not values.dtype.is_numeric() or "age" not in topics_of(values.name):
+        return None
+    return _OLD if _OLD <= (values.max() or 0) <= _OLDEST else None
+
+
 RANGE = "range"
 SCALES = (RANGE, "rank", "trimmed")
 """What the search may take a wide interval to cost (`shoal.table.scale`)."""
@@ -249,6 +272,18 @@ def _read_scale(column: str, value: Any) -> str:
             hint=did_you_mean(str(value), SCALES),
         )
     return value
+
+
+def _read_codes(column: str, value: Any) -> tuple[str, ...]:
+    """Return codes of missing values as texts, or raise an OptionError."""
+    single = isinstance(value, str | int | float)
+    found = tuple(str(each).strip() for each in ([value] if single else value))
+    if not found or not all(found):
+        raise OptionError(
+            "The missing codes of column {column!r} must be texts or numbers, as in ['-9', '99'].",
+            column=column,
+        )
+    return found
 
 
 def _read_dates(column: str, value: Any) -> str:
@@ -273,9 +308,12 @@ class JobColumn:
         order: its values from low to high, when it is ordinal.
         grid: the step that its intervals are widened to: a number or a word.
         scale: what the search takes a wide interval to cost: range, rank or trimmed.
+        top: the number or date from which on no more than that is published.
+        bottom: the number or date down from which no more than that is published.
         dates: what happens to its dates before anything else: they are moved by one offset of each
             person, or counted from the person's first.
         read_as: how its dates or numbers are written in the input.
+        missing_codes: what means a missing value in it, as texts.
 
     Raises:
         RoleError: there is no such role.
@@ -349,6 +387,35 @@ class JobColumn:
         flag=detail_flag("scale", "SCALE", "born=rank"),
         spark=True,
     )
+    top: str | float | None = column_option(
+        option="top",
+        mapping="Mapping[str, Any] | None",
+        roles=_SHOWN,
+        toml="number or date",
+        check=_read_end,
+        fits=lambda kind: kind.is_measured,
+        help="From this number or date on, publish no more than that: 90 and more as 90+; may be "
+        "repeated.",
+        certificate=True,
+        card=True,
+        flag=detail_flag("top", "VALUE", "age=90", "verify"),
+        suggest=_suggest_top,
+        comment="Ages above 89 are so rare that they single people out, so 90 and more is "
+        "published as 90+.",
+    )
+    bottom: str | float | None = column_option(
+        option="bottom",
+        mapping="Mapping[str, Any] | None",
+        roles=_SHOWN,
+        toml="number or date",
+        check=_read_end,
+        fits=lambda kind: kind.is_measured,
+        help="Down from this number or date, publish no more than that: 1934-12-31 and before as "
+        "<=1934-12-31; may be repeated.",
+        certificate=True,
+        card=True,
+        flag=detail_flag("bottom", "VALUE", "born=1934-12-31", "verify"),
+    )
     dates: str | None = column_option(
         mapping="Mapping[str, str] | None",
         option="dates",
@@ -376,6 +443,18 @@ class JobColumn:
         spark=True,
     )
 
+    missing_codes: tuple[str, ...] | None = column_option(
+        mapping="Mapping[str, Sequence[Any]] | None",
+        option="missing_codes",
+        roles=(),
+        toml="list",
+        check=_read_codes,
+        help="Codes that mean a missing value in a column, as -9 or n/a; may be repeated.",
+        flag=detail_flag("missing-codes", "A,B,...", "age=-9,99", "apply"),
+        comment="These codes mean that nothing is known; all that reads the original takes them "
+        "so. Delete\nthe line if they are values.",
+    )
+
     def __post_init__(self) -> None:
         """Read what was given as text."""
         if self.role is not None:
@@ -396,7 +475,7 @@ COLUMN_ROWS: dict[str, ColumnOption] = {
 Names = str | Iterable[str]
 """Column names; a bare string is a list of one."""
 
-_PUBLISHED = frozenset({Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.INSENSITIVE})
+_PUBLISHED = frozenset(_SHOWN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -425,10 +504,20 @@ class Column:
     """Lines that its intervals end on (`shoal.table.grid`); None if nothing was said."""
     scale: str = "range"
     """What the search takes a wide interval to cost (`shoal.table.scale`)."""
+    top: End | None = None
+    bottom: End | None = None
+    """From where on no more is published (`shoal.table.coding`)."""
     dates: str | None = None
     """What happens to its dates before anything else (`shoal.table.dates`)."""
     read_as: str | None = None
     """How its dates or numbers are written (`shoal.io.spelling`); None if nothing was said."""
+    missing_codes: tuple[str, ...] | None = None
+    """What means a missing value in it; None if nothing was said."""
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether it has a top or a bottom."""
+        return self.top is not None or self.bottom is not None
 
 
 @dataclass(frozen=True)
@@ -500,6 +589,11 @@ class Schema:
         """Whether any column publishes means or medians where they are asked for."""
         kinds = (self[name].kind for name in self.quasi_identifiers)
         return any(kind is not None and kind.has_mean for kind in kinds)
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether any column has a top or a bottom."""
+        return any(column.is_coded for column in self.columns)
 
     @property
     def moved_dates(self) -> dict[str, str]:

@@ -9,6 +9,8 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError
 from shoal.messages import Message
+from shoal.options import whole
+from shoal.publish.recode import with_coded
 from shoal.release_reader.classes import open_classes, values_of
 from shoal.study.audit.attack_context import Audit, Scene, read_secrets
 from shoal.study.audit.disclosure import disclose, intersect, link, link_population
@@ -56,8 +58,8 @@ def audit(
         seed: makes the choice of people and guesses repeatable.
         described: how the release was made (`shoal.study.read_release.Described`):
             ``quasi_identifiers``, which have to be said, ``sensitive``, ``hierarchies``,
-            ``kinds``, ``orders``, ``grid``, ``dates``, ``person``, ``default_grid``,
-            ``unknown_values`` and ``style``.
+            ``kinds``, ``orders``, ``grid``, ``top``, ``bottom``, ``dates``, ``person``,
+            ``default_grid``, ``unknown_values`` and ``style``.
 
     Raises:
         OptionError: an option is wrong, or a table lacks a column.
@@ -91,14 +93,7 @@ def audit_of_release(
     seed: int = 0,
 ) -> Audit:
     """Attack a release whose schema is known; the arguments are those of `audit`."""
-    for name, value, least in (("targets", targets, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise OptionError(
-                "{name} must be a whole number of at least {least}, but {value!r} was given.",
-                name=name,
-                least=least,
-                value=value,
-            )
+    targets, seed = whole(1)("targets", targets), whole(0)("seed", seed)
     true, published = to_polars(original_table), to_polars(published_table)
     full, schema = schema, _as_known(schema)
     original = move_dates(true, schema)  # who knows all dates of a person knows the days between
@@ -106,6 +101,8 @@ def audit_of_release(
         None if table is None else to_polars(table) for table in (population, control, second)
     )
     control = None if control is None else move_dates(control, schema)
+    original = with_coded(original, schema)
+    control = None if control is None else with_coded(control, schema)
     if not published.height or not original.height:
         raise DataError("A table has no rows, so there is nobody to attack.")
     _check_style(schema, style)
