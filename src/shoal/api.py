@@ -66,6 +66,7 @@ def anonymize(
     bottom: Mapping[str, Any] | None = None,
     dates: Mapping[str, str] | None = None,
     read_as: Mapping[str, str] | None = None,
+    missing_codes: Mapping[str, Sequence[Any]] | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
     max_suppression: float = 0.0,
@@ -138,6 +139,7 @@ def anonymize(
             ``rows_are_people``.
         read_as: how the dates or numbers of a column of text are written, as ``"dd.mm.yyyy"``,
             ``"1.234,5"`` or ``"12 %"``.
+        missing_codes: what means a missing value in a column, as ``{"age": [-9, 99]}``.
         default_grid: False leaves the ends of floats, decimals and datetimes as they are where
             ``grid`` says nothing about them; otherwise they get a fine grid.
         unknown_values: what happens to values that a hierarchy does not list: "error", or "root",
@@ -194,6 +196,7 @@ def anonymize(
         "bottom": bottom,
         "dates": dates,
         "read_as": read_as,
+        "missing_codes": missing_codes,
         "default_grid": default_grid,
         "unknown_values": unknown_values,
         "max_suppression": max_suppression,
@@ -238,6 +241,7 @@ def refine(
     bottom: Mapping[str, Any] | None = None,
     dates: Mapping[str, str] | None = None,
     read_as: Mapping[str, str] | None = None,
+    missing_codes: Mapping[str, Sequence[Any]] | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
     missing: str = "category",
@@ -284,6 +288,7 @@ def refine(
         bottom: as in `anonymize`.
         dates: as in `anonymize`.
         read_as: as in `anonymize`.
+        missing_codes: as in `anonymize`.
         default_grid: as in `anonymize`.
         unknown_values: as in `anonymize`.
         missing: as in `anonymize`.
@@ -326,6 +331,7 @@ def refine(
         "bottom": bottom,
         "dates": dates,
         "read_as": read_as,
+        "missing_codes": missing_codes,
         "default_grid": default_grid,
         "unknown_values": unknown_values,
         "missing": missing,

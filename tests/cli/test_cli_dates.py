@@ -71,6 +71,10 @@ def test_no_id_key_or_true_date_is_in_any_byte_that_is_written(place, ending):
     assert [each["dates"] for each in told["columns"]].count("shift 365 days") == 2
     assert "moved dates" in {each["what"] for each in told["judgement"]["open"]}
     assert "the days between dates may single somebody out" in (place / "r.html").read_text()
+    later = run("verify", f"safe.{ending}", "--certificate", "c.json", "--json")
+    judged = json.loads(later.out)["judgement"]
+    assert judged["state"] == "amber"
+    assert "moved dates" in {each["what"] for each in judged["open"]}
 
 
 def test_offsets_of_a_file_are_one_for_each_person(place):

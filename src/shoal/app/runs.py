@@ -16,8 +16,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shoal.app.hand_over import RunFiles, dictionary_of
+from shoal.app.hand_over import RunFiles
 from shoal.errors import OptionError, ShoalError
+from shoal.publish.labels import dictionary_of
 from shoal.settings.job import JOB_OPTIONS, Job
 from shoal.settings.job_file import format_job, read_job
 from shoal.table.grid import parse_grid
@@ -256,7 +257,7 @@ def run_in(
         with files.groups.open("wb") as stream:
             nodes: dict[str, Any] = {f"recoded {n}": each for n, each in release.recoded.items()}
             np.savez(stream, groups=release.groups.astype(np.int32), **nodes)
-        labels = "" if frame is None else dictionary_of(asked, release, frame)
+        labels = "" if frame is None else dictionary_of(release, release.groups, frame)
         if labels:
             files.labels.write_text(labels, encoding="utf-8", newline="")
         shown = asked.replaced(input=_without_password(asked))

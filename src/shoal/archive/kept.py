@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import replace
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from shoal.errors import DataError, OptionError
 from shoal.io.columns import decode_text
 from shoal.publish.cells import columns_needed
 from shoal.table.frames import to_polars
-from shoal.table.person_key import clean_ids, new_key
+from shoal.table.person_key import KEY_BYTES, clean_ids
 from shoal.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def keep(release: ReleaseData | KeptRelease) -> KeptRelease:
     if release.ids is None:
         return kept
 
-    key = release.key or new_key()
+    key = release.key or token_bytes(KEY_BYTES)
     people = keep_people(kept, frame, of_row, digests_of(release.ids, key), key)
     return replace(kept, people=replace(people, mark=release.mark, beside=release.beside))
 

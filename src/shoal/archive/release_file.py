@@ -433,14 +433,8 @@ def load_release(path: str | os.PathLike[str]) -> KeptRelease:
 
 def _read(path: str | os.PathLike[str], what: str) -> bytes:
     shown = os.fspath(path)
-    try:
-        return read_side_file(Path(path), what)
-    except FileNotFoundError:
-        raise DataError("There is no file {shown!r}; make one with --save.", shown=shown) from None
-    except OSError as error:
-        raise DataError(
-            "Could not read {shown!r}: {strerror}.", shown=shown, strerror=error.strerror
-        ) from None
+    missing = Message("There is no file {shown!r}; make one with --save.", shown=shown)
+    return read_side_file(Path(path), what, missing)
 
 
 def _packed(said: dict[str, Any], name: str, **more: str) -> bytes:

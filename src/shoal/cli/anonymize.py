@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoal.cli import arguments as opt
-from shoal.cli.arguments import Asked, Debug, Promised, Quiet, Reading, Writing, takes_flags
+from shoal.cli.arguments import Asked, Promised, Quiet, Reading, Writing, takes_flags
 from shoal.cli.screen import check_json, print_json, print_release_json, say
 from shoal.cli.state import note_written
 from shoal.errors import DataError, OptionError, PromiseError
@@ -176,14 +176,12 @@ def anonymize(
     ] = False,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
 ) -> None:
     """Anonymize a table: nobody in the release stands out from fewer than k.
 
     Every column needs a role: --qi, --sensitive, --identifier, --insensitive or --drop (or the
     job file). The release is verified before anything is written.
     """
-    del debug
     from shoal.cli.arguments import job_of
     from shoal.runtime.progress import showing_progress
 
@@ -231,10 +229,8 @@ def demo(
         str, typer.Option("--out", help="The folder for the results.", metavar="FOLDER")
     ] = "shoal-demo",
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Anonymize 45,222 census records with k = 10: table, report, certificate, summary."""
-    del debug
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -311,14 +307,12 @@ def refine(
     reading: Reading,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
 ) -> None:
     """Improve groups that were made elsewhere and publish them.
 
     Groups that break a promise are merged first. Ctrl-C ends the search and publishes the best
     groups so far. The release is verified before it is written.
     """
-    del debug
     from shoal.cli.arguments import job_of
     from shoal.io.location import is_database
     from shoal.io.overwrite_guard import current_watch, note_input
@@ -457,14 +451,12 @@ def apply(
     reading: Reading,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
 ) -> None:
     """Publish further rows in the cells of a release.
 
     Each row gets the cheapest published cell that covers it; others form groups of their own or
     wait. All promises of the release hold for the new table alone and for both together.
     """
-    del debug
     from shoal.archive.release_file import load_release, refuse_missing
     from shoal.cli.arguments import job_of
     from shoal.cli.screen import print_private_half, told_in_summary

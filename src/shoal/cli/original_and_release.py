@@ -78,8 +78,8 @@ def _read_release(job: Job, path: str, reading: Said) -> pl.DataFrame:
 
 @takes_flags()
 def audit(
-    original: Annotated[str, typer.Argument(metavar="DATA", help="The original table.")],
-    published: Annotated[str, typer.Argument(metavar="RELEASE", help="The published table.")],
+    original: opt.Original,
+    published: opt.Published,
     *,
     job: opt.JobFile = None,
     asked: Asked,
@@ -108,13 +108,11 @@ def audit(
     ] = 1000,
     reading: Reading,
     as_json: opt.Json = False,
-    debug: opt.Debug = False,
 ) -> None:
     """Attack a published table with the original in hand, and say how far each attacker gets.
 
     Also for releases of other software. Prints counts and shares, never a cell.
     """
-    del debug
     from shoal.study.audit import audit as run_audit
 
     both = read_both(job, asked, original, published, reading)
@@ -170,8 +168,8 @@ def print_audit(found: Audit, title: str, *, stderr: bool = False) -> None:
 
 @takes_flags()
 def utility(
-    original: Annotated[str, typer.Argument(metavar="DATA", help="The original table.")],
-    published: Annotated[str, typer.Argument(metavar="RELEASE", help="The published table.")],
+    original: opt.Original,
+    published: opt.Published,
     *,
     job: opt.JobFile = None,
     asked: Asked,
@@ -187,13 +185,11 @@ def utility(
     ] = None,
     reading: Reading,
     as_json: opt.Json = False,
-    debug: opt.Debug = False,
 ) -> None:
     """Say what analysts get from a published table: counts, distributions, models.
 
     Prints shares and errors, never a cell.
     """
-    del debug
     from shoal.study.utility import utility as run_utility
 
     both = read_both(job, asked, original, published, reading)
@@ -257,8 +253,8 @@ def _print(found: Utility, title: str) -> None:
 
 @takes_flags(measure_options="An option of a measure; may be repeated.")
 def score(
-    original: Annotated[str, typer.Argument(metavar="DATA", help="The original table.")],
-    published: Annotated[str, typer.Argument(metavar="RELEASE", help="The published table.")],
+    original: opt.Original,
+    published: opt.Published,
     *,
     job: opt.JobFile = None,
     asked: Asked,
@@ -269,14 +265,12 @@ def score(
         ),
     ] = None,
     reading: Reading,
-    debug: opt.Debug = False,
 ) -> None:
     """Score a published table against the one it was made from.
 
     The rows of a release are shuffled, so its groups are read from the published cells. Rows
     that are not published count as fully generalised.
     """
-    del debug
     from shoal.cli.arguments import job_of
     from shoal.settings.inputs import read_input
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from functools import partial
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -21,8 +23,13 @@ from shoal.engine.grouping import (
 )
 from shoal.engine.pipeline import Measured, Task
 from shoal.errors import DataError, OptionError
-from shoal.measure.base import CostMeasure, CostModel, pick_target
-from shoal.measure.scores import Scores, create_measure, default_measures, score_table
+from shoal.measure.base import CostModel, pick_target
+from shoal.measure.scores import (
+    Scores,
+    create_cost_measure,
+    default_measures,
+    score_table,
+)
 from shoal.messages import Message
 from shoal.profile.repeated_people import find_signs
 from shoal.publish.aggregates import gather_facts
@@ -33,19 +40,18 @@ from shoal.publish.people import (
     doubts_of_pseudonyms,
     number_people,
 )
-from shoal.publish.recode import recode_rows
+from shoal.publish.recode import recode
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.publish.verify import Verification, verify_table
 from shoal.search.enforce import violations
 from shoal.search.refine import EFFORTS
 from shoal.search.scan import Run, Scanner
-from shoal.table.coding import clamp_frame
 from shoal.table.dates import move_dates
 from shoal.table.encode import encode
 from shoal.table.frames import to_polars
 from shoal.table.infer import infer_kinds, notes_on_unknown, settle_grids
 from shoal.table.partition import Partition
-from shoal.table.person_key import keyed_pseudonyms, new_key
+from shoal.table.person_key import KEY_BYTES, keyed_pseudonyms
 from shoal.table.scale import check_width, rescaled
 
 if TYPE_CHECKING:
@@ -110,18 +116,12 @@ class LocalEngine:
     owned: bool = False
     looks: bool = False
     moves: bool = False
-    key: bytes = field(default_factory=new_key, repr=False)
+    key: bytes = field(default_factory=partial(token_bytes, KEY_BYTES), repr=False)
 
     def describe(self, task: Task[Any]) -> LocalWork:
         """Encode the table and put the rows that take part into an order of the run's own."""
         table, schema, request, warn, progress = task
-        measure = create_measure(request.measure, request.measure_options)
-        if not isinstance(measure, CostMeasure):
-            raise OptionError(
-                "Measure {measure!r} is a score and cannot be minimised; choose one such as "
-                "'ncp', 'lm' or 'mi'.",
-                measure=request.measure,
-            )
+        measure = create_cost_measure(request.measure, request.measure_options)
         if request.bound:
             from shoal.search.bound import check_measure
 
@@ -135,6 +135,8 @@ class LocalEngine:
             warn(note)
         schema = settle_grids(schema, frame, by_default=request.default_grid)
         if schema.is_coded:
+            from shoal.table.coding import clamp_frame
+
             frame = clamp_frame(frame, schema.columns)
         whole = encode(frame, schema, as_values=request.style.categories == "values")
         for attribute in whole.attributes:
@@ -204,7 +206,7 @@ class LocalEngine:
         ids = None if name is None else frame.get_column(name)
         if name is not None and work.schema.pseudonyms:
             frame = frame.with_columns(keyed_pseudonyms(frame.get_column(name), self.key))
-        published, rows = recode_rows(
+        published, rows = recode(
             frame,
             work.schema,
             work.whole,

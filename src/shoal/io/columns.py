@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     import polars as pl
 
@@ -278,6 +278,31 @@ def _pattern_of(match: re.Match[str]) -> str:
 
 def _same_text(back: pl.Series, column: pl.Series) -> bool:
     return back.null_count() == column.null_count() and bool((back == column).all())
+
+
+def mark_codes(frame: pl.DataFrame, codes: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
+    """Return the table with null for codes that mean a missing value in a column.
+
+    A column that was text only because of them gets its type; among numbers a code is one that is
+    as large.
+    """
+    import polars as pl
+
+    columns = []
+    for column in frame.get_columns():
+        texts = [str(each) for each in codes.get(column.name, ())]
+        if not texts:
+            columns.append(column)
+        elif column.dtype == pl.String:
+            marked = mark_missing(column, texts)
+            freed = marked.null_count() > column.null_count()
+            columns.append(type_column(marked) if freed else column)
+        elif column.dtype.is_numeric():
+            numbers = pl.Series(texts, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls()
+            columns.append(column.set(column.cast(pl.Float64).is_in(numbers.implode()), None))
+        else:
+            columns.append(column.set(column.cast(pl.String).is_in(texts), None))
+    return pl.DataFrame(columns)
 
 
 def without_markers(frame: pl.DataFrame, markers: Collection[str]) -> pl.DataFrame:

@@ -9,10 +9,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from shoal.errors import DataError, did_you_mean
-from shoal.io.columns import BLANKS, ColumnBuilder, may_have_blanks
+from shoal.io.columns import BLANKS, ColumnBuilder, mark_codes, may_have_blanks
 from shoal.io.extra_rows import KEEP, NOTE, ExtraRows, find_header, starts_like_note
 from shoal.io.limits import check_columns, check_memory_for, check_size
 from shoal.io.location import check_same_columns
@@ -511,6 +512,7 @@ class Dialect(NamedTuple):
         guess: whether that is found out for the other columns (`shoal.io.recognise`).
         sheet: of a workbook.
         extra_rows: what happens to rows that are no records.
+        missing_codes: what means a missing value in single columns.
     """
 
     delimiter: str | None = None
@@ -521,6 +523,7 @@ class Dialect(NamedTuple):
     guess: bool = False
     sheet: str | None = None
     extra_rows: str = KEEP
+    missing_codes: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 class Part(NamedTuple):
@@ -579,6 +582,7 @@ def parse_delimited(
         raise DataError("{name} has a header but no rows.", name=name)
     spellings = dialect.read_as or {}
     frame = pl.DataFrame(table.finish(numeric, spellings, coded=coded))
+    frame = mark_codes(frame, dialect.missing_codes) if dialect.missing_codes else frame
     frame = read_spelled(frame, spellings) if spellings else frame
     return table.recognised(frame, numeric, spellings) if dialect.guess else frame
 
@@ -616,7 +620,10 @@ class _Table:
         if not self._names:
             wanted = pick_columns(start.names, self._columns, name=name)
             self._names = start.names
-            self._builders = {each: ColumnBuilder(each, self._markers) for each in wanted}
+            codes = self._dialect.missing_codes
+            self._builders = {
+                each: ColumnBuilder(each, [*self._markers, *codes.get(each, ())]) for each in wanted
+            }
             self._comma = start.how.comma(self._dialect.decimal)
         else:
             check_same_columns(self._name, self._names, name, start.names)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from shoal.errors import DataError, OptionError
 from shoal.io.columns import (
     code_text,
+    mark_codes,
     new_code_type,
     repeats_itself,
     type_columns,
@@ -123,6 +124,7 @@ def read_table(  # noqa: PLR0913 - one argument per option
     guess: bool = False,
     sheet: str | None = None,
     extra_rows: str = KEEP,
+    missing_codes: Mapping[str, Sequence[str]] | None = None,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> pl.DataFrame:
     """Read a table from a file, a database, or standard input when the source is ``-``.
@@ -155,6 +157,7 @@ def read_table(  # noqa: PLR0913 - one argument per option
         sheet: of a workbook, by its name or number; the one with the largest table when not given.
         extra_rows: what happens to rows of a text file or a sheet that look like totals, notes or
             repeated headers: ``"keep"``, ``"drop"``, or ``"ask"``, which refuses such a file.
+        missing_codes: what means a missing value in single columns, as ``{"age": ["-9"]}``.
         progress: a function of (rows read, rows in all or 0, what), called now and then.
 
     Raises:
@@ -168,7 +171,8 @@ def read_table(  # noqa: PLR0913 - one argument per option
 
         chosen = columns(column_names(path)) if callable(columns) else columns
         names = [chosen] if isinstance(chosen, str) else chosen
-        return read_spelled(read_sql(path, None if names is None else list(names)), read_as or {})
+        rows = read_sql(path, None if names is None else list(names))
+        return read_spelled(mark_codes(rows, missing_codes or {}), read_as or {})
     refuse_almost_url(path)
     found = _one_format([path, *others], format)
     dialect = Dialect(
@@ -180,6 +184,7 @@ def read_table(  # noqa: PLR0913 - one argument per option
         guess,
         sheet,
         extra_rows,
+        missing_codes or {},
     )
     name = called(path)
     if sheet is not None and not found.row.has_sheets:
@@ -220,6 +225,7 @@ def read_table(  # noqa: PLR0913 - one argument per option
                 )
                 frame = _joined(name, frame, called(each), further)
             frame = frame.select(pick_columns(frame.columns, columns, name=name))
+        frame = mark_codes(frame, missing_codes or {})
         frame = read_spelled(frame, read_as or {})
         if guess:
             how = how_read(name)

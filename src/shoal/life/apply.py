@@ -23,7 +23,7 @@ from shoal.archive.kept import (
 )
 from shoal.archive.release_file import READING
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.io.columns import fresh_column
+from shoal.io.columns import fresh_column, mark_codes
 from shoal.io.spelling import read_spelled
 from shoal.life.coverage import Coverage
 from shoal.measure.scores import Scores
@@ -298,7 +298,8 @@ def apply(
     check_process()
     watch = Stopwatch()
     kept = keep(release)
-    table = read_spelled(to_polars(frame), kept.schema.details()["read_as"])
+    said = kept.schema.details()
+    table = read_spelled(mark_codes(to_polars(frame), said["missing_codes"]), said["read_as"])
     if table.height == 0:
         raise DataError("The table has no rows; there is nothing to apply the release to.")
     check_people(kept)

@@ -587,38 +587,35 @@ def _people_of(
 
 def people_check(k: int, fewest: int) -> Check:
     """Return what was found about k where people are counted."""
-    holds = fewest >= k
-    return Check(
-        name="k-anonymity",
-        promised=k,
-        measured=fewest,
-        holds=holds,
-        # how many people there are is not published, so no more is said than what was promised
-        sentence=Message("Holds: every group holds at least {k:,} different people.", k=k)
-        if holds
-        else Message(
-            "Broken: a group has {people} and not {k:,} different people.",
-            people=plural("{n:,} person", "{n:,} persons", fewest),
-            k=k,
-        ),
+    # how many people there are is not published, so no more is said than what was promised
+    holds = Message("Holds: every group holds at least {k:,} different people.", k=k)
+    broken = Message(
+        "Broken: a group has {people} and not {k:,} different people.",
+        people=plural("{n:,} person", "{n:,} persons", fewest),
+        k=k,
     )
+    return _k_check(k, fewest, holds if fewest >= k else broken)
 
 
 def size_check(k: int, smallest: int) -> Check:
     """Return what was found about k where rows are counted."""
-    holds = smallest >= k
+    sentence = Message(
+        "{verdict}: every row shares its quasi-identifiers with at least {others}; the "
+        "smallest group has {rows}.",
+        verdict=Message("Holds") if smallest >= k else Message("Broken"),
+        others=plural("{n:,} other", "{n:,} others", k - 1),
+        rows=plural("{n:,} row", "{n:,} rows", smallest),
+    )
+    return _k_check(k, smallest, sentence)
+
+
+def _k_check(k: int, smallest: int, sentence: Message) -> Check:
     return Check(
         name="k-anonymity",
         promised=k,
         measured=smallest,
-        holds=holds,
-        sentence=Message(
-            "{verdict}: every row shares its quasi-identifiers with at least {others}; the "
-            "smallest group has {rows}.",
-            verdict=Message("Holds") if holds else Message("Broken"),
-            others=plural("{n:,} other", "{n:,} others", k - 1),
-            rows=plural("{n:,} row", "{n:,} rows", smallest),
-        ),
+        holds=smallest >= k,
+        sentence=sentence,
     )
 
 

@@ -336,14 +336,8 @@ def read_certificate(path: str | PathLike[str]) -> CertificateFile:
     from shoal.io.limits import read_side_file
 
     shown = os.fspath(path)
-    try:
-        data = read_side_file(Path(path), Message("the certificate"))
-    except FileNotFoundError:
-        raise DataError("There is no certificate {shown!r}.", shown=shown) from None
-    except OSError as error:
-        raise DataError(
-            "Could not read {shown!r}: {strerror}.", shown=shown, strerror=error.strerror
-        ) from None
+    missing = Message("There is no certificate {shown!r}.", shown=shown)
+    data = read_side_file(Path(path), Message("the certificate"), missing)
     try:
         content = json.loads(data, object_pairs_hook=_once, parse_constant=_refuse)
         version = content["schema_version"]

@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.errors import DataError, OptionError, did_you_mean
+from shoal.errors import DataError, OptionError, refuse_unknown
 from shoal.hierarchy import canonical_label
 from shoal.measure.base import Grouped, pick_target
 from shoal.measure.scores import Scores, create_measure, default_measures
+from shoal.messages import Message
 from shoal.publish.recode import Style, with_coded
 from shoal.registry import load
 from shoal.release_reader.columns import StyledText, distinct_cells, source_names
@@ -141,13 +142,8 @@ def _create(names: Iterable[str], options: Mapping[str, Any]) -> dict[str, Measu
     """Return the measures, each with those of the options that it takes."""
     takes = {name: load("measures", name).options for name in names}
     known = {"column", *(option for each in takes.values() for option in each)}
-    for option in options:
-        if option not in known:
-            raise OptionError(
-                "None of the measures takes the option {option!r}.{hint}",
-                option=option,
-                hint=did_you_mean(option, known),
-            )
+    missing = Message("None of the measures takes the option {name!r}.{hint}")
+    refuse_unknown(options, known, OptionError, missing)
     return {
         name: create_measure(name, {key: options[key] for key in each if key in options})
         for name, each in takes.items()
@@ -205,12 +201,8 @@ def _target_counts(
     n_classes: int,
 ) -> NDArray[np.int64]:
     """Count the target's values per class; what the original has more is suppressed."""
-    if target.name not in published.columns:
-        raise OptionError(
-            "The release has no column {name!r}.{hint}",
-            name=target.name,
-            hint=did_you_mean(target.name, published.columns),
-        )
+    missing = Message("The release has no column {name!r}.{hint}")
+    refuse_unknown([target.name], published.columns, OptionError, missing)
     place: dict[str | None, int] = {}
     cells, which = distinct_cells([original.get_column(target.name)])
     first = np.unique(which, return_index=True)[1]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -17,13 +18,13 @@ import numpy as np
 from shoal.engine.local import GivenGroupsEngine, LocalEngine
 from shoal.engine.pipeline import run_pipeline
 from shoal.errors import OptionError
-from shoal.io.spelling import read_spelled
+from shoal.io.columns import mark_codes
 from shoal.release import Release
 from shoal.runtime.progress import Report, watching
 from shoal.runtime.threads import check_process
-from shoal.settings.inputs import AS_USUAL, TableRead
+from shoal.settings.request import AS_USUAL, TableRead
 from shoal.table.frames import back_from_polars, to_polars
-from shoal.table.person_key import new_key
+from shoal.table.person_key import KEY_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,7 +132,11 @@ class FrameSource:
         """Give the table; the release has the type of the frame."""
         del progress
         table, groups = to_polars(self.frame), self.groups
-        table = read_spelled(table, request.details.get("read_as") or {})
+        table = mark_codes(table, request.details.get("missing_codes") or {})
+        if request.details.get("read_as"):
+            from shoal.io.spelling import read_spelled
+
+            table = read_spelled(table, request.details["read_as"])
         yield LocalTable(
             table,
             request.schema(table.columns),
@@ -225,7 +230,7 @@ def key_for(request: Request) -> bytes:
             "The key of person_key is another than that of the releases given as previous; give "
             "the one they were made with, or leave it out: they hold what is needed of it."
         )
-    return earlier or request.person_key or new_key()
+    return earlier or request.person_key or token_bytes(KEY_BYTES)
 
 
 def labels_of(groups: LabelsLike, n_rows: int) -> NDArray[np.integer[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from shoal.archive.release_file import stage_kept
 from shoal.engine.spark.check import count_values
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from shoal.engine.spark.engine import SparkGroups, SparkPublished
     from shoal.engine.spark.plan import Named
     from shoal.publish.reader_view import ReaderView
-    from shoal.publish.release_data import Staged
+    from shoal.publish.release_data import HowWritten, Staged
     from shoal.settings.request import Request
 
 
@@ -69,11 +69,7 @@ class SparkRelease(Release[Any]):
         self,
         group: AtomicGroup,
         target: str | os.PathLike[str],
-        *,
-        format: str | None = None,  # noqa: A002 - the name users know
-        delimiter: str | None = None,
-        if_exists: str = "fail",
-        escape_formulas: bool = False,
+        **how: Unpack[HowWritten],
     ) -> Staged[Self]:
         """Write the release to a folder beside its place, verify it there, and move it."""
         from shoal.engine.spark.folder import write_folder
@@ -82,13 +78,10 @@ class SparkRelease(Release[Any]):
             group,
             self,
             target,
-            format=format,
-            delimiter=delimiter,
-            if_exists=if_exists,
-            escape_formulas=escape_formulas,
             inputs=self.engine.read,
             people=self.with_people,
             about_all=self.engine.about_all,
+            **how,
         )
 
     def cells_of(self, name: str) -> pl.DataFrame:

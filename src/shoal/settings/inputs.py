@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.io.delimited import pick_columns
@@ -16,6 +15,7 @@ from shoal.io.overwrite_guard import HowRead, current_watch
 from shoal.io.read import called, guess_rows, read_table
 from shoal.io.spelling import TEXT
 from shoal.runtime.memory import available_bytes, human_bytes
+from shoal.settings.request import TableRead
 from shoal.table.frames import as_days
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def read_input(
     Args:
         source: where it is, and how it is to be read.
         details: what is said about columns (`shoal.table.schema.JobColumn`), each option a mapping
-            from columns: which hold numbers whatever they look like, and how cells are written.
+            from columns: which hold numbers whatever they look like, how cells are written, and
+            which codes mean a missing value.
         published: whether it is a release, which writes dates and numbers in one way however
             the original did.
         columns: picks the columns that are needed, before any row is read.
@@ -89,8 +90,10 @@ def read_input(
     first = {new: old for old, new in rename.items()}
     said = details or {}
     spellings = said.get("read_as") or {}
+    codes = said.get("missing_codes") or {}
     if published:
         spellings = {name: how for name, how in spellings.items() if how == TEXT}
+        codes = {}
 
     def needed(found: list[str]) -> list[str]:
         wanted = pick_columns(renamed(found, rename), columns, name="The table")
@@ -108,6 +111,7 @@ def read_input(
         missing_values=missing_texts(source),
         numeric=[first.get(name, name) for name in numeric_columns(said.get("kinds"))],
         read_as={first.get(name, name): how for name, how in spellings.items()},
+        missing_codes={first.get(name, name): each for name, each in codes.items()},
         guess=not published,
         columns=needed if rename else columns,
         coded=coded,
@@ -120,24 +124,6 @@ def read_input(
     )
     frame = frame.with_columns(as_days(each) for each in frame.get_columns())
     return frame.rename({old: new for old, new in rename.items() if old in frame.columns})
-
-
-class TableRead(NamedTuple):
-    """How the table of a job was read, where nobody had said so.
-
-    Attributes:
-        parameters: becomes part of a release's parameters: a run that is repeated reads the same.
-        read_as: how the dates and numbers of columns are written.
-        doubts: what somebody should say, in sentences; the release warns of it.
-    """
-
-    parameters: Mapping[str, Any] = MappingProxyType({})
-    read_as: Mapping[str, str] = MappingProxyType({})
-    doubts: tuple[str, ...] = ()
-
-
-AS_USUAL = TableRead()
-"""A table that was read without a question."""
 
 
 def how_it_was_read(source: Input) -> TableRead:

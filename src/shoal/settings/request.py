@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from shoal.errors import OptionError, did_you_mean
 from shoal.messages import Message
@@ -557,6 +558,24 @@ COLUMN_OPTIONS = (*(role.option for role in Role), *COLUMN_DETAILS)
 """Those that say what the columns are."""
 
 
+class TableRead(NamedTuple):
+    """How the table of a job was read, where nobody had said so.
+
+    Attributes:
+        parameters: becomes part of a release's parameters: a run that is repeated reads the same.
+        read_as: how the dates and numbers of columns are written.
+        doubts: what somebody should say, in sentences; the release warns of it.
+    """
+
+    parameters: Mapping[str, Any] = MappingProxyType({})
+    read_as: Mapping[str, str] = MappingProxyType({})
+    doubts: tuple[str, ...] = ()
+
+
+AS_USUAL = TableRead()
+"""A table that was read without a question."""
+
+
 # -- making a request: every file that it names is opened once -----------------------------------
 
 
@@ -624,11 +643,12 @@ def open_key(given: Any) -> bytes | None:
 def _open_hierarchies(given: Any) -> Any:
     """Return the hierarchies with those that are files read; what is wrong is said later."""
     from shoal.hierarchy import load_hierarchy  # loads numpy
+    from shoal.hierarchy.rules import as_rule
 
     if not isinstance(given, Mapping):
         return given
     return {
-        name: load_hierarchy(each) if isinstance(each, str | PathLike) else each
+        name: as_rule(each) or load_hierarchy(each) if isinstance(each, str | PathLike) else each
         for name, each in given.items()
     }
 

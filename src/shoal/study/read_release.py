@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from shoal.errors import DataError, OptionError, RoleError, did_you_mean
+from shoal.options import whole
 from shoal.publish.recode import Style
 from shoal.release_reader.columns import KINDS, open_column
 from shoal.table.frames import back_from_polars, is_frame, to_polars
@@ -106,14 +107,8 @@ def read_release(
 
 
 def _check(seed: object, copies: object, *, draw: bool) -> None:
-    for name, value, least in (("seed", seed, 0), ("copies", copies, 1)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise OptionError(
-                "{name} must be a whole number of at least {least}, but {value!r} was given.",
-                name=name,
-                least=least,
-                value=value,
-            )
+    whole(0)("seed", seed)
+    whole(1)("copies", copies)
     if copies != 1 and not draw:
         raise OptionError("copies are several draws of every row; say draw=True, too.")
 

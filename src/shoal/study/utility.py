@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from shoal.errors import DataError, OptionError, did_you_mean
+from shoal.errors import DataError, OptionError, refuse_unknown
+from shoal.messages import Message
 from shoal.publish.recode import with_coded
 from shoal.release_reader.classes import Classes, open_classes, values_of
 from shoal.release_reader.columns import open_column, source_names
@@ -608,13 +609,8 @@ def _views(
     before, test = with_coded(before, schema), None if test is None else with_coded(test, schema)
     classes = open_classes(after, schema, style)
     names = list(dict.fromkeys([*schema.sensitive, *([] if target is None else [target])]))
-    for name in names:
-        if name not in before.columns:
-            raise OptionError(
-                "The table has no column {name!r}.{hint}",
-                name=name,
-                hint=did_you_mean(name, before.columns),
-            )
+    sentence = Message("The table has no column {name!r}.{hint}")
+    refuse_unknown(names, before.columns, OptionError, sentence)
     kept = [exact_column(name, after) for name in names if name not in schema.quasi_identifiers]
     every = Classes((*classes.columns, *kept), classes.cells, classes.of_row, classes.sizes)
     used = [column.name for column in every.columns]

@@ -8,13 +8,14 @@ of their own from the randomness of the operating system.
 from __future__ import annotations
 
 import os
+from secrets import token_bytes
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.errors import DataError, OptionError
 from shoal.table.date_offsets import SINCE_FIRST, Offsets, offsets_of
-from shoal.table.person_key import clean_ids, keyed_hashes, new_key
+from shoal.table.person_key import KEY_BYTES, clean_ids, keyed_hashes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,7 +43,7 @@ def move_dates(frame: pl.DataFrame, schema: Schema, key: bytes | None = None) ->
     if not moved:
         return frame
     columns = {name: _clock(frame.get_column(name)) for name in moved}
-    codes, hashes = people_in(frame, schema, key or new_key())
+    codes, hashes = people_in(frame, schema, key or token_bytes(KEY_BYTES))
     shifted = {name: dates for name, dates in moved.items() if dates != SINCE_FIRST}
     counted = {name: columns[name] for name in moved if name not in shifted}
     made = _since_first(counted, codes) if counted else []

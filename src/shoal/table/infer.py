@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
-from shoal.table.coding import clamp
 from shoal.table.frames import to_polars
 from shoal.table.grid import CALENDAR, NO_GRID, WITHIN_A_DAY, Grid
 from shoal.table.schema import (
@@ -61,6 +60,8 @@ def _grown(column: Column, frame: nw.DataFrame[Any], unknown_values: str) -> Col
     if column.is_coded:
         import narwhals as nw
 
+        from shoal.table.coding import clamp
+
         native = to_polars(frame.select(column.name).to_native()).to_series()
         cells = nw.from_native(clamp(native, column), series_only=True)
     values = cells.unique().drop_nulls().to_list()
@@ -68,7 +69,10 @@ def _grown(column: Column, frame: nw.DataFrame[Any], unknown_values: str) -> Col
         if not values:  # whoever encodes the column says so
             return column
         decimals = cells.dtype.is_float() or cells.dtype.is_decimal()
-        return replace(column, hierarchy=column.rule.build(values, decimals=decimals))
+        return replace(
+            column,
+            hierarchy=column.rule.build(values, decimals=decimals, unknown_values=unknown_values),
+        )
     tree = column.hierarchy
     assert tree is not None
     known = set(tree.leaf_labels)
@@ -89,8 +93,17 @@ def notes_on_unknown(before: Schema, after: Schema) -> list[str]:
         f"Column {new.name!r} has values that its hierarchy does not list; they were put directly "
         "below its root (unknown_values = 'root')."
         for old, new in zip(before.columns, after.columns, strict=True)
-        if old.hierarchy is not None and old.hierarchy is not new.hierarchy
+        if (old.hierarchy is not None and old.hierarchy is not new.hierarchy)
+        or _has_unknown_codes(new)
     ]
+
+
+def _has_unknown_codes(column: Column) -> bool:
+    """Return whether values of a column are no codes of the classification that it follows."""
+    tree = column.hierarchy
+    if tree is None or column.rule is None or not column.rule.knows_codes:
+        return False
+    return bool((tree.parent[: tree.n_leaves] == tree.root).any())
 
 
 _OF_ANY = [

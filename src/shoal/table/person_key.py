@@ -8,7 +8,6 @@ compute what belongs to an id, and what is computed for one use tells nothing ab
 from __future__ import annotations
 
 import hmac
-import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,13 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 KEY_BYTES = 32
+"""Bytes of a key, which `secrets` draws: chance of the operating system, not of the seed."""
 _PSEUDONYM_BYTES = 16
 """Bytes of a pseudonym: no two of many billion people get the same."""
-
-
-def new_key() -> bytes:
-    """Return a key, from the randomness of the operating system and not from the seed."""
-    return os.urandom(KEY_BYTES)
 
 
 def key_of_people(secret: bytes) -> bytes:

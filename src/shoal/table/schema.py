@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from shoal.errors import OptionError, RoleError, did_you_mean
-from shoal.io.spelling import check_spelling
 from shoal.messages import Message, plural
 from shoal.options import ColumnOption, column_option, detail_flag, in_words, rows_of
 
@@ -256,6 +255,12 @@ def _suggest_top(kind: Kind | None, values: Any) -> int | None:
     return _OLD if _OLD <= (values.max() or 0) <= _OLDEST else None
 
 
+def _read_spelling(column: str, value: Any) -> str:
+    from shoal.io.spelling import check_spelling
+
+    return check_spelling(column, value)
+
+
 RANGE = "range"
 SCALES = (RANGE, "rank", "trimmed")
 """What the search may take a wide interval to cost (`shoal.table.scale`)."""
@@ -272,6 +277,18 @@ def _read_scale(column: str, value: Any) -> str:
             hint=did_you_mean(str(value), SCALES),
         )
     return value
+
+
+def _read_codes(column: str, value: Any) -> tuple[str, ...]:
+    """Return codes of missing values as texts, or raise an OptionError."""
+    single = isinstance(value, str | int | float)
+    found = tuple(str(each).strip() for each in ([value] if single else value))
+    if not found or not all(found):
+        raise OptionError(
+            "The missing codes of column {column!r} must be texts or numbers, as in ['-9', '99'].",
+            column=column,
+        )
+    return found
 
 
 def _read_dates(column: str, value: Any) -> str:
@@ -301,6 +318,7 @@ class JobColumn:
         dates: what happens to its dates before anything else: they are moved by one offset of each
             person, or counted from the person's first.
         read_as: how its dates or numbers are written in the input.
+        missing_codes: what means a missing value in it, as texts.
 
     Raises:
         RoleError: there is no such role.
@@ -420,7 +438,7 @@ class JobColumn:
         option="read_as",
         roles=(),
         toml="str",
-        check=check_spelling,
+        check=_read_spelling,
         help="How the dates or numbers of a column are written, as dd.mm.yyyy or 1.234,5; text "
         "if they stay as they are; may be repeated.",
         certificate=True,
@@ -428,6 +446,18 @@ class JobColumn:
         flag=detail_flag("read-as", "SPELLING", "born=dd.mm.yyyy", "apply"),
         comment="How its cells are written; all that reads the original reads them so.",
         spark=True,
+    )
+
+    missing_codes: tuple[str, ...] | None = column_option(
+        mapping="Mapping[str, Sequence[Any]] | None",
+        option="missing_codes",
+        roles=(),
+        toml="list",
+        check=_read_codes,
+        help="Codes that mean a missing value in a column, as -9 or n/a; may be repeated.",
+        flag=detail_flag("missing-codes", "A,B,...", "age=-9,99", "apply"),
+        comment="These codes mean that nothing is known; all that reads the original takes them "
+        "so. Delete\nthe line if they are values.",
     )
 
     def __post_init__(self) -> None:
@@ -486,6 +516,8 @@ class Column:
     """What happens to its dates before anything else (`shoal.table.dates`)."""
     read_as: str | None = None
     """How its dates or numbers are written (`shoal.io.spelling`); None if nothing was said."""
+    missing_codes: tuple[str, ...] | None = None
+    """What means a missing value in it; None if nothing was said."""
 
     @property
     def is_coded(self) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError
 from shoal.messages import Message
+from shoal.options import whole
 from shoal.publish.recode import with_coded
 from shoal.release_reader.classes import open_classes, values_of
 from shoal.study.audit.attack_context import Audit, Scene, read_secrets
@@ -92,14 +93,7 @@ def audit_of_release(
     seed: int = 0,
 ) -> Audit:
     """Attack a release whose schema is known; the arguments are those of `audit`."""
-    for name, value, least in (("targets", targets, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise OptionError(
-                "{name} must be a whole number of at least {least}, but {value!r} was given.",
-                name=name,
-                least=least,
-                value=value,
-            )
+    targets, seed = whole(1)("targets", targets), whole(0)("seed", seed)
     true, published = to_polars(original_table), to_polars(published_table)
     full, schema = schema, _as_known(schema)
     original = move_dates(true, schema)  # who knows all dates of a person knows the days between
