@@ -83,8 +83,9 @@ def test_compare_fails_if_no_run_keeps_its_promise(shoal_runs, table):
 def test_seeds_are_runs_of_their_own_and_go_into_tables_and_groups(shoal_runs, table, tmp_path):
     files = {name: tmp_path / name for name in ("runs.csv", "losses.tex", "groups")}
     options = ["--csv", files["runs.csv"], "--latex", files["losses.tex"]]
-    options += ["--seeds", "3,1", "--groups", files["groups"], "--k", "2", "--algorithms"]
-    outcome = shoal_runs("compare", table, *COMMAND, *options, "chiu-tsai:max_iterations=2")
+    options += ["--seeds", "3,1", "--groups", files["groups"], "--k", "2", "--measures", "ncp"]
+    options += ["--algorithms", "chiu-tsai:max_iterations=2"]
+    outcome = shoal_runs("compare", table, *COMMAND, *options)
     assert outcome.status == 0, outcome.err
     runs = pl.read_csv(files["runs.csv"])
     assert runs["seed"].to_list() == [1, 3]
