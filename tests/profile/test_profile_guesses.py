@@ -75,7 +75,7 @@ EXPECTED = {
 }
 MARKERS = {
     "adult": ("", "?"),
-    "hospital": ("", "?", "NA", "999"),
+    "hospital": ("", "?", "NA"),
     "customers": None,  # NA is a country here
     "survey": None,
 }
@@ -251,10 +251,10 @@ def test_single_columns_get_their_role(columns, role):
     assert guess.role == role
 
 
-def test_a_number_is_a_marker_only_if_it_is_far_away_everywhere(tmp_path):
+def test_a_number_is_a_code_of_the_column_in_which_it_is_far_away(tmp_path):
     path = tmp_path / "data.csv"
     lines = [f"{20 + n % 50 if n % 10 else 999},{n % 3},{900 + n}" for n in range(200)]
     path.write_text("\n".join(["age,floor,price", *lines]), encoding="utf-8")
-    assert suggest_job(path).missing_values is None  # 999 is a price, too
-    path.write_text("\n".join(["age,floor,price", *lines[:90]]), encoding="utf-8")
-    assert suggest_job(path).missing_values == ("", "999")
+    found = suggest_job(path)
+    assert found.details["missing_codes"] == {"age": ("999",)}  # 999 is a price, too
+    assert found.missing_values is None

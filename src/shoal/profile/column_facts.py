@@ -427,11 +427,42 @@ class Facts:
         return float(found) if found is not None else float("nan")
 
 
+_SEXES = frozenset(
+    (
+        *("m", "f", "w", "d", "x", "h", "v", "k", "male", "female", "man", "woman"),
+        *("männlich", "weiblich", "divers", "mann", "frau", "homme", "femme", "hombre"),
+        *("mujer", "uomo", "donna", "maschio", "femmina", "masculino", "femenino"),
+        *("feminino", "vrouw", "mannelijk", "vrouwelijk", "mężczyzna", "kobieta"),
+        *("kvinna", "kvinde", "kvinne", "mand", "mann"),
+    )
+)
+_OLDEST = 115
+
+
+def topics_of_values(column: pl.Series) -> tuple[Topic, ...]:
+    """Return what a column without a name is about, as far as its values show it.
+
+    That of a file without a line of names is called by its place, as ``column_3``.
+    """
+    import polars as pl
+
+    if not re.fullmatch(r"column_\d+", column.name):
+        return ()
+    values = column.drop_nulls().unique()
+    if column.dtype == pl.String:
+        texts = {each.casefold() for each in values.head(len(_SEXES)).to_list()}
+        return ("sex",) if 2 <= len(texts) <= 4 and texts <= _SEXES else ()
+    if column.dtype.is_integer() and len(values) >= 30:
+        low, high = int(values.min()), int(values.max())  # type: ignore[arg-type]  # whole numbers
+        return ("age",) if 0 <= low <= 40 and 60 <= high <= _OLDEST else ()
+    return ()
+
+
 def facts_of(column: pl.Series) -> Facts:
     """Return the facts about one column."""
     if column.dtype.is_float():
         column = column.fill_nan(None)
-    facts = Facts(column, hints_of(column.name))
+    facts = Facts(column, hints_of(column.name) or topics_of_values(column))
     if facts.is_schooling:
         others = [topic for topic in facts.topics if topic not in ("place", "date")]
         return Facts(column, (*others, "education"))
