@@ -177,7 +177,7 @@ def intervals(
     groups: Sequence[str],
     *,
     x_label: str,
-    y_labels: Sequence[str],
+    y_label: str,
     columns: int,
 ) -> str:
     """Draw means with their intervals, side by side in groups and not joined; write stem.svg.
@@ -188,7 +188,7 @@ def intervals(
         parts: per panel, by its title, and per label one (mean, half width) per group.
         groups: labels below the groups.
         x_label: what the groups are.
-        y_labels: quantity of each panel.
+        y_label: quantity.
         columns: panels side by side.
     """
     plt = _pyplot()
@@ -199,7 +199,7 @@ def intervals(
         )
         labels = list(dict.fromkeys(label for series in parts.values() for label in series))
         looks = _looks(labels)
-        for axes, (title, series), y_label in zip(grid.flat, parts.items(), y_labels, strict=False):
+        for axes, (title, series) in zip(grid.flat, parts.items(), strict=False):
             for i, (label, found) in enumerate(series.items()):
                 look = looks[label]
                 places = [g + 0.16 * (i - (len(series) - 1) / 2) for g in range(len(groups))]
@@ -293,8 +293,8 @@ def shown(label: str) -> str:
     """Return the text of a label as readers know it."""
     if label in SHOWN:
         return SHOWN[label]
-    name, comma, detail = label.partition(", ")
-    return f"{SHOWN.get(name, name)}{comma}{detail}"
+    known = max((n for n in SHOWN if label.startswith(f"{n}, ")), key=len, default="")
+    return SHOWN.get(known, known) + label[len(known) :]
 
 
 def picture(stem: str, text: str) -> str:

@@ -103,17 +103,16 @@ def _differences(pmi: list[Any], other: list[Any], share: float) -> dict[str, An
 
 def draw(results: dict[str, Any], folder: Path) -> list[str]:
     """Draw PMI minus the other releases, with intervals, by reading, models averaged."""
-    parts, y_labels = {}, []
+    parts = {}
     for name, found in results["settings"].items():
         ks = list(found["cells"]["pmi"])
         k = "50" if "50" in ks else ks[-1]
         for metric in METRICS:
-            parts[f"{NAMES[name]}, k = {k}: {METRICS[metric]}"] = {
+            parts[f"{NAMES[name]}, k = {k}:\n{METRICS[metric]}"] = {
                 SHOWN[other]: [mean_over(row[k], reading, metric) for reading in READINGS]
                 for other, row in found["against"].items()
                 if other in (*OTHERS, "wmi 0.25")
             }
-            y_labels.append(f"difference in {METRICS[metric]}")
     return [
         figures.intervals(
             "conjecture",
@@ -121,8 +120,8 @@ def draw(results: dict[str, Any], folder: Path) -> list[str]:
             parts,
             list(READINGS),
             x_label="reading of a cell",
-            y_labels=y_labels,
-            columns=2,
+            y_label="PMI minus the other",
+            columns=3,
         )
     ]
 
