@@ -32,6 +32,7 @@ _BUILT_IN: dict[Family, dict[str, str]] = {
         "v-mdav": "shoal.algorithm.v_mdav:VMDAV",
         "mhm": "shoal.algorithm.mhm:MHM",
         "top-down-greedy": "shoal.algorithm.top_down_greedy:TopDownGreedy",
+        "r-gather": "shoal.algorithm.r_gather:RGather",
         "datafly": "shoal.algorithm.datafly:Datafly",
         "top-down-specialization": "shoal.algorithm.top_down:TopDownSpecialization",
     },

@@ -33,8 +33,7 @@ class MHM(Algorithm):
     the record nearest to the last one, until all are on it. The cut (multivariate Hansen and
     Mukherjee): arcs join places of the path that are k to 2k − 1 records apart, an arc costs the
     squared error of its records around their mean, and the shortest way from the beginning to the
-    end is the grouping. Of the
-    paper's paths this is the first; those of MDAV and CBFS are not offered.
+    end is the grouping. Of the paper's paths this is one; those of MDAV and CBFS are not offered.
 
     Distances are those of `mdav`: Euclidean on standardised columns, whatever the measure; values
     that are no numbers differ or do not, and their average is the most frequent one.
