@@ -52,6 +52,11 @@ LOOKS = {
     "chiu-tsai": Look("#882255", ">", (0, (2, 1)), "||.."),
     "mdav": Look("#66CCEE", "8", (0, (4, 1, 1, 1)), "oo//"),
     "v-mdav": Look("#4477AA", "H", (0, (2, 2)), "oo--"),
+    "mhm": Look("#6699CC", "1", (0, (1, 2)), "||--"),
+    "datafly": Look("#AA4466", "2", (0, (6, 2)), "++.."),
+    "top-down-greedy": Look("#228833", "3", SOLID, "xx--"),
+    "top-down-specialization": Look("#CC6677", "4", (0, (3, 3)), "oo.."),
+    "r-gather": Look("#555555", "x", (0, (2, 3)), "--.."),
     "auto": Look("#CC3311", "*", SOLID, "\\\\"),
 }
 OTHERS = (
@@ -78,6 +83,10 @@ SHOWN = {
     "chiu-tsai": "Chiu, Tsai",
     "mdav": "MDAV",
     "v-mdav": "V-MDAV",
+    "mhm": "MHM",
+    "datafly": "Datafly",
+    "top-down-greedy": "top-down greedy",
+    "top-down-specialization": "top-down specialisation",
     "auto": "Shoal's auto",
 }
 """Names as readers know them; a label "name, detail" keeps its detail."""
