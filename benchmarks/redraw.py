@@ -13,6 +13,7 @@ from benchmarks.again.__main__ import page as again_page
 from benchmarks.algorithms.__main__ import page as algorithms_page
 from benchmarks.app.__main__ import page as app_page
 from benchmarks.audit.__main__ import page as audit_page
+from benchmarks.average_risk.__main__ import page as average_risk_page
 from benchmarks.beyond.page import write_page
 from benchmarks.common import RESULTS, load_json, raw_results
 from benchmarks.first_run.__main__ import page as first_run_page
@@ -35,6 +36,7 @@ PAGES = {
     "algorithms": algorithms_page,
     "app": app_page,
     "audit": audit_page,
+    "average_risk": average_risk_page,
     "first_run": first_run_page,
     "grid": grid_page,
     "init": init_page,

@@ -1,5 +1,7 @@
 """What a search knows about its groups stays true through every move, also one that is undone."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -51,9 +53,9 @@ def sorted_groups(table, size):
     return Partition.from_labels(labels)
 
 
-def search_of(table, measure, size, privacy, seed=1):
+def search_of(table, measure, size, privacy, seed=1, price=0):
     model = CostModel.bind(create_measure(measure), table, table.sensitive[0])
-    scanner = Scanner.build(table, model)
+    scanner = replace(Scanner.build(table, model), group_price=price)
     start = enforce(table, sorted_groups(table, size), scanner, K, privacy, no_progress)
     rng = np.random.default_rng(seed)
     return Search(table, start, scanner, K, privacy, EFFORTS["best"], rng, no_progress)
@@ -109,6 +111,29 @@ def test_closures_costs_and_pillars_equal_those_computed_anew_after_every_move(
         for apart in (False, True):
             search._rebuild(search._seeds(search._dearest_first(0)), sweep, apart=apart)
             check(search)
+
+
+@MODELS
+@pytest.mark.parametrize("measure", MEASURES)
+def test_moves_weigh_the_price_of_a_group_like_what_its_rows_cost(table, measure, privacy):
+    plain = search_of(table, measure, K, privacy)
+    price = int(plain.groups.costs.sum()) // (4 * np.count_nonzero(plain.groups.size))
+    search = search_of(table, measure, K, privacy, price=price)
+    check(search)
+    costs = [search._cost()]
+    for sweep in range(2):
+        for move in ("relocate", "slices", "dissolve", "rebuild")[
+            : 4 if plain.scanner.n_classes == 1 else 3
+        ]:
+            search.move(move, sweep)
+            check(search)
+            costs.append(search._cost())
+    assert (np.diff(costs) <= 0).all(), "a move costs more than it saves, prices counted"
+    for sweep in range(2):
+        plain._sweep(sweep)
+    groups = [np.count_nonzero(each.groups.size) for each in (search, plain)]
+    assert groups[0] < groups[1], "dear groups are not fewer"
+    assert groups[0] > 1
 
 
 @pytest.mark.parametrize("measure", MEASURES)

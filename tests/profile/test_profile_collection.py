@@ -25,11 +25,11 @@ LEAST = {
     "second": {
         "identifier": (0.95, 1.0),
         "person": (1.0, 1.0),
-        "quasi-identifier": (0.95, 0.96),
+        "quasi-identifier": (0.93, 0.96),  # the list of a wide table is filled up
         "sensitive": (0.98, 0.95),
         "insensitive": (1.0, 1.0),
-        "drop": (0.95, 0.92),
-        "removed": (0.96, 0.95),
+        "drop": (0.95, 0.86),
+        "removed": (0.96, 0.93),
     },
     "third": {
         "identifier": (0.85, 1.0),

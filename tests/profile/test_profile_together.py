@@ -1,6 +1,7 @@
 """Columns are guessed together: functions of one another, a short list, rows singled out."""
 
 import random
+from collections import Counter
 from datetime import date, timedelta
 
 import polars as pl
@@ -44,24 +45,30 @@ def test_what_is_left_out_is_dropped_marked_and_says_why():
     assert "follows from 'age'" in suggestion["age_cat"].why
 
 
-def test_a_wide_table_gets_a_short_list_and_nothing_else_of_it_is_published():
+def test_a_wide_table_gets_a_short_list_and_is_asked_about_the_rest():
     draw = random.Random(1)
-    extra = {f"v{n}": [draw.randint(1, 4) for _ in range(400)] for n in range(37)}
+    extra = {f"v{n}": [draw.randint(1, 4 + n % 2) for _ in range(400)] for n in range(37)}
     frame = people().with_columns(**{name: pl.Series(v) for name, v in extra.items()})
     found = suggest_job(frame)
     kept = [guess for guess in found.columns if guess.role == "quasi-identifier"]
-    assert [guess.name for guess in kept] == ["age", "sex"]
-    left = [guess for guess in found.columns if guess.name in extra]
+    assert [guess.name for guess in kept] == ["age", "sex", *(f"v{n}" for n in range(0, 16, 2))]
+    rest = [guess for guess in found.columns if guess.name in extra]
+    assert not any(guess.sure for guess in rest)
+    left = [guess for guess in rest if guess not in kept]
     assert {guess.role.value for guess in left} == {"drop"}
-    assert all("Left out, one of 39" in guess.why and not guess.sure for guess in left)
+    assert all("Left out, one of 39" in guess.why for guess in left)
+    (note,) = found.notes
+    assert note.startswith("29 columns that are not recognised are left out")
+    assert "'v1', 'v3'" in note
 
 
-def test_a_table_of_unknown_columns_publishes_none_of_them_and_says_so():
+def test_of_a_table_of_unknown_columns_none_is_published_exactly():
     draw = random.Random(1)
     cells = {f"v{n}": [draw.randint(1, 4) for _ in range(400)] for n in range(60)}
     found = suggest_job(pl.DataFrame(cells))
-    assert {guess.role.value for guess in found.columns} == {"drop"}
-    assert any("no column looks like a quasi-identifier" in note for note in found.notes)
+    by_role = Counter(guess.role.value for guess in found.columns)
+    assert by_role == {"quasi-identifier": MOST_QUASI, "drop": 60 - MOST_QUASI}
+    assert {guess.name for guess in found.columns} == {*found.unsure}
 
 
 def test_recognised_columns_beyond_the_list_go_by_what_others_know_best():

@@ -563,7 +563,7 @@ def _first_job(work: Workspace, opening: Opening, table: OpenedTable) -> Job:
     (folder / "guess.toml").unlink()
     found = {
         name: getattr(guessed.input, name)
-        for name in ("delimiter", "encoding", "decimal", "missing_values")
+        for name in ("delimiter", "encoding", "decimal", "missing_values", "sheet", "extra_rows")
         if getattr(guessed.input, name) is not None
     }
     return guessed.replaced(input=with_input(said, **found).input, output=said.output)

@@ -345,10 +345,10 @@ def release_of(job: Job, path: str, reading: Said, *, alone: bool = False) -> In
         alone: whether they are about the release, since no other table is read.
     """
     names = ("encoding", "header") if alone else ()
-    usual = ("encoding", "header", "decimal", "rename")
+    usual = ("encoding", "header", "decimal", "rename", "sheet")
     said = {name: INPUT_OPTIONS[name].default for name in usual}
     said |= {name: reading[name] for name in names if name in reading}
-    said["more"] = ()
+    said |= {"more": (), "extra_rows": "keep"}
     said["format"] = reading.get("format", job.output.format)
     return replace(job.input, path=path, **said)
 

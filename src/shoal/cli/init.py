@@ -72,6 +72,11 @@ def init(
 
     console = open_console()
     if not yes and source != "-" and sys.stdin.isatty() and sys.stdout.isatty():
+        if asked.extra_rows is None and suggestion.input.extra_rows == "drop":
+            asked = replace(asked, extra_rows=_ask_extra_rows(console))
+            if asked.extra_rows == "keep":
+                said = {**reading, "extra_rows": "keep"}
+                suggestion = suggest_job(source, **{name: getattr(asked, name) for name in said})
         suggestion = _ask(console, suggestion, asked)
     typed = typed_name(source)
     written = suggestion.write(output, source=typed, force=force)
@@ -151,6 +156,20 @@ def _ask_role(guess: Guess) -> str:
         say(f"  Answer with one of {', '.join(_LETTERS)} or the whole word, a or b.")
 
 
+def _ask_extra_rows(console: Console) -> str:
+    """Return what happens to rows that look like totals, notes or repeated headers."""
+    from shoal.io.overwrite_guard import current_watch
+
+    watch = current_watch()
+    for note in () if watch is None else watch.notes:
+        console.print(note, style="yellow", markup=False)
+    while True:
+        answer = str(typer.prompt("  leave these rows out (y or n)", "y")).strip().casefold()[:1]
+        if answer in {"y", "n"}:
+            return {"y": "drop", "n": "keep"}[answer]
+        say("  Answer with y or n.")
+
+
 def _ask_k(default: int) -> int | None:
     """Return k; None to go back."""
     while True:
@@ -204,8 +223,10 @@ def _guess_as(frame: pl.DataFrame, guess: Guess, role: str) -> Guess:
 def _read(asked_for: Input, suggestion: Suggestion) -> pl.DataFrame:
     from shoal.settings.inputs import read_input
 
+    extra_rows = asked_for.extra_rows or suggestion.input.extra_rows
+    missing = suggestion.missing_values or ("",)
     return read_input(
-        replace(asked_for, missing_values=suggestion.missing_values or ("",)),
+        replace(asked_for, missing_values=missing, extra_rows=extra_rows),
         details=suggestion.arguments(),
     )
 

@@ -39,7 +39,7 @@ class Both:
         """Read a further table as the original is read, but for these options."""
         if path is None:
             return None
-        return _read(replace(self.job.input, path=path, more=(), **but), self.job)
+        return _read(replace(self.job.input, path=path, more=(), sheet=None, **but), self.job)
 
     def like_release(self, path: str | None) -> pl.DataFrame | None:
         """Read a further table as the release is read."""

@@ -81,7 +81,7 @@ def tabulate(
 
         refuse_existing([output])
     table = count(
-        read_input(opt.input_of(Input(), data, reading)),
+        read_input(opt.input_of(Input(extra_rows="keep"), data, reading)),
         columns,
         minimum=minimum,
         round_to=round_to,

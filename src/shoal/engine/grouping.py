@@ -9,13 +9,14 @@ their block first, and against the whole table in the end.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.algorithm.warm_up import MOVES, compile_missing
 from shoal.engine.blocks import cluster_blocks, cut_table, enforce_blocks, run_algorithm
-from shoal.engine.refine_across_blocks import polish, polish_uncut
+from shoal.engine.refine_across_blocks import polish, polish_to_limit, polish_uncut
 from shoal.errors import PromiseError
 from shoal.measure.base import Grouped
 from shoal.messages import Message
@@ -129,7 +130,10 @@ def form_groups(work: LocalWork) -> Partition:
     blocks = cut_table(work.table, work.algorithm, work.run, work.request.block_rows)
     groups = cluster(work, blocks)
     groups = merge_violating(work, groups, blocks)
-    groups = refine_blocks(work, groups, blocks)
+    if not has_too_many(work, groups):
+        groups = refine_blocks(work, groups, blocks)
+    if has_too_many(work, groups):
+        groups = refine_to_limit(work, groups)
     # blocks keep promises against their own rows; against the whole table they may not
     return merge_violating(work, groups)
 
@@ -180,11 +184,36 @@ def _merge_for_release(work: LocalWork, groups: Partition) -> Partition:
 def refine_blocks(work: LocalWork, groups: Partition, blocks: Blocks) -> Partition:
     """Refine the groups of several blocks together, and small tables as a whole."""
     asked = work.request.refine
-    steps = work.algorithm.seams or (SEAM,) if asked is None else (EFFORTS[asked],)
+    steps = refine_steps(work) or (SEAM,)
     if not blocks.seamed:
         groups = polish_uncut(work.table, groups, work.run, work.algorithm, begin=blocks.whole)
         steps = steps if asked is not None and blocks.whole else ()
     return refine(work, groups, steps)
+
+
+def groups_too_many(work: LocalWork, groups: Partition) -> float:
+    """Return how many times more groups there are than promises allow; at most 1 if they do."""
+    models = work.request.privacy
+    return max((model.too_many(work.table, groups) for model in models), default=0.0)
+
+
+def refine_steps(work: LocalWork) -> tuple[Effort, ...]:
+    """Return how groups are refined: as is asked for, or else as the algorithm does."""
+    asked = work.request.refine
+    return work.algorithm.seams if asked is None else (EFFORTS[asked],)
+
+
+def has_too_many(work: LocalWork, groups: Partition) -> bool:
+    """Return whether the search is to end with fewer groups; without refinement it is not."""
+    return bool(refine_steps(work)) and groups_too_many(work, groups) > 1
+
+
+def refine_to_limit(work: LocalWork, groups: Partition) -> Partition:
+    """Refine groups until there are no more than a promise allows."""
+    compile_missing(MOVES, work.run.scanner, work.run.progress)
+    effort = refine_steps(work)[-1]
+    excess = partial(groups_too_many, work)
+    return polish_to_limit(work.table, groups, work.run, effort, excess)
 
 
 def refine(work: LocalWork, groups: Partition, steps: Sequence[Effort]) -> Partition:

@@ -19,7 +19,14 @@ from shoal.algorithm.auto import can_renew, renewed
 from shoal.engine.blocks import in_threads, put_together
 from shoal.search.blocked import similar_blocks
 from shoal.search.enforce import GroupState
-from shoal.search.refine import HOT_SHARE, MOST_HOT, Search, hot_sweeps, refine_partition
+from shoal.search.refine import (
+    HOT_SHARE,
+    MOST_HOT,
+    Search,
+    hot_sweeps,
+    lost_cell,
+    refine_partition,
+)
 from shoal.search.scan import Effort, SearchInterrupt
 from shoal.table.partition import Partition
 
@@ -49,6 +56,12 @@ FEW_GROUPS = 100
 """Groups as few as that are made anew: single rows matter little there."""
 PATIENCE = 4
 """So many rounds in a row that change nothing are the last ones."""
+FIRST_PRICE, FEWEST_HOT, COLD = 0.65, 6, 12
+"""Where the number of groups is limited: the first price of a group, in mean costs of a group (the
+loss grows about so much faster than groups become fewer), and sweeps while moves may cost something
+and afterwards."""
+HOT_POWER, COLD_POWER = 2.0, 6.0
+"""How sharply the price follows the number of groups; cold sweeps change that little by itself."""
 
 
 def polish(table: EncodedTable, partition: Partition, run: Run, effort: Effort) -> Partition:
@@ -89,6 +102,55 @@ def polish_uncut(
             partition = min(found, key=lambda each: _cost(run, each))
         partition = polish(table, partition, run, step)
     return partition
+
+
+def polish_to_limit(
+    table: EncodedTable,
+    partition: Partition,
+    run: Run,
+    effort: Effort,
+    excess: Callable[[Partition], float],
+) -> Partition:
+    """Return groups of which there are not too many, for as small a cost as is found.
+
+    A limit on the number of groups leaves open which of them stay small. So each is charged a
+    price beside what its rows pay (a Lagrange multiplier; Everett 1963), which every move weighs
+    like any other cost: groups dissolve whose rows fit elsewhere, and those stay that save most.
+    After each sweep the price follows the number of groups. The last sweeps accept only what pays,
+    and the cheapest groups that keep the limit count.
+
+    Deterministic given the generator. If no groups were found that keep the limit, they are too
+    many still, but few: the caller merges them.
+
+    Args:
+        table: the rows.
+        partition: the groups to begin with; suppressed rows stay so.
+        run: k, costs, chance, promises about single groups.
+        effort: how hard to try.
+        excess: how many times too many groups there are; at most 1 where the limit is kept.
+    """
+    if partition.recoded or run.scanner.points is not None:
+        return partition
+    effort = _fewer_hot(run, effort)
+    hot = max(FEWEST_HOT, hot_sweeps(effort, excess(partition) * table.n_rows / partition.n_groups))
+    first = FIRST_PRICE * _cost(run, partition) / partition.n_groups
+    price = first or lost_cell(run.scanner)
+    found, least, kept = partition, None, 0
+    for number in range(hot + COLD):
+        share = max(0.0, 1.0 - number / hot)
+        priced = replace(run, scanner=replace(run.scanner, group_price=max(1, int(price))))
+        found, interrupted = _sweep_regions(
+            table, found, priced, effort, effort.large * share, number
+        )
+        times = excess(found)
+        if times <= 1:
+            cost = _cost(run, found)
+            least = min(least or (cost, number, found), (cost, number, found))
+            kept += not share
+        if interrupted or kept > 1:
+            break
+        price *= min(max(times ** (HOT_POWER if share else COLD_POWER), 0.5), 2.0)
+    return found if least is None else least[-1]
 
 
 def _polish(

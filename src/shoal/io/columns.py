@@ -274,6 +274,23 @@ def _same_text(back: pl.Series, column: pl.Series) -> bool:
     return back.null_count() == column.null_count() and bool((back == column).all())
 
 
+def without_markers(frame: pl.DataFrame, markers: Collection[str]) -> pl.DataFrame:
+    """Turn markers into nulls; a column that was text only because of them gets its type."""
+    import polars as pl
+
+    texts = {marker for marker in markers if marker}
+    columns = []
+    for column in frame.get_columns():
+        if column.dtype == pl.String:
+            marked = mark_missing(column, texts)
+            if marked.null_count() > column.null_count():
+                marked = type_columns(marked.to_frame()).to_series()
+            columns.append(mark_missing(marked, markers) if marked.dtype == pl.String else marked)
+        else:
+            columns.append(column)
+    return pl.DataFrame(columns)
+
+
 class ColumnBuilder:
     """Takes the texts of one column in pieces and gives the typed column.
 

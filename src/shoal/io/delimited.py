@@ -6,12 +6,14 @@ import contextlib
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from shoal.errors import DataError, did_you_mean
 from shoal.io.columns import BLANKS, ColumnBuilder, may_have_blanks
+from shoal.io.extra_rows import KEEP, NOTE, ExtraRows, find_header, starts_like_note
 from shoal.io.limits import check_columns, check_memory_for, check_size
 from shoal.io.location import check_same_columns
 from shoal.io.overwrite_guard import HowRead, current_watch, note_read
@@ -209,18 +211,38 @@ class Scan(NamedTuple):
     Attributes:
         length: bytes of its whole records.
         n_records: how many they are.
-        blank: which of them are blank lines.
+        blank: which of them are blank lines, or notes that have fewer fields.
+        notes: in which lines these notes stand.
+        starts: where each record begins.
     """
 
     length: int
     n_records: int
     blank: npt.NDArray[np.intp]
+    notes: list[int]
+    starts: npt.NDArray[np.intp]
 
 
 def scan_records(
-    data: bytes, *, delimiter: int, n_fields: int, line: int, last: bool, name: str
+    data: bytes,
+    *,
+    delimiter: int,
+    n_fields: int,
+    line: int,
+    last: bool,
+    name: str,
+    takes_notes: bool = False,
 ) -> Scan | None:
     """Check that every record has ``n_fields`` fields and every quotation mark its place.
+
+    Args:
+        data: bytes that begin with a record.
+        delimiter: between fields.
+        n_fields: of every record.
+        line: number of the first line.
+        last: whether the file ends with them.
+        name: of the file.
+        takes_notes: whether a note or a total may have fewer fields.
 
     Returns:
         What was found, or None if not one record of the piece is whole.
@@ -253,6 +275,13 @@ def scan_records(
         dark = ~np.isin(checked, _BLANK)
         skipped = skipped | (wrong & (np.add.reduceat(dark, starts, dtype=np.intp) == 0))
         wrong &= ~skipped
+    notes: list[int] = []
+    if takes_notes and wrong.any():
+        for place in np.flatnonzero(wrong & (fields < n_fields)).tolist():
+            text = data[starts[place] :].partition(b"\n")[0].decode(errors="replace")
+            if fields[place] == 1 or starts_like_note(text):
+                notes.append(line + data.count(b"\n", 0, starts[place]))
+                wrong[place], skipped[place] = False, True
     if wrong.any():
         first = int(np.argmax(wrong))
         at = line + int(np.count_nonzero(checked[: starts[first]] == _NEWLINE))
@@ -263,7 +292,8 @@ def scan_records(
             fields=plural("{n} field", "{n} fields", int(fields[first])),
             n_fields=n_fields,
         )
-    return Scan(min(checked.size, len(data)), fields.size, np.flatnonzero(skipped))
+    length = min(checked.size, len(data))
+    return Scan(length, fields.size, np.flatnonzero(skipped), notes, starts)
 
 
 def _end_of_last_record(
@@ -440,7 +470,10 @@ def _are_data(names: Sequence[str], rows: Iterable[Sequence[str | None]]) -> boo
         return True
     # A name does not turn up again among the cells below it, as a value does.
     return any(
-        bool(cell) and cell == name for row in rows for cell, name in zip(row, names, strict=False)
+        bool(cell) and cell == name
+        for row in rows
+        if list(row) != list(names)  # a header that is repeated
+        for cell, name in zip(row, names, strict=False)
     )
 
 
@@ -455,6 +488,7 @@ def _are_names(names: Sequence[str]) -> bool:
     return any(topics_of(name) for name in names)
 
 
+_TITLE_LINES = 50
 _CANDIDATES = (",", ";", "\t", "|")
 _SAMPLE = 1 << 16
 _CHUNK = 1 << 24
@@ -473,6 +507,8 @@ class Dialect(NamedTuple):
         header: whether the first line is one of names.
         decimal: a comma or a point; a comma is looked for where it separates no fields.
         read_as: how the dates or numbers of columns are written (`shoal.io.spelling`).
+        sheet: of a workbook.
+        extra_rows: what happens to rows that are no records.
     """
 
     delimiter: str | None = None
@@ -480,6 +516,8 @@ class Dialect(NamedTuple):
     header: bool = True
     decimal: str | None = None
     read_as: Mapping[str, str] | None = None
+    sheet: str | None = None
+    extra_rows: str = KEEP
 
 
 class Part(NamedTuple):
@@ -588,6 +626,7 @@ class _Table:
             check_memory_for(name, n_bytes, f"more than {self.n_rows:,} rows")
             if progress is not None:
                 progress(self.n_rows)
+        start.extra.finish(start.how, name=name)
 
     def finish(
         self, numeric: Collection[str], spelled: Collection[str], *, coded: bool
@@ -620,12 +659,14 @@ class _Start(NamedTuple):
         delimiter: between fields.
         line: the number of the line after it, or its own if it is data.
         how: what was found out.
+        extra: looks for rows that are no records.
     """
 
     names: list[str]
     delimiter: str
     line: int
     how: HowRead
+    extra: ExtraRows
 
 
 def _start(stream: Pieces, dialect: Dialect, *, name: str) -> _Start:
@@ -634,22 +675,44 @@ def _start(stream: Pieces, dialect: Dialect, *, name: str) -> _Start:
     delimiter = dialect.delimiter or sniff_delimiter(stream.peek(_SAMPLE))
     how = HowRead(delimiter=delimiter, header=dialect.header)
     note_read(name, how)
+    if dialect.header and dialect.extra_rows != KEEP:
+        line += _skip_titles(stream, delimiter, how, name=name)
     first = _first_record(stream, delimiter, name=name)
-    names = _names(first, delimiter, how, name=name)
+    fields = _fields(first, delimiter, name=name)
+    titles = fields if how.header else [""] * len(fields)
+    check_columns(name, titles)
+    names = different_names(titles, how, name=name)
     if dialect.header:
         stream.skip(len(first))
         line += first.count(b"\n")
         judge_header(names, stream.peek(_SAMPLE), delimiter, how, name=name)
-    return _Start(names, delimiter, line, how)
+    return _Start(names, delimiter, line, how, ExtraRows(dialect.extra_rows, titles))
+
+
+def _skip_titles(stream: Pieces, delimiter: str, how: HowRead, *, name: str) -> int:
+    """Skip titles above the line of names, and return how many lines that was."""
+    sample = mend(stream.peek(_SAMPLE), delimiter, last=False).split(b"\n")[:_TITLE_LINES]
+    lines = list(takewhile(lambda line: line.count(b'"') % 2 == 0, sample))
+    texts = [line.decode(errors="replace").strip("\r") for line in lines]
+    rows = [next(csv.reader([text], delimiter=delimiter), []) for text in texts]
+    place = find_header([[cell.strip(_BLANKS) for cell in row] or [""] for row in rows])
+    if not place:
+        return 0
+    stream.skip(sum(len(line) + 1 for line in lines[:place]))
+    how.notes.append(
+        Message("In {name} the names of the columns are in line {line}.", name=name, line=place + 1)
+    )
+    return place
 
 
 def _rows(
     stream: Pieces, start: _Start, wanted: list[str], *, name: str
 ) -> Iterator[tuple[bytes, pl.DataFrame]]:
     """Give the rows piece by piece, as bytes and as texts in columns."""
+    import numpy as np
     import polars as pl
 
-    names, delimiter, line, _ = start
+    names, delimiter, line, _, extra = start
     for piece in stream.pieces():
         data = mend(piece.data, delimiter, last=piece.last)
         scan = scan_records(
@@ -659,13 +722,16 @@ def _rows(
             line=line,
             last=piece.last,
             name=name,
+            takes_notes=extra.is_looking,
         )
         if scan is None:
             stream.longer(name=name, line=line)
             continue
         body = data[: scan.length]
         check_utf8(body, name=name, offset=stream.offset, line=line)
-        frame = _parse(body, delimiter, names, wanted, name=name)
+        # Whether a row is a record is seen by all of its cells.
+        looked = names if extra.is_looking else wanted
+        frame = _parse(body, delimiter, names, looked, name=name)
         if frame.height != scan.n_records:
             raise DataError(
                 "{name} could not be read: its rows cannot be told apart; check its quotes.",
@@ -675,6 +741,18 @@ def _rows(
             keep = pl.Series([True]).new_from_index(0, frame.height)
             keep[scan.blank] = False
             frame = frame.filter(keep)
+        if extra.is_looking:
+            for at in scan.notes:
+                extra.add(NOTE, at)
+            found = extra.look(frame, last=piece.last)
+            if found:
+                kept_starts = np.delete(scan.starts, scan.blank)
+                for place, kind in found.items():
+                    extra.add(kind, line + body.count(b"\n", 0, int(kept_starts[place])))
+                keep = pl.Series([True]).new_from_index(0, frame.height)
+                keep[list(found)] = False
+                frame = frame.filter(keep)
+            frame = frame.select(wanted)
         yield body, frame
         line += body.count(b"\n")
         stream.skip(len(body))
@@ -715,15 +793,22 @@ def sniff_delimiter(sample: bytes) -> str:
     lines = [line for line in (lines[:-1] if len(lines) > 2 else lines) if line.strip()][:200]
     if not lines:
         return ","
-    best, best_score = ",", (0.0, 0)
+    best: str = ","
+    best_score: tuple[float, int] = (0.0, 0)
     for candidate in _CANDIDATES:
         header, *counts = (line.count(candidate) for line in lines)
         if header:
             even = sum(count == header for count in counts) / max(len(counts), 1)
             if (even, header) > best_score:
                 best, best_score = candidate, (even, header)
+    if best_score[0] == 0 and len(lines) > 2:
+        # No row agrees with the first line, which may be a title: take what most lines agree on.
+        for candidate in _CANDIDATES:
+            usual, n_lines = Counter(line.count(candidate) for line in lines).most_common(1)[0]
+            if usual and 2 * n_lines > len(lines) and (n_lines, usual) > best_score:
+                best, best_score = candidate, (n_lines, usual)
     if best_score == (0.0, 0):
-        # No row agrees with the header: take what the header itself uses most.
+        # No line agrees with another: take what the header itself uses most.
         best = max(_CANDIDATES, key=lines[0].count)
     return best
 
@@ -786,17 +871,13 @@ def _first_record(stream: Pieces, delimiter: str, *, name: str) -> bytes:
         n_bytes *= 2
 
 
-def _names(record: bytes, delimiter: str, how: HowRead, *, name: str) -> list[str]:
-    """Return the names in the first record, or as many numbers if it is no line of names."""
+def _fields(record: bytes, delimiter: str, *, name: str) -> list[str]:
+    """Return the fields of the first record."""
     text = record.decode("utf-8")
     try:
-        names = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+        return next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     except csv.Error:
         raise DataError("The first line of {name} cannot be read as a header.", name=name) from None
-    if not how.header:
-        names = [""] * len(names)
-    check_columns(name, names)
-    return different_names(names, how, name=name)
 
 
 def pick_columns(names: list[str], columns: Columns, *, name: str) -> list[str]:

@@ -27,6 +27,7 @@ class FileFormat:
         scan_own: reads some columns of a file that we have just written, or gives None.
         hidden: says what a file holds beside its table.
         separator: what always separates cells; None where others than a comma are looked for.
+        has_sheets: whether a file may hold several tables.
         is_text: whether it is lines of text, which may be compressed.
         is_nested: whether a cell may be a list, a record or bytes.
         media_type: what a browser is told.
@@ -45,6 +46,7 @@ class FileFormat:
     scan_own: str | None = None
     hidden: str | None = None
     separator: str | None = None
+    has_sheets: bool = False
     is_text: bool = False
     is_nested: bool = True
     media_type: str = "application/octet-stream"
@@ -106,7 +108,8 @@ FORMATS: dict[str, FileFormat] = {
             title="Excel",
             suffixes=(".xlsx",),
             write="shoal.io.write:write_excel",
-            read="shoal.io.read:read_excel",
+            read="shoal.io.sheets:read_excel",
+            has_sheets=True,
             read_raw="shoal.io.raw_reader:read_excel",
             is_nested=False,
         ),

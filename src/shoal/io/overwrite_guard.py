@@ -37,6 +37,9 @@ class HowRead:
         decimal: what stands before the decimals of its numbers; None if there was no question.
         header: whether its first line was taken for names.
         twins: names that more than one column had, with what the others are called.
+        sheet: which sheet of a workbook was read, if it has several.
+        sheets: all that it has.
+        extra_rows: numbers of the rows that are no records, by what they are.
         notes: what people should know about it, in sentences without a cell.
     """
 
@@ -45,6 +48,9 @@ class HowRead:
     decimal: str | None = None
     header: bool = True
     twins: dict[str, list[str]] = field(default_factory=dict)
+    sheet: str | None = None
+    sheets: tuple[str, ...] = ()
+    extra_rows: dict[str, list[int]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def comma(self, decimal: str | None) -> str | None:

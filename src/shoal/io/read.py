@@ -9,27 +9,25 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
-from shoal.errors import DataError
+from shoal.errors import DataError, OptionError
 from shoal.io.columns import (
     code_text,
-    mark_missing,
     new_code_type,
     repeats_itself,
-    trim,
     type_columns,
+    without_markers,
 )
 from shoal.io.delimited import (
     Columns,
     Dialect,
     Part,
     check_utf8,
-    different_names,
-    judge_header_of_frame,
     parse_delimited,
     pick_columns,
 )
+from shoal.io.extra_rows import KEEP
 from shoal.io.formats import Format, check_decimal, check_delimiter, detect_format
-from shoal.io.limits import check_arrow, check_columns, check_excel, check_json_lines, check_rows
+from shoal.io.limits import check_arrow, check_columns, check_json_lines, check_rows
 from shoal.io.location import (
     Sources,
     check_same_columns,
@@ -37,7 +35,7 @@ from shoal.io.location import (
     is_database,
     refuse_almost_url,
 )
-from shoal.io.overwrite_guard import HowRead, note_input, note_read
+from shoal.io.overwrite_guard import note_input
 from shoal.io.source import Source, open_source, to_utf8
 from shoal.io.spelling import read_spelled
 from shoal.messages import Message
@@ -121,6 +119,8 @@ def read_table(  # noqa: PLR0913 - one argument per option
     encoding: str | None = None,
     header: bool = True,
     decimal: str | None = None,
+    sheet: str | None = None,
+    extra_rows: str = KEEP,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> pl.DataFrame:
     """Read a table from a file, a database, or standard input when the source is ``-``.
@@ -148,6 +148,9 @@ def read_table(  # noqa: PLR0913 - one argument per option
             otherwise they are called ``column_1``, ``column_2`` and so on.
         decimal: ``","`` if numbers of a CSV are written as 1,5, ``"."`` if they never are; found
             when not given, where the cells are not separated by commas.
+        sheet: of a workbook, by its name or number; the one with the largest table when not given.
+        extra_rows: what happens to rows of a text file or a sheet that look like totals, notes or
+            repeated headers: ``"keep"``, ``"drop"``, or ``"ask"``, which refuses such a file.
         progress: a function of (rows read, rows in all or 0, what), called now and then.
 
     Raises:
@@ -170,8 +173,12 @@ def read_table(  # noqa: PLR0913 - one argument per option
         header,
         check_decimal(decimal),
         read_as,
+        sheet,
+        extra_rows,
     )
     name = _called(path)
+    if sheet is not None and not found.row.has_sheets:
+        raise OptionError("{name} has no sheets; leave out {sheet!r}.", name=name, sheet=sheet)
     markers = (missing_values,) if isinstance(missing_values, str) else tuple(missing_values)
     with open_source(path, name, found.compression) as stream:
         if found.row.read is None:
@@ -203,6 +210,8 @@ def read_table(  # noqa: PLR0913 - one argument per option
                     missing_values=markers,
                     encoding=encoding,
                     header=header,
+                    sheet=sheet,
+                    extra_rows=extra_rows,
                 )
                 frame = _joined(name, frame, _called(each), further)
             frame = frame.select(pick_columns(frame.columns, columns, name=name))
@@ -391,44 +400,6 @@ def _damaged(name: str, title: str) -> DataError:
     )
 
 
-def read_excel(data: bytes, name: str, dialect: Dialect, markers: tuple[str, ...]) -> pl.DataFrame:
-    """Read the first sheet of a workbook."""
-    import fastexcel
-    import polars as pl
-
-    check_excel(data, name)
-    header = dialect.header
-    try:
-        sheet = fastexcel.read_excel(data)
-        first = sheet.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars()
-        # Every row decides the type of its column, not only the first hundred.
-        frame = pl.read_excel(
-            io.BytesIO(data),
-            engine="calamine",
-            has_header=header,
-            infer_schema_length=None,
-            drop_empty_cols=False,
-            raise_if_empty=False,
-        )
-    except (fastexcel.FastExcelError, pl.exceptions.PolarsError, OSError, ValueError):
-        raise _damaged(name, "Excel") from None
-    if first.height == 0:
-        raise DataError("{name} is empty.", name=name)
-    how = HowRead(header=header)
-    note_read(name, how)
-    given = first.row(0) if header and first.width == frame.width else [None] * frame.width
-    names = different_names(given, how, name=name)
-    frame = frame.rename(dict(zip(frame.columns, names, strict=True)))
-    if header:
-        judge_header_of_frame(frame, how, name=name)
-    texts = [each for each in frame.get_columns() if each.dtype == pl.String]
-    trimmed = [trim(each) for each in texts]
-    if any(after is not before for before, after in zip(texts, trimmed, strict=True)):
-        how.notes.append(Message("In {name} spaces around cells were taken away.", name=name))
-        frame = frame.with_columns(trimmed)
-    return _without_markers(frame, markers)
-
-
 def read_json_lines(
     data: bytes, name: str, dialect: Dialect, markers: tuple[str, ...]
 ) -> pl.DataFrame:
@@ -451,7 +422,7 @@ def read_json_lines(
         ) from None
     frame = frame.rename(_named(frame.columns))
     # JSON has no dates: ISO texts are what a date was written as.
-    return type_columns(_without_markers(frame, markers), numbers=False)
+    return type_columns(without_markers(frame, markers), numbers=False)
 
 
 def _bad_json_line(data: bytes) -> str:
@@ -463,20 +434,3 @@ def _bad_json_line(data: bytes) -> str:
         if not good:
             return Message(", line {number},", number=number)
     return ""
-
-
-def _without_markers(frame: pl.DataFrame, markers: tuple[str, ...]) -> pl.DataFrame:
-    """Turn markers into nulls; a column that was text only because of them gets its type."""
-    import polars as pl
-
-    texts = {marker for marker in markers if marker}
-    columns = []
-    for column in frame.get_columns():
-        if column.dtype == pl.String:
-            marked = mark_missing(column, texts)
-            if marked.null_count() > column.null_count():
-                marked = type_columns(marked.to_frame()).to_series()
-            columns.append(mark_missing(marked, markers) if marked.dtype == pl.String else marked)
-        else:
-            columns.append(column)
-    return pl.DataFrame(columns)

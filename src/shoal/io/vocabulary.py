@@ -101,11 +101,10 @@ VOCABULARY: dict[str, str] = {
         "sodium potassium calcium magnesium phosph~ platelet~ plt wbc rbc leukocyt~ lymphocyt~ "
         "neutrophil~ crp esr ferritin iron tsh psa inr alt ast alp ggt ldh ck cpk troponin "
         "lactate ph pco2 po2 egfr gfr insulin vitamin~ ejection_fraction serum~ plasma urine "
-        "titer titre viral_load cd4 ecg qtc gestation~ apgar~ birth_weight~ birthweight~ sleep "
-        "sleep_hours weight_loss wt_loss wt_gain weight_gain weight_change blutdruck puls "
-        "glukose kreatinin "
-        "natrium kalium tension glycemie glucemia glicemia colesterol ciśnienie cisnienie "
-        "saturation"
+        "titer titre viral_load cd4 ecg qtc gestation~ apgar~ birth_weight~ birthweight~ "
+        "birthwt bwt bwght bweight sleep sleep_hours weight_loss wt_loss wt_gain weight_gain "
+        "weight_change blutdruck puls glukose kreatinin natrium kalium "
+        "tension glycemie glucemia glicemia colesterol ciśnienie cisnienie saturation"
     ),
     "money": (
         "salary salaries income incomes inc wage wages pay payment_amount earnings revenue "
@@ -237,17 +236,43 @@ VOCABULARY: dict[str, str] = {
 
 HINTS: dict[str, str] = {
     "diagnosis": "covid~ anaemia anemia diabet~ asthma hypertension depression~ anxiety",
-    "treatment": "smoker raucher fumador fumatore roker",
+    "treatment": "smoker cigs cigarettes raucher fumador fumatore roker",
     "result": "dead deceased happy",
     "sex": "female male woman man",
-    "origin": "black white hispanic hisp asian native",
-    "family": "married single",
-    "occupation": "unemployed retired employed outwork",
-    "place": "urban rural",
+    "origin": "black white nonwhite hispanic hisp asian native",
+    "family": "married single divorced widowed",
+    "occupation": "unemployed retired employed outwork experience exper",
+    "education": "schooling",
+    "offence": "felon~",
+    "place": "urban rural smsa",
     "age": "senior~",
     "glued key": "~id ~nr ~no ~num ~number ~key ~ref",
 }
 """Words that are as often a cell as the name of a column; they tell nothing about a first line."""
+
+TOTAL_WORDS: tuple[str, ...] = (
+    *("total", "totals", "subtotal", "sub-total", "grand total", "overall", "sum", "average"),
+    *("mean", "median", "count", "∑", "Σ", "summe", "summen", "gesamt", "gesamtsumme"),
+    *("insgesamt", "zwischensumme", "endsumme", "teilsumme", "mittelwert", "durchschnitt"),
+    *("anzahl", "total général", "totaux", "somme", "sous-total", "ensemble", "moyenne"),
+    *("suma", "sumas", "totales", "suma total", "total general", "promedio", "totale"),
+    *("totale generale", "subtotale", "somma", "complessivo", "media", "totaal", "subtotaal"),
+    *("eindtotaal", "som", "gemiddelde", "totais", "total geral", "soma", "média", "razem"),
+    *("ogółem", "łącznie", "suma końcowa", "średnia", "summa", "totalt", "delsumma"),
+    *("medelvärde", "i alt", "ialt", "sum i alt", "delsum", "samlet", "gennemsnit", "snitt"),
+)
+"""What a row of totals begins with, in the same languages."""
+
+NOTE_WORDS: tuple[str, ...] = (
+    *("source", "sources", "note", "notes", "footnote", "legend", "remark", "remarks", "page"),
+    *("printed", "created", "exported", "generated", "as of", "end of report", "confidential"),
+    *("quelle", "quellen", "anmerkung", "anmerkungen", "fußnote", "hinweis", "hinweise"),
+    *("legende", "stand", "erstellt", "gedruckt", "seite", "datenstand", "erläuterung"),
+    *("vertraulich", "remarque", "légende", "imprimé le", "fuente", "nota", "notas", "leyenda"),
+    *("página", "pagina", "fonte", "legenda", "bron", "opmerking", "źródło", "uwaga", "uwagi"),
+    *("strona", "källa", "anmärkning", "sida", "kilde", "bemærkning", "merknad", "side"),
+)
+"""What a note below or above a table begins with, in the same languages."""
 
 
 # What the name of a column says about it: a vocabulary in several languages.

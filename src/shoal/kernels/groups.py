@@ -53,6 +53,7 @@ class Groups(NamedTuple):
     pillar: Flags  # bool [rows]: the pillars of a group span its closure without the others
     people: Counts  # int64 [groups]: different people; ``size`` itself if every row is one
     crowd: Crowd
+    price: Totals  # int64 [1]: what a group costs beside its rows; in ``costs``, too
 
 
 @helper
@@ -231,7 +232,13 @@ def close_group(records: Records, groups: Groups, g: int, query: Query) -> None:
     _span(records.columns, groups, g, np.int64(-1), query)
     prepare(records.space, query)
     store_query(groups.columns, g, query)
-    groups.costs[g] = group_cost(records.space, query, groups.hists, g)
+    groups.costs[g] = group_cost(records.space, query, groups.hists, g) + groups.price[0]
+
+
+@helper
+def row_cost(groups: Groups, g: int) -> int:
+    """Return what each row of group g pays, where all pay the same."""
+    return (groups.costs[g] - groups.price[0]) // groups.size[g]
 
 
 @called_helper
@@ -241,12 +248,12 @@ def gain_without(records: Records, groups: Groups, i: int, query: Query) -> int:
     g = np.int64(groups.label[i])
     if not groups.pillar[i]:  # the closure stays, and one row less pays for it
         if groups.hists.shape[0] == 1:
-            return groups.costs[g] // groups.size[g]
+            return row_cost(groups, g)
         load_query(space, groups.columns, g, query)
         return own_cost(space, query, np.int64(classes[i]))
     _span(records.columns, groups, g, i, query)
     prepare(space, query)
-    rest = np.int64(0)
+    rest = groups.price[0]
     for y in range(groups.hists.shape[0]):
         own = 1 if classes[i] == y else 0
         rest += (groups.hists[y, g] - own) * own_cost(space, query, y)

@@ -80,6 +80,7 @@ def tolerated_rise(annealing: Annealing) -> int:
 def _rises(records: Records, groups: Groups, i: int, n_groups: int, scratch: Scratch) -> None:
     """Write how much the cost of each group rises if row i joins."""
     query, spare, out = scratch.query, scratch.spare, scratch.out
+    price = groups.price[0]
     load_query(records.space, records.columns, i, query)
     for y in range(groups.hists.shape[0]):
         join_scan(records.space, groups.columns, query, y, ZERO, n_groups, spare)
@@ -87,7 +88,7 @@ def _rises(records: Records, groups: Groups, i: int, n_groups: int, scratch: Scr
         counts = groups.hists[y]
         if y == 0:
             for h in range(n_groups):
-                out[h] = (counts[h] + own) * np.int64(spare[h]) - groups.costs[h]
+                out[h] = (counts[h] + own) * np.int64(spare[h]) + price - groups.costs[h]
         else:
             for h in range(n_groups):
                 out[h] += (counts[h] + own) * np.int64(spare[h])
@@ -212,7 +213,9 @@ def relocate_rows(
     for t in range(order.shape[0]):
         i = order[t]
         g = np.int64(groups.label[i])
-        if not spares(groups, g, i, k) or (groups.costs[g] == 0 and groups.hists.shape[0] == 1):
+        if not spares(groups, g, i, k) or (
+            groups.costs[g] == groups.price[0] and groups.hists.shape[0] == 1
+        ):
             continue
         if not holds_with(groups, rules, g, i, LEAVES, scratch.hist):
             continue

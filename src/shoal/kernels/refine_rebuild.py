@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.bundle import bundle
-from shoal.kernels.groups import Groups, close_group, put_in, take_out
+from shoal.kernels.groups import Groups, close_group, put_in, row_cost, take_out
 from shoal.kernels.jit import helper, kernel, unrolled
 from shoal.kernels.people import PERSON, enter, leave
 from shoal.kernels.private import Rules, group_holds
@@ -56,7 +56,7 @@ class RebuildScratch(NamedTuple):
 @helper
 def _set_worth(groups: Groups, g: int, k: int, r: RebuildScratch) -> None:
     """Note what each row of group g pays: what a new group can save (0: it cannot be spared)."""
-    pays = groups.costs[g] // groups.size[g] if groups.people[g] > k else np.int64(0)
+    pays = row_cost(groups, g) if groups.people[g] > k else np.int64(0)
     p = groups.head[g]
     while p >= 0:
         _set_price(p, pays, r)
@@ -221,7 +221,7 @@ def _grow(
             if not several or enter(groups.crowd, PERSON, i, free):
                 n_people += 1
             if n_people >= k:
-                net = total - n_joined * least
+                net = total - n_joined * least - groups.price[0]
                 if net > best_net:
                     best_net = net
                     best_n = n_joined
@@ -396,7 +396,7 @@ def rebuild_groups(
     for t in range(seeds.shape[0]):
         seed = seeds[t]
         g = np.int64(groups.label[seed])
-        if groups.costs[g] == 0 or (not apart and groups.people[g] <= k):
+        if groups.costs[g] == groups.price[0] or (not apart and groups.people[g] <= k):
             continue
         while free < n_groups and groups.size[free] > 0:
             free += 1

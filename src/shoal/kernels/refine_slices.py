@@ -227,7 +227,7 @@ def _one_place(
     union_costs(space, groups, free, n_groups, scratch)
     best, least = np.int64(-1), np.int64(below)
     for h in range(n_groups):
-        rise = scratch.out[h] + groups.costs[free]
+        rise = scratch.out[h] + groups.costs[free] + groups.price[0]
         if h in (g, free) or groups.size[h] == 0:
             continue
         if rise < least and _hold_together(groups, rules, free, h, scratch.hist):

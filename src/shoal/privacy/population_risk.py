@@ -43,9 +43,11 @@ class PopulationRisk(ReleaseModel):
       speak where a table has groups of one row, in verification: `shoal.publish.uniques` has them
       and says where they do not converge.
 
-    ``average`` is no promise about single groups: each may break what all keep. Merging two groups
-    never raises it. It is enforced differently from others: as many of the smallest groups as are
-    too many are merged with their cheapest partners. A larger k does the same at once.
+    ``average`` is no promise about single groups: each may break what all keep. It limits how many
+    groups there are, so ``auto`` and refinement charge each a price that is found on the way
+    (`shoal.engine.refine_across_blocks.polish_to_limit`). Merging two groups never raises it: after
+    other algorithms as many of the smallest groups as are too many are merged with their cheapest
+    partners.
 
     Attributes:
         limit: the largest risk; above 0 and at most 1.
@@ -180,6 +182,12 @@ class PopulationRisk(ReleaseModel):
         if surplus > 0:
             bad[np.argsort(people, kind="stable")[: math.ceil(surplus)]] = True
         return bad
+
+    def too_many(self, table: EncodedTable, partition: Partition) -> float:
+        """Return how many times more groups there are than an average risk allows."""
+        if self.kind != "average":
+            return 0.0
+        return self.reached(table, partition) / (self.limit * (1 + TOLERANCE))
 
     def reached(self, table: EncodedTable, partition: Partition) -> float:
         """Return the risk of these groups."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shoal.io.vocabulary import Topic, hints_of
+from shoal.io.vocabulary import Topic, hints_of, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -263,6 +263,10 @@ NEARLY_ALL = 0.9
 """Share of values of their own from which a column works like a name."""
 
 
+_SCHOOL = re.compile(r"(?:(?:n|no|num|yrs?|years?)(?:_of)?_?)?school(?:ing)?(?:_?(?:yrs?|years?))?")
+_FEWEST_GRADES, _MOST_YEARS = 6, 25
+
+
 @dataclass(frozen=True)
 class Facts:
     """What the name and the values of a column say; nothing here is a cell that leaves."""
@@ -359,6 +363,24 @@ class Facts:
             return False
         return self.about("diagnosis") is not None or varied_icd(self.texts)
 
+    @cached_property
+    def is_count(self) -> bool:
+        """Whether whole numbers count something: the fewest are the most frequent."""
+        if not self.column.dtype.is_integer() or self.is_flag or self.distinct[0] not in (0, 1):
+            return False
+        counts = self.filled.value_counts(sort=True)
+        most, times = counts.row(0)
+        return bool(most == self.distinct[0] and times >= 2 * self.n_filled / self.n_values)
+
+    @cached_property
+    def is_schooling(self) -> bool:
+        """Whether what a name calls a school are years that were spent there."""
+        named = _SCHOOL.fullmatch(words_of(self.column.name)) is not None
+        if not named or not self.is_number or self.n_values < _FEWEST_GRADES:
+            return False
+        low, middle, high = (self.quantile(share) for share in (0, 0.5, 1))
+        return low >= 0 and high <= _MOST_YEARS and middle >= high / 3
+
     @property
     def is_small_code(self) -> bool:
         """Whether the values are a few whole numbers, as for answers and categories."""
@@ -386,4 +408,8 @@ def facts_of(column: pl.Series) -> Facts:
     """Return the facts about one column."""
     if column.dtype.is_float():
         column = column.fill_nan(None)
-    return Facts(column, hints_of(column.name))
+    facts = Facts(column, hints_of(column.name))
+    if facts.is_schooling:
+        others = [topic for topic in facts.topics if topic not in ("place", "date")]
+        return Facts(column, (*others, "education"))
+    return facts

@@ -83,6 +83,7 @@ class Guess:
         sure: whether names and values leave little doubt. If not, a person should decide.
         topic: what the column is about, if known.
         alone: how many rows have a value here that no other row has.
+        n_values: how many different values there are.
         together: how many rows nobody shares if this column is known beside the quasi-identifiers;
             None if that was not counted.
     """
@@ -99,6 +100,7 @@ class Guess:
     sure: bool = True
     topic: str | None = None
     alone: int = 0
+    n_values: int = 0
     together: int | None = None
 
     @property
@@ -117,7 +119,13 @@ def guess_column(column: pl.Series, role: Role | None = None) -> Guess:
         guessed, sure = role, True
     why = f"{why} ({facts.sentence})." if facts.n_filled else f"{why}."
     plain = Guess(
-        name=column.name, role=guessed, why=why, sure=sure, topic=verdict.topic, alone=facts.alone
+        name=column.name,
+        role=guessed,
+        why=why,
+        sure=sure,
+        topic=verdict.topic,
+        alone=facts.alone,
+        n_values=0 if column.dtype.is_nested() else facts.n_values,
     )
     if guessed not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE) or not facts.n_filled:
         return plain
@@ -280,6 +288,8 @@ _COUNTED = 1_000_000
 _FEWEST = 100
 """In smaller tables columns go together by chance."""
 _QUICK_LOOK = 2_000
+_FEWEST_KEPT = 10
+"""Fewer values than this do not stand for a column that has many."""
 _CORE = ("age", "birth", "sex", "postcode", "place", "origin")
 
 
@@ -311,7 +321,8 @@ def _of_role(guesses: Sequence[Guess], role: Role, out: dict[str, str]) -> list[
 def _leave_out_finest(found: _Columns, quasi: list[Guess], out: dict[str, str]) -> None:
     """A column that singles out most rows goes, if a coarser one says the same."""
     fine = [guess for guess in quasi if guess.alone > found.n_rows / 2]
-    coarse = [guess for guess in quasi if guess not in fine]
+    # A flag or a few classes keep too little of what they follow from.
+    coarse = [g for g in quasi if g not in fine and found.n_values[g.name] >= _FEWEST_KEPT]
     for finer in fine:
         kept = next((other for other in coarse if found.tells(finer, other)), None)
         if kept is not None:
@@ -356,7 +367,9 @@ def _as_person(guess: Guess, found: _Columns, guesses: Sequence[Guess]) -> Guess
     if found.n_values[guess.name] <= max(20, 0.05 * found.n_looked):
         return guess
     others = [other for other in guesses if other.name in found.n_values and other is not guess]
-    if sum(found.tells(guess, other) for other in others) < 2:
+    # A logarithm tells its number as well: it says the same, and nothing about a person.
+    told = [each for each in others if found.tells(guess, each) and not found.tells(each, guess)]
+    if len(told) < 2:
         return guess
     why = "Several other columns follow from it, as they do from the number of a person"
     return replace(_left_out(guess, why), role=Role.IDENTIFIER)
@@ -367,31 +380,42 @@ def _rather(first: Guess, second: Guess) -> bool:
     return first.kind is Kind.NUMERIC and second.kind is not Kind.NUMERIC
 
 
-def shorten(guesses: Sequence[Guess]) -> list[Guess]:
-    """Return the guesses with at most so many quasi-identifiers; the others are dropped.
+def shorten(
+    guesses: Sequence[Guess], first: Sequence[str] = ()
+) -> tuple[list[Guess], tuple[str, ...]]:
+    """Return the guesses with at most so many quasi-identifiers, and the unknown ones left out.
 
-    Those that were recognised come first, in the order of what others know best. Where there is no
-    room for all that were not recognised, none of them is kept: chance should not choose.
+    Those that were recognised come first, in the order of what others know best. What is left of
+    the list goes to those that were not recognised, fewest values first: they cost least. Whatever
+    is left out is dropped and marked, so that a person decides.
+
+    Args:
+        guesses: a guess per column.
+        first: columns that are kept before all others: they show that people have several rows.
     """
     quasi = [guess for guess in guesses if guess.role is Role.QUASI_IDENTIFIER]
     if len(quasi) <= MOST_QUASI:
-        return list(guesses)
+        return list(guesses), ()
     order = {topic: place for place, topic in enumerate(QUASI_TOPICS)}
-    known = [guess for guess in quasi if guess.topic is not None]
-    known.sort(key=lambda guess: order.get(guess.topic or "", len(order)))
-    kept = {guess.name for guess in known[:MOST_QUASI]}
-    of = f"one of {len(quasi)} columns that others may know"
-    return [
-        guess
-        if guess.name in kept or guess.role is not Role.QUASI_IDENTIFIER
-        else _left_out(
-            guess,
-            f"Left out, {of}: others know it less well than those that are kept"
-            if guess.topic is not None
-            else f"Left out, {of}: not recognised, so nobody but you knows whether it matters",
+    quasi.sort(
+        key=lambda guess: (
+            guess.name not in first,
+            guess.topic is None,
+            order.get(guess.topic or "", len(order)),
+            guess.n_values if guess.topic is None else 0,
         )
-        for guess in guesses
-    ]
+    )
+    why = {
+        guess.name: f"Left out, one of {len(quasi)} columns that others may know: "
+        + (
+            "not recognised, so nobody but you knows whether it matters"
+            if guess.topic is None
+            else "others know it less well than those that are kept"
+        )
+        for guess in quasi[MOST_QUASI:]
+    }
+    unknown = tuple(g.name for g in guesses if g.name in why and g.topic is None)
+    return [_left_out(g, why[g.name]) if g.name in why else g for g in guesses], unknown
 
 
 def _left_out(guess: Guess, why: str) -> Guess:

@@ -15,13 +15,14 @@ import numpy as np
 
 from shoal.io.vocabulary import says_only, topics_of
 from shoal.messages import Message, joined, named_of
+from shoal.profile.column_facts import share
 from shoal.profile.guess import spread_cells
 from shoal.publish.judgement import Doubt, OpenPoint
 from shoal.publish.recode import hash_cells
 from shoal.table.schema import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -51,6 +52,9 @@ _MOST_STEPS = 200
 _SHARE = 0.2
 """Share of the rows in such combinations beyond chance, from which it is a sign."""
 _FEWEST_PEOPLE = 10
+_ON = 0.5
+"""Share of the rows whose next row goes on, from which it is a sign."""
+_MOST_MISSED = 3
 _STAYS = 0.95
 _TIMES = 3.0
 """How many times what chance makes there must be."""
@@ -82,7 +86,12 @@ def find_waves(frame: pl.DataFrame) -> Waves | None:
     if frame.height < FEWEST_ROWS:
         return None
     frame = frame.head(_MOST_READ)
-    found = [_in_order(frame, name) or _judge(frame, name) for name in _running(frame)]
+    running = {*_running(frame)}
+    found = [
+        _in_order(frame, name, ranked=name in running)
+        or (_judge(frame, name) if name in running else None)
+        for name in frame.columns
+    ]
     signs = [each for each in found if each is not None]
     return max(signs, key=lambda each: each.rows, default=None)
 
@@ -100,15 +109,52 @@ def _running(frame: pl.DataFrame) -> Iterable[str]:
             yield column.name
 
 
-def _in_order(frame: pl.DataFrame, name: str) -> Waves | None:
-    """Return the sign that rows which follow one another give: the next year, all else the same."""
-    wave = frame.get_column(name).to_physical().rank("dense").fill_null(0).cast(int).to_numpy()
-    on = np.diff(wave) == 1
-    shares = np.bincount(wave) / len(wave)
-    by_chance = float((shares[:-1] * shares[1:]).sum())
+def _in_order(frame: pl.DataFrame, name: str, *, ranked: bool) -> Waves | None:
+    """Return the sign that rows which follow one another give: some years on, all else the same.
+
+    How often chance makes such steps is counted in rows that are dealt out anew.
+
+    Args:
+        frame: the table.
+        name: the column that may go on.
+        ranked: whether its values count as equal steps, and not by their size.
+    """
+    column = frame.get_column(name)
+    if ranked:
+        column = column.to_physical().rank("dense").fill_null(0)
+    if not column.dtype.is_numeric() or column.null_count():
+        return None
+    cells = column.cast(float).to_numpy()
+    rises, counts = np.unique(_steps(cells), return_counts=True)
+    rises, counts = rises[rises > 0], counts[rises > 0]
+    if not len(rises):
+        return None
+    step, steps = rises[counts.argmax()], _steps(cells)
+    dealt = _steps(np.random.default_rng(0).permutation(cells))
+    for missed in (0, _MOST_MISSED):  # who is not asked in some years comes again later
+        going_on = (step * np.arange(1, missed + 2)).round(6)
+        on, by_chance = np.isin(steps, going_on), np.isin(dealt, going_on).mean()
+        found = _with_constants(frame, name, on, float(by_chance))
+        if found is not None:
+            return found
+    return None
+
+
+def _with_constants(
+    frame: pl.DataFrame, name: str, on: NDArray[np.bool_], by_chance: float
+) -> Waves | None:
+    """Return the sign of a column that goes on where others stay; None if it is none.
+
+    Args:
+        frame: the table.
+        name: the column.
+        on: for every row but the last, whether the column goes on in the next one.
+        by_chance: in which share of the rows it would if rows were people.
+    """
     rows = int(np.count_nonzero(np.append(False, on) | np.append(on, False)))
     ends = np.count_nonzero(on & ~np.append(on[1:], False))
-    if on.mean() < max(0.5, _TIMES * by_chance) or ends < _FEWEST_PEOPLE or on.all():
+    few_each = ends >= _FEWEST_PEOPLE and rows <= MOST_ROWS_EACH * ends
+    if on.mean() < max(_ON, _TIMES * by_chance) or not few_each or on.all():
         return None
     constant = []
     for column in frame.get_columns():
@@ -117,6 +163,10 @@ def _in_order(frame: pl.DataFrame, name: str) -> Waves | None:
             stays = changes[on].mean() < 1 - _STAYS
             constant += [column.name] if stays and changes[~on].mean() > 0.3 else []
     return Waves(name, tuple(constant), rows, int(ends)) if constant else None
+
+
+def _steps(cells: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.diff(cells).round(6)
 
 
 def _judge(frame: pl.DataFrame, name: str) -> Waves | None:
@@ -264,6 +314,12 @@ _CHANCE = 10.0
 """Columns depend on one another, so that chance makes more equal rows than if they did not."""
 _MOST_NAMES = 4
 _DIGIT = re.compile(r"[0-9]")
+_YEAR, _DAY = r"(?:1[89]|20)[0-9]{2}", r"[0-3]?[0-9]"
+_TIMES_OF = (
+    rf"\b{_YEAR}[./-]{_DAY}[./-]{_DAY}\b|\b{_DAY}[./-]{_DAY}[./-]{_YEAR}\b"
+    rf"|\b{_YEAR}\s?(?:-|\u2013|to|bis)\s?{_YEAR}\b"
+)
+"""A day, or from which year to which: a term of office is no person."""
 
 
 def says_whose(request: Request) -> bool:
@@ -321,9 +377,10 @@ def repeats_of(column: pl.Series) -> Repeats | None:
         return None
     filled = column.drop_nulls()
     values, rows = filled.n_unique(), len(filled)
-    if values < FEWEST:
+    some = filled.head(_LOOKED_AT).unique()
+    if values < FEWEST or (text and share(some.cast(pl.String), _TIMES_OF) >= _NEARLY):
         return None
-    numbered = dtype.is_integer() or _has_digits(filled.head(_LOOKED_AT).unique())
+    numbered = dtype.is_integer() or _has_digits(some)
     return Repeats(values, rows, numbered)
 
 
@@ -336,15 +393,24 @@ def _numbers_people(name: str, found: Repeats) -> bool:
     return _is_key(name) and found.values >= _KEYS * found.rows
 
 
-def propose_person(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[Guess]:
-    """Return the guesses; the id that repeats, if there is one, says whose row it is."""
-    found = []
+def propose_person(
+    frame: pl.DataFrame, guesses: Sequence[Guess], waves: Waves | None = None
+) -> list[Guess]:
+    """Return the guesses; the id that repeats, if there is one, says whose row it is.
+
+    Args:
+        frame: the table.
+        guesses: a guess per column.
+        waves: the sign of a panel, if there is one: an id that stays in it numbers people.
+    """
+    found, stays = [], () if waves is None else waves.constant
     for guess in guesses:
+        if guess.role is not Role.IDENTIFIER:
+            continue
         counted = repeats_of(frame.get_column(guess.name))
-        if (
-            guess.role is Role.IDENTIFIER
-            and counted is not None
-            and _numbers_people(guess.name, counted)
+        if counted is not None and (
+            _numbers_people(guess.name, counted)
+            or (guess.name in stays and counted.numbered and not counted.unique)
         ):
             found.append((not names_a_person(guess.name), counted.values, guess.name))
     if not found:
@@ -381,16 +447,40 @@ def find_repeats(frame: pl.DataFrame, schema: Schema, k: int) -> list[Doubt]:
         schema: the roles of its columns.
         k: what is promised.
     """
-    found, own = [], False
-    for column in schema.columns:
-        name, role = column.name, column.role
-        if name not in frame.columns or role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
+    roles = {each.name: each.role for each in schema.columns if each.name in frame.columns}
+    read = frame.select(name for name in frame.columns if name in schema.used)
+    return _find_repeats(frame, roles, k, lambda: find_waves(read))
+
+
+def find_repeats_among(
+    frame: pl.DataFrame, guesses: Sequence[Guess], k: int, waves: Waves | None
+) -> list[Doubt]:
+    """Return a sentence if people seem to have several rows and no column says whose they are.
+
+    Args:
+        frame: the table.
+        guesses: a guess per column.
+        k: what is proposed.
+        waves: the sign of a panel, if there is one.
+    """
+    roles = {guess.name: guess.role for guess in guesses}
+    return [] if Role.PERSON in roles.values() else _find_repeats(frame, roles, k, lambda: waves)
+
+
+def _find_repeats(
+    frame: pl.DataFrame, roles: Mapping[str, Role], k: int, waves: Callable[[], Waves | None]
+) -> list[Doubt]:
+    """Return the sentence about the strongest sign, looking for a panel last: it takes longest."""
+    found, own, people = [], False, False
+    for name, role in roles.items():
+        if role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
             continue
         counted = repeats_of(frame.get_column(name))
         if counted is None:
             continue
         named = names_a_person(name)
         own = own or (counted.unique and (named or role is Role.IDENTIFIER))
+        people = people or (counted.unique and named)  # and not only the number of a row
         near = role is Role.IDENTIFIER and counted.values >= _NEARLY * counted.rows
         if _numbers_people(name, counted) and (named or role is Role.IDENTIFIER):
             found.append((not named, counted.values, counted.rows, name))
@@ -415,12 +505,11 @@ def find_repeats(frame: pl.DataFrame, schema: Schema, k: int) -> list[Doubt]:
             height=frame.height,
         )
         return [_several_rows(sign, k)]
-    return [] if own else _waves(frame.select(n for n in frame.columns if n in schema.used), k)
+    return [] if people else _panel(waves(), k)
 
 
-def _waves(frame: pl.DataFrame, k: int) -> list[Doubt]:
-    """Return a sentence if what is read of a table looks like a panel without ids."""
-    found = find_waves(frame)
+def _panel(found: Waves | None, k: int) -> list[Doubt]:
+    """Return a sentence if a table looks like a panel without ids."""
     if found is None:
         return []
     sign = Message(
@@ -441,8 +530,9 @@ def _several_rows(sign: Message, k: int, name: str | None = None) -> Doubt:
     )
     if name is None:
         advice = Message(
-            "Name the column that says whose row it is (person=..., --person), or say "
-            "rows_are_people=True (--rows-are-people) if every row is a different person."
+            "Name the column that says whose row it is (person=..., --person), and where there is "
+            "none, add one with a number for each person; or say rows_are_people=True "
+            "(--rows-are-people) if every row is a different person."
         )
     else:
         advice = Message(

@@ -137,6 +137,12 @@ QUASI_TOPICS = (
     "family", "body", "plan",
 )  # fmt: skip
 """What others may know, what they know best first."""
+_EXACT = 0.05
+"""Share of the rows with a sum of their own, from which money is exact."""
+OWN_VALUES = 0.01
+"""Share of the rows with a value of their own, from which a person is asked."""
+_CLASSES = 20
+"""More different sums than this are no classes of income."""
 _CODED = ("sex", "origin", "place", "postcode", "family", "occupation", "education", "plan")
 _SAYS = {
     "contact": "a way to reach a person",
@@ -219,6 +225,8 @@ def _as_personal(facts: Facts) -> Verdict | None:
     other = facts.about("money", "diagnosis", "result", "offence") if facts.is_number else None
     many = facts.n_values > 10 or facts.n_values > 0.5 * facts.n_filled
     named = facts.is_text and bool((facts.texts.str.len_chars() > 3).all())
+    if topic == "person" and facts.is_count:
+        topic = None  # how often somebody was at a doctor's names no doctor
     if topic is not None and other is None and facts.about("postcode") is None:
         if many or (topic == "person" and named):
             return Verdict(Role.IDENTIFIER, f"Its name suggests {_SAYS[topic]}")
@@ -281,6 +289,9 @@ def _as_weight(facts: Facts) -> Verdict | None:
         return None
     body = facts.about("body") is not None and facts.about("lab") is None
     if facts.about("survey weight") and facts.about("age", "birth", "lab") is None:
+        if _ENDS_IN_WT.search(words_of(facts.column.name)) and _weighs_people(facts):
+            why = "Its values are those of the weight of people, which others may know"
+            return Verdict(Role.QUASI_IDENTIFIER, why, sure=False, topic="body")
         return Verdict(Role.DROP, fingerprint)
     weighs = re.search(r"(?:weight|gewicht|poids|peso|waga|vikt)", words_of(facts.column.name))
     if body and weighs and facts.column.dtype.is_float() and facts.n_values > 20:
@@ -289,6 +300,16 @@ def _as_weight(facts: Facts) -> Verdict | None:
         if low < 20 or high > 500:
             return Verdict(Role.DROP, fingerprint, sure=False)
     return None
+
+
+_ENDS_IN_WT = re.compile(r"wt(?=_|$)")
+
+
+def _weighs_people(facts: Facts) -> bool:
+    """Return whether values may be what people weigh: adults in kilograms or pounds, or babies."""
+    low, middle, high = (facts.quantile(share) for share in (0.05, 0.5, 0.95))
+    adults = low >= 30 and high <= 350 and 45 <= middle <= 220
+    return adults or (low >= 500 and high <= 6_000 and 2_500 <= middle <= 4_000)
 
 
 def _as_text(facts: Facts) -> Verdict | None:
@@ -325,12 +346,16 @@ def _as_private(facts: Facts) -> Verdict | None:
     about = f"Its name suggests {_SAYS[topic]}"
     if facts.is_icd:
         about = "Its values look like ICD codes of diagnoses"
+    own = facts.alone / facts.n_filled
+    if facts.is_number and topic == "money" and own >= _EXACT:
+        why = f"{about}; exact sums are as good as names, so they are generalised"
+        return Verdict(Role.QUASI_IDENTIFIER, why, topic=topic)
     if facts.nearly_unique and facts.n_filled > 10:
-        if facts.is_number and topic == "money":
-            why = f"{about}; exact sums are as good as names, so they are generalised"
-            return Verdict(Role.QUASI_IDENTIFIER, why, sure=False, topic=topic)
         why = f"{about}, but nearly every row has a value of its own; round it to publish it"
         return Verdict(Role.DROP, why, sure=False)
+    if facts.is_number and (own >= OWN_VALUES or (topic == "money" and facts.n_values > _CLASSES)):
+        why = f"{about}, which is private; but exact values may single people out"
+        return Verdict(Role.SENSITIVE, why, sure=False, topic=topic)
     if facts.is_text and facts.n_values > max(20, 0.3 * facts.n_filled) and not facts.is_icd:
         why = f"{about}, but its many different texts may name people"
         return Verdict(Role.DROP, why, sure=False)
@@ -385,6 +410,8 @@ def _known_fits(facts: Facts, topic: Topic) -> bool:
         # "two_year_recid" is a flag, and "date" over other texts is no date.
         return facts.is_number and not facts.is_flag
     if topic == "age" and facts.is_number and not facts.is_flag:
+        if says_only(facts.column.name, "age"):
+            return True  # in months, or in years before and after fifty
         return facts.quantile(0) >= 0 and facts.quantile(1) <= 130
     if topic == "sex":
         return facts.n_values <= 12
@@ -441,6 +468,8 @@ def _as_numbers(facts: Facts) -> Verdict | None:
 def is_code(facts: Facts) -> bool:
     """Return whether whole numbers stand for categories: race 1 to 3, the number of a school."""
     if not facts.column.dtype.is_integer():
+        return False
+    if facts.is_schooling:
         return False
     counted = facts.about("age", "date", "money", "body", "lab") is not None
     counts = re.search(

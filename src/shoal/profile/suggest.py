@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import OptionError
 from shoal.io.overwrite_guard import HowRead, current_watch, watching_inputs
 from shoal.io.vocabulary import topics_of
+from shoal.messages import named_of, plural
 from shoal.profile.guess import (
+    MOST_QUASI,
     TWO_VALUES,
     Guess,
     can_be_promised,
@@ -27,7 +29,7 @@ from shoal.profile.guess import (
     promise_for,
     shorten,
 )
-from shoal.profile.repeated_people import propose_person
+from shoal.profile.repeated_people import find_repeats_among, find_waves, propose_person
 from shoal.runtime.progress import Report, no_progress
 from shoal.settings.files import Input
 from shoal.settings.job import Job
@@ -115,7 +117,8 @@ def _number_codes(frame: pl.DataFrame) -> list[str]:
     columns = [c for c in frame.get_columns() if c.dtype.is_integer()]
     texts = [c for c in frame.get_columns() if c.dtype == pl.String]
     for code in _NUMBER_CODES:
-        holding = [c for c in columns if bool((c == code).any())]
+        # As 64 bits: no unsigned number can be compared with a code below 0.
+        holding = [c for c in columns if bool((c.cast(pl.Int64, strict=False) == code).any())]
         if any(bool((c == str(code)).any()) for c in texts):
             continue
         if holding and all(_is_code(c.drop_nulls(), code) for c in holding):
@@ -159,6 +162,9 @@ def loose_numbers(frame: pl.DataFrame, markers: Sequence[str], decimal: str | No
     plain = apply_markers(frame, markers, decimal=decimal)
     loose = apply_markers(frame, markers, numeric=names, decimal=decimal)
     return [name for name in names if plain.schema[name] != loose.schema[name]]
+
+
+_MOST_NAMED = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,6 +337,7 @@ class Suggestion:
         comments = {"": self._header(target, source), "k": _K_COMMENT}
         if self.missing_values is not None:
             comments["missing_values"] = "What stands for a missing value in the file."
+        comments["input.extra_rows"] = _EXTRA_COMMENT
         for guess in self.columns:
             is_quasi = guess.role is Role.QUASI_IDENTIFIER
             file = files.get(guess.name)
@@ -414,6 +421,12 @@ _K_COMMENT = (
 )
 
 
+_EXTRA_COMMENT = (
+    "Rows that look like totals, notes or repeated headers: they are left out, each time. If each\n"
+    'of them is a person, say "keep".'
+)
+
+
 def suggest_job(
     data: Any,
     *,
@@ -423,6 +436,8 @@ def suggest_job(
     encoding: str | None = None,
     header: bool = True,
     decimal: str | None = None,
+    sheet: str | None = None,
+    extra_rows: str | None = None,
     rename: Mapping[str, str] | None = None,
 ) -> Suggestion:
     """Look at a table and suggest a job: roles, kinds, hierarchies, missing values and k.
@@ -439,6 +454,9 @@ def suggest_job(
         encoding: of its text; found out if not given.
         header: whether its first line holds the names of the columns.
         decimal: a comma or a point; found out if not given.
+        sheet: of a workbook; the one with the largest table if not given.
+        extra_rows: ``"keep"`` or ``"drop"`` for rows that look like totals, notes or repeated
+            headers; they are left out, and the job says so, if not given.
         rename: new names of its columns.
 
     >>> import polars as pl
@@ -457,6 +475,8 @@ def suggest_job(
             encoding=encoding,
             header=header,
             decimal=decimal,
+            sheet=sheet,
+            extra_rows=extra_rows,
             rename=rename,
         )
     )[0]
@@ -472,7 +492,7 @@ def look_at(data: Any, progress: Report = no_progress) -> tuple[Suggestion, pl.D
     if isinstance(data, Input):
         missing_values = data.missing_values
         given = ("",) if missing_values is None else missing_values
-        asked = replace(data, missing_values=given)
+        asked = replace(data, missing_values=given, extra_rows=data.extra_rows or "drop")
         frame, how = _read(asked, progress)
         found = find_markers(frame) if missing_values is None else ()
         if found or missing_values is not None:
@@ -483,7 +503,7 @@ def look_at(data: Any, progress: Report = no_progress) -> tuple[Suggestion, pl.D
         if has_commas(frame, freed):
             how.decimal = ","
         frame = freed
-        source = _found_out(asked, how)
+        source = _found_out(data, how)
     else:
         frame = to_polars(data)
         if find_markers(frame):
@@ -493,13 +513,32 @@ def look_at(data: Any, progress: Report = no_progress) -> tuple[Suggestion, pl.D
         progress(number, frame.width, "looking")
         guesses.append(guess_column(column))
     guesses = compare_columns(frame, guesses)
-    guesses = propose_person(frame, guesses)
-    guesses, singled_out = count_singled_out(frame, shorten(guesses))
+    waves = find_waves(frame)
+    guesses = propose_person(frame, guesses, waves)
+    k = min(10, max(2, frame.height // 10))
+    notes += find_repeats_among(frame, guesses, k, waves)
+    first = () if waves is None else (waves.running, *waves.constant)
+    guesses, left_out = shorten(guesses, first)
+    if left_out:
+        notes.append(
+            plural(
+                "A column that is not recognised is left out, since more than {most} "
+                "quasi-identifiers protect nobody: {names}. Say whether others may know it or "
+                "whether it is private.",
+                "{n:,} columns that are not recognised are left out, since more than {most} "
+                "quasi-identifiers protect nobody: {names}. Say of each whether others may know it "
+                "or whether it is private.",
+                len(left_out),
+                most=MOST_QUASI,
+                names=named_of(left_out, _MOST_NAMED),
+            )
+        )
+    guesses, singled_out = count_singled_out(frame, guesses)
     if not any(guess.role is Role.QUASI_IDENTIFIER for guess in guesses):
         notes.append("no column looks like a quasi-identifier; choose at least one.")
     suggestion = Suggestion(
         columns=tuple(guesses),
-        k=min(10, max(2, frame.height // 10)),
+        k=k,
         missing_values=markers,
         notes=tuple(notes),
         n_rows=frame.height,
@@ -518,7 +557,9 @@ def _read(asked: Input, progress: Report) -> tuple[pl.DataFrame, HowRead]:
     with watching_inputs() if current_watch() is None else nullcontext(current_watch()) as watch:
         frame = read_input(asked, progress=progress)
         found = [] if watch is None else list(watch.how_read.values())
-    return frame, found[-1] if found else HowRead()
+    how = found[-1] if found else HowRead()
+    extra = {kind: rows for each in found for kind, rows in each.extra_rows.items()}
+    return frame, replace(how, extra_rows=extra)
 
 
 def _found_out(asked: Input, how: HowRead) -> Input:
@@ -536,6 +577,8 @@ def _found_out(asked: Input, how: HowRead) -> Input:
         encoding=asked.encoding or (None if how.encoding == "utf-8" else how.encoding),
         header=asked.header,
         decimal=asked.decimal or how.decimal,
+        sheet=asked.sheet or how.sheet,
+        extra_rows=asked.extra_rows or ("drop" if how.extra_rows else None),
         rename=asked.rename,
     )
 

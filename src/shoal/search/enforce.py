@@ -55,8 +55,8 @@ class GroupState:
 
     @property
     def costs(self) -> NDArray[np.int64]:
-        """Total cost of each group."""
-        return self.closed.costs
+        """Total cost of each group, with what a group costs beside its rows."""
+        return self.closed.costs + self.scanner.group_price
 
     def nearest(self, g: int) -> int:
         """Return the group whose union with g costs least more, −1 if there is no other."""
@@ -104,8 +104,9 @@ def open_groups(
     if private.subject is not None:
         people = np.zeros(places, np.int64)
         fill_crowd(label, private.rules.first, private.rules.private, crowd, people, phist)
+    price = np.array([scanner.group_price], np.int64)
     return Groups(
-        label, head, after, before, size, columns, hists, costs, phist, pillar, people, crowd
+        label, head, after, before, size, columns, hists, costs, phist, pillar, people, crowd, price
     )
 
 

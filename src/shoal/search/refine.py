@@ -229,7 +229,8 @@ class Search:
     def _first_temperature(self) -> float:
         """Return what a hot move may cost on average at first."""
         groups = int(np.count_nonzero(self.groups.size))
-        most = min(HOT_ROWS * self._cost() / self.n, HOT_CELLS * _lost_cell(self.scanner))
+        lost = self._cost() - groups * self.scanner.group_price
+        most = min(HOT_ROWS * lost / self.n, HOT_CELLS * lost_cell(self.scanner))
         return most * min(1.0, HOT_SIZE * groups / self.n)
 
     def _places(self, n_groups: int) -> int:
@@ -334,7 +335,7 @@ def _most_codes(scanner: Scanner) -> int:
     return int(max(levels.max(initial=0), space.set_size.max(initial=0) + 1))
 
 
-def _lost_cell(scanner: Scanner) -> float:
+def lost_cell(scanner: Scanner) -> float:
     """Return what a cell costs that says nothing any more, on average over the columns."""
     space = scanner.space
     ends = space.prefix[0, space.prefix_start[1:] - 1]

@@ -68,6 +68,7 @@ class Scanner:
         n_classes: number of sensitive values the costs depend on (1 if they do not).
         classes: sensitive value of each row (zeros if costs do not depend on it).
         points: rows as points, for measures of means only.
+        group_price: what a group costs beside its rows, where their number is limited.
     """
 
     space: Space
@@ -77,6 +78,7 @@ class Scanner:
     n_classes: int
     classes: NDArray[np.int32]
     points: Points | None = None
+    group_price: int = 0
 
     @classmethod
     def build(cls, table: EncodedTable, model: CostModel) -> Scanner:
@@ -175,6 +177,7 @@ class Scanner:
             self.n_classes,
             self.classes[rows],
             points,
+            self.group_price,
         )
 
     def costs(self) -> NDArray[Any]:

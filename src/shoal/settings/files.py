@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.errors import OptionError
+from shoal.io.extra_rows import DROP, KEEP
 from shoal.io.formats import FORMATS
 from shoal.io.source import check_encoding
 from shoal.messages.language import LANGUAGES
@@ -190,6 +191,19 @@ class Input:
             panel="Files",
             help="The first line is data; columns are called column_1, column_2, ….",
         ),
+    )
+    sheet: str | None = option(
+        default=None,
+        check=_text,
+        help="Which sheet of a workbook, by name or number; the largest table unless given.",
+        flag=_file("--sheet", on=_ORIGINALS, metavar="NAME"),
+    )
+    extra_rows: str | None = option(
+        default=None,
+        check=or_none(one_of(DROP, KEEP)),
+        help="Rows that look like totals, notes or repeated headers: drop or keep them; a table "
+        "that has some is refused unless this is said.",
+        flag=_file("--extra-rows", on=_ORIGINALS, metavar="CHOICE"),
     )
     decimal: str | None = option(
         default=None,

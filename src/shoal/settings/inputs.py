@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.io.delimited import pick_columns
+from shoal.io.extra_rows import ASK
 from shoal.io.formats import FORMATS, detect_format
 from shoal.io.limits import check_columns
 from shoal.io.location import input_files, is_database
@@ -113,6 +114,8 @@ def read_input(
         encoding=source.encoding,
         header=source.header,
         decimal=source.decimal,
+        sheet=source.sheet,
+        extra_rows=source.extra_rows or ASK,
         progress=progress,
     )
     return frame.rename({old: new for old, new in rename.items() if old in frame.columns})

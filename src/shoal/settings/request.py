@@ -651,4 +651,4 @@ def _read(path: str, source: Input | None) -> Any:
 
     if source is None:
         return read_table(path)
-    return read_input(replace(source, path=path, more=(), format=None, rename=None))
+    return read_input(replace(source, path=path, more=(), format=None, sheet=None, rename=None))

@@ -264,6 +264,8 @@ async def reading(request: Request) -> Response:
         delimiter={"tab": "\t"}.get(said("delimiter") or "", said("delimiter")),
         encoding=said("encoding"),
         decimal=said("decimal"),
+        sheet=said("sheet"),
+        extra_rows=said("extra_rows"),
         header=form.get("header", "yes") == "yes",
         missing_values=None if missing is None else ("", *_texts(missing)),
         rename=None,  # as roles, which are guessed anew
