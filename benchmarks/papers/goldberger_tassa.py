@@ -125,7 +125,7 @@ def measure(keep: Keep, *, quick: bool) -> dict[str, Any]:
             w=0.0,
             options={**AT_ONCE, **_at_most(1)},
         )
-        for k in weighted_ks
+        for k in (weighted_ks[0],)
     }
     shapes = {
         f"{alpha} {omega}": [
@@ -471,8 +471,9 @@ def _table_3(rows: dict[str, Any], at_once: dict[str, Any]) -> Iterator[str]:
         body.append([f"{k}, ours", *(f"{row[w]['entropy']:.3f}" for w in weights)])
         split = at_once["table_3"][k]
         body.append([f"{k}, split at once", *(f"{split[w]['entropy']:.3f}" for w in weights)])
-        first = f"{at_once['first'][k]['entropy']:.3f}"
-        body.append([f"{k}, split at once, one pass", first, *[""] * (len(weights) - 1)])
+        if k in at_once["first"]:
+            first = f"{at_once['first'][k]['entropy']:.3f}"
+            body.append([f"{k}, split at once, one pass", first, *[""] * (len(weights) - 1)])
         body.append([f"{k}, passes", *(f"{row[w]['passes']:.0f}" for w in weights)])
         body.append(
             [f"{k}, passes, split at once", *(f"{split[w]['passes']:.0f}" for w in weights)]

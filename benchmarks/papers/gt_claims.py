@@ -227,10 +227,10 @@ def _weighted(results: dict[str, Any]) -> list[Claim]:
             judge(
                 about(cell["entropy"], TABLE_3.get(int(k), TABLE_3[50])[0.0], 0.01)
                 for k, row in table.items()
-                for cell in (row["0.0"], first[k])
+                for cell in (row["0.0"], *([first[k]] if k in first else []))
             ),
             "The first three are of step 9 of Algorithm 1 until nothing moves or 100 passes are "
-            "made, the next three of clusters split at once and one pass. Of "
+            "made, the next of clusters split at once and one pass. Of "
             f"{len(tried)} ways that were tried "
             + (f"{' and '.join(near)} come" if near else "none comes")
             + " within 0.01 of the printed number. With step 9, PMI uses all passes there are; "
