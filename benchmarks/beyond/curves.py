@@ -14,7 +14,6 @@ from benchmarks.common import cpu_timed
 from shoal.algorithm.base import create_algorithm
 from shoal.measure.base import CostModel, Grouped
 from shoal.measure.scores import create_measure
-from shoal.runtime.progress import no_progress
 from shoal.search.bound import bound_table
 from shoal.search.refine import EFFORTS, refine_partition
 from shoal.search.scan import Run, Scanner
@@ -49,7 +48,7 @@ def trace(frame: Any, roles: dict[str, Any], k: int, starts: Any, sweeps: int) -
         points = [(took, measure.score(Grouped(table, found)))]
         for _ in range(sweeps):
             began = time.perf_counter()
-            found = refine_partition(table, found, scanner, k, (), effort, run.rng, no_progress)
+            found = refine_partition(table, found, run, effort)
             took += time.perf_counter() - began
             points.append((took, measure.score(Grouped(table, found))))
         curves[start] = points

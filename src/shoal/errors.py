@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.messages import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 
 _LONGEST, _MOST = 100, 5_000  # letters and names worth comparing
@@ -70,6 +70,28 @@ class PromiseError(ShoalError):
 
 class ShoalWarning(UserWarning):
     """Something the user should know about although the run goes on."""
+
+
+def refuse_unknown(
+    names: Iterable[str],
+    known: Collection[str],
+    error: type[ShoalError],
+    sentence: Message,
+    /,
+    **holes: Any,
+) -> None:
+    """Raise an error for the first name that is not known.
+
+    Args:
+        names: what is asked for.
+        known: what there is.
+        error: the class of the error.
+        sentence: says that there is no ``{name}``, with a ``{hint}`` at what may be meant.
+        holes: what fills its other holes.
+    """
+    for name in names:
+        if name not in known:
+            raise error(sentence, name=name, hint=did_you_mean(str(name), known), **holes)
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:

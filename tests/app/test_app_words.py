@@ -38,7 +38,8 @@ def test_the_language_is_the_chosen_one_or_what_the_browser_asks_for(cookie, acc
 
 
 def test_numbers_are_written_as_the_language_does():
-    assert LANGUAGES == {"en": "English", "de": "Deutsch"}
+    assert LANGUAGES == ("en", "de")
+    assert [Language(code)("English") for code in LANGUAGES] == ["English", "Deutsch"]
     english, german = Language("en"), Language("de")
     assert (english.number(1234567.5, 1), german.number(1234567.5, 1)) == (
         "1,234,567.5",

@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -177,6 +178,29 @@ def test_groups_come_in_pages_and_long_groups_are_cut(tried, job):
 def test_a_table_that_has_changed_since_is_not_put_beside_the_release(tried, job):
     run, results = tried
     assert look_beside(run.files(results), job, read_input(job.input).head(200)) is None
+
+
+@pytest.mark.parametrize(("how", "is_shown"), [("since first", True), ("shift weeks", False)])
+def test_dates_are_moved_before_anything_is_looked_at(tmp_path, how, is_shown):
+    rows = [
+        (number, 20 + number % 40, date(2024, 1, 1) + timedelta(number * 7 % 300 + 30 * visit))
+        for number in range(40)
+        for visit in range(2)
+    ]
+    frame = pl.DataFrame(rows, ["id", "age", "seen"], orient="row")
+    frame.write_csv(tmp_path / "visits.csv")
+    said = {"id": JobColumn(role="person"), "age": JobColumn(role="quasi-identifier")}
+    said["seen"] = JobColumn(role="quasi-identifier", kind="date", dates=how)
+    asked = shoal.Job(k=3, input=str(tmp_path / "visits.csv"), columns=said, algorithm="mondrian")
+    assert impossible(encode_job(read_input(asked.input), asked), asked) == {}
+    run = run_in(tmp_path / "results", asked, unwatched)
+    both = look_beside(run.files(tmp_path / "results"), asked, read_input(asked.input))
+    # an offset that is forgotten cannot be put beside anything
+    assert (both is not None) is is_shown
+    if both is not None:
+        seen = both.names.index("seen")
+        days = {row[seen].text for view in both.page(0, both.n_groups) for row in view.rows}
+        assert days == {"0", "30"}
 
 
 # -- impossible settings -------------------------------------------------------------------------

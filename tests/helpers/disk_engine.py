@@ -58,16 +58,7 @@ def refine_part(folder, number, effort):
     """In a worker: lower the loss of the groups of one region."""
     _, table, _, run = read_part(folder, number)
     labels = np.load(folder / f"labels {number}.npy")
-    found = refine_partition(
-        table,
-        Partition.from_labels(labels),
-        run.scanner,
-        run.k,
-        run.privacy,
-        effort,
-        run.rng,
-        run.progress,
-    )
+    found = refine_partition(table, Partition.from_labels(labels), run, effort)
     np.save(folder / f"labels {number}.npy", found.labels)
 
 

@@ -100,6 +100,8 @@ def test_a_rule_is_the_same_after_a_job_file(tmp_path):
         {"rule": "intervals", "widths": [0.5, 1], "origin": 0.25},
         {"rule": "dates", "form": "%d.%m.%Y"},
         {"rule": "grid", "step": 0.01},
+        {"rule": "postcode", "country": "DE"},
+        *({"rule": name, "language": "de"} for name in ("icd10", "atc", "nuts", "country")),
     ]
     assert {rule["rule"] for rule in rules} == {*RULES}
     columns = {

@@ -19,7 +19,7 @@ from shoal.privacy.t_closeness import TCloseness
 from shoal.runtime.progress import no_progress
 from shoal.search.enforce import count_people, enforce, violations
 from shoal.search.refine import EFFORTS, Search
-from shoal.search.scan import Scanner
+from shoal.search.scan import Run, Scanner
 from shoal.table.encode import encode
 from shoal.table.partition import Partition
 from shoal.table.schema import Column, Kind, Role, Schema
@@ -130,8 +130,8 @@ def test_every_move_keeps_k_people_and_the_counts_of_all_groups(table, measure, 
     labels = np.empty(N_ROWS, np.int64)
     labels[order] = np.arange(N_ROWS) // 9
     start = enforce(table, Partition.from_labels(labels), scanner, K, privacy, no_progress)
-    rng = np.random.default_rng(1)
-    search = Search(table, start, scanner, K, privacy, EFFORTS["best"], rng, no_progress)
+    run = Run(K, model, scanner, np.random.default_rng(1), privacy)
+    search = Search(table, start, run, EFFORTS["best"])
     search.models = privacy
     check(search, table, holding=True)
     before = search._cost()
@@ -152,8 +152,8 @@ def test_a_search_from_groups_of_too_few_people_counts_right_and_makes_no_new_on
     start = Partition.from_labels(labels)
     few = int((count_people(start.labels, start.n_groups, table.person) < K).sum())
     assert few
-    rng = np.random.default_rng(1)
-    search = Search(table, start, scanner, K, (), EFFORTS["best"], rng, no_progress)
+    run = Run(K, model, scanner, np.random.default_rng(1))
+    search = Search(table, start, run, EFFORTS["best"])
     for move in ("relocate", "slices", "dissolve", "rebuild"):
         search.move(move, 0)
         check(search, table, holding=False)

@@ -13,7 +13,7 @@ from shoal.privacy.t_closeness import TCloseness
 from shoal.runtime.progress import no_progress
 from shoal.search.enforce import GroupState, enforce
 from shoal.search.refine import EFFORTS, Search
-from shoal.search.scan import Scanner
+from shoal.search.scan import Run, Scanner
 from shoal.table.encode import encode
 from shoal.table.partition import Partition
 from shoal.table.schema import Column, Kind, Role, Schema
@@ -57,8 +57,8 @@ def search_of(table, measure, size, privacy, seed=1, price=0):
     model = CostModel.bind(create_measure(measure), table, table.sensitive[0])
     scanner = replace(Scanner.build(table, model), group_price=price)
     start = enforce(table, sorted_groups(table, size), scanner, K, privacy, no_progress)
-    rng = np.random.default_rng(seed)
-    return Search(table, start, scanner, K, privacy, EFFORTS["best"], rng, no_progress)
+    run = Run(K, model, scanner, np.random.default_rng(seed), privacy)
+    return Search(table, start, run, EFFORTS["best"])
 
 
 def check(search):

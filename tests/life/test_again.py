@@ -6,6 +6,7 @@ which release. People whose values did not change keep one value over all releas
 
 import itertools
 import random
+from datetime import date, timedelta
 
 import polars as pl
 import pytest
@@ -14,6 +15,7 @@ from tests.life.conftest import register
 import shoal
 from shoal.archive.kept import keep
 from shoal.errors import DataError, OptionError, PromiseError
+from shoal.io.keys import make_secret
 from shoal.life.guarantee import Stories
 
 QI = ["age", "sex"]
@@ -321,3 +323,20 @@ def test_the_counting_finds_what_it_should():
     assert fewest_values(stories, "ill") == 0
     some = Stories(groups[:2], {"ill": values["ill"][:2]}, np.zeros(2, np.int64))
     assert fewest_values(some, "ill") == 2
+
+
+def test_dates_of_people_in_two_releases_are_moved_alike_without_a_key_in_a_file(tmp_path):
+    days = [date(2024, 1, 1) + timedelta(each) for each in range(60)]
+    people = table_of(small(60)).with_columns(seen=pl.Series(days))
+    asked = {"insensitive": ["seen"], "dates": {"seen": "shift"}, "shuffle": False}
+    with pytest.warns(shoal.ShoalWarning):
+        first = anonymize(people, **asked)
+    with pytest.warns(shoal.ShoalWarning):
+        again = anonymize(people, [first], **asked)
+    with pytest.warns(shoal.ShoalWarning):
+        alone = anonymize(people, **asked)
+    assert again.frame["seen"].equals(first.frame["seen"])
+    assert not alone.frame["seen"].equals(first.frame["seen"])
+    make_secret(tmp_path / "other.key")
+    with pytest.raises(OptionError, match="another than that of the releases"):
+        anonymize(people, [first], **asked, person_key=tmp_path / "other.key")

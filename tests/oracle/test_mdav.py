@@ -165,9 +165,7 @@ def numeric_table(*columns, sensitive=None, weights=None):
 
 
 def refined(table, start, run, effort):
-    return refine_partition(
-        table, start, run.scanner, run.k, run.privacy, EFFORTS[effort], run.rng, run.progress
-    )
+    return refine_partition(table, start, run, EFFORTS[effort])
 
 
 def error_of(points, groups):
@@ -243,9 +241,7 @@ def test_refinement_keeps_promises_and_the_sums_of_its_groups():
     promises = (LDiversity(2, kind="distinct"),)
     run = run_of(table, 4, "sse", promises)
     start = enforce(table, MDAV().partition(table, run), run.scanner, 4, promises, run.progress)
-    search = MeansSearch(
-        table, start, run.scanner, 4, promises, EFFORTS["best"], run.rng, run.progress
-    )
+    search = MeansSearch(table, start, run, EFFORTS["best"])
     ended = search.run()
     assert not violations(table, ended, 4, promises).any()
     assert squared_error(run.scanner.points, ended) < squared_error(run.scanner.points, start)

@@ -160,7 +160,7 @@ def test_slices_move_as_in_a_plain_search(measure, privacy):
         run = make_run(table, measure, K, seed, privacy=privacy)
         start = start_of(table, run, seed)
         effort = Effort(depth=(1, 4)[seed % 2])
-        search = Search(table, start, run.scanner, K, privacy, effort, run.rng, no_progress)
+        search = Search(table, start, run, effort)
         twin = Twin(table, run, start)
         # as many places as the search has: no more groups can be opened
         room = search.limit

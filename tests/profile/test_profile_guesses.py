@@ -52,7 +52,7 @@ EXPECTED = {
         "ZipCode": "quasi-identifier categorical",
         "City": "quasi-identifier categorical",
         "Country": "quasi-identifier flat",
-        "SignupDate": "quasi-identifier categorical",
+        "SignupDate": "quasi-identifier date",
         "Segment": "quasi-identifier flat",
         "TotalSpent": "quasi-identifier numeric",  # exact sums are as good as names
         "IP": "identifier",
@@ -75,7 +75,7 @@ EXPECTED = {
 }
 MARKERS = {
     "adult": ("", "?"),
-    "hospital": ("", "?", "NA", "999"),
+    "hospital": ("", "?", "NA"),
     "customers": None,  # NA is a country here
     "survey": None,
 }
@@ -139,11 +139,12 @@ def test_icd_codes_go_to_their_chapter_letter(files):
 
 
 def test_dates_in_other_forms_than_iso_get_months_and_years(files):
-    path = suggest_job(files / "customers.csv")["SignupDate"].hierarchy.to_paths()[0]
-    day, month, year, decade, root = path
-    assert (day[6:], day[3:5]) == (year, month[5:])
+    suggestion = suggest_job(files / "customers.csv")
+    day, month, year, decade, root = suggestion["SignupDate"].hierarchy.to_paths()[0]
+    assert (day[:4], day[:7]) == (year, month)
     assert decade == f"{year[:3]}0s"
     assert root == "*"
+    assert suggestion.details["read_as"]["SignupDate"] == "dd.mm.yyyy"
 
 
 def test_a_long_tail_is_put_together_by_frequency(files):
@@ -250,10 +251,10 @@ def test_single_columns_get_their_role(columns, role):
     assert guess.role == role
 
 
-def test_a_number_is_a_marker_only_if_it_is_far_away_everywhere(tmp_path):
+def test_a_number_is_a_code_of_the_column_in_which_it_is_far_away(tmp_path):
     path = tmp_path / "data.csv"
     lines = [f"{20 + n % 50 if n % 10 else 999},{n % 3},{900 + n}" for n in range(200)]
     path.write_text("\n".join(["age,floor,price", *lines]), encoding="utf-8")
-    assert suggest_job(path).missing_values is None  # 999 is a price, too
-    path.write_text("\n".join(["age,floor,price", *lines[:90]]), encoding="utf-8")
-    assert suggest_job(path).missing_values == ("", "999")
+    found = suggest_job(path)
+    assert found.details["missing_codes"] == {"age": ("999",)}  # 999 is a price, too
+    assert found.missing_values is None

@@ -31,9 +31,17 @@ def guess_of(name, cells):
         yearly(year=False),
         yearly().with_columns(age=pl.col("experience") + 17.3).drop("experience", "year"),
         yearly().with_row_index("row", offset=1),
+        yearly(year=False).filter(pl.Series(drawn(lambda draw: draw.random() < 0.75, 7, 4165))),
         pl.concat([yearly(40, 5)["sex", "schooling", "south", "year"]] * 2),
     ],
-    ids=["panel", "without a year", "an exact age", "rows are numbered", "few columns"],
+    ids=[
+        "panel",
+        "without a year",
+        "an exact age",
+        "rows are numbered",
+        "with gaps",
+        "few columns",
+    ],
 )
 def test_a_panel_without_an_id_is_said_loudly(table, tmp_path):
     found = suggest_job(table)

@@ -71,3 +71,39 @@ def test_a_removed_name_is_no_slip():
     )  # fmt: skip
     assert release.warnings == ()
     assert release.judgement == "green"
+
+
+def test_columns_without_names_are_guessed_by_their_values_and_not_all_left_out(tmp_path):
+    chance = random.Random(5)
+    rows = [
+        [
+            n + 1,
+            "mw"[n % 2],
+            18 + 37 * n % 71,
+            f"19{30 + n % 60}-05-{1 + n % 28:02}",
+            ["E11.9", "I10", "J45.0", "C50.1"][n * n % 97 % 4],
+            f"p{n % 90}@example.org",
+            *[chance.randrange(47) for _ in range(12)],
+        ]
+        for n in range(240)
+    ]
+    path = tmp_path / "export.csv"
+    path.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
+    found = shoal.suggest_job(path, header=False)
+    roles = {guess.name: str(guess.role) for guess in found.columns}
+    assert found.n_rows == 240
+    assert {name: roles[f"column_{number}"] for number, name in enumerate(
+        ["row", "sex", "age", "born", "ill", "mail"], start=1
+    )} == {
+        "row": "identifier",
+        "sex": "quasi-identifier",
+        "age": "quasi-identifier",
+        "born": "quasi-identifier",
+        "ill": "sensitive",
+        "mail": "identifier",
+    }  # fmt: skip
+    assert "values look like sex" in found["column_2"].why
+    assert "values look like age" in found["column_3"].why
+    unknown = [name for name in roles if int(name.removeprefix("column_")) > 6]
+    assert sum(roles[name] == "quasi-identifier" for name in unknown) >= 6
+    assert not any(found[name].sure for name in unknown if roles[name] == "drop")

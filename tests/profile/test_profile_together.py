@@ -7,6 +7,7 @@ from datetime import date, timedelta
 import polars as pl
 import pytest
 
+import shoal
 from shoal.profile.guess import MOST_QUASI
 from shoal.profile.suggest import suggest_job
 
@@ -188,9 +189,10 @@ def test_whole_numbers_that_are_codes_are_no_numbers(name, cells, kind):
     assert (guess.role, guess.kind) == ("quasi-identifier", kind)
 
 
-def test_times_written_with_slashes_become_days_months_and_years():
+def test_times_written_with_slashes_are_times():
     cells = [f"2024/0{1 + n % 9}/1{n % 9} 0{n % 9}:30:15" for n in range(60)]
-    (guess,) = suggest_job(pl.DataFrame({"Timestamp": cells})).columns
-    assert (guess.role, guess.kind) == ("quasi-identifier", "categorical")
-    path = next(path for path in guess.hierarchy.to_paths() if path[0] == cells[0])
-    assert path[1:] == ("2024-01", "2024", "2020s", "*")
+    suggestion = suggest_job(pl.DataFrame({"Timestamp": cells}))
+    (guess,) = suggestion.columns
+    assert (guess.role, guess.kind) == ("quasi-identifier", "datetime")
+    assert suggestion.details["read_as"] == {"Timestamp": "yyyy/mm/dd hh:mm:ss"}
+    shoal.anonymize(pl.DataFrame({"Timestamp": cells}), **suggestion.arguments())

@@ -137,7 +137,7 @@ def covers(column, cell, value):
 
 def publish(frame, schema, labels, *, shuffle=False, style=None):
     partition = Partition.from_labels(labels)
-    return recode(frame, schema, encode(frame, schema), partition, style, shuffle=shuffle)
+    return recode(frame, schema, encode(frame, schema), partition, style, shuffle=shuffle)[0]
 
 
 def kept(frame, labels):

@@ -49,14 +49,14 @@ def test_costs_never_rise_and_groups_keep_k_and_suppressed_rows(effort, case, na
     table = case.grouped.table
     if table.n_rows < k:
         return
-    _, scanner = bind(table, name)
+    model, scanner = bind(table, name)
     kept, inner = start_of(case, scanner, k)
     labels = np.full(table.n_rows, -1, np.int32)
     labels[kept] = inner.labels
     start = Partition(labels, inner.n_groups)
     found = [
         refine_partition(
-            table, start, scanner, k, (), EFFORTS[effort], np.random.default_rng(seed), no_progress
+            table, start, Run(k, model, scanner, np.random.default_rng(seed)), EFFORTS[effort]
         )
         for _ in range(2)
     ]
@@ -74,15 +74,13 @@ def test_costs_and_closures_kept_during_a_search_equal_those_computed_anew(case,
     table = case.grouped.table
     if table.n_rows < k:
         return
-    _, scanner = bind(table, name)
+    model, scanner = bind(table, name)
     kept, inner = start_of(case, scanner, k)
     if inner.n_groups < 2:
         return
     rows = scanner.take(kept)
-    search = Search(
-        table.take(kept), inner, rows, k, (), EFFORTS["balanced"], np.random.default_rng(1),
-        no_progress,
-    )  # fmt: skip
+    run = Run(k, model.take(kept), rows, np.random.default_rng(1))
+    search = Search(table.take(kept), inner, run, EFFORTS["balanced"])
     search.run()
     after = search.found()  # what it returns is what was given, where hot sweeps ended dearer
     state = GroupState(rows, after)
@@ -109,13 +107,11 @@ def test_diversity_holds_after_refinement_if_it_held_before(case, k):
     counts = table.sensitive[0].cleaned.counts  # a missing value and "none" read alike
     if table.n_rows < k or 2 * counts.max() > table.n_rows:
         return  # not even one group of all rows is diverse
-    _, scanner = bind(table, "ncp")
+    bound, scanner = bind(table, "ncp")
     labels = np.maximum(np.array(case.labels), 0)
     start = enforce(table, Partition.from_labels(labels), scanner, k, (model,), no_progress)
-    found = refine_partition(
-        table, start, scanner, k, (model,), EFFORTS["balanced"], np.random.default_rng(0),
-        no_progress,
-    )  # fmt: skip
+    run = Run(k, bound, scanner, np.random.default_rng(0), (model,))
+    found = refine_partition(table, start, run, EFFORTS["balanced"])
     assert not violations(table, found, k, (model,)).any()
     assert cost_of(scanner, found) <= cost_of(scanner, start)
 

@@ -70,7 +70,7 @@ def test_facts_do_not_depend_on_how_groups_are_numbered():
         found = []
         for each in (labels, renamed):
             partition = Partition.from_labels(each)
-            published = recode(frame, schema, table, partition)
+            published, _ = recode(frame, schema, table, partition)
             found.append(gather_facts(table, partition, published, k=2, style=Style()))
         assert found[0].columns == found[1].columns, trial
         assert found[0].heat == found[1].heat

@@ -120,7 +120,7 @@ def test_a_key_that_nobody_drew_is_refused(key, content):
 
 def test_a_key_without_a_use_or_that_is_no_file_is_refused(key, tmp_path):
     asked = {"k": 3, "quasi_identifiers": "age", "person": "id"}
-    with pytest.raises(OptionError, match="none are asked for"):
+    with pytest.raises(OptionError, match="neither is asked for"):
         shoal.anonymize(months()[0], **asked, person_key=key)
     with pytest.raises(OptionError, match="name of a file"):
         shoal.anonymize(months()[0], **asked, pseudonyms=True, person_key=b"x" * 32)

@@ -23,7 +23,7 @@ def publish(frame, labels, *, style=None, shuffle=False, **roles):
     roles.setdefault("quasi_identifiers", frame.columns)
     schema = infer_kinds(build_schema(frame.columns, **roles), nw.from_native(frame))
     partition = Partition.from_labels(labels)
-    return recode(frame, schema, encode(frame, schema), partition, style, shuffle=shuffle)
+    return recode(frame, schema, encode(frame, schema), partition, style, shuffle=shuffle)[0]
 
 
 def cells(values, labels, *, style=None, dtype=None, **roles):

@@ -49,9 +49,7 @@ def renewed(table: EncodedTable, partition: Partition, run: Run, number: int) ->
         start = cell_partition(table, run, jitter=RENEWED_JITTER)
     else:
         start = Mondrian(cuts="cheapest").partition(table, run)
-    found = refine_partition(
-        table, start, run.scanner, run.k, run.privacy, SETTLE, run.rng, run.progress
-    )
+    found = refine_partition(table, start, run, SETTLE)
     before, after = (int(GroupState(run.scanner, p).costs.sum()) for p in (partition, found))
     return found if after < before else partition
 
@@ -216,9 +214,7 @@ class Auto(Algorithm):
         return self._refine(table, run, self._start(table, run), EFFORTS["fast"])
 
     def _refine(self, table: EncodedTable, run: Run, start: Partition, effort: Effort) -> Partition:
-        return refine_partition(
-            table, start, run.scanner, run.k, run.privacy, effort, run.rng, run.progress
-        )
+        return refine_partition(table, start, run, effort)
 
     def _promised(self, table: EncodedTable, run: Run) -> Partition:
         """Return groups that keep the promises: grown under them, or merged."""

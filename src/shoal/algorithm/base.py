@@ -8,7 +8,8 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal import registry
-from shoal.errors import OptionError, did_you_mean
+from shoal.errors import OptionError, did_you_mean, refuse_unknown
+from shoal.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,17 +100,11 @@ def create_algorithm(name: str, options: Mapping[str, Any] | None = None) -> Alg
     """
     algorithm = registry.load("algorithms", name)
     known = [field.name for field in dataclasses.fields(algorithm)]
-    for option in options or {}:
-        if option not in known:
-            hint = did_you_mean(str(option), known)
-            allowed = ", ".join(known) if known else "none"
-            raise OptionError(
-                "Algorithm {name!r} has no option {option!r}.{hint} Its options: {allowed}.",
-                name=name,
-                option=option,
-                hint=hint,
-                allowed=allowed,
-            )
+    missing = Message(
+        "Algorithm {algorithm!r} has no option {name!r}.{hint} Its options: {allowed}."
+    )
+    allowed = ", ".join(known) if known else Message("none")
+    refuse_unknown(options or {}, known, OptionError, missing, algorithm=name, allowed=allowed)
     created: Algorithm = algorithm(**dict(options or {}))
     return created
 

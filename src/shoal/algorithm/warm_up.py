@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.algorithm.base import create_algorithm
-from shoal.measure.base import CostMeasure, CostModel
-from shoal.measure.scores import create_measure
+from shoal.measure.base import CostModel
+from shoal.measure.scores import create_cost_measure
 from shoal.runtime.progress import COMPILING, COMPILING_ANEW, no_progress
 from shoal.search.enforce import enforce
 from shoal.search.lattice import cell_partition
@@ -205,10 +205,7 @@ def _run_task(table: EncodedTable, name: str) -> None:
     run = _run(table, "ncp")
     if name in MOVES:
         sixes = Partition.from_labels(np.arange(table.n_rows) // 6)
-        search = Search(
-            table, sixes, run.scanner, run.k, (), EFFORTS["fast"], run.rng, run.progress
-        )
-        search.move(name, 0)
+        Search(table, sixes, run, EFFORTS["fast"]).move(name, 0)
     elif name == "means":
         _refine_means()
     elif name == "bound":
@@ -240,7 +237,7 @@ def _refine_means() -> None:
     run = _run(table, "sse")
     sixes = Partition.from_labels(np.arange(48) // 6)
     effort = EFFORTS["balanced"]
-    MeansSearch(table, sixes, run.scanner, run.k, (), effort, run.rng, run.progress).sweep(0)
+    MeansSearch(table, sixes, run, effort).sweep(0)
 
 
 def _few_rows() -> EncodedTable:
@@ -274,8 +271,7 @@ def _few_rows() -> EncodedTable:
 
 
 def _run(table: EncodedTable, measure: str) -> Run:
-    found = create_measure(measure)
-    assert isinstance(found, CostMeasure)
+    found = create_cost_measure(measure)
     model = CostModel.bind(found, table)
     return Run(3, model, Scanner.build(table, model), np.random.default_rng(0))
 

@@ -47,14 +47,15 @@ class Encoded:
 
 def encode_job(frame: pl.DataFrame, job: Job) -> Encoded:
     """Encode what promises look at; a few passes over the rows of the columns in use."""
-    from shoal.app.runs import settled_schema
+    from shoal.app.runs import settled
     from shoal.publish.recode import Style
     from shoal.table.encode import encode
 
     columns = Job(columns=job.columns, k=2, default_grid=job.default_grid)
-    columns = columns.replaced(unknown_values=job.unknown_values, pseudonyms=job.pseudonyms)
+    names = ("unknown_values", "pseudonyms", "rows_are_people")
+    columns = columns.replaced(**{name: getattr(job, name) for name in names})
     try:
-        schema = settled_schema(columns.request(), frame)
+        frame, schema = settled(columns.request(), frame)
         as_values = Style.from_dict(job.style).categories == "values"
         return Encoded(frame.height, encode(frame, schema, as_values=as_values))
     except ShoalError as error:
@@ -113,7 +114,9 @@ def _check_model(encoded: Encoded, table: Mapping[str, Any], job: Job) -> None:
     from shoal.privacy import parse_privacy
     from shoal.settings.request import open_populations
 
-    models: Sequence[Any] = open_populations(parse_privacy(table), job.input)
+    models: Sequence[Any] = open_populations(
+        parse_privacy(table), job.input, details=job.schema_options()
+    )
     if encoded.table is None:
         return
     for model in models:

@@ -8,7 +8,6 @@ list values stay, too.
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 import shlex
@@ -16,76 +15,14 @@ import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, OptionError
-from shoal.hierarchy import canonical_label, load_hierarchy
 from shoal.settings.files import INPUT_OPTIONS, Input, Output
 from shoal.settings.job_file import format_job
-from shoal.table.schema import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    import polars as pl
-
-    from shoal.release import Release
     from shoal.settings.job import Job
-
-
-# The dictionary of published labels: which values of a listed hierarchy each one stands for.
-#
-# A label such as ``{baker … nurse}`` is short for a set, and whoever receives the release cannot
-# look into the hierarchy, which stays: it lists values of rows that are not published, too. So the
-# dictionary has the labels that the release shows, each with its values of published rows.
-
-
-def dictionary_of(job: Job, release: Release[Any], frame: pl.DataFrame) -> str:
-    """Return the dictionary of a release as CSV; "" if no label needs one.
-
-    Args:
-        job: as it was run.
-        release: what came of it.
-        frame: the table, with its rows in the order of the release's groups.
-    """
-    if frame.height != len(release.groups):
-        return ""
-    groups, lines = release.groups.tolist(), []
-    for name, column in job.columns.items():
-        if column.role is not Role.QUASI_IDENTIFIER or not isinstance(column.hierarchy, Path):
-            continue
-        paths = {path[0]: path[1:] for path in load_hierarchy(column.hierarchy).to_paths()}
-        shown = {str(cell) for row in release.cells_of(name).iter_rows() for cell in row}
-        rows = [
-            None if value is None else canonical_label(value)
-            for value in frame.get_column(name).to_list()
-        ]
-        lines += [(name, *each) for each in sorted(label_rows(paths, rows, groups, shown))]
-    if not lines:
-        return ""
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows([("column", "label", "value"), *lines])
-    return text.getvalue()
-
-
-def label_rows(
-    paths: Mapping[str, Sequence[str]],
-    rows: Iterable[str | None],
-    groups: Iterable[int],
-    shown: set[str],
-) -> Iterator[tuple[str, str]]:
-    """Yield every published label with each value of a published row that it stands for.
-
-    Args:
-        paths: of each value, from the label above it to the top, which stands for anything.
-        rows: the value of each row.
-        groups: the group of each row; those below 0 are not published.
-        shown: what the published cells show.
-    """
-    present = {value for value, group in zip(rows, groups, strict=True) if group >= 0}
-    for value in present:
-        above = () if value is None else paths.get(value, ())[:-1]
-        yield from ((label, value) for label in dict.fromkeys(above) if label in shown and value)
 
 
 _DATE = (1980, 1, 1, 0, 0, 0)  # a zip tells nothing about when its files were made

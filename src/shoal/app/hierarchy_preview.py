@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.app.runs import changed_column
 from shoal.errors import HierarchyError, OptionError, ShoalError, did_you_mean
 from shoal.hierarchy import Taxonomy, canonical_label, require_cover
-from shoal.hierarchy.rules import HierarchyRule
+from shoal.hierarchy.rules import CLASSIFICATIONS, HierarchyRule
 from shoal.settings.inputs import numeric_columns, read_input
 from shoal.table.schema import JobColumn, Kind, Role
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 # From the values of a column to a hierarchy, a grid, and what values become in it.
 
-METHODS = ("intervals", "prefix", "dates", "frequency", "flat")
+METHODS = ("intervals", "prefix", "dates", *CLASSIFICATIONS, "frequency", "flat")
 """How a hierarchy can be made from values."""
 MOST_VALUES = 5_000
 """With more values a tree is no longer edited by hand; rules still work."""
@@ -112,15 +112,25 @@ def natural_method(values: Values) -> str:
     """Return the method that is likely to suit a column."""
     import polars as pl
 
-    from shoal.profile.column_facts import looks_like_code
+    from shoal.hierarchy.classifications import share_known
+    from shoal.profile.column_facts import facts_of, looks_like_code
 
     dtype = values.series.dtype
     if dtype.is_numeric():
         return "intervals"
     if dtype.is_temporal():
         return "dates"
-    is_code = dtype == pl.String and len(values) > 0 and looks_like_code(values.series)
-    return "prefix" if is_code else "frequency"
+    if dtype != pl.String or not len(values):
+        return "frequency"
+    facts = facts_of(values.series)
+    for name, looks in (
+        ("icd10", facts.is_icd),
+        ("atc", facts.is_atc),
+        ("country", facts.is_country),
+    ):
+        if looks and share_known(name, values.labels) == 1:
+            return name
+    return "prefix" if looks_like_code(values.series) else "frequency"
 
 
 def build(values: Values, method: str, options: Mapping[str, Any]) -> Built:
@@ -360,7 +370,13 @@ def frame_of(work: Workspace, job: Job | None = None) -> pl.DataFrame:
     frame = work.table.called(job.input.rename).frame
     said = job.schema_options()
     wanted = [name for name in numeric_columns(said["kinds"]) if name in frame.columns]
-    if all(frame.schema[name].is_numeric() for name in wanted) and not said["read_as"]:
+    opened = work.table.called(job.input.rename).suggestion.details
+    as_opened = all(
+        opened.get(option, {}).get(name) == how
+        for option in ("read_as", "missing_codes")
+        for name, how in said[option].items()
+    )
+    if all(frame.schema[name].is_numeric() for name in wanted) and as_opened:
         return frame
     # Somebody says that texts are numbers, or how they are written: then the file is read anew.
     source = replace(work.runnable().input, rename=job.input.rename)

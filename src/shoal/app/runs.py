@@ -16,8 +16,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shoal.app.hand_over import RunFiles, dictionary_of
+from shoal.app.hand_over import RunFiles
 from shoal.errors import OptionError, ShoalError
+from shoal.publish.labels import dictionary_of
 from shoal.settings.job import JOB_OPTIONS, Job
 from shoal.settings.job_file import format_job, read_job
 from shoal.table.grid import parse_grid
@@ -256,7 +257,7 @@ def run_in(
         with files.groups.open("wb") as stream:
             nodes: dict[str, Any] = {f"recoded {n}": each for n, each in release.recoded.items()}
             np.savez(stream, groups=release.groups.astype(np.int32), **nodes)
-        labels = "" if frame is None else dictionary_of(asked, release, frame)
+        labels = "" if frame is None else dictionary_of(release, release.groups, frame)
         if labels:
             files.labels.write_text(labels, encoding="utf-8", newline="")
         shown = asked.replaced(input=_without_password(asked))
@@ -300,19 +301,23 @@ def _without_password(job: Job) -> Any:
     return Input(**said)
 
 
-def settled_schema(request: Request, frame: pl.DataFrame) -> Any:
-    """Return roles and kinds of the columns as a run settles them."""
+def settled(request: Request, frame: pl.DataFrame) -> tuple[pl.DataFrame, Any]:
+    """Return the table with its dates moved, and roles and kinds of the columns as a run does."""
     import narwhals as nw
 
+    from shoal.table.dates import move_dates
     from shoal.table.infer import infer_kinds, settle_grids
 
     schema = request.schema(frame.columns)
+    frame = move_dates(frame, schema, request.person_key)
     schema = infer_kinds(schema, nw.from_native(frame), request.unknown_values)
-    return settle_grids(schema, frame, by_default=request.default_grid)
+    return frame, settle_grids(schema, frame, by_default=request.default_grid)
 
 
 def look_beside(files: RunFiles, job: Job, frame: pl.DataFrame) -> Beside | None:
-    """Put the table of a run beside its release; None if the table is no longer the same.
+    """Put the table of a run beside its release; None where it is no longer the same.
+
+    Nor is it where dates were moved under a key that is forgotten.
 
     Args:
         files: of the run.
@@ -333,7 +338,9 @@ def look_beside(files: RunFiles, job: Job, frame: pl.DataFrame) -> Beside | None
     if len(groups) != frame.height:
         return None
     request = job.request()
-    schema = settled_schema(request, frame)
+    frame, schema = settled(request, frame)
+    if schema.shifted and request.person_key is None:
+        return None
     return Beside.of(frame, schema, request.style, groups, recoded)
 
 

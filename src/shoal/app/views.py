@@ -162,7 +162,7 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
             here=request.url.path,
             work=work,
             flashes=flashes,
-            languages=LANGUAGES,
+            languages={code: Language(code)("English") for code in LANGUAGES},
             **values,
         )
     return HTMLResponse(text, status_code=status)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import replace
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from shoal.archive.release_file import (
     DIGEST_BYTES,
     OPTIONS,
+    READING,
     Digests,
     KeptPeople,
     KeptRelease,
@@ -23,7 +25,7 @@ from shoal.errors import DataError, OptionError
 from shoal.io.columns import decode_text
 from shoal.publish.cells import columns_needed
 from shoal.table.frames import to_polars
-from shoal.table.person_key import clean_ids, new_key
+from shoal.table.person_key import KEY_BYTES, clean_ids
 from shoal.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ def keep(release: ReleaseData | KeptRelease) -> KeptRelease:
     if release.ids is None:
         return kept
 
-    key = release.key or new_key()
+    key = release.key or token_bytes(KEY_BYTES)
     people = keep_people(kept, frame, of_row, digests_of(release.ids, key), key)
     return replace(kept, people=replace(people, mark=release.mark, beside=release.beside))
 
@@ -180,7 +182,11 @@ def _without_values(release: ReleaseData) -> Schema:
 
 
 def _options(release: ReleaseData) -> dict[str, Any]:
-    said = {name: release.parameters[name] for name in OPTIONS if name in release.parameters}
+    said = {
+        name: release.parameters[name]
+        for name in (*OPTIONS, *READING)
+        if name in release.parameters
+    }
     if said.get("algorithm") == "given groups":
         said |= {"algorithm": "auto", "algorithm_options": {}, "refine": None}
     return said

@@ -55,6 +55,8 @@ OPTIONS = (
     "strict",
 )
 """Options of a run that further rows are treated by; those about columns are in the schema."""
+READING = ("missing_values",)
+"""How further rows are read, as far as no file and no column says it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -431,14 +433,8 @@ def load_release(path: str | os.PathLike[str]) -> KeptRelease:
 
 def _read(path: str | os.PathLike[str], what: str) -> bytes:
     shown = os.fspath(path)
-    try:
-        return read_side_file(Path(path), what)
-    except FileNotFoundError:
-        raise DataError("There is no file {shown!r}; make one with --save.", shown=shown) from None
-    except OSError as error:
-        raise DataError(
-            "Could not read {shown!r}: {strerror}.", shown=shown, strerror=error.strerror
-        ) from None
+    missing = Message("There is no file {shown!r}; make one with --save.", shown=shown)
+    return read_side_file(Path(path), what, missing)
 
 
 def _packed(said: dict[str, Any], name: str, **more: str) -> bytes:
@@ -696,7 +692,7 @@ def _from_json(said: object) -> KeptRelease:
         privacy=privacy,
         schema=schema,
         style=style,
-        options={name: given[name] for name in OPTIONS if name in given},
+        options={name: given[name] for name in (*OPTIONS, *READING) if name in given},
         cells=cells,
         sizes=sizes,
         sensitive=sensitive,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shoal.cli import arguments as opt
-from shoal.cli.arguments import Asked, Debug, Promised, Quiet, Reading, Writing, takes_flags
+from shoal.cli.arguments import Asked, Promised, Quiet, Reading, Writing, takes_flags
 from shoal.cli.screen import check_json, print_json, print_release_json, say
 from shoal.cli.state import note_written
 from shoal.errors import DataError, OptionError, PromiseError
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from shoal.archive.release_file import KeptRelease
     from shoal.life.apply import Applied
+    from shoal.settings.files import Input
     from shoal.settings.inputs import Need
     from shoal.settings.job import Job
     from shoal.settings.request import Request
@@ -44,6 +47,7 @@ def print_plan(job: Job) -> None:
     from shoal.run.outputs import STREAM, FileSink
     from shoal.runtime.progress import no_progress
     from shoal.settings.files import Output
+    from shoal.table.dates import move_dates
     from shoal.table.encode import encode
     from shoal.table.infer import infer_kinds, settle_grids
 
@@ -54,6 +58,7 @@ def print_plan(job: Job) -> None:
     search = _check_search(request)
     source = FileSource(job.input, sink)
     frame, schema = source.load(request, no_progress, memory_check=False)
+    frame = move_dates(frame, schema)
     schema = infer_kinds(schema, nw.from_native(frame, eager_only=True), request.unknown_values)
     schema = settle_grids(schema, frame, by_default=request.default_grid)
     as_values = request.style.categories == "values"
@@ -171,14 +176,12 @@ def anonymize(
     ] = False,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
 ) -> None:
     """Anonymize a table: nobody in the release stands out from fewer than k.
 
     Every column needs a role: --qi, --sensitive, --identifier, --insensitive or --drop (or the
     job file). The release is verified before anything is written.
     """
-    del debug
     from shoal.cli.arguments import job_of
     from shoal.runtime.progress import showing_progress
 
@@ -226,10 +229,8 @@ def demo(
         str, typer.Option("--out", help="The folder for the results.", metavar="FOLDER")
     ] = "shoal-demo",
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Anonymize 45,222 census records with k = 10: table, report, certificate, summary."""
-    del debug
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -306,21 +307,19 @@ def refine(
     reading: Reading,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
 ) -> None:
     """Improve groups that were made elsewhere and publish them.
 
     Groups that break a promise are merged first. Ctrl-C ends the search and publishes the best
     groups so far. The release is verified before it is written.
     """
-    del debug
     from shoal.cli.arguments import job_of
     from shoal.io.location import is_database
     from shoal.io.overwrite_guard import current_watch, note_input
     from shoal.run import FrameSource, run
     from shoal.run.outputs import STREAM, FileSink, name_of
     from shoal.runtime.progress import showing_progress
-    from shoal.settings.inputs import read_as, read_input
+    from shoal.settings.inputs import how_it_was_read, read_input
     from shoal.settings.request import OPTIONS, build_request
 
     wanted = job_of(job, asked, promises=promises, source=source, reading=reading, writing=writing)
@@ -337,7 +336,8 @@ def refine(
         note_input(groups, Message("the groups file"))
     sink.check()
     frame = read_input(wanted.input, details=request.details)
-    original = FrameSource(frame, read_as(), groups=read_groups(groups, group_column, frame.height))
+    labels = read_groups(groups, group_column, frame.height)
+    original = FrameSource(frame, how_it_was_read(wanted.input), groups=labels)
     with showing_progress(quiet=quiet) as progress:
         watched = _ending_early(progress)
         release = run(request, original, sink, progress=watched)
@@ -436,6 +436,7 @@ def apply(
         str,
         opt.in_files("--release", help="The release file, as --save wrote it.", metavar="FILE"),
     ],
+    job: opt.JobFile = None,
     waiting: Annotated[
         str | None,
         opt.in_files(
@@ -450,30 +451,33 @@ def apply(
     reading: Reading,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
 ) -> None:
     """Publish further rows in the cells of a release.
 
     Each row gets the cheapest published cell that covers it; others form groups of their own or
     wait. All promises of the release hold for the new table alone and for both together.
     """
-    del debug
     from shoal.archive.release_file import load_release, refuse_missing
     from shoal.cli.arguments import job_of
     from shoal.cli.screen import print_private_half, told_in_summary
     from shoal.life.apply import apply as run_apply
     from shoal.run.outputs import FileSink, check_places, write_applied
     from shoal.runtime.progress import showing_progress
+    from shoal.settings.files import Output
     from shoal.settings.inputs import read_input
 
-    wanted = job_of(None, {}, source=source, reading=reading, writing=writing)
+    wanted = job_of(job, asked, source=source, reading=reading)
+    output = replace(Output(), **writing, language=wanted.output.language)  # not that of the job
     if as_json:
-        check_json(wanted.output.table)
+        check_json(output.table)
     kept = load_release(release)
+    wanted = wanted.replaced(input=_as_before(wanted.input, kept), output=output)
     outputs = FileSink(wanted.input, wanted.output)
     refuse_missing([release], [kept], wanted.output.save)
     check_places(outputs, waiting, kept)
-    frame = read_input(wanted.input, details=kept.schema.details())
+    details = wanted.schema_options()
+    details = {name: {**said, **details[name]} for name, said in kept.schema.details().items()}
+    frame = read_input(wanted.input, details=details)
     with showing_progress(quiet=quiet) as progress, told_in_summary():
         made = run_apply(
             frame,
@@ -482,7 +486,7 @@ def apply(
             threads=asked.get("threads"),
             progress=progress,
         )
-        made = write_applied(made, outputs, waiting)
+        made = write_applied(made, outputs, waiting, details["read_as"])
         note_written()
     if as_json:
         _print_json(made, outputs.files, waiting)
@@ -490,6 +494,14 @@ def apply(
         _print(made, name=source[0], stderr=outputs.to_stream)
         if wanted.output.save is not None:
             print_private_half(wanted.output.save, stderr=outputs.to_stream)
+
+
+def _as_before(source: Input, kept: KeptRelease) -> Input:
+    """Return how further rows are read: as the first ones, where nothing else is said."""
+    before = kept.options.get("missing_values")
+    if source.missing_values is not None or before is None:
+        return source
+    return replace(source, missing_values=tuple(before))
 
 
 def _print_json(made: Applied, files: dict[str, str], waiting: str | None) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli.anonymize import anonymize, apply, demo, refine
-from shoal.cli.arguments import in_any_language
+from shoal.cli.arguments import with_common_flags
 from shoal.cli.explain import compare, explain
 from shoal.cli.hierarchy import hierarchy
 from shoal.cli.init import init
@@ -50,25 +50,25 @@ def shoal(
         typer.echo(context.get_help())
 
 
-app.command()(in_any_language(demo))
-app.command()(in_any_language(init))
-app.command("app")(in_any_language(serve_app))
-app.command()(in_any_language(anonymize))
-app.command()(in_any_language(refine))
-app.command()(in_any_language(apply))
-app.command()(in_any_language(register))
-app.command()(in_any_language(verify))
-app.command()(in_any_language(score))
-app.command()(in_any_language(audit))
-app.command()(in_any_language(utility))
-app.command()(in_any_language(tabulate))
-app.command()(in_any_language(secret))
-app.command()(in_any_language(fingerprint))
-app.command()(in_any_language(sign))
-app.command()(in_any_language(explain))
-app.command()(in_any_language(compare))
+app.command()(with_common_flags(demo))
+app.command()(with_common_flags(init))
+app.command("app")(with_common_flags(serve_app))
+app.command()(with_common_flags(anonymize))
+app.command()(with_common_flags(refine))
+app.command()(with_common_flags(apply))
+app.command()(with_common_flags(register))
+app.command()(with_common_flags(verify))
+app.command()(with_common_flags(score))
+app.command()(with_common_flags(audit))
+app.command()(with_common_flags(utility))
+app.command()(with_common_flags(tabulate))
+app.command()(with_common_flags(secret))
+app.command()(with_common_flags(fingerprint))
+app.command()(with_common_flags(sign))
+app.command()(with_common_flags(explain))
+app.command()(with_common_flags(compare))
 app.add_typer(hierarchy, name="hierarchy")
-app.command()(in_any_language(algorithms))
-app.command()(in_any_language(measures))
-app.command("privacy-models")(in_any_language(privacy_models))
-app.command("warm-up")(in_any_language(warm_up))
+app.command()(with_common_flags(algorithms))
+app.command()(with_common_flags(measures))
+app.command("privacy-models")(with_common_flags(privacy_models))
+app.command("warm-up")(with_common_flags(warm_up))

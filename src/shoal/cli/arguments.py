@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from shoal.cli.state import choose_language, show_traces, speak
+from shoal.cli.state import choose_language, chosen_language, show_traces
 from shoal.errors import OptionError
 from shoal.messages.language import LANGUAGES
 from shoal.options import ColumnOption, Flag, Option
@@ -68,7 +68,7 @@ Json = Annotated[
     bool,
     typer.Option("--json", help="Print the summary as JSON, and nothing else, to standard output."),
 ]
-Spoken = Annotated[
+ChosenLanguage = Annotated[
     str | None,
     typer.Option(
         "--language",
@@ -79,6 +79,8 @@ Spoken = Annotated[
         metavar="CODE",
     ),
 ]
+Original = Annotated[str, typer.Argument(metavar="DATA", help="The original table.")]
+Published = Annotated[str, typer.Argument(metavar="RELEASE", help="The published table.")]
 JobFile = Annotated[
     str | None,
     in_files("--job", help="A job file; options given here count more than it.", metavar="FILE"),
@@ -198,19 +200,21 @@ def takes_flags(**help_texts: str) -> Callable[[Callable[..., None]], Callable[.
     return decorate
 
 
-def in_any_language(command: Callable[..., None]) -> Callable[..., None]:
-    """Make a command for typer: it has the flag ``--language``, which takes care of itself."""
+def with_common_flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Make a command for typer: it has the flags of all commands, which act where they are met."""
     declared = inspect.signature(command, eval_str=True)
-    spoken = inspect.Parameter(
-        "language", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Spoken
-    )
+    common = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, kind, default in (("debug", Debug, False), ("language", ChosenLanguage, None))
+    ]
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
-        del given["language"]
+        for each in common:
+            del given[each.name]
         command(**given)
 
-    shown = [*declared.parameters.values(), spoken]
+    shown = [*declared.parameters.values(), *common]
     run.__signature__ = declared.replace(parameters=shown)  # type: ignore[attr-defined]
     return run
 
@@ -329,7 +333,9 @@ def job_of(
         options["privacy"] = merge_privacy(job, promises)
     return Job(
         input=input_of(job.input, source, reading or {}),
-        output=replace(job.output, **(writing or {}), language=speak(job.output.language)),
+        output=replace(
+            job.output, **(writing or {}), language=chosen_language(job.output.language)
+        ),
         columns=_columns(job.columns, asked),
         **options,
     )

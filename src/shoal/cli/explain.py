@@ -36,14 +36,12 @@ def explain(
     ] = None,
     reading: Reading,
     quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
 ) -> None:
     """Measure what costs most, and what would help: drop, coarsen, leave out, a smaller k.
 
     Every line is a run of its own with one thing changed. Nothing is published. What is printed
     holds published cells of one release: keep it in the house.
     """
-    del debug
     from shoal.cli.arguments import job_of
     from shoal.run.outputs import check_files, name_of
     from shoal.runtime.progress import showing_progress
@@ -193,13 +191,11 @@ def compare(
     ] = False,
     reading: Reading,
     quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
 ) -> None:
     """Compare algorithms, sizes of k and measures: a table, and the frontier as a picture.
 
     Run the same command again after an interruption: it goes on where it was.
     """
-    del debug
     from shoal.cli.arguments import job_of
     from shoal.cli.state import note_kept, note_written
     from shoal.run.outputs import check_files, name_of

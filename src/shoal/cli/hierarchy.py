@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli.arguments import Debug, Reading, Said, in_any_language, parse_names, takes_flags
+from shoal.cli.arguments import Reading, Said, parse_names, takes_flags, with_common_flags
 from shoal.cli.screen import say
 from shoal.errors import HierarchyError, OptionError, did_you_mean
 from shoal.messages import Message
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from shoal.hierarchy import Taxonomy
 
 
-_METHODS = ("interval", "prefix", "date", "frequency", "flat")
+_CODES = ("icd10", "atc", "nuts", "country", "postcode")
+_METHODS = ("interval", "prefix", "date", *_CODES, "frequency", "flat")
 
 hierarchy = typer.Typer(
     help="Build a hierarchy from the values of a column, or check a file.",
@@ -36,7 +38,7 @@ def _group(context: typer.Context) -> None:
 
 
 @hierarchy.command()
-@in_any_language
+@with_common_flags
 @takes_flags()
 def build(
     source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is standard input.")],
@@ -48,7 +50,8 @@ def build(
     method: Annotated[
         str | None,
         typer.Option(
-            help="interval, prefix, date, frequency or flat; chosen by the data unless given."
+            help="interval, prefix, date, icd10, atc, nuts, country, postcode, frequency or flat; "
+            "chosen by the data unless given."
         ),
     ] = None,
     widths: Annotated[
@@ -67,24 +70,31 @@ def build(
         str | None,
         typer.Option(help="date: some of day,month,quarter,year,decade.", metavar="NAMES"),
     ] = None,
+    titles: Annotated[
+        str | None,
+        typer.Option(help="icd10, atc, nuts, country: titles in en or de.", metavar="LANGUAGE"),
+    ] = None,
+    country: Annotated[
+        str | None, typer.Option(help="postcode: of the codes, as in DE.", metavar="CODE")
+    ] = None,
     fanout: Annotated[
         int | None, typer.Option(help="frequency: parts per cut.", metavar="NUMBER")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     reading: Reading,
-    debug: Debug = False,
 ) -> None:
     """Build a hierarchy file from the values of a column, to edit and to use.
 
     The file holds the distinct values of the column: treat it like the data.
     """
-    del debug
     options: dict[str, object] = {
         "widths": None if widths is None else _numbers("--widths", widths, float),
         "origin": origin,
         "keep": None if keep is None else _numbers("--keep", keep, int),
         "mask": mask,
         "levels": None if levels is None else tuple(parse_names([levels])),
+        "language": titles,
+        "country": country,
         "fanout": fanout,
     }
     given = {name: value for name, value in options.items() if value is not None}
@@ -105,7 +115,7 @@ def build(
 
 
 @hierarchy.command()
-@in_any_language
+@with_common_flags
 @takes_flags()
 def check(
     file: Annotated[str, typer.Argument(metavar="HIERARCHY", help="The hierarchy file.")],
@@ -124,10 +134,8 @@ def check(
         ),
     ] = False,
     reading: Reading,
-    debug: Debug = False,
 ) -> None:
     """Check that a hierarchy file is a tree and, with --data, that it covers a column."""
-    del debug
     if (data is None) is not (column is None):
         raise OptionError("--data and --column go together; give both or neither.")
     from shoal.hierarchy import canonical_label, check_hierarchy, load_hierarchy, require_cover
@@ -206,6 +214,9 @@ def _build(series: pl.Series, method: str | None, options: dict[str, object]) ->
         "frequency": (frequency_hierarchy, ("fanout",)),
         "flat": (Taxonomy.flat, ()),
     }
+    for name in _CODES:
+        option = "country" if name == "postcode" else "language"
+        builders[name] = (partial(_by_codes, name), (option,))
     builder, takes = builders[chosen]
     for name in options:
         if name not in takes:
@@ -213,6 +224,12 @@ def _build(series: pl.Series, method: str | None, options: dict[str, object]) ->
                 "--{name} does not go with the method {chosen!r}.", name=name, chosen=chosen
             )
     return builder(values, *([counts] if chosen == "frequency" else []), **options)
+
+
+def _by_codes(name: str, values: list[object], **options: object) -> Taxonomy:
+    from shoal.hierarchy.rules import HierarchyRule
+
+    return HierarchyRule.of({"rule": name, **options}).build(values)
 
 
 def _natural_method(series: pl.Series) -> str:

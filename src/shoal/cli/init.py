@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli.arguments import Debug, Reading, input_of, takes_flags
+from shoal.cli.arguments import Reading, input_of, takes_flags
 from shoal.cli.screen import column_on_screen, say
 from shoal.errors import OptionError
 from shoal.messages import Message
@@ -47,7 +47,6 @@ def init(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
     reading: Reading,
-    debug: Debug = False,
 ) -> None:
     """Look at a table and write a job file with guessed roles, to check and to edit.
 
@@ -55,7 +54,6 @@ def init(
     marked. On a terminal every guess is a question, and b goes back to the one before. Nothing is
     anonymized.
     """
-    del debug
     if Path(output).exists() and not force:
         raise OptionError(
             "{output!r} exists; give another name with -o, or --force to replace it.", output=output

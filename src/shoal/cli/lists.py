@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoal.cli import arguments as opt
-from shoal.cli.arguments import Debug, Quiet
+from shoal.cli.arguments import Quiet
 from shoal.cli.screen import print_json, say
 from shoal.errors import DataError
 
@@ -15,21 +15,18 @@ if TYPE_CHECKING:
     from shoal.registry import Family
 
 
-def algorithms(debug: Debug = False) -> None:
+def algorithms() -> None:
     """List the algorithms."""
-    del debug
     _show("algorithms", "Algorithms", "--algorithm")
 
 
-def measures(debug: Debug = False) -> None:
+def measures() -> None:
     """List the measures; those marked can be minimised with --measure."""
-    del debug
     _show("measures", "Measures", "--measure")
 
 
-def privacy_models(debug: Debug = False) -> None:
+def privacy_models() -> None:
     """List the promises that can be made beyond k-anonymity."""
-    del debug
     _show("privacy", "Privacy models", "--job or flags of their own")
 
 
@@ -61,13 +58,11 @@ def register(
     ],
     *,
     as_json: opt.Json = False,
-    debug: opt.Debug = False,
 ) -> None:
     """List the releases that are out: the release files of a folder, and what they promise.
 
     Prints counts and promises, never a cell.
     """
-    del debug
     from shoal.archive.release_file import list_releases
 
     found = list_releases(folder)
@@ -120,10 +115,8 @@ def warm_up(
         bool, typer.Option("--prune", help="Remove what other versions have left behind, too.")
     ] = False,
     quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Compile for this machine now, so that the first run starts at once."""
-    del debug
     import time
 
     from shoal.algorithm.warm_up import DEFAULT, EVERYTHING

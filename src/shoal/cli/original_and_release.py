@@ -67,9 +67,10 @@ def _read(source: Input, job: Job) -> pl.DataFrame:
 
 def _read_release(job: Job, path: str, reading: Said) -> pl.DataFrame:
     from shoal.cli.arguments import release_of
-    from shoal.settings.inputs import of_release, read_input
+    from shoal.settings.inputs import read_input
 
-    return read_input(release_of(job, path, reading), details=of_release(job.schema_options()))
+    source = release_of(job, path, reading)
+    return read_input(source, details=job.schema_options(), published=True)
 
 
 # ``shoal audit``: a release attacked before others do it.
@@ -77,8 +78,8 @@ def _read_release(job: Job, path: str, reading: Said) -> pl.DataFrame:
 
 @takes_flags()
 def audit(
-    original: Annotated[str, typer.Argument(metavar="DATA", help="The original table.")],
-    published: Annotated[str, typer.Argument(metavar="RELEASE", help="The published table.")],
+    original: opt.Original,
+    published: opt.Published,
     *,
     job: opt.JobFile = None,
     asked: Asked,
@@ -107,13 +108,11 @@ def audit(
     ] = 1000,
     reading: Reading,
     as_json: opt.Json = False,
-    debug: opt.Debug = False,
 ) -> None:
     """Attack a published table with the original in hand, and say how far each attacker gets.
 
     Also for releases of other software. Prints counts and shares, never a cell.
     """
-    del debug
     from shoal.study.audit import audit as run_audit
 
     both = read_both(job, asked, original, published, reading)
@@ -169,8 +168,8 @@ def print_audit(found: Audit, title: str, *, stderr: bool = False) -> None:
 
 @takes_flags()
 def utility(
-    original: Annotated[str, typer.Argument(metavar="DATA", help="The original table.")],
-    published: Annotated[str, typer.Argument(metavar="RELEASE", help="The published table.")],
+    original: opt.Original,
+    published: opt.Published,
     *,
     job: opt.JobFile = None,
     asked: Asked,
@@ -186,13 +185,11 @@ def utility(
     ] = None,
     reading: Reading,
     as_json: opt.Json = False,
-    debug: opt.Debug = False,
 ) -> None:
     """Say what analysts get from a published table: counts, distributions, models.
 
     Prints shares and errors, never a cell.
     """
-    del debug
     from shoal.study.utility import utility as run_utility
 
     both = read_both(job, asked, original, published, reading)
@@ -256,8 +253,8 @@ def _print(found: Utility, title: str) -> None:
 
 @takes_flags(measure_options="An option of a measure; may be repeated.")
 def score(
-    original: Annotated[str, typer.Argument(metavar="DATA", help="The original table.")],
-    published: Annotated[str, typer.Argument(metavar="RELEASE", help="The published table.")],
+    original: opt.Original,
+    published: opt.Published,
     *,
     job: opt.JobFile = None,
     asked: Asked,
@@ -268,14 +265,12 @@ def score(
         ),
     ] = None,
     reading: Reading,
-    debug: opt.Debug = False,
 ) -> None:
     """Score a published table against the one it was made from.
 
     The rows of a release are shuffled, so its groups are read from the published cells. Rows
     that are not published count as fully generalised.
     """
-    del debug
     from shoal.cli.arguments import job_of
     from shoal.settings.inputs import read_input
 
@@ -289,22 +284,25 @@ def score(
 
     from shoal.publish.recode import Style
     from shoal.report.scoring import score_published
+    from shoal.settings.request import open_key
+    from shoal.table.dates import move_as_released
     from shoal.table.infer import schema_of_used
 
     # Columns that were removed or kept as they are play no part in the scores.
-    for role in ("identifiers", "insensitive", "drop", "person"):
+    for role in ("identifiers", "insensitive", "drop"):
         del columns[role]
     # The job's options belong to the measure it minimises.
     given = wanted if names is None or wanted.measure in names else job_of(None, asked)
+    schema = schema_of_used(
+        nw.from_native(before, eager_only=True),
+        default_grid=wanted.default_grid is not False,
+        unknown_values=wanted.unknown_values or "error",
+        **columns,
+    )
     scores = score_published(
-        before,
+        move_as_released(before, schema, open_key(wanted.person_key)),
         after,
-        schema_of_used(
-            nw.from_native(before, eager_only=True),
-            default_grid=wanted.default_grid is not False,
-            unknown_values=wanted.unknown_values or "error",
-            **columns,
-        ),
+        schema,
         measures=names,
         also=[] if wanted.measure is None else [wanted.measure],
         measure_options=given.measure_options,

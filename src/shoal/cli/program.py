@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, NoReturn, TextIO, cast
 from shoal.cli.state import State
 from shoal.errors import OptionError, ShoalError
 from shoal.io.overwrite_guard import watching_inputs
-from shoal.messages.language import Language
 from shoal.runtime.sanitize import hide_credentials, hide_names, hide_words, safe_lines
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def run(arguments: Sequence[str], *, call: Callable[[], int] | None = None) -> i
     State.soften = None
     State.arguments = arguments
     State.watch = None
-    State.words, State.language = Language("en"), None
+    State.language = None
     try:
         with _stopping(for_good=call is not None):
             status = _call(arguments) if call is None else call()

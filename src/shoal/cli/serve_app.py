@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
-from shoal.cli.arguments import Debug, in_files
+from shoal.cli.arguments import in_files
 from shoal.cli.screen import say
 from shoal.errors import OptionError
+
+_beyond = partial(typer.Option, rich_help_panel="Beyond this machine")
 
 
 def serve_app(
@@ -45,48 +48,36 @@ def serve_app(
     ] = False,
     host: Annotated[
         str,
-        typer.Option(
+        _beyond(
             "--host",
             help="The address to listen on; beyond this machine only with a password and TLS.",
             metavar="ADDRESS",
-            rich_help_panel="Beyond this machine",
         ),
     ] = "127.0.0.1",
     password_file: Annotated[
         str | None,
-        typer.Option(
+        _beyond(
             "--password-file",
             help="A file whose first line is the password that the page asks for.",
             metavar="FILE",
-            rich_help_panel="Beyond this machine",
         ),
     ] = None,
     tls_certificate: Annotated[
         str | None,
-        typer.Option(
-            "--tls-certificate",
-            help="The certificate of the address, as PEM.",
-            metavar="FILE",
-            rich_help_panel="Beyond this machine",
+        _beyond(
+            "--tls-certificate", help="The certificate of the address, as PEM.", metavar="FILE"
         ),
     ] = None,
     tls_key: Annotated[
         str | None,
-        typer.Option(
-            "--tls-key",
-            help="The key of that certificate, as PEM.",
-            metavar="FILE",
-            rich_help_panel="Beyond this machine",
-        ),
+        _beyond("--tls-key", help="The key of that certificate, as PEM.", metavar="FILE"),
     ] = None,
-    debug: Debug = False,
 ) -> None:
     """Open the work in a browser: see the table, choose roles, run, and hand over.
 
     The page is served by this machine and nothing leaves it. The address holds a key that lets one
     browser in, once. Ctrl-C ends the server.
     """
-    del debug
     try:
         from shoal.app.serve import Wishes, serve
     except ModuleNotFoundError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.messages.language import LANGUAGES, Language
+from shoal.messages.language import LANGUAGES
 from shoal.options import one_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ class State:
     soften: Callable[[], None] | None = None
     arguments: Sequence[str] = ()
     watch: Watch | None = None
-    words = Language("en")
     language: str | None = None
 
 
@@ -33,18 +32,15 @@ def show_traces(wanted: bool) -> bool:
 
 
 def choose_language(code: str | None) -> str | None:
-    """Speak the language of the flag ``--language`` from now on, as with `show_traces`."""
+    """Remember the flag ``--language``, as `show_traces` does."""
     if code is not None:
         State.language = one_of(*LANGUAGES)("--language", code)
-        speak(code)
     return code
 
 
-def speak(code: str) -> str:
-    """Speak this language from now on, or that of the flag ``--language``; return which it is."""
-    code = State.language or code
-    State.words = Language(code)
-    return code
+def chosen_language(code: str) -> str:
+    """Return the language of the flag ``--language``, or this one if it was not given."""
+    return State.language or code
 
 
 def note_written() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli import arguments as opt
-from shoal.cli.arguments import Asked, Debug, Promised, Reading, Said, takes_flags
+from shoal.cli.arguments import Asked, Promised, Reading, Said, takes_flags
 from shoal.cli.screen import print_verification_json, say
 from shoal.errors import DataError, OptionError
 from shoal.io.overwrite_guard import current_watch
@@ -57,7 +57,6 @@ def verify(
     reading: Reading,
     as_json: opt.Json = False,
     quiet: opt.Quiet = False,
-    debug: opt.Debug = False,
 ) -> None:
     """Check a published table against its promises, from the file alone.
 
@@ -67,7 +66,6 @@ def verify(
     Exit status: 0 every promise holds, 1 one does not (or, with --strict, there is a warning), 2
     it could not be checked.
     """
-    del debug
     from shoal.cli.arguments import job_of, release_of
     from shoal.run.outputs import name_of
     from shoal.settings.inputs import missing_texts
@@ -107,7 +105,9 @@ def verify(
     person = counted = next(iter(columns["person"]), None)
     source = release_of(wanted, published, reading, alone=True)
     trees = {name: tree for name, tree in columns["hierarchies"].items() if name in sensitive}
-    models = open_populations(parse_privacy(wanted.privacy), wanted.input)
+    models = open_populations(
+        parse_privacy(wanted.privacy), wanted.input, details=wanted.schema_options()
+    )
     schema = schema_of_population(
         models,
         quasi,
@@ -143,7 +143,14 @@ def verify(
         missing_values=missing_texts(source),
         people=person,
         spelled=written.spelled,
-        grids=read_grids(columns["grid"], style, columns["hierarchies"], columns["orders"]),
+        grids=read_grids(
+            columns["grid"],
+            style,
+            columns["hierarchies"],
+            columns["orders"],
+            columns["top"],
+            columns["bottom"],
+        ),
     )
     in_promises = [*sensitive, *([] if person is None else [person])]
     beside = (*written.beside, *note_on_names(written.columns, quasi, in_promises))
@@ -263,14 +270,12 @@ def secret(
     path: Annotated[
         str, typer.Argument(metavar="FILE", help="The new key; readable by you alone.")
     ],
-    debug: Debug = False,
 ) -> None:
     """Make a key, for --secret (tie a certificate to its input) or --person-key (keep pseudonyms).
 
     Keep it with the data and publish it never: with it, others could test guesses of the input,
     or compute which pseudonym a person has.
     """
-    del debug
     from shoal.io.keys import make_secret
 
     make_secret(path)
@@ -286,13 +291,11 @@ def fingerprint(
         str | None,
         typer.Option(help="A certificate: say whether it belongs to this input.", metavar="FILE"),
     ] = None,
-    debug: Debug = False,
 ) -> None:
     """Print the keyed hash of an input, or check it against a certificate.
 
     Exit status: 0 printed or the same, 1 another input, 2 it could not be read.
     """
-    del debug
     from shoal.io.keys import keyed_sha256
 
     found = keyed_sha256(source, secret)
@@ -361,7 +364,6 @@ def sign(
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace a signature that is there already.")
     ] = False,
-    debug: Debug = False,
 ) -> None:
     """Sign the certificate of a release, so that others can see who vouches for it.
 
@@ -370,7 +372,6 @@ def sign(
     Exit status: 0 signed, 1 the certificate says that a promise does not hold, 2 it could not be
     signed.
     """
-    del debug
     from shoal.io.keys import make_key_pair, read_private_key
     from shoal.report.certificate import sign_certificate
 

@@ -1,4 +1,4 @@
-"""Tables to try Shoal on: the Adult census extract and a synthetic census of any size.
+"""Tables to try Shoal on: Adult, Census-Income, German Credit and a synthetic census of any size.
 
 Everything here works offline from files inside the package. Importing this room is cheap: the
 work, and the import of polars, happens when a function is called.
@@ -16,12 +16,28 @@ if TYPE_CHECKING:
         load_adult,
     )
     from shoal.datasets.census import make_census
+    from shoal.datasets.census_income import (
+        CENSUS_INCOME_QUASI_IDENTIFIERS,
+        census_income_hierarchies,
+        load_census_income,
+    )
+    from shoal.datasets.german_credit import (
+        GERMAN_CREDIT_QUASI_IDENTIFIERS,
+        german_credit_hierarchies,
+        load_german_credit,
+    )
 
 __all__ = [
     "ADULT_COLUMNS",
     "ADULT_QUASI_IDENTIFIERS",
+    "CENSUS_INCOME_QUASI_IDENTIFIERS",
+    "GERMAN_CREDIT_QUASI_IDENTIFIERS",
     "adult_hierarchies",
+    "census_income_hierarchies",
+    "german_credit_hierarchies",
     "load_adult",
+    "load_census_income",
+    "load_german_credit",
     "make_census",
 ]
 
@@ -31,6 +47,12 @@ _HOMES = {
     "adult_hierarchies": "adult",
     "load_adult": "adult",
     "make_census": "census",
+    "CENSUS_INCOME_QUASI_IDENTIFIERS": "census_income",
+    "census_income_hierarchies": "census_income",
+    "load_census_income": "census_income",
+    "GERMAN_CREDIT_QUASI_IDENTIFIERS": "german_credit",
+    "german_credit_hierarchies": "german_credit",
+    "load_german_credit": "german_credit",
 }
 
 

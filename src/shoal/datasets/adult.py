@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 from shoal.errors import OptionError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     import polars as pl
 
@@ -144,7 +144,7 @@ _RACE = {
     "Asian, Native or other": ["Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other"],
 }
 
-_NATIVE_COUNTRY = {
+NATIVE_COUNTRY = {
     "America": {
         "Northern America": ["United-States", "Canada", "Outlying-US(Guam-USVI-etc)"],
         "Central America": ["Mexico", "El-Salvador", "Guatemala", "Honduras", "Nicaragua"],
@@ -185,12 +185,11 @@ _TREES: dict[str, object] = {
     "occupation": _OCCUPATION,
     "race": _RACE,
     "sex": ["Female", "Male"],
-    "native_country": _NATIVE_COUNTRY,
+    "native_country": NATIVE_COUNTRY,
     "salary": ["<=50K", ">50K"],
 }
 _AGES = range(17, 91)
 _AGE_WIDTHS = (5, 10, 20)
-_COLUMNS = ("age", *_TREES)
 
 
 def adult_hierarchies(columns: Iterable[str] | None = None) -> dict[str, Taxonomy]:
@@ -214,29 +213,40 @@ def adult_hierarchies(columns: Iterable[str] | None = None) -> dict[str, Taxonom
     Li, J., Wong, R. C.-W., Fu, A. W.-C. & Pei, J. (2006). Achieving k-Anonymity by Clustering in
     Attribute Hierarchical Structures. DaWaK 2006.
     """
+    return taxonomies({"age": _AGES, **_TREES}, columns, of="Adult")
+
+
+def taxonomies(
+    trees: Mapping[str, object], columns: Iterable[str] | None, *, of: str
+) -> dict[str, Taxonomy]:
+    """Return the taxonomies of columns from nested values, or from a range of ages.
+
+    Raises:
+        OptionError: a column has no taxonomy here.
+    """
+    from shoal.hierarchy import Taxonomy, interval_hierarchy
+
     if isinstance(columns, str):
         raise OptionError(
             "columns must be a list of column names, but the text {columns!r} was given.",
             columns=columns,
         )
-    wanted = _COLUMNS if columns is None else tuple(columns)
+    wanted = tuple(trees if columns is None else columns)
     for column in wanted:
-        if column not in _COLUMNS:
+        if column not in trees:
             raise OptionError(
-                "No Adult taxonomy for column {column!r}: columns may name {columns}.{hint}",
+                "No {table} taxonomy for column {column!r}: columns may name {columns}.{hint}",
+                table=of,
                 column=column,
-                columns=", ".join(_COLUMNS),
-                hint=did_you_mean(str(column), _COLUMNS),
+                columns=", ".join(trees),
+                hint=did_you_mean(str(column), tuple(trees)),
             )
-    return {column: _build(column) for column in wanted}
-
-
-def _build(column: str) -> Taxonomy:
-    from shoal.hierarchy import Taxonomy, interval_hierarchy
-
-    if column == "age":
-        return interval_hierarchy(_AGES, widths=_AGE_WIDTHS)
-    return Taxonomy.from_nested(_TREES[column])
+    return {
+        column: interval_hierarchy(values, widths=_AGE_WIDTHS)
+        if isinstance(values := trees[column], range)
+        else Taxonomy.from_nested(values)
+        for column in wanted
+    }
 
 
 ADULT_COLUMNS = (
@@ -311,26 +321,36 @@ def load_adult(
     Becker, B. & Kohavi, R. (1996). Adult. UCI Machine Learning Repository, CC BY 4.0,
     https://doi.org/10.24432/C5XW20.
     """
+    return embedded("adult", missing, backend, part, _TRAIN_ROWS)
+
+
+def embedded(
+    name: str, missing: Missing, backend: Backend, part: Part | None = None, n_train: int = 0
+) -> Any:
+    """Return a table of the package, wherever that is installed (a zip file included).
+
+    Args:
+        name: of the file.
+        missing: whether rows with an unknown value are dropped or kept.
+        backend: the library of the table.
+        part: of the source's two parts; None for both.
+        n_train: rows of the first part.
+
+    Raises:
+        OptionError: an argument is none that is known.
+    """
     check_choice("missing", missing, ("drop", "keep"))
     if part is not None:
         check_choice("part", part, ("train", "test"))
     check_backend(backend)
-
-    frame = _read_embedded()
-    if part == "train":
-        frame = frame.head(_TRAIN_ROWS)
-    elif part == "test":
-        frame = frame.tail(-_TRAIN_ROWS)
-    if missing == "drop":
-        frame = frame.drop_nulls()
-    return to_backend(frame, backend)
-
-
-def _read_embedded() -> pl.DataFrame:
-    """Read the file of the package, wherever it is installed (a zip file included)."""
     import polars as pl
 
-    raw = (resources.files("shoal.datasets") / "adult.parquet").read_bytes()
-    # The file holds narrow integers; users get the type that reading a CSV would give them.
-    frame = pl.read_parquet(BytesIO(raw)).cast({pl.Int16: pl.Int64, pl.Int32: pl.Int64})
-    return frame.select(ADULT_COLUMNS)
+    raw = (resources.files("shoal.datasets") / f"{name}.parquet").read_bytes()
+    # Files hold narrow integers and codes; users get what reading a CSV would give them.
+    narrow: Any = {pl.Int8: pl.Int64, pl.Int16: pl.Int64, pl.Int32: pl.Int64}
+    frame = pl.read_parquet(BytesIO(raw)).cast({**narrow, pl.Categorical: pl.String})
+    if part == "train":
+        frame = frame.head(n_train)
+    elif part == "test":
+        frame = frame.tail(-n_train)
+    return to_backend(frame.drop_nulls() if missing == "drop" else frame, backend)

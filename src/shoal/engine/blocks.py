@@ -291,10 +291,8 @@ def cluster_blocks(
     def work(number: int, tick: Callable[[int, int, str], None]) -> Partition:
         rows = blocks.rows[number]
         allowed = run.max_suppressed
-        inner = replace(
-            run,
-            model=run.model.take(rows),
-            scanner=run.scanner.take(rows),
+        inner = run.part(
+            rows,
             rng=generators[number],
             threads=1,
             progress=tick,

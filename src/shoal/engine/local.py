@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from functools import partial
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -21,28 +23,35 @@ from shoal.engine.grouping import (
 )
 from shoal.engine.pipeline import Measured, Task
 from shoal.errors import DataError, OptionError
-from shoal.measure.base import CostMeasure, CostModel, pick_target
-from shoal.measure.scores import Scores, create_measure, default_measures, score_table
+from shoal.measure.base import CostModel, pick_target
+from shoal.measure.scores import (
+    Scores,
+    create_cost_measure,
+    default_measures,
+    score_table,
+)
 from shoal.messages import Message
 from shoal.profile.repeated_people import find_signs
 from shoal.publish.aggregates import gather_facts
 from shoal.publish.danger import find_dangers
+from shoal.publish.moved_dates import doubts_of_dates
 from shoal.publish.people import (
     PublishedTable,
     doubts_of_pseudonyms,
     number_people,
 )
-from shoal.publish.recode import recode_rows
+from shoal.publish.recode import recode
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.publish.verify import Verification, verify_table
 from shoal.search.enforce import violations
 from shoal.search.refine import EFFORTS
 from shoal.search.scan import Run, Scanner
+from shoal.table.dates import move_dates
 from shoal.table.encode import encode
 from shoal.table.frames import to_polars
 from shoal.table.infer import infer_kinds, notes_on_unknown, settle_grids
 from shoal.table.partition import Partition
-from shoal.table.person_key import keyed_pseudonyms, new_key
+from shoal.table.person_key import KEY_BYTES, keyed_pseudonyms
 from shoal.table.scale import check_width, rescaled
 
 if TYPE_CHECKING:
@@ -100,23 +109,19 @@ class LocalEngine:
             are encoded, and its text may be codes (see `shoal.io.columns`).
         looks: whether signs are looked for that rows are not people, or that columns which are
             published as they are name them.
-        key: of people, under which pseudonyms are made.
+        moves: whether dates are moved that are to be; otherwise they were already.
+        key: of people, under which pseudonyms are made and dates are moved.
     """
 
     owned: bool = False
     looks: bool = False
-    key: bytes = field(default_factory=new_key, repr=False)
+    moves: bool = False
+    key: bytes = field(default_factory=partial(token_bytes, KEY_BYTES), repr=False)
 
     def describe(self, task: Task[Any]) -> LocalWork:
         """Encode the table and put the rows that take part into an order of the run's own."""
         table, schema, request, warn, progress = task
-        measure = create_measure(request.measure, request.measure_options)
-        if not isinstance(measure, CostMeasure):
-            raise OptionError(
-                "Measure {measure!r} is a score and cannot be minimised; choose one such as "
-                "'ncp', 'lm' or 'mi'.",
-                measure=request.measure,
-            )
+        measure = create_cost_measure(request.measure, request.measure_options)
         if request.bound:
             from shoal.search.bound import check_measure
 
@@ -129,6 +134,10 @@ class LocalEngine:
         for note in notes_on_unknown(asked, schema):
             warn(note)
         schema = settle_grids(schema, frame, by_default=request.default_grid)
+        if schema.is_coded:
+            from shoal.table.coding import clamp_frame
+
+            frame = clamp_frame(frame, schema.columns)
         whole = encode(frame, schema, as_values=request.style.categories == "values")
         for attribute in whole.attributes:
             check_width(attribute)
@@ -171,6 +180,10 @@ class LocalEngine:
         if self.owned:  # what only these signs needed
             for name in set(frame.columns) - set(schema.used):
                 frame.drop_in_place(name)
+        if self.moves and schema.moved_dates:
+            for doubt in doubts_of_dates(frame, schema):
+                warn(doubt)
+            frame = move_dates(frame, schema, self.key)
         if frame.height == 0:
             raise DataError("The table has no rows; there is nothing to anonymize.")
         check_people(frame.height, request.k)
@@ -193,7 +206,7 @@ class LocalEngine:
         ids = None if name is None else frame.get_column(name)
         if name is not None and work.schema.pseudonyms:
             frame = frame.with_columns(keyed_pseudonyms(frame.get_column(name), self.key))
-        published, rows = recode_rows(
+        published, rows = recode(
             frame,
             work.schema,
             work.whole,

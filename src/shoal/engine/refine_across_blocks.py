@@ -81,11 +81,11 @@ def polish(table: EncodedTable, partition: Partition, run: Run, effort: Effort) 
     if hot and not whole and run.scanner.points is None:
         partition, interrupted = _anneal_costly(table, partition, run, effort, hot, end)
         if interrupted:
-            return _cheaper(run, given, partition)
+            return cheaper(run, given, partition)
         effort = replace(effort, hot=(0, 0), rounds=1)
         whole = table.n_rows <= _most_at_once(run)
     found = _polish(table, partition, run, effort, end, whole=whole)
-    return _cheaper(run, given, found)
+    return cheaper(run, given, found)
 
 
 def polish_uncut(
@@ -210,7 +210,8 @@ def _hot_rows(run: Run) -> int:
     return min(max(_room(run, HOT_ROWS), fewest), most, _most_at_once(run))
 
 
-def _cheaper(run: Run, given: Partition, found: Partition) -> Partition:
+def cheaper(run: Run, given: Partition, found: Partition) -> Partition:
+    """Return what was found, or what was given if that costs less."""
     return found if _cost(run, found) <= _cost(run, given) else given
 
 
@@ -264,16 +265,7 @@ def _sweep_regions(
     def work(part: EncodedTable, groups: Partition, inner: Run) -> Partition:
         if part.n_rows < 2 * inner.k:
             return groups
-        search = Search(
-            part,
-            groups,
-            inner.scanner,
-            inner.k,
-            inner.privacy,
-            effort,
-            inner.rng,
-            inner.progress,
-        )
+        search = Search(part, groups, inner, effort)
         try:
             search.sweep_at(share, number)
         except KeyboardInterrupt:
@@ -295,16 +287,7 @@ def _refine_whole(
     """Refine all groups together; return whether Ctrl-C was pressed, too."""
     left = None if end is None else max(0.0, end - time.monotonic())
     try:
-        found = refine_partition(
-            table,
-            partition,
-            run.scanner,
-            run.k,
-            run.privacy,
-            replace(effort, seconds=left),
-            run.rng,
-            run.progress,
-        )
+        found = refine_partition(table, partition, run, replace(effort, seconds=left))
     except SearchInterrupt as interrupt:
         if not effort.keep_on_interrupt:
             raise
@@ -390,16 +373,7 @@ def _refine_regions(
 
     def work(part: EncodedTable, groups: Partition, inner: Run) -> Partition:
         try:
-            return refine_partition(
-                part,
-                groups,
-                inner.scanner,
-                inner.k,
-                inner.privacy,
-                efforts(),
-                inner.rng,
-                inner.progress,
-            )
+            return refine_partition(part, groups, inner, efforts())
         except SearchInterrupt as interrupt:
             if not effort.keep_on_interrupt:
                 raise
@@ -443,14 +417,7 @@ def _in_regions(
 
     def work_on(region: int, tick: Callable[[int, int, str], None]) -> Partition:
         rows = members[region]
-        inner = replace(
-            run,
-            model=run.model.take(rows),
-            scanner=run.scanner.take(rows),
-            rng=generators[region],
-            threads=1,
-            progress=tick,
-        )
+        inner = run.part(rows, rng=generators[region], threads=1, progress=tick)
         return work(table.part(rows), Partition.from_labels(partition.labels[rows]), inner)
 
     parts, interrupted = in_threads(

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.errors import HierarchyError, OptionError, did_you_mean
-from shoal.hierarchy.taxonomy import Taxonomy, canonical_label
+from shoal.hierarchy.taxonomy import Taxonomy, canonical_label, require_all
+from shoal.messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -160,13 +161,14 @@ def date_hierarchy(
 
     parsed = [(label, _moment(label)) for label in labels]
     moments = [(moment.isoformat(), label, moment) for label, moment in parsed if moment]
-    if len(moments) < len(labels):
-        raise HierarchyError(
+    require_all(
+        len(moments),
+        labels,
+        Message(
             "{n} of {n2} values are no ISO dates such as 2024-05-17: convert the column to "
-            "dates first.",
-            n=len(labels) - len(moments),
-            n2=len(labels),
-        )
+            "dates first."
+        ),
+    )
     if "day" not in names and any(len(label) > len("2024-05-17") for label in labels):
         names = ("day", *names)
     makers = [_DATE_LEVELS[name] for name in names]
@@ -277,13 +279,14 @@ def _distinct(values: Iterable[object]) -> list[str]:
 def _decimals(labels: Sequence[str]) -> list[Decimal]:
     numbers = [_decimal(label) for label in labels]
     good = [number for number in numbers if number is not None]
-    if len(good) < len(labels):
-        raise HierarchyError(
+    require_all(
+        len(good),
+        labels,
+        Message(
             "{n} of {n2} values are no finite numbers: intervals need a numeric column; make "
-            "the others missing or use another kind of hierarchy.",
-            n=len(labels) - len(good),
-            n2=len(labels),
-        )
+            "the others missing or use another kind of hierarchy."
+        ),
+    )
     return good
 
 

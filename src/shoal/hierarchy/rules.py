@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, cast
 
-from shoal.errors import HierarchyError, OptionError, did_you_mean
+from shoal.errors import OptionError, did_you_mean, refuse_unknown
 from shoal.hierarchy.builders import date_hierarchy, grow, interval_hierarchy
-from shoal.hierarchy.taxonomy import Taxonomy, canonical_label
+from shoal.hierarchy.taxonomy import Taxonomy, canonical_label, require_all
+from shoal.messages import Message
 
 _ROOT = "*"
 RULES: dict[str, dict[str, Any]] = {
@@ -23,10 +24,17 @@ RULES: dict[str, dict[str, Any]] = {
     "intervals": {"widths": (5, 10, 20), "origin": 0},
     "dates": {"levels": ("month", "year", "decade"), "form": None},
     "grid": {"step": None, "factor": 10, "levels": 3},
+    "icd10": {"language": "en"},
+    "atc": {"language": "en"},
+    "nuts": {"language": "en"},
+    "country": {"language": "en"},
+    "postcode": {"country": None},
 }
 """The rules, and the options of each with what holds unless they are given; None is nothing."""
 
-_NEEDED = {"prefix": "keep", "grid": "step"}
+_NEEDED = {"prefix": "keep", "grid": "step", "postcode": "country"}
+CLASSIFICATIONS = ("icd10", "atc", "nuts", "country", "postcode")
+"""Rules that know codes of a classification (`shoal.hierarchy.classifications`)."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,8 @@ class HierarchyRule:
     Attributes:
         name: ``prefix`` masks codes from the right, ``intervals`` nests intervals of growing
             width, ``dates`` goes to months and years, ``grid`` nests cells that are a factor
-            wider from level to level.
+            wider from level to level; ``icd10``, ``atc``, ``nuts``, ``country`` and ``postcode``
+            go by what a code says.
         options: what was given, by name; lists are tuples.
     """
 
@@ -59,16 +68,14 @@ class HierarchyRule:
                 hint=hint,
             )
         known_options = RULES[self.name]
-        for option, _ in self.options:
-            if option not in known_options:
-                hint = did_you_mean(option, known_options)
-                raise OptionError(
-                    "The rule {name!r} takes {known_options}, got {option!r}.{hint}",
-                    name=self.name,
-                    known_options=", ".join(known_options),
-                    option=option,
-                    hint=hint,
-                )
+        refuse_unknown(
+            [option for option, _ in self.options],
+            known_options,
+            OptionError,
+            Message("The rule {rule!r} takes {known_options}, got {name!r}.{hint}"),
+            rule=self.name,
+            known_options=", ".join(known_options),
+        )
         needed = _NEEDED.get(self.name)
         if needed is not None and self._option(needed) is None:
             raise OptionError(
@@ -76,6 +83,11 @@ class HierarchyRule:
                 name=self.name,
                 needed=needed,
             )
+        if self.name in CLASSIFICATIONS:
+            from shoal.hierarchy.classifications import check_options
+
+            check_options(self.name, {**RULES[self.name], **dict(self.options)})
+            return
         self.build(
             ["2024-05-17" if self.name == "dates" and not self._option("form") else "1"], trial=True
         )
@@ -99,7 +111,12 @@ class HierarchyRule:
         return {"rule": self.name, **plain}
 
     def build(
-        self, values: Iterable[object], *, decimals: bool = False, trial: bool = False
+        self,
+        values: Iterable[object],
+        *,
+        decimals: bool = False,
+        trial: bool = False,
+        unknown_values: str = "error",
     ) -> Taxonomy:
         """Return the tree over these values.
 
@@ -107,11 +124,17 @@ class HierarchyRule:
             values: distinct values of a column.
             decimals: whether the column is one of numbers with decimals, whatever these are.
             trial: whether only the options matter.
+            unknown_values: ``root`` puts what is no code of a classification below the root.
 
         Raises:
             HierarchyError: the values do not fit the rule; the message shows none of them.
             OptionError: an option is out of range.
         """
+        if self.name in CLASSIFICATIONS:
+            from shoal.hierarchy.classifications import classified
+
+            options = {**RULES[self.name], **dict(self.options)}
+            return classified(self.name, values, options, unknown_values)
         match self.name:
             case "prefix":
                 return self._prefixes(values)
@@ -122,6 +145,11 @@ class HierarchyRule:
         return interval_hierarchy(
             values, self._option("widths"), self._option("origin"), decimals=decimals
         )
+
+    @property
+    def knows_codes(self) -> bool:
+        """Whether values have to be codes of a classification."""
+        return self.name in CLASSIFICATIONS
 
     def _option(self, name: str) -> Any:
         return dict(self.options).get(name, RULES[self.name][name])
@@ -169,14 +197,15 @@ class HierarchyRule:
                 days[label] = dt.datetime.strptime(label, form)  # noqa: DTZ007 - of a day
             except ValueError:
                 continue
-        if len(days) < len(labels):
-            raise HierarchyError(
+        require_all(
+            len(days),
+            labels,
+            Message(
                 "{n} of {n2} values are no dates of the form {form!r}; make them missing, or "
-                "change the rule.",
-                n=len(labels) - len(days),
-                n2=len(labels),
-                form=form,
-            )
+                "change the rule."
+            ),
+            form=form,
+        )
         # Two ways to write one day are two leaves below the same month.
         tree = date_hierarchy([day.date() for day in days.values()], levels)
         above = {path[0]: list(path[1:]) for path in tree.to_paths()}
@@ -210,6 +239,8 @@ def as_rule(given: object) -> HierarchyRule | None:
     """
     if isinstance(given, HierarchyRule):
         return given
+    if isinstance(given, str) and given in CLASSIFICATIONS and given not in _NEEDED:
+        return HierarchyRule(given)
     if isinstance(given, Mapping) and isinstance(given.get("rule"), str):
         return HierarchyRule.of(given)
     return None

@@ -25,11 +25,24 @@ from shoal.io.source import to_utf8
 from shoal.messages import Message, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sized
     from typing import Self
 
 
 # The text of a data value: the one place where data and hierarchy labels meet.
+
+
+def require_all(n_good: int, values: Sized, sentence: Message, **holes: Any) -> None:
+    """Raise a HierarchyError unless all values are good.
+
+    Args:
+        n_good: how many are.
+        values: all of them.
+        sentence: of the error, with the holes ``n`` (those that are not good) and ``n2`` (all).
+        holes: what fills its other holes.
+    """
+    if n_good < len(values):
+        raise HierarchyError(sentence, n=len(values) - n_good, n2=len(values), **holes)
 
 
 def canonical_label(value: object) -> str:
@@ -536,13 +549,14 @@ class Taxonomy:
         if not leaves:
             raise HierarchyError("A flat hierarchy needs at least one value and was given none.")
         distinct = set(leaves)
-        if len(distinct) < len(leaves):
-            raise HierarchyError(
+        require_all(
+            len(distinct),
+            leaves,
+            Message(
                 "A flat hierarchy lists each value once, but {n} of {n2} values are "
-                "repetitions: pass the distinct values.",
-                n=len(leaves) - len(distinct),
-                n2=len(leaves),
-            )
+                "repetitions: pass the distinct values."
+            ),
+        )
         if root in distinct:
             raise HierarchyError(
                 "The root label {root!r} is also one of the values: choose another root=.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     import polars as pl
 
@@ -236,6 +236,12 @@ def _with_comma(column: pl.Series, *, lenient: bool) -> pl.Series | None:
     return _as_float(column.str.replace(",", ".", literal=True), lenient=lenient)
 
 
+def may_be_grouped(texts: pl.Series) -> bool:
+    """Tell whether numbers could also have their one sign between three digits, as in 1.234."""
+    grouped = r"^-?(?:[1-9][0-9]{0,2}(?:[.,][0-9]{3})?|0)$"
+    return bool(texts.str.contains(grouped).all() and texts.str.contains("[.,]").any())
+
+
 def _as_date(column: pl.Series) -> pl.Series | None:
     import polars as pl
 
@@ -274,6 +280,31 @@ def _same_text(back: pl.Series, column: pl.Series) -> bool:
     return back.null_count() == column.null_count() and bool((back == column).all())
 
 
+def mark_codes(frame: pl.DataFrame, codes: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
+    """Return the table with null for codes that mean a missing value in a column.
+
+    A column that was text only because of them gets its type; among numbers a code is one that is
+    as large.
+    """
+    import polars as pl
+
+    columns = []
+    for column in frame.get_columns():
+        texts = [str(each) for each in codes.get(column.name, ())]
+        if not texts:
+            columns.append(column)
+        elif column.dtype == pl.String:
+            marked = mark_missing(column, texts)
+            freed = marked.null_count() > column.null_count()
+            columns.append(type_column(marked) if freed else column)
+        elif column.dtype.is_numeric():
+            numbers = pl.Series(texts, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls()
+            columns.append(column.set(column.cast(pl.Float64).is_in(numbers.implode()), None))
+        else:
+            columns.append(column.set(column.cast(pl.String).is_in(texts), None))
+    return pl.DataFrame(columns)
+
+
 def without_markers(frame: pl.DataFrame, markers: Collection[str]) -> pl.DataFrame:
     """Turn markers into nulls; a column that was text only because of them gets its type."""
     import polars as pl
@@ -300,6 +331,7 @@ class ColumnBuilder:
     else as they are.
 
     Attributes:
+        waits: whether numbers that could be written in two ways stay text, for somebody to decide.
         comma: whether the finished column is numbers that were written with a decimal comma.
         trimmed: whether blanks at the ends of cells were taken away.
     """
@@ -310,6 +342,7 @@ class ColumnBuilder:
         self._parts: list[pl.Series] = []
         self._codes: pl.Categorical | None = None
         self._whole = True
+        self.waits = False
         self.comma = False
         self.trimmed = False
 
@@ -367,6 +400,8 @@ class ColumnBuilder:
 
     def _typed(self, column: pl.Series, *, lenient: bool, decimal: str | None) -> pl.Series:
         typed = type_column(column, lenient=lenient, decimal=decimal)
+        if self.waits and typed.dtype.is_float() and may_be_grouped(column):
+            return column
         self.comma = typed.dtype.is_float() and bool(column.str.contains(",", literal=True).any())
         return typed
 

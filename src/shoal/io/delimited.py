@@ -9,16 +9,18 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from shoal.errors import DataError, did_you_mean
-from shoal.io.columns import BLANKS, ColumnBuilder, may_have_blanks
+from shoal.io.columns import BLANKS, ColumnBuilder, mark_codes, may_have_blanks
 from shoal.io.extra_rows import KEEP, NOTE, ExtraRows, find_header, starts_like_note
 from shoal.io.limits import check_columns, check_memory_for, check_size
 from shoal.io.location import check_same_columns
 from shoal.io.overwrite_guard import HowRead, current_watch, note_read
+from shoal.io.recognise import recognise_noted
 from shoal.io.source import Utf8Stream
-from shoal.io.spelling import read_spelled
+from shoal.io.spelling import Found, NumberSpelling, read_spelled
 from shoal.messages import Message, plural
 
 if TYPE_CHECKING:
@@ -507,8 +509,10 @@ class Dialect(NamedTuple):
         header: whether the first line is one of names.
         decimal: a comma or a point; a comma is looked for where it separates no fields.
         read_as: how the dates or numbers of columns are written (`shoal.io.spelling`).
+        guess: whether that is found out for the other columns (`shoal.io.recognise`).
         sheet: of a workbook.
         extra_rows: what happens to rows that are no records.
+        missing_codes: what means a missing value in single columns.
     """
 
     delimiter: str | None = None
@@ -516,8 +520,10 @@ class Dialect(NamedTuple):
     header: bool = True
     decimal: str | None = None
     read_as: Mapping[str, str] | None = None
+    guess: bool = False
     sheet: str | None = None
     extra_rows: str = KEEP
+    missing_codes: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 class Part(NamedTuple):
@@ -576,7 +582,9 @@ def parse_delimited(
         raise DataError("{name} has a header but no rows.", name=name)
     spellings = dialect.read_as or {}
     frame = pl.DataFrame(table.finish(numeric, spellings, coded=coded))
-    return read_spelled(frame, spellings) if spellings else frame
+    frame = mark_codes(frame, dialect.missing_codes) if dialect.missing_codes else frame
+    frame = read_spelled(frame, spellings) if spellings else frame
+    return table.recognised(frame, numeric, spellings) if dialect.guess else frame
 
 
 class _Table:
@@ -600,6 +608,7 @@ class _Table:
         self._builders: dict[str, ColumnBuilder] = {}
         self._names: list[str] = []
         self._comma: str | None = None
+        self._commas: list[str] = []
         self._read: list[tuple[str, HowRead, Utf8Stream]] = []
         self.n_rows = 0
 
@@ -611,7 +620,10 @@ class _Table:
         if not self._names:
             wanted = pick_columns(start.names, self._columns, name=name)
             self._names = start.names
-            self._builders = {each: ColumnBuilder(each, self._markers) for each in wanted}
+            codes = self._dialect.missing_codes
+            self._builders = {
+                each: ColumnBuilder(each, [*self._markers, *codes.get(each, ())]) for each in wanted
+            }
             self._comma = start.how.comma(self._dialect.decimal)
         else:
             check_same_columns(self._name, self._names, name, start.names)
@@ -633,9 +645,10 @@ class _Table:
     ) -> list[pl.Series]:
         """Return the columns, forget the pieces, and say what was found out."""
         trimmed = any(builder.trimmed for builder in self._builders.values())
-        finished, commas = [], False
+        finished = []
         for each in list(self._builders):
             builder = self._builders.pop(each)
+            builder.waits = self._dialect.guess
             finished.append(
                 builder.finish(
                     lenient=each in numeric,
@@ -644,11 +657,29 @@ class _Table:
                     decimal=self._comma,
                 )
             )
-            commas = commas or builder.comma
+            if builder.comma:
+                self._commas.append(each)
         for name, how, text in self._read:
-            how.decimal = "," if commas else None
+            how.decimal = "," if self._commas else None
             _note_found(how, text, self._dialect, name=name, trimmed=trimmed)
         return finished
+
+    def recognised(
+        self, frame: pl.DataFrame, numeric: Collection[str], said: Collection[str]
+    ) -> pl.DataFrame:
+        """Return the table with the dates and numbers that countries write in their own way."""
+        name, how, _ = self._read[0]
+        comma = str(NumberSpelling(","))
+        how.spelled |= {each: Found(comma, "") for each in self._commas}  # a note says it of all
+        return recognise_noted(
+            frame,
+            how,
+            name=name,
+            but=said,
+            lenient=numeric,
+            decimal=self._dialect.decimal,
+            commas=self._commas,
+        )
 
 
 class _Start(NamedTuple):

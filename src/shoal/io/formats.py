@@ -16,7 +16,8 @@ class FileFormat:
         name: as ``format=`` takes it.
         title: as messages call it.
         suffixes: of its files, the usual one first.
-        write: writes a table to an open file; see `shoal.io.write.write_parquet`.
+        write: writes a table to an open file; see `shoal.io.write.write_parquet`. None where
+            tables are only read.
         read: makes a table of the bytes of a file; see `shoal.io.read.read_arrow`. None where
             text is cut into cells at a separator.
         scan: reads some columns of several files without having them whole in memory, if the
@@ -38,7 +39,7 @@ class FileFormat:
     name: str
     title: str
     suffixes: tuple[str, ...]
-    write: str
+    write: str | None = None
     read: str | None = None
     scan: str | None = None
     count: str | None = None
@@ -122,9 +123,26 @@ FORMATS: dict[str, FileFormat] = {
             read_raw="shoal.io.raw_reader:read_json_lines",
             is_text=True,
         ),
+        *(
+            FileFormat(
+                name=title.lower(),
+                title=title,
+                suffixes=suffixes,
+                read="shoal.io.statistics_files:read_statistics",
+                is_nested=False,
+            )
+            for title, suffixes in (
+                ("SPSS", (".sav", ".zsav", ".por")),
+                ("Stata", (".dta",)),
+                ("SAS", (".sas7bdat", ".xpt")),
+            )
+        ),
     )
 }
 """The formats by their names."""
+
+WRITTEN: tuple[str, ...] = tuple(row.name for row in FORMATS.values() if row.write is not None)
+"""Names of those that tables are written in."""
 
 ENDINGS: dict[str, str] = {end: row.name for row in FORMATS.values() for end in row.suffixes}
 """The format that each ending of a name stands for."""
@@ -202,6 +220,22 @@ def detect_format(path: str, format: str | None = None) -> Format:  # noqa: A002
         suffixes=" ".join(ENDINGS),
         hint=did_you_mean(suffix, ENDINGS),
     )
+
+
+def format_to_write(path: str, format: str | None = None) -> Format:  # noqa: A002 - the option's name
+    """Return the format that a file is written in; see `detect_format`.
+
+    Raises:
+        OptionError: tables are only read from files of this format.
+    """
+    found = detect_format(path, format)
+    if found.row.write is None:
+        raise OptionError(
+            "Files of {title} are read, not written; write one of {formats}.",
+            title=found.row.title,
+            formats=", ".join(WRITTEN),
+        )
+    return found
 
 
 def check_delimiter(delimiter: str | None) -> str | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, OptionError
 from shoal.io.limits import read_side_file
-from shoal.io.overwrite_guard import check_name, note_input
+from shoal.io.overwrite_guard import check_name
 from shoal.messages import Message
 
 if TYPE_CHECKING:
@@ -44,28 +44,7 @@ def make_secret(path: str | PathLike[str]) -> None:
         OptionError: the file exists already; a key that is lost cannot be made again.
         DataError: the file cannot be written.
     """
-    shown = os.fspath(path)
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        raise OptionError(
-            "{shown!r} exists already; a key is never replaced. Name a file that does not exist.",
-            shown=shown,
-        ) from None
-    except OSError as error:
-        raise DataError(
-            "Could not write {shown!r}: {strerror}.", shown=shown, strerror=error.strerror
-        ) from None
-    try:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(secrets.token_hex(_BYTES) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        Path(path).unlink(missing_ok=True)
-        raise DataError(
-            "Could not write {shown!r}: {strerror}.", shown=shown, strerror=error.strerror
-        ) from None
+    _write_new(Path(path), f"{secrets.token_hex(_BYTES)}\n".encode(), 0o600)
 
 
 def read_secret(path: str | PathLike[str]) -> bytes:
@@ -76,19 +55,11 @@ def read_secret(path: str | PathLike[str]) -> bytes:
         OptionError: others can read it.
     """
     shown = os.fspath(path)
-    note_input(path, Message("the key"))
-    try:
-        with Path(path).open("rb") as file:
-            text = file.read(_LONGEST)
-    except FileNotFoundError:
-        raise DataError(
-            "There is no key file {shown!r}; make one with 'shoal secret {shown}' and keep it.",
-            shown=shown,
-        ) from None
-    except OSError as error:
-        raise DataError(
-            "Could not read {shown!r}: {strerror}.", shown=shown, strerror=error.strerror
-        ) from None
+    missing = Message(
+        "There is no key file {shown!r}; make one with 'shoal secret {shown}' and keep it.",
+        shown=shown,
+    )
+    text = read_side_file(Path(path), Message("the key"), missing)
     if not re.fullmatch(rb"[0-9a-f]{64}\s*", text):
         raise DataError(
             "{shown!r} holds no key: it should be 64 hexadecimal digits, as 'shoal secret' writes.",
@@ -339,19 +310,10 @@ def _passphrase(path: str | PathLike[str] | None) -> bytes | None:
 
 def _read(path: str | PathLike[str], what: str, advice: str) -> bytes:
     shown = os.fspath(path)
-    try:
-        return read_side_file(Path(path), what)
-    except FileNotFoundError:
-        raise DataError(
-            "There is no file {shown!r} for {what}; {advice}.",
-            shown=shown,
-            what=what,
-            advice=advice,
-        ) from None
-    except OSError as error:
-        raise DataError(
-            "Could not read {shown!r}: {strerror}.", shown=shown, strerror=error.strerror
-        ) from None
+    missing = Message(
+        "There is no file {shown!r} for {what}; {advice}.", shown=shown, what=what, advice=advice
+    )
+    return read_side_file(Path(path), what, missing)
 
 
 def _write_new(path: Path, content: bytes, mode: int) -> None:

@@ -169,21 +169,31 @@ def check_columns(name: str, names: list[str]) -> None:
             )
 
 
-def read_side_file(path: Path, what: str) -> bytes:
+def read_side_file(path: Path, what: str, missing: Message | None = None) -> bytes:
     """Return the bytes of a file that says how to read or describe a table, such as a job.
 
     Args:
         path: the file.
         what: what to call it, as in ``the job file``.
+        missing: the error if there is no such file.
 
     Raises:
-        OSError: it cannot be read.
-        DataError: it is too large for what it should be.
+        OSError: it cannot be read, and ``missing`` does not say what to tell then.
+        DataError: it is too large for what it should be; or, with ``missing``, it cannot be read.
     """
     note_input(path, what)
     most = limit("side")
-    with path.open("rb") as file:
-        data = file.read(most + 1)
+    try:
+        with path.open("rb") as file:
+            data = file.read(most + 1)
+    except OSError as error:
+        if missing is None:
+            raise
+        if isinstance(error, FileNotFoundError):
+            raise DataError(missing) from None
+        raise DataError(
+            "Could not read {shown!r}: {strerror}.", shown=str(path), strerror=error.strerror
+        ) from None
     if len(data) > most:
         larger = Message(
             "{what:capital} {path!r} is larger than {size}",

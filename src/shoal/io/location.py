@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -70,22 +70,19 @@ def is_database(name: str | PathLike[str]) -> bool:
 
 def shown_name(name: str | PathLike[str]) -> str:
     """Return the name of a table as it may be shown: a URL without credentials, else as it is."""
-    text = os.fspath(name)
-    if not is_database(text):
-        return text
-    try:
-        return parse_location(text).shown
-    except OptionError:
-        return hide_credentials(text)
+    return _harmless(os.fspath(name), lambda location: location.shown)
 
 
 def typed_name(name: str | PathLike[str]) -> str:
     """Return the name of a table as it can be typed again; a password is left out."""
-    text = os.fspath(name)
+    return _harmless(os.fspath(name), lambda location: location.typed)
+
+
+def _harmless(text: str, part: Callable[[Location], str]) -> str:
     if not is_database(text):
         return text
     try:
-        return parse_location(text).typed
+        return part(parse_location(text))
     except OptionError:
         return hide_credentials(text)
 

@@ -23,6 +23,8 @@ from shoal.messages import Message
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
+    from shoal.io.spelling import Found
+
 
 _STREAM = "-"
 
@@ -37,10 +39,12 @@ class HowRead:
         decimal: what stands before the decimals of its numbers; None if there was no question.
         header: whether its first line was taken for names.
         twins: names that more than one column had, with what the others are called.
+        spelled: how the dates and numbers of columns were found to be written.
         sheet: which sheet of a workbook was read, if it has several.
         sheets: all that it has.
         extra_rows: numbers of the rows that are no records, by what they are.
         notes: what people should know about it, in sentences without a cell.
+        doubts: what they should say, since the file does not tell.
     """
 
     encoding: str = "utf-8"
@@ -48,10 +52,12 @@ class HowRead:
     decimal: str | None = None
     header: bool = True
     twins: dict[str, list[str]] = field(default_factory=dict)
+    spelled: dict[str, Found] = field(default_factory=dict)
     sheet: str | None = None
     sheets: tuple[str, ...] = ()
     extra_rows: dict[str, list[int]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
 
     def comma(self, decimal: str | None) -> str | None:
         """Return the decimal sign to look for: the one said, else a comma where it can be one."""
@@ -81,7 +87,8 @@ class Watch:
     @property
     def notes(self) -> list[str]:
         """What people should know about how files were read, each sentence once."""
-        return list(dict.fromkeys(note for how in self.how_read.values() for note in how.notes))
+        told = (note for how in self.how_read.values() for note in (*how.notes, *how.doubts))
+        return list(dict.fromkeys(told))
 
 
 _INPUT, _OUTPUT, _TABLE = Message("the input"), Message("the output"), Message("the table")
@@ -157,6 +164,12 @@ def note_read(name: str, how: HowRead) -> None:
     watch = _CURRENT.get()
     if watch is not None:
         watch.how_read[name] = how
+
+
+def how_read(name: str) -> HowRead:
+    """Return how a file was read as far as it is known, to be told more."""
+    watch = _CURRENT.get()
+    return HowRead() if watch is None else watch.how_read.setdefault(name, HowRead())
 
 
 def refuse_input(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from shoal.errors import DataError, OptionError
 from shoal.io.columns import (
     code_text,
+    mark_codes,
     new_code_type,
     repeats_itself,
     type_columns,
@@ -35,7 +36,8 @@ from shoal.io.location import (
     is_database,
     refuse_almost_url,
 )
-from shoal.io.overwrite_guard import note_input
+from shoal.io.overwrite_guard import how_read, note_input
+from shoal.io.recognise import recognise_noted
 from shoal.io.source import Source, open_source, to_utf8
 from shoal.io.spelling import read_spelled
 from shoal.messages import Message
@@ -119,8 +121,10 @@ def read_table(  # noqa: PLR0913 - one argument per option
     encoding: str | None = None,
     header: bool = True,
     decimal: str | None = None,
+    guess: bool = False,
     sheet: str | None = None,
     extra_rows: str = KEEP,
+    missing_codes: Mapping[str, Sequence[str]] | None = None,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> pl.DataFrame:
     """Read a table from a file, a database, or standard input when the source is ``-``.
@@ -148,9 +152,12 @@ def read_table(  # noqa: PLR0913 - one argument per option
             otherwise they are called ``column_1``, ``column_2`` and so on.
         decimal: ``","`` if numbers of a CSV are written as 1,5, ``"."`` if they never are; found
             when not given, where the cells are not separated by commas.
+        guess: whether dates and numbers as countries write them are looked for in columns of text
+            of which ``read_as`` says nothing.
         sheet: of a workbook, by its name or number; the one with the largest table when not given.
         extra_rows: what happens to rows of a text file or a sheet that look like totals, notes or
             repeated headers: ``"keep"``, ``"drop"``, or ``"ask"``, which refuses such a file.
+        missing_codes: what means a missing value in single columns, as ``{"age": ["-9"]}``.
         progress: a function of (rows read, rows in all or 0, what), called now and then.
 
     Raises:
@@ -164,7 +171,8 @@ def read_table(  # noqa: PLR0913 - one argument per option
 
         chosen = columns(column_names(path)) if callable(columns) else columns
         names = [chosen] if isinstance(chosen, str) else chosen
-        return read_spelled(read_sql(path, None if names is None else list(names)), read_as or {})
+        rows = read_sql(path, None if names is None else list(names))
+        return read_spelled(mark_codes(rows, missing_codes or {}), read_as or {})
     refuse_almost_url(path)
     found = _one_format([path, *others], format)
     dialect = Dialect(
@@ -173,10 +181,12 @@ def read_table(  # noqa: PLR0913 - one argument per option
         header,
         check_decimal(decimal),
         read_as,
+        guess,
         sheet,
         extra_rows,
+        missing_codes or {},
     )
-    name = _called(path)
+    name = called(path)
     if sheet is not None and not found.row.has_sheets:
         raise OptionError("{name} has no sheets; leave out {sheet!r}.", name=name, sheet=sheet)
     markers = (missing_values,) if isinstance(missing_values, str) else tuple(missing_values)
@@ -213,9 +223,16 @@ def read_table(  # noqa: PLR0913 - one argument per option
                     sheet=sheet,
                     extra_rows=extra_rows,
                 )
-                frame = _joined(name, frame, _called(each), further)
+                frame = _joined(name, frame, called(each), further)
             frame = frame.select(pick_columns(frame.columns, columns, name=name))
+        frame = mark_codes(frame, missing_codes or {})
         frame = read_spelled(frame, read_as or {})
+        if guess:
+            how = how_read(name)
+            said = {*(read_as or {})}
+            frame = recognise_noted(
+                frame, how, name=name, but=said, lenient=numeric, decimal=decimal
+            )
     if frame.height == 0 or frame.width == 0:
         raise DataError("{name} has no rows.", name=name)
     if coded:
@@ -229,7 +246,8 @@ def read_table(  # noqa: PLR0913 - one argument per option
     return frame
 
 
-def _called(path: str) -> str:
+def called(path: str) -> str:
+    """Return what messages call a file."""
     return "Standard input" if path == "-" else repr(path)
 
 
@@ -253,7 +271,7 @@ def _one_format(paths: list[str], format_name: str | None) -> Format:
 
 def _part(path: str, format_name: str | None) -> Part:
     compression = detect_format(path, format_name).compression
-    return Part(_called(path), lambda: open_source(path, _called(path), compression))
+    return Part(called(path), lambda: open_source(path, called(path), compression))
 
 
 def _joined(first: str, frame: pl.DataFrame, other: str, further: pl.DataFrame) -> pl.DataFrame:
@@ -303,15 +321,15 @@ def scan_parquet(paths: list[str], columns: Columns, *, coded: bool) -> pl.DataF
     import polars as pl
 
     tables: list[pl.LazyFrame] = []
-    first, n_rows = _called(paths[0]), 0
+    first, n_rows = called(paths[0]), 0
     schema = pl.Schema()
     for path in paths:
         note_input(path)
         table, rows = _scan_parquet(path)
         found = table.collect_schema()
         if tables:
-            check_same_columns(first, schema.names(), _called(path), found.names())
-            _check_same_types(first, schema, _called(path), found)
+            check_same_columns(first, schema.names(), called(path), found.names())
+            _check_same_types(first, schema, called(path), found)
         else:
             schema = found
         n_rows += rows
@@ -341,8 +359,8 @@ def _scan_parquet(path: str) -> tuple[pl.LazyFrame, int]:
     except FileNotFoundError:
         raise DataError("There is no file {path!r}.", path=path) from None
     except _unreadable():
-        raise _damaged(_called(path), "Parquet") from None
-    check_columns(_called(path), names)
+        raise _damaged(called(path), "Parquet") from None
+    check_columns(called(path), names)
     return table.rename(_named(names)), n_rows
 
 

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from shoal.errors import DataError, OptionError
 
@@ -21,6 +21,20 @@ if TYPE_CHECKING:
 
 TEXT = "text"
 """The spelling of a column that stays as it is written."""
+
+
+class Found(NamedTuple):
+    """How a column is written.
+
+    Attributes:
+        spelling: as a job says it.
+        why: what tells it.
+        doubt: what to ask, where it is not certain.
+    """
+
+    spelling: str
+    why: str
+    doubt: str | None = None
 
 
 # -- dates -----------------------------------------------------------------------------------------
@@ -121,7 +135,20 @@ class DateSpelling:
         text = pl.concat_str(text, pl.concat_str(clock, separator=":"), separator=" ")
         return frame.select(text.str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False)).to_series()
 
+    def write(self, days: pl.Series) -> pl.Series:
+        """Return dates as texts that are read as they are."""
+        names = zip(self.parts, _TOKEN.finditer(self.form), strict=True)
+        written, end = "", 0
+        for name, each in names:
+            code = {"y": "%Y" if each[0] == "yyyy" else "%y", "word": "%b"}.get(name)
+            half = "am" in self.form
+            code = code or _CODES.get(name) or ("%I" if half else "%H")
+            written += self.form[end : each.start()] + code
+            end = each.end()
+        return days.dt.strftime(written)
 
+
+_CODES = {"d": "%d", "m": "%m", "minute": "%M", "s": "%S", "a": "%p"}
 _PARTS = {
     "d": "([0-9]{1,2})",
     "m": "([0-9]{1,2})",
@@ -228,6 +255,13 @@ class NumberSpelling:
         signed = pl.when("minus").then(-pl.col("value")).otherwise("value")
         return frame.select(signed.alias(texts.name)).to_series()
 
+    def write(self, numbers: pl.Series) -> pl.Series:
+        """Return numbers as texts that are read as they are."""
+        import polars as pl
+
+        texts = numbers.cast(pl.String)
+        return texts.str.replace(".", ",", literal=True) if self.decimal == "," else texts
+
 
 Spelling = DateSpelling | NumberSpelling
 
@@ -280,7 +314,7 @@ def _number(text: str) -> NumberSpelling | None:
     match = re.fullmatch(
         r"(?P<before>[^0-9]*?) ?(?P<number>[0-9].*?[0-9]|[0-9]) ?(?P<after>[^0-9]*)", text
     )
-    if match is None or not all(_is_unit(match[each]) for each in ("before", "after")):
+    if match is None or not all(is_unit(match[each]) for each in ("before", "after")):
         return None
     for example in _EXAMPLES:
         if signs := example.fullmatch(match["number"]):
@@ -290,7 +324,8 @@ def _number(text: str) -> NumberSpelling | None:
     return None
 
 
-def _is_unit(text: str) -> bool:
+def is_unit(text: str) -> bool:
+    """Return whether a text is a unit that may stand beside a number; nothing is one, too."""
     symbol = len(text) == 1 and (text in "%‰" or unicodedata.category(text) == "Sc")
     return not text or symbol or text.removesuffix(".") in _WORDS
 
@@ -326,6 +361,20 @@ def read_spelled(frame: pl.DataFrame, spellings: Mapping[str, str]) -> pl.DataFr
         for name, spelling in spellings.items()
         if name in frame.columns
     )
+
+
+def as_written(frame: pl.DataFrame, spellings: Mapping[str, str]) -> pl.DataFrame:
+    """Return a table with its dates and numbers as texts, which `read_spelled` takes back."""
+    changed = []
+    for name, spelling in spellings.items():
+        column = frame.get_column(name) if name in frame.columns else None
+        asked = parse_spelling(spelling)
+        if column is None or asked is None:
+            continue
+        dated = isinstance(asked, DateSpelling)
+        if column.dtype.is_temporal() if dated else column.dtype.is_numeric():
+            changed.append(asked.write(column))
+    return frame.with_columns(changed)
 
 
 def _read(column: pl.Series, spelling: str) -> pl.Series:

@@ -263,6 +263,24 @@ TOTAL_WORDS: tuple[str, ...] = (
 )
 """What a row of totals begins with, in the same languages."""
 
+MISSING_WORDS: frozenset[str] = frozenset(
+    (
+        *("missing", "missing value", "not available", "not applicable", "n/a", "na", "no answer"),
+        *("no response", "refused", "refusal", "don't know", "dont know", "do not know", "dk"),
+        *("not stated", "not asked", "not reported", "not ascertained", "no data", "invalid"),
+        *("inapplicable", "system missing", "keine angabe", "k. a", "k.a", "ohne angabe"),
+        *("weiß nicht", "weiss nicht", "verweigert", "trifft nicht zu", "nicht zutreffend"),
+        *("fehlend", "fehlender wert", "nicht erhoben", "entfällt", "sans réponse", "ne sait pas"),
+        *("non réponse", "refus", "sans objet", "manquant", "non renseigné", "no contesta"),
+        *("no sabe", "ns/nc", "sin respuesta", "no aplica", "perdido", "non risponde", "non sa"),
+        *("non applicabile", "mancante", "weet niet", "geen antwoord", "niet van toepassing"),
+        *("não sabe", "não responde", "não se aplica", "sem resposta", "brak danych"),
+        *("odmowa", "nie wiem", "nie dotyczy", "vet ej", "vill ej svara", "ej svar", "ved ikke"),
+        *("ubesvaret", "uoplyst", "vet ikke", "ubesvart"),
+    )
+)
+"""Labels of codes that stand for no answer, in the same languages; folded to lower case."""
+
 NOTE_WORDS: tuple[str, ...] = (
     *("source", "sources", "note", "notes", "footnote", "legend", "remark", "remarks", "page"),
     *("printed", "created", "exported", "generated", "as of", "end of report", "confidential"),

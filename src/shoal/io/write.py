@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 from shoal.errors import DataError
 from shoal.io.atomic import AtomicGroup
 from shoal.io.columns import decode_text, is_coded
-from shoal.io.formats import check_delimiter, detect_format
+from shoal.io.formats import check_delimiter, format_to_write
 from shoal.io.location import is_database
 from shoal.io.source import compressing
 
@@ -140,9 +140,9 @@ def stage_table(
     that appears beside the table.
     """
     path = os.fspath(target)
-    found = detect_format(path, format)
+    found = format_to_write(path, format)
     cells = Cells(check_delimiter(delimiter) or found.row.separator or ",", escape_formulas)
-    write: Writer = resolve_name(found.row.write)
+    write: Writer = resolve_name(found.row.write or "")
 
     def write_all(file: IO[bytes]) -> None:
         if not found.row.is_text:

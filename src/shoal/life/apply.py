@@ -21,13 +21,15 @@ from shoal.archive.kept import (
     rows_of,
     with_further,
 )
+from shoal.archive.release_file import READING
 from shoal.errors import DataError, OptionError, PromiseError
-from shoal.io.columns import fresh_column
+from shoal.io.columns import fresh_column, mark_codes
+from shoal.io.spelling import read_spelled
 from shoal.life.coverage import Coverage
 from shoal.measure.scores import Scores
 from shoal.messages import Message
 from shoal.publish.aggregates import Facts
-from shoal.publish.recode import RowHash, published_names
+from shoal.publish.recode import RowHash, published_names, with_coded
 from shoal.publish.release_data import FrameT
 from shoal.publish.verification_terms import grids_of, promises_of
 from shoal.publish.verify import Verification, verify_table
@@ -35,6 +37,7 @@ from shoal.release import Release
 from shoal.runtime.progress import Report, Stopwatch, watching
 from shoal.runtime.threads import check_process
 from shoal.search.enforce import violations
+from shoal.table.coding import in_order
 from shoal.table.encode import EncodedTable, encode, encode_sensitive
 from shoal.table.frames import back_from_polars, to_polars
 from shoal.table.partition import Partition
@@ -81,7 +84,7 @@ def request_of_kept(kept: KeptRelease, columns: list[str], **more: Any) -> Reque
     found = tuple(column for column in schema.columns if column.name in columns)
     return build_request(
         {
-            **kept.options,
+            **{name: said for name, said in kept.options.items() if name not in READING},
             "k": kept.k,
             "privacy": kept.privacy,
             "quasi_identifiers": schema.quasi_identifiers,
@@ -166,7 +169,7 @@ def sensitive_only(table: pl.DataFrame, schema: Schema, person: NDArray[np.int64
     several = int(np.bincount(codes).max(initial=0)) > 1
     people = codes if several and schema.person is not None else None
     columns = tuple(
-        replace(encode_sensitive(table.get_column(name)), people=people)
+        replace(encode_sensitive(in_order(table.get_column(name), schema[name])), people=people)
         for name in schema.sensitive
     )
     return EncodedTable(table.height, (), columns, people)
@@ -295,7 +298,8 @@ def apply(
     check_process()
     watch = Stopwatch()
     kept = keep(release)
-    table = to_polars(frame)
+    said = kept.schema.details()
+    table = read_spelled(mark_codes(to_polars(frame), said["missing_codes"]), said["read_as"])
     if table.height == 0:
         raise DataError("The table has no rows; there is nothing to apply the release to.")
     check_people(kept)
@@ -373,17 +377,21 @@ class _Work:
         import narwhals as nw
 
         from shoal.profile.repeated_people import find_signs
+        from shoal.publish.moved_dates import doubts_of_dates
+        from shoal.table.dates import move_dates
         from shoal.table.infer import infer_kinds, notes_on_unknown, settle_grids
 
+        asked = request.schema(table.columns)
+        signs = [*find_signs(table, asked, request), *doubts_of_dates(table, asked)]
+        table = move_dates(table, asked, None if kept.people is None else kept.people.key)
         self.kept, self.table, self.request = kept, table, request
         self.progress = progress
-        asked = request.schema(table.columns)
-        signs = find_signs(table, asked, request)
         progress(0, 0, "encoding")
         known = infer_kinds(asked, nw.from_native(table), request.unknown_values)
         self.schema: Schema = settle_grids(known, table, by_default=False)
         self.notes = [*signs, *notes_on_unknown(asked, self.schema)]
         self.whole = encode(table, self.schema)
+        self.shown = with_coded(table, self.schema)
         self.old, self.old_person, self.person, self.digests = whose_are(kept, table)
         self.cover = Coverage(kept.cells, self.schema, kept.style, table)
         self.names = published_names(self.schema, kept.style)
@@ -499,7 +507,7 @@ class _Work:
             if name in self.schema.quasi_identifiers:
                 columns += [self.kept.cells.get_column(each).gather(cells) for each in titles]
             else:
-                columns.append(self.table.get_column(name)[rows.tolist()])
+                columns.append(self.shown.get_column(name)[rows.tolist()])
         covered = pl.DataFrame(columns)
         return covered if own is None else stacked(covered, own)
 
@@ -547,7 +555,11 @@ class _Work:
                 quasi_identifiers=self.schema.quasi_identifiers,
                 sensitive=self.schema.sensitive if self.kept.privacy else (),
                 promises=promises_of(self.kept.privacy),
-                grids=grids_of(self.schema, self.kept.style),
+                grids=[
+                    grid
+                    for grid in grids_of(self.schema, self.kept.style)
+                    if each is frame or grid.name not in self.schema.insensitive  # not kept
+                ],
                 orders={
                     name: counts.order
                     for name, counts in self.kept.sensitive.items()

@@ -10,7 +10,7 @@ from shoal.errors import OptionError, did_you_mean
 from shoal.registry import load, names
 
 if TYPE_CHECKING:
-    from shoal.measure.base import Measure
+    from shoal.measure.base import CostMeasure, Measure
     from shoal.table.encode import EncodedTable
     from shoal.table.partition import Partition
     from shoal.table.sensitive import Sensitive
@@ -75,6 +75,24 @@ def create_measure(name: str, options: Mapping[str, object] | None = None) -> Me
         OptionError: no such measure, or an option it does not have or does not allow.
     """
     return _build(load("measures", name), name, _check_mapping(options), strict=True)
+
+
+def create_cost_measure(name: str, options: Mapping[str, object] | None = None) -> CostMeasure:
+    """Return the measure called ``name``, as `create_measure` does, to be minimised.
+
+    Raises:
+        OptionError: as `create_measure`; or it is a score of finished groups.
+    """
+    from shoal.measure.base import CostMeasure
+
+    measure = create_measure(name, options)
+    if not isinstance(measure, CostMeasure):
+        raise OptionError(
+            "Measure {measure!r} is a score and cannot be minimised; choose one such as "
+            "'ncp', 'lm' or 'mi'.",
+            measure=name,
+        )
+    return measure
 
 
 def default_measures(table: EncodedTable) -> tuple[str, ...]:

@@ -29,21 +29,14 @@ def _catalogue(language: str) -> gettext.NullTranslations:
     return gettext.translation(_DOMAIN, _FOLDER, [language], fallback=True)
 
 
-def _found() -> dict[str, str]:
-    """Return the languages that there are, with what each calls itself."""
-    codes = {"en", *(path.parts[-3] for path in _FOLDER.glob(f"*/LC_MESSAGES/{_DOMAIN}.mo"))}
-    ordered = sorted(codes, key=lambda code: (code != "en", code))
-    return {code: _catalogue(code).gettext("English") for code in ordered}
-
-
 _OF_A_LANGUAGE = (
     Message("English"),  # what the language calls itself
     Message("1,234.5"),  # how it writes this number
     Message("{n}%"),  # how it writes per cents
 )
 
-LANGUAGES = _found()
-"""Languages by their codes, English first."""
+LANGUAGES = ("en", *sorted(path.parts[-3] for path in _FOLDER.glob(f"*/LC_MESSAGES/{_DOMAIN}.mo")))
+"""The codes of the languages, English first."""
 
 
 def language_of(cookie: str | None, accepted: str) -> str:

@@ -68,9 +68,7 @@ class AlphaK(PrivacyModel):
 
     def kernel_rule(self) -> KernelRule:
         """Return the rule that compiled searches keep."""
-        from shoal.kernels import private
-
-        return private.ALPHA, self.alpha, 0.0
+        return "ALPHA", self.alpha, 0.0
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""

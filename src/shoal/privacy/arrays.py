@@ -56,7 +56,8 @@ class PrivateArrays:
         sensitive = list({id(column): column for column in looked_at}.values())
         used = {id(column): i for i, column in enumerate(sensitive)}
         for model in models:
-            kind, value, c = model.kernel_rule() or (private.OTHER, float(model.promised), 0.0)
+            name, value, c = model.kernel_rule() or ("OTHER", float(model.promised), 0.0)
+            kind = getattr(private, name)
             for column in model.columns(table):
                 bound, address = model.on(column), 0
                 if kind == private.OTHER:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_type_hin
 
 import numpy as np
 
-from shoal.errors import OptionError, PromiseError, did_you_mean
+from shoal.errors import OptionError, PromiseError, did_you_mean, refuse_unknown
 from shoal.messages import Message
 from shoal.options import (
     REQUIRED,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 About = Literal["groups", "people", "whole"]
 Reading = Literal["written", "cleaned"]
-KernelRule = tuple[int, float, float]
+KernelRule = tuple[str, float, float]
 TOLERANCE = 1e-9
 """Slack of every comparison with a real parameter, so that 1/3 of three rows is no more than 1/3
 whatever the rounding; whole parameters are compared exactly."""
@@ -263,7 +263,7 @@ class PrivacyModel(ABC):
     def kernel_rule(self) -> KernelRule | None:
         """Return the rule of `shoal.kernels.private` that is this promise; None asks the model.
 
-        It is the rule's number and two numbers that it reads: the one that is promised, and
+        It is the rule's name there and two numbers that it reads: the one that is promised, and
         another one.
         """
         return None
@@ -305,15 +305,10 @@ class PrivacyModel(ABC):
             )
         model: type[PrivacyModel] = load("privacy", name)
         known = {row.name: row for row in options_of(model)}
-        for given in options:
-            if given not in known:
-                raise OptionError(
-                    "The privacy model {name!r} has no option {option!r}.{hint} It has {known}.",
-                    name=name,
-                    option=given,
-                    hint=did_you_mean(str(given), known),
-                    known=", ".join(known),
-                )
+        missing = Message(
+            "The privacy model {model!r} has no option {name!r}.{hint} It has {known}."
+        )
+        refuse_unknown(options, known, OptionError, missing, model=name, known=", ".join(known))
         for row in known.values():
             if row.default is REQUIRED and row.name not in options:
                 raise OptionError(
@@ -501,6 +496,16 @@ def most_frequent(histograms: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the number of rows with the most frequent value of each group."""
     most: NDArray[np.int64] = histograms.max(axis=1)
     return most
+
+
+def people_in_groups(table: EncodedTable, partition: Partition) -> NDArray[np.int64]:
+    """Return how many different people each group has."""
+    if table.person is None:
+        return partition.sizes.astype(np.int64)
+    kept = partition.labels >= 0
+    several = int(table.person.max(initial=0)) + 1
+    pairs = np.unique(partition.labels[kept].astype(np.int64) * several + table.person[kept])
+    return np.bincount(pairs // several, minlength=partition.n_groups).astype(np.int64)
 
 
 def round_down(number: float) -> str:

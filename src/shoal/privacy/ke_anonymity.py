@@ -86,9 +86,7 @@ class KEAnonymity(PrivacyModel):
 
     def kernel_rule(self) -> KernelRule:
         """Return the rule that compiled searches keep; k and the numbers are its details."""
-        from shoal.kernels import private
-
-        return private.RANGE, float(self.e), 0.0
+        return "RANGE", float(self.e), 0.0
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""

@@ -130,15 +130,7 @@ class LDiversity(PrivacyModel):
 
     def kernel_rule(self) -> KernelRule:
         """Return the rule that compiled searches keep: one of four."""
-        from shoal.kernels import private
-
-        rules = {
-            "frequency": private.FREQUENCY,
-            "distinct": private.DISTINCT,
-            "entropy": private.ENTROPY,
-            "recursive": private.RECURSIVE,
-        }
-        return rules[self.kind], float(self.l), float(self.c or 0.0)
+        return self.kind.upper(), float(self.l), float(self.c or 0.0)
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""

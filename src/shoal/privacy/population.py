@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from shoal.errors import DataError, OptionError, did_you_mean
+from shoal.errors import DataError, OptionError, did_you_mean, refuse_unknown
 from shoal.hierarchy import canonical_label
 from shoal.kernels.people import Boxes, count_covered, presence_of, worst_presence
+from shoal.messages import Message
+from shoal.privacy.base import people_in_groups
 from shoal.table.closure import (
     IntervalClosures,
     SetClosures,
@@ -63,11 +65,8 @@ class Population:
         frame = to_polars(given)
         columns, places = [], []
         for attribute in table.attributes:
-            if attribute.name not in frame.columns:
-                hint = did_you_mean(attribute.name, frame.columns)
-                raise OptionError(
-                    "The population has no column {name!r}.{hint}", name=attribute.name, hint=hint
-                )
+            missing = Message("The population has no column {name!r}.{hint}")
+            refuse_unknown([attribute.name], frame.columns, OptionError, missing)
             codes, line = _codes(frame.get_column(attribute.name), attribute)
             columns.append(codes)
             places.append(line)
@@ -241,6 +240,10 @@ def _line_box(
     else:
         below = _places(cast("pl.Series", attribute.values))
         above = below if cells is None else _places(cast("pl.Series", cells.upper))
+    if attribute.open_below:  # an end that stands for all beyond it
+        below = np.append(-np.inf, below[1:])
+    if attribute.open_above:
+        above = np.append(above[:-1], np.inf)
     low, high = closures.low[:-1].astype(np.int64), closures.high[:-1].astype(np.int64)
     missing, everything = low == attribute.size, closures.everything[:-1]
     low, high = np.where(missing, 0, low), np.where(missing, 0, high)
@@ -289,16 +292,6 @@ def _values(
     members[group, held.members] = True
     members[node] = True
     return members, node
-
-
-def people_in_groups(table: EncodedTable, partition: Partition) -> NDArray[np.int64]:
-    """Return how many different people each group has."""
-    if table.person is None:
-        return partition.sizes.astype(np.int64)
-    kept = partition.labels >= 0
-    several = int(table.person.max(initial=0)) + 1
-    pairs = np.unique(partition.labels[kept].astype(np.int64) * several + table.person[kept])
-    return np.bincount(pairs // several, minlength=partition.n_groups).astype(np.int64)
 
 
 def numbers_of_people(frame: pl.DataFrame, counts: str | None) -> NDArray[np.int64]:

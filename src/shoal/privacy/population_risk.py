@@ -11,8 +11,7 @@ import numpy as np
 from shoal.errors import OptionError
 from shoal.messages import Message
 from shoal.options import Number, one_of, or_none
-from shoal.privacy.base import TOLERANCE, parameter
-from shoal.privacy.population import people_in_groups
+from shoal.privacy.base import TOLERANCE, parameter, people_in_groups
 from shoal.privacy.whole import ReleaseModel
 
 if TYPE_CHECKING:

@@ -74,10 +74,8 @@ class BetaLikeness(PrivacyModel):
 
     def kernel_rule(self) -> KernelRule:
         """Return the rule that compiled searches keep: one of two."""
-        from shoal.kernels import private
-
         enhanced = self.kind == "enhanced"
-        return private.BETA_ENHANCED if enhanced else private.BETA, float(self.beta), 0.0
+        return "BETA_ENHANCED" if enhanced else "BETA", float(self.beta), 0.0
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""
@@ -146,9 +144,7 @@ class DeltaDisclosure(PrivacyModel):
 
     def kernel_rule(self) -> KernelRule:
         """Return the rule that compiled searches keep."""
-        from shoal.kernels import private
-
-        return private.DELTA, float(self.delta), 0.0
+        return "DELTA", float(self.delta), 0.0
 
     def describe(self, column: str | None = None) -> str:
         """Return the promise as a sentence in plain words."""

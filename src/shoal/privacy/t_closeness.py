@@ -148,12 +148,10 @@ class TCloseness(PrivacyModel):
 
     def kernel_rule(self) -> KernelRule:
         """Return the rule that compiled searches keep: one for each distance."""
-        from shoal.kernels import private
-
         rules = {
-            "equal": private.T_EQUAL,
-            "ordered": private.T_ORDERED,
-            "hierarchical": private.T_TREE,
+            "equal": "T_EQUAL",
+            "ordered": "T_ORDERED",
+            "hierarchical": "T_TREE",
         }
         return rules[self.distance], self.t, 0.0
 

@@ -34,6 +34,9 @@ _PERSONAL = {
     "a phone number": r"^(?:\+|00)[0-9][0-9 ()/.-]{6,18}$|^\(?0[0-9]{1,5}\)?[ /-][0-9 /-]{4,12}$"
     r"|^\(?[0-9]{3}\)?[ .-][0-9]{3}[ .-][0-9]{4}$",
 }
+_ATC = r"^[A-DG-HJL-NP-SV][0-9]{2}[A-Z]{2}[0-9]{2}$"
+_COUNTRY = re.compile("countr|nation|staat|land|pays|pais|citizen|iso")
+_MOST_COUNTRIES = 300
 _ICD = r"^[A-TV-Z][0-9][0-9AB](?:\.?[0-9A-TV-Z]{1,4})?[+*!]?$"
 _CODE = r"^[A-Za-z]{0,3}[ -]?[0-9]{2,}[A-Za-z0-9 .-]*$"
 _BAND = re.compile(r"\D*?(-?\d+(?:[.,]\d+)*)(?:\D.*)?")
@@ -382,6 +385,26 @@ class Facts:
         return low >= 0 and high <= _MOST_YEARS and middle >= high / 3
 
     @property
+    def is_atc(self) -> bool:
+        """Whether the values are codes of drugs: letter, two digits, two letters, two digits."""
+        return self.is_text and len(self.texts) > 0 and share(self.texts, _ATC) >= _MOST
+
+    @property
+    def is_country(self) -> bool:
+        """Whether the values are countries: by name, or as codes in a column that is about them.
+
+        Codes of states such as CA, DE and IN are codes of countries, too.
+        """
+        if not self.is_text or not 3 <= self.n_values <= _MOST_COUNTRIES:
+            return False
+        from shoal.hierarchy.classifications import share_known
+
+        named = share(self.texts, r"^.{4,}$") > 0.5
+        if not named and not _COUNTRY.search(words_of(self.column.name)):
+            return False
+        return share_known("country", self.texts.to_list()) == 1
+
+    @property
     def is_small_code(self) -> bool:
         """Whether the values are a few whole numbers, as for answers and categories."""
         return self.column.dtype.is_integer() and self.n_values <= 12
@@ -404,11 +427,42 @@ class Facts:
         return float(found) if found is not None else float("nan")
 
 
+_SEXES = frozenset(
+    (
+        *("m", "f", "w", "d", "x", "h", "v", "k", "male", "female", "man", "woman"),
+        *("männlich", "weiblich", "divers", "mann", "frau", "homme", "femme", "hombre"),
+        *("mujer", "uomo", "donna", "maschio", "femmina", "masculino", "femenino"),
+        *("feminino", "vrouw", "mannelijk", "vrouwelijk", "mężczyzna", "kobieta"),
+        *("kvinna", "kvinde", "kvinne", "mand", "mann"),
+    )
+)
+_OLDEST = 115
+
+
+def topics_of_values(column: pl.Series) -> tuple[Topic, ...]:
+    """Return what a column without a name is about, as far as its values show it.
+
+    That of a file without a line of names is called by its place, as ``column_3``.
+    """
+    import polars as pl
+
+    if not re.fullmatch(r"column_\d+", column.name):
+        return ()
+    values = column.drop_nulls().unique()
+    if column.dtype == pl.String:
+        texts = {each.casefold() for each in values.head(len(_SEXES)).to_list()}
+        return ("sex",) if 2 <= len(texts) <= 4 and texts <= _SEXES else ()
+    if column.dtype.is_integer() and len(values) >= 30:
+        low, high = int(values.min()), int(values.max())  # type: ignore[arg-type]  # whole numbers
+        return ("age",) if 0 <= low <= 40 and 60 <= high <= _OLDEST else ()
+    return ()
+
+
 def facts_of(column: pl.Series) -> Facts:
     """Return the facts about one column."""
     if column.dtype.is_float():
         column = column.fill_nan(None)
-    facts = Facts(column, hints_of(column.name))
+    facts = Facts(column, hints_of(column.name) or topics_of_values(column))
     if facts.is_schooling:
         others = [topic for topic in facts.topics if topic not in ("place", "date")]
         return Facts(column, (*others, "education"))

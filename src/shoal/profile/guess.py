@@ -130,7 +130,7 @@ def guess_column(column: pl.Series, role: Role | None = None) -> Guess:
     if guessed not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE) or not facts.n_filled:
         return plain
     kind, order, (tree, rule), how = _guess_kind(facts)
-    if guessed is Role.SENSITIVE and not facts.is_icd:
+    if guessed is Role.SENSITIVE and not (facts.is_icd or facts.is_atc):
         tree, rule = NOTHING  # published as it is; only codes are worth offering one
     return replace(plain, kind=kind, order=order, hierarchy=tree, rule=rule, how=how)
 
@@ -176,7 +176,13 @@ def _guess_tree(facts: Facts) -> tuple[Grown, str]:
         tree = date_text_tree(facts.texts, facts.date_form)
         how = "Dates, published as month, year or decade."
     elif facts.is_icd:
-        tree, how = prefix_tree(facts.texts, keep=(3, 1)), "Codes, masked from the right."
+        tree, how = code_tree(facts.texts, "icd10"), _LIKE_ICD
+        if tree is NOTHING:
+            tree, how = prefix_tree(facts.texts, keep=(3, 1)), "Codes, masked from the right."
+    elif facts.is_atc:
+        tree, how = code_tree(facts.texts, "atc"), _LIKE_ATC
+    elif facts.is_country:
+        tree, how = code_tree(facts.texts, "country"), _LIKE_COUNTRIES
     elif facts.about("postcode"):
         tree, how = prefix_tree(facts.distinct), "Codes, masked from the right."
     elif facts.n_values > _LONG_TAIL and facts.is_text and values.looks_like_code(facts.texts):
@@ -229,6 +235,24 @@ def interval_tree(values: pl.Series) -> Grown:
     widths = [float(f"{times * width:.12g}") for times in (1, 2, 4)]
     plain = [int(each) if each.is_integer() else each for each in widths]
     return _grown(values, {"rule": "intervals", "widths": plain})
+
+
+_LIKE_ICD = (
+    "The values look like codes of ICD-10, and all of them are in one of its blocks: put together "
+    "by category, block and chapter."
+)
+_LIKE_ATC = (
+    "The values look like codes of ATC: put together by group of substances, up to the anatomical "
+    "main group."
+)
+_LIKE_COUNTRIES = "The values are countries: put together by part of the world and continent."
+
+
+def code_tree(values: pl.Series, name: str) -> Grown:
+    """Return the tree of a classification, or nothing where a value is no code of it."""
+    if len(values) > MOST_LEAVES:
+        return NOTHING
+    return _grown(values, {"rule": name})
 
 
 def prefix_tree(values: pl.Series, keep: tuple[int, ...] | None = None) -> Grown:

@@ -54,6 +54,8 @@ _SHARE = 0.2
 _FEWEST_PEOPLE = 10
 _ON = 0.5
 """Share of the rows whose next row goes on, from which it is a sign."""
+_QUICK = 0.1
+"""Share of the first rows whose next row takes the same step, below which none is looked for."""
 _MOST_MISSED = 3
 _STAYS = 0.95
 _TIMES = 3.0
@@ -125,9 +127,9 @@ def _in_order(frame: pl.DataFrame, name: str, *, ranked: bool) -> Waves | None:
     if not column.dtype.is_numeric() or column.null_count():
         return None
     cells = column.cast(float).to_numpy()
-    rises, counts = np.unique(_steps(cells), return_counts=True)
+    rises, counts = np.unique(_steps(cells[:_MOST_ROWS]), return_counts=True)
     rises, counts = rises[rises > 0], counts[rises > 0]
-    if not len(rises):
+    if not len(rises) or counts.max() < _QUICK * min(len(cells), _MOST_ROWS):
         return None
     step, steps = rises[counts.argmax()], _steps(cells)
     dealt = _steps(np.random.default_rng(0).permutation(cells))

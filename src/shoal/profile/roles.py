@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shoal.io.vocabulary import Topic, says_only, topics_of, words_of
+from shoal.io.vocabulary import Topic, hints_of, says_only, topics_of, words_of
 from shoal.messages import Message, joined
 from shoal.profile import column_facts as values
 from shoal.profile.column_facts import facts_of
@@ -397,7 +397,8 @@ def _as_known(facts: Facts) -> Verdict | None:
     for topic in QUASI_TOPICS:
         if topic not in facts.topics or not _known_fits(facts, topic):
             continue
-        why = f"Its name suggests {_SAYS[topic]}, which others may know"
+        by = "Its name suggests" if hints_of(facts.column.name) else "Its values look like"
+        why = f"{by} {_SAYS[topic]}, which others may know"
         if facts.is_text and facts.nearly_unique and topic != "postcode":
             why = f"Its name suggests {_SAYS[topic]}, but almost every row has its own value"
             return Verdict(Role.IDENTIFIER, why, sure=False)

@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError
+from shoal.io.columns import mark_codes
 from shoal.io.overwrite_guard import HowRead, current_watch, watching_inputs
+from shoal.io.read import called
+from shoal.io.recognise import recognise, recognise_noted
 from shoal.io.vocabulary import topics_of
-from shoal.messages import named_of, plural
+from shoal.messages import Message, named_of, plural
 from shoal.profile.guess import (
     MOST_QUASI,
     TWO_VALUES,
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from shoal.io.spelling import Found
+
 
 # -- Which texts of a file stand for a missing value: ``?``, ``NA``, ``-``, a 999 that is a code ---
 
@@ -52,19 +57,24 @@ _MARKERS = frozenset(
         *("k.a.", "k. a.", "keine angabe", "s/d", "s.d.", "n.d.", "n/d"),
     }
 )
-# What people type into a number field for "not known", widest first.
-_NUMBER_CODES = (9999, 999, 99, -1, -9, -99, -999, -9999, 99999)
+# What people type into a number field for "not known".
+_NUMBER_CODES = frozenset(
+    (
+        *(9, 99, 999, 9999, 99999, 999999, 8, 88, 888, 8888, 98, 97, 998, 997, 77, 777),
+        *(-1, -2, -3, -7, -8, -9, -66, -77, -88, -97, -98, -99, -888, -998, -999, -9999),
+    )
+)
 
 
-def find_markers(frame: pl.DataFrame) -> tuple[str, ...]:
+def find_markers(frame: pl.DataFrame) -> tuple[tuple[str, ...], dict[str, list[str]]]:
     """Return the texts that stand for a missing value, exactly as the table spells them.
 
-    A number such as 999 counts only if it lies far outside the other values of every column in
-    which it occurs, and occurs more than once; one list of markers serves the whole file.
+    Returns:
+        Those that mean it wherever they stand, and by column those that are values elsewhere.
     """
     import polars as pl
 
-    found: dict[str, None] = {}
+    found: dict[str, list[str]] = {}
     real: set[str] = set()
     for column in frame.get_columns():
         if column.dtype != pl.String:
@@ -79,9 +89,41 @@ def find_markers(frame: pl.DataFrame) -> tuple[str, ...]:
             if marker.isalpha() and all(v.isalpha() and len(v) == len(marker) for v in others):
                 real.add(marker)
             else:
-                found[marker] = None
-    texts = [text for text in found if text not in real]
-    return (*texts, *_number_codes(apply_markers(frame, texts)))
+                found.setdefault(marker, []).append(column.name)
+    single: dict[str, list[str]] = {}
+    for marker in [each for each in found if each in real]:
+        for name in found.pop(marker):
+            single.setdefault(name, []).append(marker)
+    return tuple(found), single
+
+
+def find_codes(frame: pl.DataFrame) -> dict[str, tuple[str, ...]]:
+    """Return by column the numbers that stand for a missing value in it.
+
+    They are numbers that people use for that, each more than once, and far from all others.
+    """
+    found = {}
+    for column in frame.get_columns():
+        if column.dtype.is_integer() or column.dtype.is_float():
+            codes = _codes_of(column.drop_nulls())
+            if codes:
+                found[column.name] = tuple(map(str, codes))
+    return found
+
+
+def _codes_of(values: pl.Series) -> list[int]:
+    import polars as pl
+
+    usual = pl.Series(sorted(_NUMBER_CODES), dtype=pl.Int64).cast(values.dtype)
+    codes = [int(each) for each in values.filter(values.is_in(usual.implode())).unique().sort()]
+    # Codes stand beside one another, as 97, 98 and 99: the fewer there are, the more are values.
+    while codes:
+        others = values.filter(~values.is_in(pl.Series(codes, dtype=values.dtype).implode()))
+        left = [each for each in codes if _is_code(values, others, each)]
+        if left == codes:
+            return codes
+        codes = left
+    return []
 
 
 def apply_markers(
@@ -110,29 +152,12 @@ def apply_markers(
     return pl.DataFrame(columns)
 
 
-def _number_codes(frame: pl.DataFrame) -> list[str]:
-    import polars as pl
-
-    codes: list[str] = []
-    columns = [c for c in frame.get_columns() if c.dtype.is_integer()]
-    texts = [c for c in frame.get_columns() if c.dtype == pl.String]
-    for code in _NUMBER_CODES:
-        # As 64 bits: no unsigned number can be compared with a code below 0.
-        holding = [c for c in columns if bool((c.cast(pl.Int64, strict=False) == code).any())]
-        if any(bool((c == str(code)).any()) for c in texts):
-            continue
-        if holding and all(_is_code(c.drop_nulls(), code) for c in holding):
-            codes.append(str(code))
-    return codes
-
-
-def _is_code(values: pl.Series, code: int) -> bool:
+def _is_code(values: pl.Series, others: pl.Series, code: int) -> bool:
+    """Tell whether a number is far from all values but the other codes."""
     hits = int((values == code).sum())
-    others = values.filter(values != code)
-    if hits < 2 or hits > len(values) / 2 or others.n_unique() < 3:
+    if hits < 2 or len(others) < len(values) / 2 or others.n_unique() < 3:
         return False
-    ordered = others.sort()
-    low, high = int(ordered[0]), int(ordered[-1])
+    low, high = float(others.min()), float(others.max())  # type: ignore[arg-type]  # numbers
     if code < 0:
         # -1 in a column that is never negative otherwise, and that holds counts or ages.
         return low >= 0 and (code < -1 or bool({"age", "family"} & {*topics_of(values.name)}))
@@ -256,10 +281,13 @@ class Suggestion:
 
     def _on(self, guess: Guess, detail: str) -> bool:
         """Tell whether an option is proposed for a column."""
+        row = COLUMN_ROWS[detail]
+        if guess.name not in self.details[detail] or not row.is_for(guess.role):
+            return False
+        if guess.role is not Role.QUASI_IDENTIFIER or not row.roles:
+            return True  # published as it is, or it is about how the column is read
         on_a_line = guess.kind is not None and guess.kind.is_measured
-        is_quasi = guess.role is Role.QUASI_IDENTIFIER
-        proposed = guess.name in self.details[detail]
-        return is_quasi and on_a_line and not guess.uses_hierarchy and proposed
+        return on_a_line and not guess.uses_hierarchy
 
     def replaced(self, guess: Guess) -> Suggestion:
         """Return the suggestion with another guess for one column."""
@@ -489,29 +517,42 @@ def look_at(data: Any, progress: Report = no_progress) -> tuple[Suggestion, pl.D
     notes: list[str] = []
     markers: tuple[str, ...] | None = None
     source = Input()
+    spelled: dict[str, Found] = {}
+    codes: dict[str, tuple[str, ...]] = {}
     if isinstance(data, Input):
         missing_values = data.missing_values
         given = ("",) if missing_values is None else missing_values
         asked = replace(data, missing_values=given, extra_rows=data.extra_rows or "drop")
         frame, how = _read(asked, progress)
-        found = find_markers(frame) if missing_values is None else ()
+        found, single = find_markers(frame) if missing_values is None else ((), {})
         if found or missing_values is not None:
             markers = tuple(dict.fromkeys(("", *given, *found)))
         comma = how.comma(asked.decimal)
         numeric = loose_numbers(frame, found, comma)
+        frame = mark_codes(frame, single)
         freed = apply_markers(frame, found, numeric=numeric, decimal=comma)
         if has_commas(frame, freed):
             how.decimal = ","
-        frame = freed
+        frame = recognise_noted(
+            freed, how, name=called(str(asked.path)), lenient=numeric, decimal=asked.decimal
+        )
+        if missing_values is None:
+            codes = {name: tuple(each) for name, each in single.items()}
+            for name, each in find_codes(frame).items():
+                codes[name] = (*codes.get(name, ()), *each)
+            frame = mark_codes(frame, codes)
         source = _found_out(data, how)
+        rename = asked.rename or {}
+        spelled = {rename.get(name, name): each for name, each in how.spelled.items()}
     else:
-        frame = to_polars(data)
-        if find_markers(frame):
+        frame, spelled = recognise(to_polars(data))
+        if any(find_markers(frame)):
             notes.append("some columns hold texts such as '?' or 'NA'; make them null first.")
     guesses = []
     for number, column in enumerate(frame.get_columns(), start=1):
         progress(number, frame.width, "looking")
-        guesses.append(guess_column(column))
+        guess = _read_so(guess_column(column), spelled.get(column.name))
+        guesses.append(_with_codes(guess, len(codes.get(column.name, ()))))
     guesses = compare_columns(frame, guesses)
     waves = find_waves(frame)
     guesses = propose_person(frame, guesses, waves)
@@ -544,7 +585,7 @@ def look_at(data: Any, progress: Report = no_progress) -> tuple[Suggestion, pl.D
         n_rows=frame.height,
         singled_out=singled_out,
         input=source,
-        details=_details(frame, guesses),
+        details={**_details(frame, guesses, spelled), "missing_codes": codes},
         others=other_values(frame),
     )
     return suggestion, frame
@@ -583,9 +624,35 @@ def _found_out(asked: Input, how: HowRead) -> Input:
     )
 
 
-def _details(frame: pl.DataFrame, guesses: Sequence[Guess]) -> dict[str, dict[str, Any]]:
+def _read_so(guess: Guess, found: Found | None) -> Guess:
+    """Return a guess that says how its column was read, as a question where that is in doubt."""
+    if found is None or not found.why:
+        return guess
+    told = found.doubt or Message(
+        "Read as {spelling}: {why}.", spelling=found.spelling, why=found.why
+    )
+    return replace(guess, why=f"{guess.why} {told}", sure=guess.sure and found.doubt is None)
+
+
+def _with_codes(guess: Guess, n_codes: int) -> Guess:
+    """Return a guess that says how many codes of its column are taken for missing."""
+    if not n_codes:
+        return guess
+    why = plural(
+        "{n} code that stands apart from all other values is taken for missing.",
+        "{n} codes that stand apart from all other values are taken for missing.",
+        n_codes,
+    )
+    return replace(guess, why=f"{guess.why} {why}")
+
+
+def _details(
+    frame: pl.DataFrame, guesses: Sequence[Guess], spelled: Mapping[str, Found]
+) -> dict[str, dict[str, Any]]:
     """Return what is proposed for each column beside its kind, whatever its role, by option."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, Any]] = {
+        "read_as": {name: each.spelling for name, each in spelled.items() if each.why}
+    }
     for row in COLUMN_ROWS.values():
         if row.suggest is not None:
             each = {g.name: row.suggest(g.kind, frame.get_column(g.name)) for g in guesses}

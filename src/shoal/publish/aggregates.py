@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from shoal.publish.loss import (
     ordered_sum,
     public_scores,
 )
-from shoal.table.closure import TreeClosures
+from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures
 from shoal.table.schema import Algebra, Kind
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from shoal.measure.scores import Scores
     from shoal.publish.recode import Style
-    from shoal.table.closure import Closures, IntervalClosures, SetClosures
+    from shoal.table.closure import Closures
     from shoal.table.encode import Attribute, EncodedTable
     from shoal.table.grid_cells import Cells
     from shoal.table.partition import Partition
@@ -91,35 +91,52 @@ class _Edges:
 
     position: Floats
     label: Callable[[int], str]
+    open_below: bool = False
+    open_above: bool = False
+
+    def coded(self, number: int) -> str:
+        """Return how an edge is published where it may stand for all beyond it."""
+        if not (self.open_below or self.open_above):
+            return self.label(number)
+        from shoal.table.coding import BOTTOM, TOP
+
+        if number == 0 and self.open_below:
+            return BOTTOM.format(self.label(number))
+        last = number == len(self.position) - 1
+        return TOP.format(self.label(number)) if last and self.open_above else self.label(number)
 
 
-def compare_bars(
-    attribute: Attribute,
-    closures: Closures,
-    sizes: NDArray[np.int64],
-    before: NDArray[np.int64],
-    *,
-    k: int,
-    style: Style,
-    centres: pl.DataFrame | None,
-) -> tuple[Bar, ...]:
-    """Return the bars of one column.
+@dataclass(frozen=True, eq=False)
+class GroupedColumn:
+    """A quasi-identifier before and after.
 
-    Args:
+    Attributes:
         attribute: the column.
-        closures: what each group publishes ("everything" last).
-        sizes: rows of each group.
+        closures: what is published in it ("everything" last).
+        sizes: how many rows publish each closure.
         before: published rows of each original value, missing last.
-        k: the fewest rows that a bar may stand for.
-        style: how cells are written.
         centres: the means or medians that are published, with how many rows have each (``count``);
             None for a column that publishes none.
+        k: the fewest rows that a bar may stand for.
+        style: how cells are written.
     """
+
+    attribute: Attribute
+    closures: Closures
+    sizes: NDArray[np.int64]
+    before: NDArray[np.int64]
+    centres: pl.DataFrame | None
+    k: int
+    style: Style
+
+
+def compare_bars(column: GroupedColumn) -> tuple[Bar, ...]:
+    """Return the bars of one column."""
+    attribute, closures, sizes = column.attribute, column.closures, column.sizes
     n_groups, n_rows = len(sizes), int(sizes.sum())
-    bars = _BARS[closures.algebra]
-    counted = bars(attribute, closures, sizes, before, k=k, style=style, centres=centres)
-    missing = int(before[attribute.size])
-    if missing >= k:
+    counted = _BARS[closures.algebra](column)
+    missing = int(column.before[attribute.size])
+    if missing >= column.k:
         missing_after = int(sizes[closures.missing(attribute)[:n_groups]].sum())
         counted.append((_MISSING, missing, missing_after))
     shares = [(label, was / n_rows, now / n_rows) for label, was, now in counted]
@@ -132,18 +149,11 @@ def compare_bars(
 # -- numbers, dates and ordered values ---------------------------------------------------
 
 
-def _interval_bars(
-    attribute: Attribute,
-    closures: IntervalClosures,
-    sizes: NDArray[np.int64],
-    before: NDArray[np.int64],
-    *,
-    k: int,
-    centres: pl.DataFrame | None,
-    **_: object,
-) -> list[Counted]:
+def _interval_bars(column: GroupedColumn) -> list[Counted]:
+    attribute, closures, sizes = column.attribute, column.closures, column.sizes
     place = attribute.positions
     assert place is not None
+    assert isinstance(closures, IntervalClosures)
     n_groups = len(sizes)
     everything = closures.everything[:n_groups]
     shown = ~everything & (closures.low[:n_groups] < attribute.size)
@@ -152,8 +162,8 @@ def _interval_bars(
     cells = attribute.cells
     if cells is not None:
         unit = float(cells.closed)
-    if centres is not None:
-        pieces, edges = _centres(centres)
+    if column.centres is not None:
+        pieces, edges = _centres(column.centres)
     else:
         low, high = closures.low[:n_groups][shown], closures.high[:n_groups][shown]
         codes = np.unique(np.concatenate((low, high)))
@@ -164,9 +174,15 @@ def _interval_bars(
         )
         if cells is not None and len(low):
             edges = _grid_edges(attribute, cells, low, int(high.max()))
+        if len(codes):
+            edges = replace(
+                edges,
+                open_below=attribute.open_below and codes[0] == 0,
+                open_above=attribute.open_above and codes[-1] == attribute.size - 1,
+            )
     counted: list[Counted] = []
     if len(edges.position):
-        counted = _bins(attribute, pieces, edges, before[: attribute.size], k, unit)
+        counted = _bins(attribute, pieces, edges, column.before[: attribute.size], column.k, unit)
     if everything.any():
         counted.append((_HIDDEN, 0, int(sizes[everything].sum())))
     return counted
@@ -226,7 +242,7 @@ def _bins(
 
     def label(number: int) -> Message:
         start = starts[number]
-        first, open_below = edges.label(start), number == 0 and reaches_below
+        first, open_below = edges.coded(start), number == 0 and reaches_below
         if number < len(starts) - 1:
             stop = starts[number + 1]
             single = bool(unit) and at[stop] == at[start] + 1
@@ -237,7 +253,7 @@ def _bins(
             return Message("{first} and above", first=first)
         if start == len(at) - 1:
             return Message("{first}", first=first)
-        return Message("{first} to {last}", first=first, last=edges.label(len(at) - 1))
+        return Message("{first} to {last}", first=first, last=edges.coded(len(at) - 1))
 
     labels = [label(number) for number in range(len(counts))]
     clocks = _CLOCK.findall(" ".join(labels)) if attribute.kind is Kind.DATETIME else []
@@ -293,18 +309,11 @@ def _value_label(values: Sequence[Any], code: int) -> str:
 # -- hierarchies, flat columns and sets --------------------------------------------------
 
 
-def _tree_bars(
-    attribute: Attribute,
-    closures: TreeClosures,
-    sizes: NDArray[np.int64],
-    before: NDArray[np.int64],
-    *,
-    k: int,
-    style: Style,
-    **_: object,
-) -> list[Counted]:
+def _tree_bars(column: GroupedColumn) -> list[Counted]:
+    attribute, closures, sizes = column.attribute, column.closures, column.sizes
     tree = attribute.taxonomy
     assert tree is not None
+    assert isinstance(closures, TreeClosures)
     node = closures.node[: len(sizes)]
     known = node < tree.n_nodes
     after = np.bincount(node[known], weights=sizes[known], minlength=tree.n_nodes)
@@ -317,15 +326,15 @@ def _tree_bars(
         home[each] = each if after[each] > 0 else home[over[each]]
     home[leaves] = np.where(after[leaves] > 0, leaves, home[over[leaves]])
     was = np.zeros(tree.n_nodes + 1, dtype=np.int64)
-    np.add.at(was, home[leaves], before[leaves])  # no home at all: the last place
+    np.add.at(was, home[leaves], column.before[leaves])  # no home at all: the last place
     for each in reversed(down):
-        if was[each] < k:
+        if was[each] < column.k:
             was[home[over[each]]] += was[each]
             was[each] = 0
     plain = attribute.kind is not Kind.CATEGORICAL
 
     def label(of: int) -> str:
-        return style.suppressed if of == tree.root and plain else tree.labels[of]
+        return column.style.suppressed if of == tree.root and plain else tree.labels[of]
 
     shown = [each for each in np.flatnonzero(after > 0).tolist() if each != tree.root]
     counted = _most_frequent([(label(n), int(was[n]), float(after[n])) for n in shown])
@@ -335,15 +344,9 @@ def _tree_bars(
     return counted
 
 
-def _set_bars(
-    attribute: Attribute,
-    closures: SetClosures,
-    sizes: NDArray[np.int64],
-    before: NDArray[np.int64],
-    *,
-    k: int,
-    **_: object,
-) -> list[Counted]:
+def _set_bars(column: GroupedColumn) -> list[Counted]:
+    attribute, closures, sizes = column.attribute, column.closures, column.sizes
+    assert isinstance(closures, SetClosures)
     n_groups = len(sizes)
     length = np.diff(closures.indptr)[:n_groups]
     everything = closures.everything[:n_groups]
@@ -353,20 +356,20 @@ def _set_bars(
     after = np.bincount(
         members[visible], weights=np.repeat(weight, length)[visible], minlength=attribute.size + 1
     )[: attribute.size]
-    known = before[: attribute.size]
-    shown = np.flatnonzero((after > 0) & (known >= k)).tolist()
+    known = column.before[: attribute.size]
+    shown = np.flatnonzero((after > 0) & (known >= column.k)).tolist()
     counted = _most_frequent(
         [(_value_label(attribute.values, n), int(known[n]), float(after[n])) for n in shown]
     )
     rest = np.setdiff1d(np.arange(attribute.size), shown)
-    if len(rest) and known[rest].sum() >= k:
+    if len(rest) and known[rest].sum() >= column.k:
         counted.append((Message("other values"), int(known[rest].sum()), float(after[rest].sum())))
     if everything.any():
         counted.append((_HIDDEN, 0, int(sizes[everything].sum())))
     return counted
 
 
-_BARS: dict[Algebra, Callable[..., list[Counted]]] = {
+_BARS: dict[Algebra, Callable[[GroupedColumn], list[Counted]]] = {
     "interval": _interval_bars,
     "tree": _tree_bars,
     "set": _set_bars,
@@ -478,11 +481,8 @@ def gather_facts(
         centres = None
         if publishes_centres(attribute, style):
             centres = published.get_column(attribute.name).drop_nulls().value_counts()
-        columns.append(
-            column_facts(
-                attribute, closures, sizes, losses[number], before, centres, k=k, style=style
-            )
-        )
+        column = GroupedColumn(attribute, closures, sizes, before, centres, k, style)
+        columns.append(column_facts(column, losses[number]))
     heat, rows = heat_of(losses, sizes, table.weights)
     kept = np.flatnonzero(partition.labels >= 0)
     tuples = _tuple_sizes(table if len(kept) == table.n_rows else table.take(kept))
@@ -495,36 +495,15 @@ def publishes_centres(attribute: Attribute, style: Style) -> bool:
     return style.numeric in ("mean", "median") and attribute.kind.has_mean
 
 
-def column_facts(
-    attribute: Attribute,
-    closures: Closures,
-    sizes: NDArray[np.int64],
-    loss: Floats,
-    before: NDArray[np.int64],
-    centres: pl.DataFrame | None,
-    *,
-    k: int,
-    style: Style,
-) -> ColumnFacts:
-    """Return what became of one column.
-
-    Args:
-        attribute: the column.
-        closures: what is published in it ("everything" last).
-        sizes: how many rows publish each closure.
-        loss: of each closure.
-        before: published rows of each original value, missing last.
-        centres: the means or medians that are published, with how many rows have each (``count``);
-            None for a column that publishes none.
-        k: the fewest rows that a bar may stand for.
-        style: how cells are written.
-    """
+def column_facts(column: GroupedColumn, loss: Floats) -> ColumnFacts:
+    """Return what became of one column, from the loss of each closure."""
+    attribute, closures, sizes = column.attribute, column.closures, column.sizes
     n_groups = len(sizes)
     n_rows = max(int(sizes.sum()), 1)
     exact = closures.single()[:n_groups]
     nothing = ~exact & closures.everything[:n_groups]
     suppressed, kept = (float(sizes[mask].sum()) / n_rows for mask in (nothing, exact))
-    hidden = publishes_centres(attribute, style)
+    hidden = publishes_centres(attribute, column.style)
     shares = covered_shares(attribute, closures, sizes.astype(np.float64))
     between = ~exact & ~nothing
     steps: list[tuple[str, NDArray[np.bool_]]] = [(_EXACT, exact)]
@@ -551,7 +530,7 @@ def column_facts(
         generalised=max(1.0 - kept - suppressed, 0.0),
         suppressed=suppressed,
         spread=tuple((what, int(sizes[mask].sum()) / n_rows) for what, mask in steps),
-        bars=compare_bars(attribute, closures, sizes, before, k=k, style=style, centres=centres),
+        bars=compare_bars(column),
         covered=None if shares is None or hidden else ordered_sum(shares * sizes) / n_rows,
     )
 

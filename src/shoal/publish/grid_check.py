@@ -77,6 +77,8 @@ class GridPromise:
         step: the grid, as users write it.
         formats: how an interval is written, each with ``{low}`` before ``{high}``.
         suppressed: what stands for anything.
+        top: the value from which on no more is told, as text: a line, too; empty for none.
+        bottom: the value down from which no more is told.
     """
 
     def __init__(
@@ -85,13 +87,26 @@ class GridPromise:
         step: str,
         formats: Sequence[str] = ("[{low}-{high}]", "[{low} to {high}]"),
         suppressed: str = "*",
+        *,
+        top: str = "",
+        bottom: str = "",
     ) -> None:
         self.name = name
         self.step = step
         self.formats = tuple(formats)
         self.suppressed = suppressed
+        self.top, self.bottom = top, bottom
         self._parts = [re.split(r"\{low\}|\{high\}", form) for form in self.formats]
         self._prepare()
+
+    @property
+    def title(self) -> Message:
+        """What a check of it is called."""
+        return Message("grid of {column!r}", column=self.name)
+
+    def without_marks(self, cells: pl.Series) -> pl.Series:
+        """Return a column that is published as it is as values that have an order."""
+        return cells
 
     def _prepare(self) -> None:
         """Read the step, so that ends can be judged by it."""
@@ -110,6 +125,21 @@ class GridPromise:
                 step=step,
                 name=self.name,
             )
+        self._own_lines = self._lines_of_ends()
+
+    def _lines_of_ends(self) -> set[Fraction | date]:
+        """Return the top and the bottom and what lies next to them: lines of their own."""
+        found: set[Fraction | date] = set()
+        for end, side in ((self.top, -1), (self.bottom, 1)):
+            value, moment = number_of(end), moment_of(end)
+            if self._calendar and isinstance(moment, datetime):
+                found.add(moment)
+            elif self._calendar and moment is not None:
+                found |= {moment, datetime.combine(moment, time.min)}
+                found |= {moment + side * _DAY} if date.min < moment < _LAST else set()
+            elif value is not None:
+                found |= written_as(value) | {value + side}
+        return found
 
     def holds(self, cell: object) -> bool:
         """Return whether a cell is missing, suppressed, or ends on lines."""
@@ -117,7 +147,15 @@ class GridPromise:
         if cell is None or cell in (self.suppressed, ""):
             return True
         if isinstance(cell, tuple):
-            return any(end is None or end == "" for end in cell) or self._are_lines([cell])
+            low, high = (None if end == "" else end for end in cell)
+            if low is None and high is None:
+                return True
+            # an end that is left out stands for all beyond the other's top or bottom
+            low, high = (
+                low if low is not None else self.bottom,
+                high if high is not None else self.top,
+            )
+            return low == "" or high == "" or self._are_lines([(low, high)])
         if not isinstance(cell, str):
             return self._are_lines([(cell, cell)])
         return self._are_lines([*self._ends(cell), (cell, cell)])
@@ -154,7 +192,18 @@ class GridPromise:
 
     def _are_lines(self, readings: list[Ends]) -> bool:
         judge = self._moments if self._calendar else self._numbers
+        readings = [(self._unmarked(low), self._unmarked(high)) for low, high in readings]
         return any(judge(low, high) for low, high in readings)
+
+    def _unmarked(self, end: object) -> object:
+        """Return an end without the mark that says it stands for all beyond it."""
+        if isinstance(end, str):
+            text = shown_text(end)
+            if self.top and text.endswith("+"):
+                return text[:-1]
+            if self.bottom and text.startswith("<="):
+                return text[2:]
+        return end
 
     def _numbers(self, low: object, high: object) -> bool:
         first, last = self._judged(low), self._judged(high)
@@ -170,21 +219,25 @@ class GridPromise:
         """Return an end, judged once: there are many intervals, and few lines."""
         found = self._seen.get(end)
         if found is None:
-            value = _number(end)
+            value = number_of(end)
             if value is None:
                 found = _End(None, is_line=False, before_line=False)
             else:
                 before = value.denominator == 1 and not (value + 1) % self._step
                 line = round(value / self._step) * self._step
-                found = _End(value, is_line=value in _written(line), before_line=before)
+                own = value in self._own_lines
+                is_line = own or value in written_as(line)
+                found = _End(value, is_line=is_line, before_line=own or before)
             self._seen[end] = found
         return found
 
     def _between_powers(self, first: Fraction, last: Fraction) -> bool:
         def is_line(value: Fraction) -> bool:
-            return value == 0 or self._is_power(abs(value))
+            return value == 0 or value in self._own_lines or self._is_power(abs(value))
 
-        if first == last == 0 or (is_line(first) and is_line(last) and first < last):
+        if first == last and (first == 0 or first in self._own_lines):
+            return True
+        if is_line(first) and is_line(last) and first < last:
             return True
         if first.denominator != 1 or last.denominator != 1:
             return False
@@ -195,12 +248,14 @@ class GridPromise:
 
     def _is_power(self, value: Fraction) -> bool:
         size = math.log(value.numerator) - math.log(value.denominator)
-        return value in _written(Fraction(self._base) ** round(size / math.log(self._base)))
+        return value in written_as(Fraction(self._base) ** round(size / math.log(self._base)))
 
     def _moments(self, low: object, high: object) -> bool:
-        first, last = _moment(low), _moment(high)
+        first, last = moment_of(low), moment_of(high)
         if first is None or last is None or type(first) is not type(last):
             return False
+        if first == last and first in self._own_lines:
+            return True
         if isinstance(first, datetime):
             assert isinstance(last, datetime)
             start, stop = (moment.replace(tzinfo=None) for moment in (first, last))
@@ -212,10 +267,12 @@ class GridPromise:
             first, last = first.date(), last.date()  # a file may write days as datetimes
         if not self._begins(first) or last < first:
             return False
-        return last == _LAST or self._begins(last + _DAY)
+        return last in self._own_lines or last == _LAST or self._begins(last + _DAY)
 
     def _begins(self, moment: date) -> bool:
         """Return whether a unit of the calendar begins here."""
+        if moment in self._own_lines:
+            return True
         if not isinstance(moment, datetime):
             return self._begins_day(moment)
         if self.step in _SECONDS:
@@ -318,7 +375,7 @@ def _unquoted(text: str) -> str:
     return text.removeprefix("'")
 
 
-def _written(line: Fraction) -> set[Fraction]:
+def written_as(line: Fraction) -> set[Fraction]:
     """Return the numbers that a line may be published as: itself, or as the float next to it.
 
     Floats are written in full, by as many digits as tell them from others, or, in Excel, by 16.
@@ -335,8 +392,9 @@ def _written(line: Fraction) -> set[Fraction]:
     return {line, *map(Fraction, floats), *(Fraction(Decimal(text)) for text in texts)}
 
 
-def _number(value: object) -> Fraction | None:
-    text = _shown(value) if isinstance(value, str) else str(value)
+def number_of(value: object) -> Fraction | None:
+    """Return the exact number of a cell or of its text; None if it is none."""
+    text = shown_text(value) if isinstance(value, str) else str(value)
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -346,13 +404,14 @@ def _number(value: object) -> Fraction | None:
     return Fraction(number) if known else None
 
 
-def _moment(value: object) -> date | None:
+def moment_of(value: object) -> date | None:
+    """Return the day or moment of a cell or of its text; None if it is none."""
     if isinstance(value, date):
         return value
-    return _spelt(_shown(value)) if isinstance(value, str) else None
+    return _spelt(shown_text(value)) if isinstance(value, str) else None
 
 
-def _shown(text: str) -> str:
+def shown_text(text: str) -> str:
     """Return a cell without what only tells it from others (`shoal.io.raw_reader`)."""
     return text.strip().rstrip("\u2063")
 

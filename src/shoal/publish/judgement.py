@@ -41,8 +41,10 @@ _FIRST = (
     "known value",
     "few left",
     "exact columns",
+    "unmoved dates",
     "unique column",
     "related column",
+    "moved dates",
     "pseudonyms",
     "kept pseudonyms",
 )

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
-from shoal.errors import OptionError, RoleError, did_you_mean
+from shoal.errors import OptionError, RoleError, did_you_mean, refuse_unknown
 from shoal.hierarchy import canonical_label
 from shoal.io.columns import code_text, fresh_column
+from shoal.messages import Message
 from shoal.table.closure import (
     IntervalClosures,
     SetClosures,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.table.encode import Attribute, EncodedTable
-    from shoal.table.schema import Schema
+    from shoal.table.schema import Column, Schema
 
 
 # The order of the rows of a release: a function of the published rows and of nothing else.
@@ -228,14 +229,8 @@ class Style:
             OptionError: an option is unknown or wrong.
         """
         known = [each.name for each in fields(cls)]
-        for option in options:
-            if option not in known:
-                raise OptionError(
-                    "The style has no option {option!r}.{hint} It has {known}.",
-                    option=option,
-                    hint=did_you_mean(str(option), known),
-                    known=", ".join(known),
-                )
+        missing = Message("The style has no option {name!r}.{hint} It has {known}.")
+        refuse_unknown(options, known, OptionError, missing, known=", ".join(known))
         return cls(**options)
 
 
@@ -248,8 +243,8 @@ def recode(
     *,
     shuffle: bool = True,
     coded: bool = False,
-) -> pl.DataFrame:
-    """Return the published table.
+) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Return the published table, and the row of the input that each of its rows is.
 
     Columns keep their order. Quasi-identifiers are generalised to what all rows of a group have
     in common (missing if all of them are missing); sensitive and insensitive columns keep their
@@ -272,25 +267,12 @@ def recode(
 
     Cost: a few passes over the rows per column. Deterministic.
     """
-    return recode_rows(frame, schema, table, partition, style, shuffle=shuffle, coded=coded)[0]
-
-
-def recode_rows(
-    frame: pl.DataFrame,
-    schema: Schema,
-    table: EncodedTable,
-    partition: Partition,
-    style: Style | None = None,
-    *,
-    shuffle: bool = True,
-    coded: bool = False,
-) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """Return the published table, as `recode` does, and the row of the input that each row is."""
     import polars as pl
 
     style = style or Style()
     assert table.n_rows == partition.n_rows
     assert not frame.width or frame.height == table.n_rows
+    frame = with_coded(frame, schema) if schema.is_coded else frame
     names = published_names(schema, style)
     attributes = {attribute.name: attribute for attribute in table.attributes}
     per_group = {
@@ -314,6 +296,37 @@ def recode_rows(
             fresh_column(column.alias(title)) for title, column in zip(titles, columns, strict=True)
         ]
     return pl.DataFrame(published), rows
+
+
+def with_coded(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """Return a table whose columns that are published as they are say where they are coded."""
+    columns = [
+        coded_text(frame.get_column(name), schema[name])
+        for name in schema.exact
+        if schema[name].is_coded and name in frame.columns
+    ]
+    return frame.with_columns(columns) if columns else frame
+
+
+def coded_text(values: pl.Series, column: Column) -> pl.Series:
+    """Return a column with a top or a bottom as the text that is published of it."""
+    import polars as pl
+
+    from shoal.table.coding import BOTTOM, TOP, clamp, ends_of
+
+    clamped = clamp(values, column)
+    distinct = clamped.drop_nulls().unique()
+    if distinct.dtype.is_float():
+        distinct = distinct.filter(~distinct.is_nan())
+        clamped = clamped.fill_nan(None)
+    top, bottom = ends_of(column, clamped.dtype)
+    labels = []
+    every = _labels(cast("Sequence[Any]", distinct), len(distinct), np.arange(len(distinct)))
+    for value, label in zip(distinct, every, strict=True):
+        form = TOP if value == top else BOTTOM if value == bottom else "{}"
+        labels.append(form.format(label))
+    texts = pl.Series(labels, dtype=pl.String)
+    return clamped.replace_strict(distinct, texts, default=None, return_dtype=pl.String)
 
 
 def unite_equal(table: EncodedTable, partition: Partition, style: Style) -> Partition:
@@ -409,6 +422,8 @@ def _interval_cells(
     for codes, of_codes in ((low, attribute.values), (high, values)):
         distinct, position = np.unique(codes, return_inverse=True)
         labels = _labels(of_codes, attribute.size, distinct)
+        if attribute.open_below or attribute.open_above:
+            labels = _marked(labels, distinct, attribute)
         ends.append(_texts(labels, position))
         if any(between in (labels[end] or "") for end in np.unique(position[spans]).tolist()):
             before, between, after = _split(style.wide_interval_format)
@@ -430,6 +445,20 @@ def _interval_cells(
         .alias("text")
     )
     return [text.to_series()]
+
+
+def _marked(
+    labels: list[str | None], codes: NDArray[np.integer[Any]], attribute: Attribute
+) -> list[str | None]:
+    """Return the texts of codes, with marks where they stand for all beyond an end."""
+    from shoal.table.coding import BOTTOM, TOP
+
+    forms = {0: BOTTOM} if attribute.open_below else {}
+    forms |= {attribute.size - 1: TOP} if attribute.open_above else {}
+    return [
+        label if label is None else forms.get(code, "{}").format(label)
+        for code, label in zip(codes.tolist(), labels, strict=True)
+    ]
 
 
 def _tree_cells(
@@ -485,12 +514,14 @@ def _typed_bounds(
             attribute.values if attribute.cells is None else attribute.cells.upper,
         )
     )
-    missing = pl.Series(closures.everything | (closures.low == attribute.size))
+    missing = closures.everything | (closures.low == attribute.size)
+    below = attribute.open_below & (closures.low == 0)  # ends that are open are not there, either
+    above = attribute.open_above & (closures.high == attribute.size - 1)
     bounds = [
-        of_codes.gather(pl.Series(codes, dtype=pl.UInt32).set(missing, None)).alias(title)
-        for title, codes, of_codes in (
-            ("low", closures.low, values),
-            ("high", closures.high, upper),
+        of_codes.gather(pl.Series(codes, dtype=pl.UInt32).set(pl.Series(gone), None)).alias(title)
+        for title, codes, of_codes, gone in (
+            ("low", closures.low, values, missing | below),
+            ("high", closures.high, upper, missing | above),
         )
     ]
     return bounds if style.numeric == "bounds" else [pl.DataFrame(bounds).to_struct()]

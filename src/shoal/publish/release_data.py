@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypedDict, TypeVar
+
+from shoal.errors import PromiseError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -189,6 +191,15 @@ class ReleaseData(Generic[FrameT]):
 ReleaseT = TypeVar("ReleaseT", bound=ReleaseData)
 
 
+class HowWritten(TypedDict, total=False):
+    """How a table is written, as `Release.write` takes it."""
+
+    format: str | None
+    delimiter: str | None
+    if_exists: str
+    escape_formulas: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Staged(Generic[ReleaseT]):
     """A release that waits for its group of files to appear.
@@ -200,3 +211,42 @@ class Staged(Generic[ReleaseT]):
 
     release: ReleaseT
     path: Path | None
+
+    @classmethod
+    def of(cls, release: ReleaseT, found: Verification, path: Path | None) -> Self:
+        """Return a release with the verification of what was written.
+
+        Raises:
+            PromiseError: there is a warning about what was written, and the run is strict.
+        """
+        if found.notes and release.parameters.get("strict"):
+            raise PromiseError(
+                "What was written would come with a warning, so with strict it is not published: "
+                "{notes}",
+                notes=found.notes[0],
+            )
+        old = release.verification.notes
+        warnings = [each for each in release.warnings if each not in old]
+        warnings.extend(each for each in found.notes if each not in warnings)
+        return cls(replace(release, verification=found, warnings=tuple(warnings)), path)
+
+
+def refuse_other_rows(n_written: int, n_rows: int) -> None:
+    """Raise a PromiseError if there are not as many rows in what was written as in the release."""
+    if n_written != n_rows:
+        raise PromiseError(
+            "What was written has {n_written:,} rows and the release {n_rows:,}, so it is not "
+            "published; this format does not hold the table.",
+            n_written=n_written,
+            n_rows=n_rows,
+        )
+
+
+def refuse_broken(found: Verification) -> None:
+    """Raise a PromiseError if what was written does not keep the promises."""
+    if not found.holds:
+        raise PromiseError(
+            "What was written does not keep the promise, although the table before does, so it is "
+            "not published: {broken}",
+            broken=found.broken(),
+        )

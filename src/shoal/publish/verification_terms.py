@@ -15,6 +15,7 @@ from shoal.publish.label_check import LabelPromise
 from shoal.publish.predicates import Outcome
 from shoal.publish.verify import Promise
 from shoal.table.grid import parse_grid
+from shoal.table.schema import Kind, Role
 from shoal.table.sensitive import Sensitive
 
 if TYPE_CHECKING:
@@ -29,18 +30,44 @@ if TYPE_CHECKING:
 
 
 def grids_of(schema: Schema, style: Style) -> tuple[GridPromise, ...]:
-    """Return what grids promise about how their columns are written.
+    """Return what grids, tops and bottoms promise about how their columns are written.
 
     A mean or a median is no end of an interval, so nothing is promised about it.
     """
-    columns = [schema[name] for name in schema.quasi_identifiers]
-    found = []
+    columns = [schema[name] for name in schema.published if schema[name].role is not Role.PERSON]
+    found: list[GridPromise | None] = []
     for column in columns:
-        tree = column.hierarchy
+        tree, ends = column.hierarchy, _ends_of(column.top, column.bottom)
         if column.grid:
             paths = None if tree is None else tree.to_paths()
-            found.append(_promise_of(column.name, column.grid, style, paths, column.order))
+            found.append(_promise_of(column.name, column.grid, style, paths, column.order, ends))
+        if ends:
+            from shoal.publish.coding_check import CodingPromise
+
+            kind = column.kind
+            promise = CodingPromise(
+                column.name,
+                (style.interval_format, style.wide_interval_format),
+                style.suppressed,
+                numbers=kind is not None and kind.has_mean and style.numeric in _CENTRES,
+                half_open=bool(column.grid) and not _is_closed(column.grid, kind),
+                **ends,
+            )
+            found.append(promise)
     return tuple(each for each in found if each is not None)
+
+
+_CENTRES = ("mean", "median")
+
+
+def _ends_of(top: object, bottom: object) -> dict[str, str]:
+    """Return the top and the bottom of a column as texts; nothing where it has none."""
+    ends = {"top": top, "bottom": bottom}
+    return {side: canonical_label(end) for side, end in ends.items() if end is not None}
+
+
+def _is_closed(grid: Grid | None, kind: Kind | None) -> bool:
+    return grid is None or grid.whole or kind is Kind.DATE
 
 
 def read_grids(
@@ -48,14 +75,35 @@ def read_grids(
     style: Style,
     hierarchies: Mapping[str, object] | None = None,
     orders: Mapping[str, Sequence[object]] | None = None,
+    top: Mapping[str, Any] | None = None,
+    bottom: Mapping[str, Any] | None = None,
 ) -> tuple[GridPromise, ...]:
-    """Return the grids that are given to `shoal.verify`, as what verification takes.
+    """Return grids, tops and bottoms as they are given to `shoal.verify`, for verification.
 
     Raises:
-        OptionError: a grid cannot be read, or the hierarchy of a level is missing.
+        OptionError: a grid or an end cannot be read, or the hierarchy of a level is missing.
         HierarchyError: a hierarchy is no tree.
     """
-    found = []
+    found: list[GridPromise | None] = []
+    from shoal.publish.coding_check import CodingPromise
+    from shoal.table.coding import parse_end
+
+    ends: dict[str, dict[str, str]] = {}
+    for side, said_of in (("top", top), ("bottom", bottom)):
+        for name, end in (said_of or {}).items():
+            ends.setdefault(name, {})[side] = canonical_label(parse_end(end, column=name))
+    formats = (style.interval_format, style.wide_interval_format)
+    for name, both in ends.items():
+        found.append(
+            CodingPromise(
+                name,
+                formats,
+                style.suppressed,
+                numbers=style.numeric in _CENTRES,
+                half_open=name in (grid or {}),
+                **both,
+            )
+        )
     for name, said in (grid or {}).items():
         step = parse_grid(said, column=name)
         order = (orders or {}).get(name)
@@ -72,7 +120,7 @@ def read_grids(
                 )
             paths = read_trees({name: given})[name]
         if step:
-            found.append(_promise_of(name, step, style, paths, words))
+            found.append(_promise_of(name, step, style, paths, words, ends.get(name, {})))
     return tuple(each for each in found if each is not None)
 
 
@@ -82,6 +130,7 @@ def _promise_of(
     style: Style,
     paths: Sequence[Sequence[str]] | None,
     order: Sequence[str] | None,
+    ends: Mapping[str, str],
 ) -> GridPromise | None:
     formats = (style.interval_format, style.wide_interval_format)
     if grid.level and paths is not None:
@@ -91,7 +140,7 @@ def _promise_of(
     if order is not None and grid.step is not None:
         return LabelPromise.of_words(name, order, int(grid.step), formats, style.suppressed)
     if grid.unit or style.numeric not in ("mean", "median"):
-        return GridPromise(name, str(grid), formats, style.suppressed)
+        return GridPromise(name, str(grid), formats, style.suppressed, **ends)
     return None
 
 

@@ -497,9 +497,13 @@ def verify_table(  # noqa: PLR0913 - one named argument per promise
     columns: dict[str, tuple[pl.Series, SensitiveCells]] = {}
     for name in sensitive_names:
         if name in needed:
-            cells, order = table.get_column(name), (orders or {}).get(name)
-            read = read_cells(cells, missing=markers, order=order, find_order=spelled)
-            columns[name] = cells, read
+            coded = [grid for grid in grids if grid.name == name]
+            cells = _in_order(table.get_column(name), coded)
+            order, find = (orders or {}).get(name), spelled or bool(coded)
+            columns[name] = (
+                cells,
+                read_cells(cells, missing=markers, order=order, find_order=find),
+            )
     rules, about = build_rules(
         promises, sensitive_names, columns, markers, people=whose is not None
     )
@@ -523,8 +527,7 @@ def verify_table(  # noqa: PLR0913 - one named argument per promise
         more.append(check)
         broken |= np.bincount(groups, weights=rows, minlength=len(sizes)) > 0
     for grid, off in zip(grids, off_grid, strict=True):
-        name = Message("grid of {column!r}", column=grid.name)
-        more.append(Check(name, 1.0, *grid.verdict(off), is_share=True))
+        more.append(Check(grid.title, 1.0, *grid.verdict(off), is_share=True))
         if off.any():
             broken |= np.bincount(groups, weights=off, minlength=len(sizes)) > 0
     readings = [each for _, column in columns.values() for each in column.readings]
@@ -539,6 +542,13 @@ def verify_table(  # noqa: PLR0913 - one named argument per promise
     if int(many.min()) < size:
         notes += _notes_on_keys([table.get_column(name) for name in keys])
     return verification_of([found], size, about, more=more, notes=notes)
+
+
+def _in_order(cells: pl.Series, coded: Sequence[GridPromise]) -> pl.Series:
+    """Return sensitive cells without the marks of a top or a bottom, which have no order."""
+    for promise in coded:
+        cells = promise.without_marks(cells)
+    return cells
 
 
 def _keys(columns: list[str], quasi_identifiers: list[str], sensitive: list[str]) -> list[str]:
@@ -577,38 +587,35 @@ def _people_of(
 
 def people_check(k: int, fewest: int) -> Check:
     """Return what was found about k where people are counted."""
-    holds = fewest >= k
-    return Check(
-        name="k-anonymity",
-        promised=k,
-        measured=fewest,
-        holds=holds,
-        # how many people there are is not published, so no more is said than what was promised
-        sentence=Message("Holds: every group holds at least {k:,} different people.", k=k)
-        if holds
-        else Message(
-            "Broken: a group has {people} and not {k:,} different people.",
-            people=plural("{n:,} person", "{n:,} persons", fewest),
-            k=k,
-        ),
+    # how many people there are is not published, so no more is said than what was promised
+    holds = Message("Holds: every group holds at least {k:,} different people.", k=k)
+    broken = Message(
+        "Broken: a group has {people} and not {k:,} different people.",
+        people=plural("{n:,} person", "{n:,} persons", fewest),
+        k=k,
     )
+    return _k_check(k, fewest, holds if fewest >= k else broken)
 
 
 def size_check(k: int, smallest: int) -> Check:
     """Return what was found about k where rows are counted."""
-    holds = smallest >= k
+    sentence = Message(
+        "{verdict}: every row shares its quasi-identifiers with at least {others}; the "
+        "smallest group has {rows}.",
+        verdict=Message("Holds") if smallest >= k else Message("Broken"),
+        others=plural("{n:,} other", "{n:,} others", k - 1),
+        rows=plural("{n:,} row", "{n:,} rows", smallest),
+    )
+    return _k_check(k, smallest, sentence)
+
+
+def _k_check(k: int, smallest: int, sentence: Message) -> Check:
     return Check(
         name="k-anonymity",
         promised=k,
         measured=smallest,
-        holds=holds,
-        sentence=Message(
-            "{verdict}: every row shares its quasi-identifiers with at least {others}; the "
-            "smallest group has {rows}.",
-            verdict=Message("Holds") if holds else Message("Broken"),
-            others=plural("{n:,} other", "{n:,} others", k - 1),
-            rows=plural("{n:,} row", "{n:,} rows", smallest),
-        ),
+        holds=smallest >= k,
+        sentence=sentence,
     )
 
 

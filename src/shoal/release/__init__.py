@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from shoal.publish.release_data import FrameT, ReleaseData
+from shoal.publish.release_data import FrameT, HowWritten, ReleaseData
 from shoal.publish.verification_terms import grids_of
 
 if TYPE_CHECKING:
@@ -134,11 +134,7 @@ class Release(ReleaseData[FrameT]):
         self,
         group: AtomicGroup,
         target: str | os.PathLike[str],
-        *,
-        format: str | None = None,  # noqa: A002 - the name users know
-        delimiter: str | None = None,
-        if_exists: str = "fail",
-        escape_formulas: bool = False,
+        **how: Unpack[HowWritten],
     ) -> Staged[Self]:
         """Write the release beside its place, read it back and verify it there.
 
@@ -147,10 +143,7 @@ class Release(ReleaseData[FrameT]):
         Args:
             group: the files it appears with.
             target: where it will appear.
-            format: as in `write`.
-            delimiter: as in `write`.
-            if_exists: as in `write`.
-            escape_formulas: as in `write`.
+            how: as in `write`.
 
         Returns:
             The release with the verification of what was written.
@@ -161,15 +154,7 @@ class Release(ReleaseData[FrameT]):
         """
         from shoal.release.verified_write import stage_release
 
-        return stage_release(
-            group,
-            self,
-            target,
-            format=format,
-            delimiter=delimiter,
-            if_exists=if_exists,
-            escape_formulas=escape_formulas,
-        )
+        return stage_release(group, self, target, **how)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Keep what further rows and later releases need, in a file; `shoal.load_release` reads it.

@@ -23,7 +23,7 @@ from shoal.messages import Message
 from shoal.publish.cells import columns_needed
 from shoal.publish.people import stands_as_made
 from shoal.publish.recode import Style
-from shoal.publish.release_data import Staged
+from shoal.publish.release_data import Staged, refuse_broken, refuse_other_rows
 from shoal.publish.verification_terms import promises_of, trees_of
 from shoal.publish.verify import BESIDE, verify_table
 from shoal.release_reader.classes import promises_about_all
@@ -83,19 +83,10 @@ def stage_release(
         columns = _same_places(release, frame, list(written.columns))
     back = _with_empty_rows(written, frame)
     verification = _verify(release, frame, back, columns, in_order=path is not None)
-    if verification.notes and release.parameters.get("strict"):
-        raise PromiseError(
-            "What was written would come with a warning, so with strict it is not published: "
-            "{notes}",
-            notes=verification.notes[0],
-        )
     # who was where in other releases is not in the file, and was checked in memory
     over_all = [each for each in release.verification.checks if each.judged_by == BESIDE]
     verification = replace(verification, checks=(*verification.checks, *over_all))
-    old = release.verification.notes
-    warnings = [each for each in release.warnings if each not in old]
-    warnings.extend(each for each in verification.notes if each not in warnings)
-    return Staged(replace(release, verification=verification, warnings=tuple(warnings)), path)
+    return Staged.of(release, verification, path)
 
 
 def stage_waiting(
@@ -122,7 +113,11 @@ def _same_places(release: ReleaseData, frame: pl.DataFrame, names: list[str]) ->
             width=frame.width,
         )
     sensitive = release.schema.sensitive if release.privacy else ()
-    needed = columns_needed(frame.columns, release.schema.quasi_identifiers, sensitive)
+    coded = [grid.name for grid in release.grids if grid.name in release.schema.exact]
+    needed = {
+        *columns_needed(frame.columns, release.schema.quasi_identifiers, sensitive),
+        *coded,
+    }
     return {
         written: name for written, name in zip(names, frame.columns, strict=True) if name in needed
     }
@@ -160,13 +155,7 @@ def _verify(
     import polars as pl
 
     people, memory = release.people, release.verification
-    if written.frame.height != frame.height:
-        raise PromiseError(
-            "What was written has {height:,} rows and the release {height2:,}, so it is not "
-            "published; this format does not hold the table.",
-            height=written.frame.height,
-            height2=frame.height,
-        )
+    refuse_other_rows(written.frame.height, frame.height)
     table = written.frame.rename(columns)
     keys = columns_needed(table.columns, release.schema.quasi_identifiers)
     stands = people is None or in_order
@@ -187,12 +176,7 @@ def _verify(
         },
         spelled=written.spelled,
     )
-    if not verification.holds:
-        raise PromiseError(
-            "What was written does not keep the promise, although the table in memory does, so it "
-            "is not published: {broken}",
-            broken=verification.broken(),
-        )
+    refuse_broken(verification)
     if not stands:
         # a database gave the rows back in another order: whose they are is known in memory
         if verification.n_groups != memory.n_groups:

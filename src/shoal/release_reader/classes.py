@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from shoal.errors import DataError, OptionError, did_you_mean
+from shoal.errors import DataError, OptionError, refuse_unknown
 from shoal.hierarchy import canonical_label
+from shoal.messages import Message
 from shoal.privacy.delta_presence import DeltaPresence
 from shoal.privacy.k_map import KMap
 from shoal.privacy.population import numbers_of_people
@@ -246,11 +247,8 @@ def values_of(frame: pl.DataFrame, classes: Classes, *, known: bool = True) -> P
     """
     found = []
     for column in classes.columns:
-        if column.name not in frame.columns:
-            hint = did_you_mean(column.name, frame.columns)
-            raise OptionError(
-                "The table has no column {name!r}.{hint}", name=column.name, hint=hint
-            )
+        missing = Message("The table has no column {name!r}.{hint}")
+        refuse_unknown([column.name], frame.columns, OptionError, missing)
         cells = frame.get_column(column.name)
         found.append(
             _labels_of(column, cells, known=known)
@@ -449,10 +447,8 @@ def different_people(model: KMap | DeltaPresence, quasi_identifiers: Sequence[st
 
     everybody: pl.DataFrame = model.people()
     names = list(quasi_identifiers)
-    for name in names:
-        if name not in everybody.columns:
-            hint = did_you_mean(name, everybody.columns)
-            raise OptionError("The population has no column {name!r}.{hint}", name=name, hint=hint)
+    missing = Message("The population has no column {name!r}.{hint}")
+    refuse_unknown(names, everybody.columns, OptionError, missing)
     number = numbers_of_people(everybody, model.counts)
     title = people_title(names)
     some = everybody.select(names).with_columns(**{title: number}).filter(number > 0)

@@ -33,7 +33,10 @@ _OTHERS = {
     kind: re.compile(rf"([\[\](])?\s*({end}){_BETWEEN}({end})\s*([\[\])])?")
     for kind, end in (("number", _NUMBER), ("moment", _MOMENT))
 }
-_ONE_SIDED = re.compile(rf"(<=|>=|<|>|≤|≥)\s*({_NUMBER})|({_NUMBER})\s*\+")
+_ONE_SIDED = {
+    kind: re.compile(rf"(<=|>=|<|>|≤|≥)\s*({end})|({end})\s*\+")
+    for kind, end in (("number", _NUMBER), ("moment", _MOMENT))
+}
 _EPOCH = dt.date(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
 
@@ -173,10 +176,19 @@ class EndReader:
         return self._styled.interval(text, self._pair) or self._foreign(text)
 
     def _pair(self, low: object, high: object) -> Interval | None:
-        first, last = self.place(low), self.place(high)
-        if first is None or last is None or first > last:
+        first, last = self._end(low, "<=", -math.inf), self._end(high, "+", math.inf)
+        if first is None or last is None or first > last or low is high is None:
             return None
         return Interval(first, last)
+
+    def _end(self, end: object, mark: str, beyond: float) -> float | None:
+        """Return where an end lies; one that is marked, or left out, stands for all beyond it."""
+        if end is None:
+            return beyond
+        text = end.strip() if isinstance(end, str) else ""
+        inner = text.removesuffix(mark) if mark == "+" else text.removeprefix(mark)
+        marked = inner != text and self.place(inner) is not None
+        return beyond if marked else self.place(end)
 
     def _foreign(self, text: str) -> Interval | None:
         """Return an interval as other software writes it: ``[20, 30[``, ``20-29``, ``>=65``."""
@@ -187,12 +199,12 @@ class EndReader:
             if ends is None:
                 return None
             return ends._replace(open_low=found[1] in ("]", "("), open_high=found[4] in ("[", ")"))
-        one = _ONE_SIDED.fullmatch(text) if kind == "number" else None
-        if one is None:
+        one = _ONE_SIDED[kind].fullmatch(text)
+        number: Any = None if one is None else self.place(one[3] or one[2])
+        if one is None or number is None:
             return None
         if one[3] is not None:
-            return Interval(float(one[3]), math.inf)
-        number: Any = float(one[2])
+            return Interval(number, math.inf)
         if one[1] in ("<", "<=", "≤"):
             return Interval(-math.inf, number, open_high=one[1] == "<")
         return Interval(number, math.inf, open_low=one[1] == ">")

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.messages import Message
+from shoal.publish.coding_check import CodingPromise
 from shoal.publish.judgement import OpenPoint, point_of
 from shoal.publish.label_check import LabelPromise
 from shoal.runtime.sanitize import plain_values
@@ -48,7 +49,7 @@ SCHEMA_VERSION = 2
 
 _PACKAGES = {"shoal": "shoal-anonymity", "numpy": "numpy", "numba": "numba", "polars": "polars"}
 # Values of a column would be cells of the table; with the seed and the input a run is repeated.
-_NEVER = frozenset({"seed", "orders", "hierarchies"})
+_NEVER = frozenset({"seed", "orders", "hierarchies", "missing_values"})
 _ALGORITHM = "Ed25519"
 _SIGNATURE_KEYS = ["algorithm", "signed", "public_key", "value"]
 
@@ -143,6 +144,10 @@ def _told(column: Column, row: ColumnOption) -> Any:
     return value.value if isinstance(value, Kind) else value
 
 
+_ENDS = ("top", "bottom")
+_CODED = ("numbers", "half_open")
+
+
 def _promised(grid: GridPromise, release: ReleaseData) -> dict[str, Any]:
     """Return what a grid promises; of labels those alone that the published cells show."""
     said: dict[str, Any] = {
@@ -151,6 +156,9 @@ def _promised(grid: GridPromise, release: ReleaseData) -> dict[str, Any]:
         "formats": grid.formats,
         "suppressed": grid.suppressed,
     }
+    said |= {side: end for side in _ENDS if (end := getattr(grid, side))}
+    if isinstance(grid, CodingPromise):
+        return said | {name: getattr(grid, name) for name in _CODED}
     if not isinstance(grid, LabelPromise):
         return said
     shown = grid.told_by(release.cells_of(grid.name))
@@ -328,14 +336,8 @@ def read_certificate(path: str | PathLike[str]) -> CertificateFile:
     from shoal.io.limits import read_side_file
 
     shown = os.fspath(path)
-    try:
-        data = read_side_file(Path(path), Message("the certificate"))
-    except FileNotFoundError:
-        raise DataError("There is no certificate {shown!r}.", shown=shown) from None
-    except OSError as error:
-        raise DataError(
-            "Could not read {shown!r}: {strerror}.", shown=shown, strerror=error.strerror
-        ) from None
+    missing = Message("There is no certificate {shown!r}.", shown=shown)
+    data = read_side_file(Path(path), Message("the certificate"), missing)
     try:
         content = json.loads(data, object_pairs_hook=_once, parse_constant=_refuse)
         version = content["schema_version"]
@@ -486,6 +488,9 @@ def _grid_terms(table: Mapping[str, Any]) -> dict[str, Any]:
         "formats": [_text(each) for each in table["formats"]],
         "suppressed": _text(table["suppressed"]),
     }
+    said |= {side: _text(table[side]) for side in _ENDS if side in table}
+    if "half_open" in table:
+        return said | {name: bool(table[name]) for name in _CODED}
     if "labels" not in table:
         return said
     lists = ("labels", "starts", "ends", "sets")

@@ -23,14 +23,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.errors import DataError, OptionError, did_you_mean
+from shoal.errors import DataError, OptionError, refuse_unknown
 from shoal.hierarchy import canonical_label
 from shoal.measure.base import Grouped, pick_target
 from shoal.measure.scores import Scores, create_measure, default_measures
-from shoal.publish.recode import Style
+from shoal.messages import Message
+from shoal.publish.recode import Style, with_coded
 from shoal.registry import load
 from shoal.release_reader.columns import StyledText, distinct_cells, source_names
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, wide_cells
+from shoal.table.coding import BOTTOM, TOP
 from shoal.table.encode import encode
 from shoal.table.partition import Partition
 
@@ -118,7 +120,7 @@ def score_published(
     asked = (*default_measures(table), *also) if measures is None else measures
     created = _create(dict.fromkeys(asked), options)
     groups = read_groups(
-        original,
+        with_coded(original, schema),
         published,
         table,
         target=pick_target(table, options),
@@ -140,13 +142,8 @@ def _create(names: Iterable[str], options: Mapping[str, Any]) -> dict[str, Measu
     """Return the measures, each with those of the options that it takes."""
     takes = {name: load("measures", name).options for name in names}
     known = {"column", *(option for each in takes.values() for option in each)}
-    for option in options:
-        if option not in known:
-            raise OptionError(
-                "None of the measures takes the option {option!r}.{hint}",
-                option=option,
-                hint=did_you_mean(option, known),
-            )
+    missing = Message("None of the measures takes the option {name!r}.{hint}")
+    refuse_unknown(options, known, OptionError, missing)
     return {
         name: create_measure(name, {key: options[key] for key in each if key in options})
         for name, each in takes.items()
@@ -204,12 +201,8 @@ def _target_counts(
     n_classes: int,
 ) -> NDArray[np.int64]:
     """Count the target's values per class; what the original has more is suppressed."""
-    if target.name not in published.columns:
-        raise OptionError(
-            "The release has no column {name!r}.{hint}",
-            name=target.name,
-            hint=did_you_mean(target.name, published.columns),
-        )
+    missing = Message("The release has no column {name!r}.{hint}")
+    refuse_unknown([target.name], published.columns, OptionError, missing)
     place: dict[str | None, int] = {}
     cells, which = distinct_cells([original.get_column(target.name)])
     first = np.unique(which, return_index=True)[1]
@@ -249,6 +242,11 @@ class CellReader:
         self.upper = self.codes
         if attribute.cells is not None:
             self.upper = {canonical_label(v): n for n, v in enumerate(attribute.cells.upper)}
+        if attribute.open_below:
+            self.codes |= {BOTTOM.format(canonical_label(attribute.values[0])): 0}
+        if attribute.open_above:
+            last = {TOP.format(canonical_label(attribute.values[-1])): attribute.size - 1}
+            self.codes, self.upper = self.codes | last, self.upper | last
 
     def closures(self, cells: Sequence[object], of_class: NDArray[np.int64]) -> Closures:
         """Return the closure of each class of rows, and "everything" as the last one.
@@ -278,6 +276,10 @@ class CellReader:
 
     def between(self, low: object, high: object) -> Found | None:
         """Return the interval between two published ends; without ends it is suppressed."""
+        if low is not None and high is None and self.attribute.open_above:
+            high = TOP.format(canonical_label(self.attribute.values[-1]))
+        if low is None and high is not None and self.attribute.open_below:
+            low = BOTTOM.format(canonical_label(self.attribute.values[0]))
         if low is None or high is None:
             if self.attribute.has_missing:
                 raise DataError(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
 from shoal.publish.cells import columns_needed, note_on_names
+from shoal.publish.coding_check import CodingPromise
 from shoal.publish.grid_check import GridPromise
 from shoal.publish.label_check import LabelPromise
 from shoal.publish.recode import Style
@@ -175,7 +176,8 @@ def _verify(
     unseen = terms.people and terms.person is None
     schema = None
     if not unseen:
-        grid = {each["name"]: each["step"] for each in terms.grids if "labels" not in each}
+        lines = [each for each in terms.grids if not {"labels", "half_open"} & {*each}]
+        grid = {each["name"]: each["step"] for each in lines}
         schema = schema_of_population(
             models,
             terms.quasi_identifiers,
@@ -193,10 +195,7 @@ def _verify(
         people=terms.person if terms.people else None,
         missing_values=missing_values,
         spelled=written.spelled,
-        grids=[
-            LabelPromise(**grid) if "labels" in grid else GridPromise(**grid)
-            for grid in terms.grids
-        ],
+        grids=[_promise_of(grid) for grid in terms.grids],
     )
     named = [*terms.sensitive, *([] if terms.person is None else [terms.person])]
     beside = (*written.beside, *note_on_names(written.columns, terms.quasi_identifiers, named))
@@ -209,6 +208,13 @@ def _verify(
             unchecked=unchecked[0],
         )
     return found
+
+
+def _promise_of(terms: Mapping[str, Any]) -> GridPromise:
+    """Return what a certificate says of the cells of a column, as verification takes it."""
+    if "half_open" in terms:
+        return CodingPromise(**{name: said for name, said in terms.items() if name != "step"})
+    return LabelPromise(**terms) if "labels" in terms else GridPromise(**terms)
 
 
 def _hash_of(published: str | PathLike[str]) -> str:

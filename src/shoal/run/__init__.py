@@ -9,7 +9,8 @@ release and makes it appear, whole or not at all; without one the release is onl
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -17,15 +18,16 @@ import numpy as np
 from shoal.engine.local import GivenGroupsEngine, LocalEngine
 from shoal.engine.pipeline import run_pipeline
 from shoal.errors import OptionError
-from shoal.io.spelling import read_spelled
+from shoal.io.columns import mark_codes
 from shoal.release import Release
 from shoal.runtime.progress import Report, watching
 from shoal.runtime.threads import check_process
+from shoal.settings.request import AS_USUAL, TableRead
 from shoal.table.frames import back_from_polars, to_polars
-from shoal.table.person_key import new_key
+from shoal.table.person_key import KEY_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     import polars as pl
     from numpy.typing import NDArray
@@ -43,10 +45,12 @@ class OpenTable(Protocol):
     Attributes:
         table: its rows, as its engine takes them.
         schema: what its columns are.
+        notes: what the user should know already before the run.
     """
 
     table: Any
     schema: Schema
+    notes: tuple[str, ...]
 
     @property
     def engine(self) -> Engine[Any, Any, Any, Any]:
@@ -100,6 +104,7 @@ def run(
             opened.schema,
             request,
             opened.engine,
+            notes=opened.notes,
             progress=report,
         )
         release = opened.release(result)
@@ -112,13 +117,13 @@ class FrameSource:
 
     Attributes:
         frame: the frame.
-        parameters: what is told about how it was read.
+        read: how it was read.
         owned: whether nobody else needs it, so that the run may take it apart.
         groups: of every row, to be refined instead of running the algorithm.
     """
 
     frame: Any
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    read: TableRead = AS_USUAL
     owned: bool = False
     groups: LabelsLike | None = None
 
@@ -127,12 +132,16 @@ class FrameSource:
         """Give the table; the release has the type of the frame."""
         del progress
         table, groups = to_polars(self.frame), self.groups
-        table = read_spelled(table, request.details.get("read_as") or {})
+        table = mark_codes(table, request.details.get("missing_codes") or {})
+        if request.details.get("read_as"):
+            from shoal.io.spelling import read_spelled
+
+            table = read_spelled(table, request.details["read_as"])
         yield LocalTable(
             table,
             request.schema(table.columns),
             request,
-            self.parameters,
+            self.read,
             like=self.frame,
             owned=self.owned,
             groups=None if groups is None else labels_of(groups, table.height),
@@ -146,7 +155,7 @@ class LocalTable:
         table: a frame of polars.
         schema: what its columns are.
         request: what is asked.
-        parameters: what is told about how it was read.
+        read: how it was read.
         like: the frame as it was given; the release has its type.
         owned: whether nobody else needs the table: columns are forgotten once they are not needed,
             and text may be codes (see `shoal.io.columns`), that of the release, too.
@@ -158,17 +167,18 @@ class LocalTable:
         table: pl.DataFrame,
         schema: Schema,
         request: Request,
-        parameters: Mapping[str, Any],
+        read: TableRead,
         *,
         like: Any = None,
         owned: bool = False,
         groups: NDArray[np.integer[Any]] | None = None,
     ) -> None:
-        self.table, self.schema = table, schema
+        self.table, self.schema = table, schema.read_as(read.read_as)
+        self.notes = read.doubts
         self.key = key_for(request)
-        made: dict[str, Any] = {"owned": owned, "looks": True, "key": self.key}
+        made: dict[str, Any] = {"owned": owned, "looks": True, "moves": True, "key": self.key}
         self.engine = LocalEngine(**made)
-        self._request, self._parameters = request, {**parameters}
+        self._request, self._parameters = request, {**read.parameters}
         if request.previous or request.reserve > 1:
             from shoal.life.rerelease import AgainEngine  # what only releases beside others need
 
@@ -220,7 +230,7 @@ def key_for(request: Request) -> bytes:
             "The key of person_key is another than that of the releases given as previous; give "
             "the one they were made with, or leave it out: they hold what is needed of it."
         )
-    return earlier or request.person_key or new_key()
+    return earlier or request.person_key or token_bytes(KEY_BYTES)
 
 
 def labels_of(groups: LabelsLike, n_rows: int) -> NDArray[np.integer[Any]]:

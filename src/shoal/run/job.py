@@ -22,7 +22,7 @@ from shoal.settings.inputs import (
     check_memory,
     estimate_need,
     format_name,
-    read_as,
+    how_it_was_read,
     read_input,
     rows_of,
 )
@@ -113,10 +113,15 @@ def run_job(
                 "An audit needs the table on one machine; leave audit (--audit) out, and attack a "
                 "part of the rows with 'shoal audit'."
             )
+        if asked.output.regime is not None and on_spark:
+            raise OptionError(
+                "What a regulator asks (--for) is answered from a table on one machine; leave it "
+                "out."
+            )
         if not on_spark:
             sink.check()
         with watching(progress) as report, logging_to(asked.output.log) as log:
-            log.say(f"started: {name_of(asked.input.path or STREAM)}, k = {asked.k}")
+            log.say(f"started: {name_of(asked.input.path or STREAM)}, k = {request.k}")
             if on_spark:
                 from shoal.run.spark import run_on_spark
 
@@ -155,7 +160,7 @@ class FileSource:
     def opened(self, request: Request, progress: Report) -> Iterator[LocalTable]:
         """Give the table, as a run takes it."""
         table, schema = self.load(request, progress, memory_check=self.input.memory_check)
-        yield LocalTable(table, schema, request, read_as(), owned=True)
+        yield LocalTable(table, schema, request, how_it_was_read(self.input), owned=True)
 
     def load(
         self, request: Request, progress: Report, *, memory_check: bool

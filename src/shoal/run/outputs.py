@@ -13,10 +13,11 @@ from shoal.errors import DataError, OptionError
 from shoal.io.atomic import AtomicGroup, sha256_of
 from shoal.io.columns import decode_text
 from shoal.io.database import check_target, reads_table, rows_sha256
-from shoal.io.formats import detect_format
+from shoal.io.formats import format_to_write
 from shoal.io.keys import keyed_sha256, read_secret
 from shoal.io.location import input_files, is_database, refuse_almost_url, refuse_among, shown_name
 from shoal.io.overwrite_guard import note_input, refuse_input
+from shoal.io.spelling import as_written
 from shoal.messages import Message
 from shoal.report.advice import read_explanation
 from shoal.runtime.progress import Report, no_progress
@@ -81,6 +82,7 @@ class FileSink:
             "table": self.table,
             "certificate": output.certificate,
             "report": output.report,
+            "labels": output.labels,
             "kept": output.save,
         }
         return {name: path for name, path in named.items() if path is not None}
@@ -117,7 +119,7 @@ class FileSink:
             self._check_database()
         else:
             refuse_almost_url(self.table)
-            detect_format(self.table, self.format)
+            format_to_write(self.table, self.format)
         self._check_report()
         self._check_secret()
         if output.save == STREAM:
@@ -128,6 +130,7 @@ class FileSink:
                 Message("the table"): None if self.to_database else self.table,
                 Message("the certificate"): output.certificate,
                 Message("the report"): output.report,
+                Message("the dictionary of labels"): output.labels,
                 Message("the release file"): output.save,
                 Message("its private half"): self.private_half,
                 Message("the log"): output.log,
@@ -201,6 +204,15 @@ class FileSink:
         note_input(output.secret, Message("the key file"))
         read_secret(output.secret)
 
+    @property
+    def _attacks(self) -> bool:
+        """Whether the release is attacked, with the original in hand."""
+        if self.output.audit or self.output.regime is None:
+            return self.output.audit
+        from shoal.settings.regimes import REGIMES
+
+        return REGIMES[self.output.regime].audits
+
     def look_at(self, table: Any) -> None:
         """Take the keyed hash of the input, and a copy for the attackers, if they are asked for."""
         secret, source = self.output.secret, self.source.path
@@ -208,7 +220,8 @@ class FileSink:
             # Of a database, what was read: columns that are removed never left it.
             rows = decode_text(to_polars(table)) if is_database(source) else source
             self.input_hmac = keyed_sha256(rows, secret)
-        self._original = decode_text(to_polars(table)) if self.output.audit else None
+        wanted = self._attacks or self.output.labels is not None
+        self._original = decode_text(to_polars(table)) if wanted else None
 
     def write(self, release: Release, progress: Report = no_progress) -> Release:
         """Write the files and the table; they appear together or not at all.
@@ -227,7 +240,9 @@ class FileSink:
         from shoal.report.page import render_report
 
         output, rows = self.output, release.n_published
-        if self._original is not None:
+        if output.regime is not None:
+            release = _held_to(output.regime, release)
+        if self._attacks and self._original is not None:
             progress(0, rows, "attacking")
             attacked = replace(release, frame=decode_text(release.frame))
             self.audit = attacked.audit(self._original)
@@ -256,8 +271,15 @@ class FileSink:
                     about=self.about,
                     files=self.named,
                     language=output.language,
+                    regime=output.regime,
                 )
                 group.add(output.report, page)
+            if output.labels is not None and self._original is not None:
+                from shoal.publish.labels import dictionary_of
+
+                plain = replace(release, frame=decode_text(release.frame))
+                told = dictionary_of(plain, release.groups, self._original)
+                group.add(output.labels, told or "column,label,value\n")
             if output.save is not None:
                 stage_kept(group, keep(release), output.save)
         if self._when_written is not None:
@@ -267,7 +289,7 @@ class FileSink:
 
     def stage_table(self, group: AtomicGroup, release: Release) -> Staged[Release]:
         """Add the table to a group of files, written, read back and verified."""
-        row = None if self.to_database else detect_format(self.table, self.format).row
+        row = None if self.to_database else format_to_write(self.table, self.format).row
         return release.stage(
             group,
             self.table,
@@ -277,6 +299,20 @@ class FileSink:
             if_exists=self.output.choice,
             escape_formulas=self.output.escape_formulas,
         )
+
+
+def _held_to(regime: str, release: Release) -> Release:
+    """Return the release with a warning for everything that a regime asks and it does not keep.
+
+    Raises:
+        PromiseError: there is one, and the release was to be made without.
+    """
+    from shoal.engine.pipeline import check_notes
+    from shoal.report.regime import unmet
+
+    notes = tuple(unmet(regime, replace(release, frame=decode_text(release.frame))))
+    check_notes(notes, strict=bool(release.parameters.get("strict")))
+    return replace(release, warnings=(*release.warnings, *notes))
 
 
 def refuse_existing(paths: Iterable[str | None]) -> None:
@@ -360,7 +396,7 @@ def format_of_output(path: str, wanted: str | None, of_input: str | None) -> str
     if is_database(path):
         return None
     try:
-        detect_format(path)
+        format_to_write(path)
     except DataError:
         return of_input
     return None
@@ -386,7 +422,7 @@ def check_places(sink: FileSink, waiting: str | None, kept: KeptRelease) -> None
         )
     if waiting is None:
         return
-    detect_format(waiting, format_of_output(waiting, None, sink.format))
+    format_to_write(waiting, format_of_output(waiting, None, sink.format))
     check_files(
         None,
         {
@@ -400,8 +436,20 @@ def check_places(sink: FileSink, waiting: str | None, kept: KeptRelease) -> None
         refuse_existing([waiting])
 
 
-def write_applied(applied: Applied, sink: FileSink, waiting: str | None) -> Applied:
+def write_applied(
+    applied: Applied,
+    sink: FileSink,
+    waiting: str | None,
+    read_as: Mapping[str, str] | None = None,
+) -> Applied:
     """Write everything together, or nothing; the table is read back and verified first.
+
+    Args:
+        applied: what was made.
+        sink: where it goes.
+        waiting: where rows go that cannot be published yet.
+        read_as: how dates and numbers of the further rows were written; those that wait are
+            written likewise, so that they can be read with the next ones.
 
     Returns:
         The same with the verification of what was written.
@@ -425,5 +473,8 @@ def write_applied(applied: Applied, sink: FileSink, waiting: str | None) -> Appl
             stage_kept(group, applied.kept, sink.output.save)
         if waiting is not None:
             form = format_of_output(waiting, None, sink.format)
-            stage_waiting(group, to_polars(applied.waiting), waiting, form)
+            rows = to_polars(applied.waiting)
+            if format_to_write(waiting, form).row.is_text:
+                rows = as_written(rows, read_as or {})
+            stage_waiting(group, rows, waiting, form)
     return applied

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from shoal.archive.release_file import stage_kept
 from shoal.engine.spark.check import count_values
@@ -15,6 +15,8 @@ from shoal.engine.spark.session import check_frame, column, load_functions, open
 from shoal.errors import DataError, OptionError
 from shoal.io.atomic import AtomicGroup
 from shoal.io.columns import type_column
+from shoal.io.recognise import recognise
+from shoal.io.spelling import TEXT
 from shoal.messages import Message
 from shoal.release import Release
 from shoal.run import run
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from shoal.engine.spark.engine import SparkGroups, SparkPublished
     from shoal.engine.spark.plan import Named
     from shoal.publish.reader_view import ReaderView
-    from shoal.publish.release_data import Staged
+    from shoal.publish.release_data import HowWritten, Staged
     from shoal.settings.request import Request
 
 
@@ -67,11 +69,7 @@ class SparkRelease(Release[Any]):
         self,
         group: AtomicGroup,
         target: str | os.PathLike[str],
-        *,
-        format: str | None = None,  # noqa: A002 - the name users know
-        delimiter: str | None = None,
-        if_exists: str = "fail",
-        escape_formulas: bool = False,
+        **how: Unpack[HowWritten],
     ) -> Staged[Self]:
         """Write the release to a folder beside its place, verify it there, and move it."""
         from shoal.engine.spark.folder import write_folder
@@ -80,13 +78,10 @@ class SparkRelease(Release[Any]):
             group,
             self,
             target,
-            format=format,
-            delimiter=delimiter,
-            if_exists=if_exists,
-            escape_formulas=escape_formulas,
             inputs=self.engine.read,
             people=self.with_people,
             about_all=self.engine.about_all,
+            **how,
         )
 
     def cells_of(self, name: str) -> pl.DataFrame:
@@ -190,6 +185,10 @@ class SparkTable:
     def __init__(self, frame: Any, request: Request, engine: SparkEngine) -> None:
         self.table, self.engine, self._request = frame, engine, request
         self.schema = request.schema(frame.columns)
+        self.notes: tuple[str, ...] = ()
+        for name, spelling in (request.details.get("read_as") or {}).items():
+            if spelling != TEXT:
+                raise _refused(name, spelling)
 
     def release(self, result: Result[SparkGroups, SparkPublished]) -> SparkRelease:
         """Return what a run of it has made, as a release."""
@@ -373,6 +372,15 @@ def _format_of(path: str | None) -> str:
     return "csv" if str(path).rstrip("/").lower().endswith((".csv", ".csv.gz")) else "parquet"
 
 
+def _refused(name: str, spelling: str) -> DataError:
+    return DataError(
+        "Column {name!r} is written as {spelling}, which is not read on Spark; turn it into dates "
+        "or numbers first, or say --read-as {name}=text if it stays as it is.",
+        name=name,
+        spelling=spelling,
+    )
+
+
 def _typed(frame: Any, source: Input, request: Request) -> Any:
     """Return a table of text with the types that its values have, as a CSV is read elsewhere."""
     import polars as pl
@@ -380,6 +388,7 @@ def _typed(frame: Any, source: Input, request: Request) -> Any:
     functions = load_functions()
     schema = request.schema(frame.columns)
     numeric = numeric_columns(request.details.get("kinds"))
+    stays = request.details.get("read_as") or {}
     wanted = (*schema.quasi_identifiers, *schema.sensitive)
     columns = []
     for name in frame.columns:
@@ -394,6 +403,9 @@ def _typed(frame: Any, source: Input, request: Request) -> Any:
         values, _ = count_values(frame, name)
         typed = type_column(values.sort(), lenient=name in numeric)
         found = typed.dtype
+        if found == pl.String and name not in stays:
+            for spelling in recognise(values.to_frame())[1].values():
+                raise _refused(name, spelling.spelling)
         known = next((title for kind, title in types.items() if found == kind), None)
         if known is None:
             raise DataError(

@@ -36,12 +36,9 @@ from shoal.search.scan import Effort, SearchInterrupt
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from numpy.typing import NDArray
 
-    from shoal.privacy import PrivacyModel
-    from shoal.search.scan import Scanner
+    from shoal.search.scan import Run, Scanner
     from shoal.table.encode import EncodedTable
 
 
@@ -73,14 +70,7 @@ def hot_sweeps(effort: Effort, rows_per_group: float) -> int:
 
 
 def refine_partition(
-    table: EncodedTable,
-    partition: Partition,
-    scanner: Scanner,
-    k: int,
-    privacy: Sequence[PrivacyModel],
-    effort: Effort,
-    rng: np.random.Generator,
-    progress: Callable[[int, int, str], None],
+    table: EncodedTable, partition: Partition, run: Run, effort: Effort
 ) -> Partition:
     """Return a partition of the same rows that costs no more; suppressed rows stay so.
 
@@ -91,29 +81,20 @@ def refine_partition(
         SearchInterrupt: Ctrl-C was pressed; it holds the best so far.
     """
     kept = np.flatnonzero(partition.labels >= 0)
-    if len(kept) < 2 * k:
+    if len(kept) < 2 * run.k:
         return partition
     if len(kept) < table.n_rows:
         try:
-            inner = refine_partition(
-                table.take(kept),
-                Partition(partition.labels[kept], partition.n_groups),
-                scanner.take(kept),
-                k,
-                privacy,
-                effort,
-                rng,
-                progress,
-            )
+            groups = Partition(partition.labels[kept], partition.n_groups)
+            inner = refine_partition(table.take(kept), groups, run.part(kept), effort)
         except SearchInterrupt as interrupt:
             raise SearchInterrupt(_spread(interrupt.found, kept, table.n_rows)) from None
         return _spread(inner, kept, table.n_rows)
-    if scanner.points is not None:
+    if run.scanner.points is not None:
         from shoal.search.refine_means import MeansSearch
 
-        by_means = MeansSearch(table, partition, scanner, k, privacy, effort, rng, progress)
-        return by_means.run()
-    return Search(table, partition, scanner, k, privacy, effort, rng, progress).run()
+        return MeansSearch(table, partition, run, effort).run()
+    return Search(table, partition, run, effort).run()
 
 
 def _spread(found: Partition, kept: NDArray[np.int64], n_rows: int) -> Partition:
@@ -126,24 +107,14 @@ def _spread(found: Partition, kept: NDArray[np.int64], n_rows: int) -> Partition
 class Search:
     """The state of one search and the scratch arrays of its moves."""
 
-    def __init__(
-        self,
-        table: EncodedTable,
-        partition: Partition,
-        scanner: Scanner,
-        k: int,
-        privacy: Sequence[PrivacyModel],
-        effort: Effort,
-        rng: np.random.Generator,
-        progress: Callable[[int, int, str], None],
-    ) -> None:
-        self.k, self.scanner, self.effort, self.rng = k, scanner, effort, rng
-        self.progress = progress
+    def __init__(self, table: EncodedTable, partition: Partition, run: Run, effort: Effort) -> None:
+        self.k, self.effort, self.rng, self.progress = run.k, effort, run.rng, run.progress
+        self.scanner = scanner = run.scanner
         self.n = n = table.n_rows
         # there can be no more than n // k groups, one more while a group is rebuilt
-        self.capacity = max(partition.n_groups, n // k) + 1
+        self.capacity = max(partition.n_groups, n // self.k) + 1
         self.limit = self._places(partition.n_groups)
-        self.private = PrivateArrays.of(table, privacy)  # holds what the rules point at
+        self.private = PrivateArrays.of(table, run.privacy)  # holds what the rules point at
         self.rules = self.private.rules
         self.groups = open_groups(scanner, partition, self.private, self.capacity)
         self.scratch = scanner.scratch(max(self.capacity, n), len(self.rules.whole))
@@ -154,7 +125,7 @@ class Search:
             np.empty(n, np.bool_),
             np.empty(n, np.int64),
         )
-        reach = effort.reach * k
+        reach = effort.reach * self.k
         most = min(n, max(4 * reach, 64))
         self.rebuild_scratch = RebuildScratch(
             np.empty(n, COST),

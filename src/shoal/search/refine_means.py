@@ -21,13 +21,12 @@ from shoal.search.scan import SearchInterrupt
 from shoal.table.partition import Partition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from shoal.kernels.mdav import Points
-    from shoal.privacy import PrivacyModel
-    from shoal.search.scan import Effort, Scanner
+    from shoal.search.scan import Effort, Run
     from shoal.table.encode import EncodedTable
 
 
@@ -69,24 +68,14 @@ def group_errors(points: Points, partition: Partition) -> NDArray[np.float64]:
 class MeansSearch:
     """The state of one search and the scratch arrays of its moves."""
 
-    def __init__(
-        self,
-        table: EncodedTable,
-        partition: Partition,
-        scanner: Scanner,
-        k: int,
-        privacy: Sequence[PrivacyModel],
-        effort: Effort,
-        rng: np.random.Generator,
-        progress: Callable[[int, int, str], None],
-    ) -> None:
-        assert scanner.points is not None
-        self.start, self.k, self.effort, self.rng = partition, k, effort, rng
-        self.progress, self.n = progress, table.n_rows
-        self.points, self.numbers = scanner.points, scanner.points.numbers
-        capacity = max(partition.n_groups, self.n // k) + 1
-        self.private = PrivateArrays.of(table, privacy)  # holds what the rules point at
-        self.groups = open_groups(scanner, partition, self.private, capacity)
+    def __init__(self, table: EncodedTable, partition: Partition, run: Run, effort: Effort) -> None:
+        assert run.scanner.points is not None
+        self.k, self.effort, self.rng, self.progress = run.k, effort, run.rng, run.progress
+        self.start, self.n = partition, table.n_rows
+        self.points, self.numbers = run.scanner.points, run.scanner.points.numbers
+        capacity = max(partition.n_groups, self.n // self.k) + 1
+        self.private = PrivateArrays.of(table, run.privacy)  # holds what the rules point at
+        self.groups = open_groups(run.scanner, partition, self.private, capacity)
         points = np.ascontiguousarray(self.numbers.T)
         middle = points.mean(axis=0)
         self.means = Means(
@@ -98,8 +87,8 @@ class MeansSearch:
         )
         # closures play no part
         self.groups = self.groups._replace(hists=np.zeros((1, capacity), np.int64))
-        most = min(self.n, max(10 * k, 64, 2 * int(partition.sizes.max(initial=1))))
-        inside = most // k + 8
+        most = min(self.n, max(10 * self.k, 64, 2 * int(partition.sizes.max(initial=1))))
+        inside = most // self.k + 8
         self.scratch = MeansScratch(
             np.empty(capacity),
             np.empty(NEAR, np.int64),

@@ -9,7 +9,7 @@ is compiled once.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -510,6 +510,11 @@ class Run:
     def all_rows(self) -> int:
         """Rows of the whole table."""
         return self.scanner.n_rows if self.part_of is None else self.part_of
+
+    def part(self, rows: NDArray[np.integer[Any]], **changes: Any) -> Run:
+        """Return the run on these rows, with other fields changed."""
+        parts: dict[str, Any] = {"model": self.model.take(rows), "scanner": self.scanner.take(rows)}
+        return replace(self, **parts, **changes)
 
 
 @dataclass(frozen=True, kw_only=True)

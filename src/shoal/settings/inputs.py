@@ -11,10 +11,12 @@ from shoal.io.extra_rows import ASK
 from shoal.io.formats import FORMATS, detect_format
 from shoal.io.limits import check_columns
 from shoal.io.location import input_files, is_database
-from shoal.io.overwrite_guard import current_watch
-from shoal.io.read import guess_rows, read_table
+from shoal.io.overwrite_guard import HowRead, current_watch
+from shoal.io.read import called, guess_rows, read_table
 from shoal.io.spelling import TEXT
 from shoal.runtime.memory import available_bytes, human_bytes
+from shoal.settings.request import TableRead
+from shoal.table.frames import as_days
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,15 +35,6 @@ def missing_texts(source: Input) -> tuple[str, ...]:
 def numeric_columns(kinds: Mapping[str, Any] | None) -> list[str]:
     """Return the columns that are said to be numbers."""
     return [name for name, kind in (kinds or {}).items() if kind == "numeric"]
-
-
-def of_release(details: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is said about columns as far as it holds for the cells of a release.
-
-    A release writes dates and numbers in one way, however the original did.
-    """
-    read_as = details.get("read_as") or {}
-    return {**details, "read_as": {name: how for name, how in read_as.items() if how == TEXT}}
 
 
 def renamed(names: Sequence[str], rename: Mapping[str, str] | None) -> list[str]:
@@ -71,6 +64,7 @@ def read_input(
     source: Input,
     *,
     details: Mapping[str, Any] | None = None,
+    published: bool = False,
     columns: Callable[[list[str]], Sequence[str]] | None = None,
     coded: bool = False,
     progress: Report | None = None,
@@ -80,7 +74,10 @@ def read_input(
     Args:
         source: where it is, and how it is to be read.
         details: what is said about columns (`shoal.table.schema.JobColumn`), each option a mapping
-            from columns: which hold numbers whatever they look like, and how cells are written.
+            from columns: which hold numbers whatever they look like, how cells are written, and
+            which codes mean a missing value.
+        published: whether it is a release, which writes dates and numbers in one way however
+            the original did.
         columns: picks the columns that are needed, before any row is read.
         coded: whether text stays codes.
         progress: told how far reading has come.
@@ -92,6 +89,11 @@ def read_input(
     rename = source.rename or {}
     first = {new: old for old, new in rename.items()}
     said = details or {}
+    spellings = said.get("read_as") or {}
+    codes = said.get("missing_codes") or {}
+    if published:
+        spellings = {name: how for name, how in spellings.items() if how == TEXT}
+        codes = {}
 
     def needed(found: list[str]) -> list[str]:
         wanted = pick_columns(renamed(found, rename), columns, name="The table")
@@ -108,7 +110,9 @@ def read_input(
         delimiter=source.delimiter,
         missing_values=missing_texts(source),
         numeric=[first.get(name, name) for name in numeric_columns(said.get("kinds"))],
-        read_as={first.get(n, n): how for n, how in (said.get("read_as") or {}).items()},
+        read_as={first.get(name, name): how for name, how in spellings.items()},
+        missing_codes={first.get(name, name): each for name, each in codes.items()},
+        guess=not published,
         columns=needed if rename else columns,
         coded=coded,
         encoding=source.encoding,
@@ -118,16 +122,16 @@ def read_input(
         extra_rows=source.extra_rows or ASK,
         progress=progress,
     )
+    frame = frame.with_columns(as_days(each) for each in frame.get_columns())
     return frame.rename({old: new for old, new in rename.items() if old in frame.columns})
 
 
-def read_as() -> dict[str, Any]:
-    """Return how the text of the input was read, as far as it is not the usual way.
-
-    It becomes part of a release's parameters: a run that is repeated reads the same.
-    """
+def how_it_was_read(source: Input) -> TableRead:
+    """Return how the present command has read the table of a job; its doubts are told by that."""
     watch = current_watch()
     said: dict[str, Any] = {}
+    if source.missing_values is not None:
+        said["missing_values"] = list(source.missing_values)
     for how in () if watch is None else watch.how_read.values():
         if how.encoding != "utf-8":
             said["encoding"] = how.encoding
@@ -135,7 +139,12 @@ def read_as() -> dict[str, Any]:
             said["decimal"] = how.decimal
         if not how.header:
             said["header"] = False
-    return said
+    first = called(input_files(source.sources, source.format)[0])
+    how = HowRead() if watch is None else watch.how_read.get(first, HowRead())
+    doubts, how.doubts = tuple(how.doubts), []
+    rename = source.rename or {}
+    read_as = {rename.get(name, name): found.spelling for name, found in how.spelled.items()}
+    return TableRead(said, read_as, doubts)
 
 
 # What a run from a file to a file will need, and what the machine has.

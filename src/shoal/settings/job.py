@@ -7,7 +7,8 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import OptionError, did_you_mean
+from shoal.errors import OptionError, did_you_mean, refuse_unknown
+from shoal.messages import Message
 from shoal.settings.files import INPUT_OPTIONS, Input, Output
 from shoal.settings.request import COLUMN_OPTIONS, OPTIONS
 from shoal.table.schema import COLUMN_ROWS, JobColumn, Role
@@ -54,13 +55,8 @@ class Job:
         missing_values: tuple[str, ...] | None = None,
         **options: Any,
     ) -> None:
-        for name in options:
-            if name not in JOB_OPTIONS:
-                raise OptionError(
-                    "There is no option {name!r}.{hint}",
-                    name=name,
-                    hint=did_you_mean(name, JOB_OPTIONS),
-                )
+        missing = Message("There is no option {name!r}.{hint}")
+        refuse_unknown(options, JOB_OPTIONS, OptionError, missing)
         source = input if isinstance(input, Input) else Input(path=input)
         if missing_values is not None:
             source = replace(source, missing_values=missing_values)
@@ -168,7 +164,9 @@ class Job:
 
         said = self.said()
         if "privacy" in said:
-            said["privacy"] = open_populations(parse_privacy(said["privacy"]), self.input)
+            said["privacy"] = open_populations(
+                parse_privacy(said["privacy"]), self.input, details=self.schema_options()
+            )
         return said
 
     def request(self) -> Request:
@@ -188,11 +186,12 @@ class Job:
         Raises:
             OptionError: k is not said.
         """
-        if "k" not in self.options:
-            raise OptionError(
-                "k is not given: say from how many people nobody may stand out, with --k 10."
-            )
-        return {**self.schema_options(), **self.options}
+        said = {**self.schema_options(), **self.options}
+        if "k" not in said:
+            from shoal.settings.regimes import k_of
+
+            said["k"] = k_of(self.output.regime)
+        return said
 
 
 def _plain(value: Any, row: Option) -> Any:

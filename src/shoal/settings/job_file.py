@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, JobError, OptionError, RoleError, did_you_mean
-from shoal.hierarchy.rules import HierarchyRule
+from shoal.hierarchy.rules import HierarchyRule, as_rule
 from shoal.io.atomic import atomic_write_text
 from shoal.io.limits import read_side_file
 from shoal.io.location import is_database
@@ -212,13 +212,17 @@ class _Reader:
             if isinstance(value, bool) or not isinstance(value, int | float | str):
                 raise self.wrong(f"{place}.{row.name}", Message("a number or text"), value)
             return value
+        if row.plain_type == "number or date":
+            if isinstance(value, bool) or not isinstance(value, int | float | str | date):
+                raise self.wrong(f"{place}.{row.name}", Message("a number or a date"), value)
+            return value
         return self.scalar(table, row.name, row.plain_type, place)
 
     def hierarchy(self, value: object, place: str) -> Path | HierarchyRule | None:
         if value is None:
             return None
         if isinstance(value, str):
-            return self.file.parent / value
+            return as_rule(value) or self.file.parent / value
         if not isinstance(value, dict) or "rule" not in value:
             raise self.wrong(
                 place, "the name of a file or a rule, as in {rule = 'prefix', keep = [3, 1]}", value

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from shoal.errors import OptionError, did_you_mean
 from shoal.messages import Message
@@ -224,7 +225,7 @@ class Request:
         check=read_one_name,
         help="The column that says whose row it is, where people have several: k counts people.",
         functions=BOTH,
-        flag=columns_flag("--person", on=(*TABLE_COMMANDS, "verify"), metavar="COLUMN"),
+        flag=columns_flag("--person", on=ALL_COMMANDS, metavar="COLUMN"),
     )
     rows_are_people: bool = option(
         default=False,
@@ -248,11 +249,11 @@ class Request:
         check=anything,
         given="str | PathLike[str] | None",
         toml="str",
-        help="A key of 'shoal secret': a person has the same pseudonym in every table that is made "
-        "with it.",
+        help="A key of 'shoal secret': a person has the same pseudonym and the same shift of dates "
+        "in every table that is made with it.",
         functions=BOTH,
         path=True,
-        flag=columns_flag("--person-key", on=("anonymize", "refine"), metavar="FILE"),
+        flag=columns_flag("--person-key", on=("anonymize", "refine", *AFTERWARDS), metavar="FILE"),
     )
     details: Mapping[str, Any] = field(default_factory=dict)
     """What is said about single columns, by the names of `COLUMN_DETAILS`."""
@@ -491,11 +492,6 @@ class Request:
                 "pseudonyms are asked for, but no column says whose row it is; name it with "
                 "person=... (--person on the command line)."
             )
-        if self.person_key is not None and not self.pseudonyms:
-            raise OptionError(
-                "person_key says with which key pseudonyms are made, and none are asked for; leave "
-                "it out, or ask for them with pseudonyms=True (--pseudonyms)."
-            )
         if self.rows_are_people and self.person is not None:
             raise OptionError(
                 "Column {person!r} says whose row it is, and rows_are_people that every row "
@@ -504,6 +500,31 @@ class Request:
             )
         roles = {role.option: getattr(self, role.option) for role in Role}
         schema = build_schema(columns, **roles, **self.details)
+        moved = schema.moved_dates
+        if moved and self.person is None and not self.rows_are_people:
+            raise OptionError(
+                "The dates of column {name!r} are to be moved for each person, but no column says "
+                "whose row it is; name it with person=... (--person), or say rows_are_people=True "
+                "(--rows-are-people).",
+                name=next(iter(moved)),
+            )
+        known = [name for name in moved if name in schema.quasi_identifiers]
+        compared = [model.label for model in self.privacy if model.about == "people"]
+        if known and compared:
+            raise OptionError(
+                "{promise} compares with a population, whose dates are where they were, and those "
+                "of column {name!r} are moved; make the column insensitive, drop it, or leave the "
+                "promise out.",
+                promise=compared[0],
+                name=known[0],
+            )
+        uses = self.pseudonyms or schema.is_shifted
+        if self.person_key is not None and (self.person is None or not uses):
+            raise OptionError(
+                "person_key is the key of pseudonyms and of moved dates, and neither is asked for; "
+                "leave it out, or ask for them with person=... and pseudonyms=True (--pseudonyms) "
+                "or dates={{...: 'shift'}} (--dates)."
+            )
         return replace(schema, pseudonyms=self.pseudonyms)
 
     def parameters(self) -> dict[str, Any]:
@@ -535,6 +556,24 @@ for _field in fields(Request):
 
 COLUMN_OPTIONS = (*(role.option for role in Role), *COLUMN_DETAILS)
 """Those that say what the columns are."""
+
+
+class TableRead(NamedTuple):
+    """How the table of a job was read, where nobody had said so.
+
+    Attributes:
+        parameters: becomes part of a release's parameters: a run that is repeated reads the same.
+        read_as: how the dates and numbers of columns are written.
+        doubts: what somebody should say, in sentences; the release warns of it.
+    """
+
+    parameters: Mapping[str, Any] = MappingProxyType({})
+    read_as: Mapping[str, str] = MappingProxyType({})
+    doubts: tuple[str, ...] = ()
+
+
+AS_USUAL = TableRead()
+"""A table that was read without a question."""
 
 
 # -- making a request: every file that it names is opened once -----------------------------------
@@ -573,9 +612,9 @@ def build_request(
         return request
     request = replace(
         request,
-        person_key=_open_key(request.person_key),
+        person_key=open_key(request.person_key),
         details={**request.details, **({"hierarchies": _open_hierarchies(trees)} if trees else {})},
-        privacy=open_populations(request.privacy, reading),
+        privacy=open_populations(request.privacy, reading, details=request.details),
     )
     if not request.previous:
         return request
@@ -584,7 +623,7 @@ def build_request(
     return replace(request, previous=open_previous(request.previous, saving))
 
 
-def _open_key(given: Any) -> bytes | None:
+def open_key(given: Any) -> bytes | None:
     """Return the key of people that a file stands for.
 
     Raises:
@@ -604,17 +643,22 @@ def _open_key(given: Any) -> bytes | None:
 def _open_hierarchies(given: Any) -> Any:
     """Return the hierarchies with those that are files read; what is wrong is said later."""
     from shoal.hierarchy import load_hierarchy  # loads numpy
+    from shoal.hierarchy.rules import as_rule
 
     if not isinstance(given, Mapping):
         return given
     return {
-        name: load_hierarchy(each) if isinstance(each, str | PathLike) else each
+        name: as_rule(each) or load_hierarchy(each) if isinstance(each, str | PathLike) else each
         for name, each in given.items()
     }
 
 
 def open_populations(
-    models: Sequence[PrivacyModel], source: Input | None = None, given: Any = None
+    models: Sequence[PrivacyModel],
+    source: Input | None = None,
+    given: Any = None,
+    *,
+    details: Mapping[str, Any] | None = None,
 ) -> tuple[PrivacyModel, ...]:
     """Return the models with their populations as tables.
 
@@ -623,6 +667,7 @@ def open_populations(
         source: how the table of the run is read; populations are read likewise, but their
             columns are called as in the release, as for whoever verifies it.
         given: the population of those that have none of their own.
+        details: what is said about the columns of the table, by the options of `JobColumn`.
 
     Raises:
         DataError: a file cannot be read.
@@ -639,16 +684,17 @@ def open_populations(
         if isinstance(people, str | PathLike):
             path = str(people)
             if path not in tables:
-                tables[path] = _read(path, source)
+                tables[path] = _read(path, source, details)
             people = tables[path]
         found.append(replace(model, population=people))  # type: ignore[type-var]  # they are dataclasses
     return tuple(found)
 
 
-def _read(path: str, source: Input | None) -> Any:
+def _read(path: str, source: Input | None, details: Mapping[str, Any] | None) -> Any:
     from shoal.io.read import read_table
     from shoal.settings.inputs import read_input
 
     if source is None:
         return read_table(path)
-    return read_input(replace(source, path=path, more=(), format=None, sheet=None, rename=None))
+    source = replace(source, path=path, more=(), format=None, sheet=None, rename=None)
+    return read_input(source, details=details)

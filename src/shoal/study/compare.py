@@ -19,6 +19,7 @@ from shoal.runtime.progress import Report, watching
 from shoal.runtime.threads import run_side_by_side
 from shoal.settings.request import build_request
 from shoal.study.frontier import COUNT_ERROR, Comparison, Outcome
+from shoal.table.dates import move_dates
 from shoal.table.frames import to_polars
 from shoal.table.schema import Role
 
@@ -116,7 +117,8 @@ def compare_request(
     todo = [number for number, key in enumerate(keys) if key not in known]
     found = {number: known[key] for number, key in enumerate(keys) if key in known}
     n_resumed = len(found)
-    tasks = [_task(table, schema, requests[number], keys[number], use=use) for number in todo]
+    moved = move_dates(table, schema)
+    tasks = [_task(moved, schema, requests[number], keys[number], use=use) for number in todo]
     n_rows = table.height  # progress is counted in rows, like that of a run
     with watching(progress) as report, ledger:
         # together: each run by itself would leave the other cores waiting
@@ -234,6 +236,7 @@ def _digest_of(table: pl.DataFrame, schema: Schema) -> str:
             "weight": column.weight,
             "grid": str(column.grid),
             "scale": column.scale,
+            "dates": column.dates,
             "hierarchy": None if column.hierarchy is None else column.hierarchy.to_paths(),
         }
         sha.update(json.dumps(told, ensure_ascii=True).encode())

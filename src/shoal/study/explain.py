@@ -29,6 +29,7 @@ from shoal.study.findings import (
     told_of_relations,
 )
 from shoal.study.trials import Measured, Trial, build_trials, group_cells
+from shoal.table.dates import move_dates
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
@@ -195,7 +196,8 @@ def explain_request(
 ) -> Explanation:
     """Explain what a request would make; see `explain`."""
     table = to_polars(frame)
-    asked = Trial.unchanged(table, request.schema(table.columns), request)
+    schema = request.schema(table.columns)
+    asked = Trial.unchanged(move_dates(table, schema), schema, request)
     return _explain(asked, None, max_rows=max_rows, workers=workers, progress=progress)
 
 
@@ -220,7 +222,7 @@ def explain_release(
     names = ("k", "algorithm", "algorithm_options", "measure", "measure_options")
     said = {name: release.parameters[name] for name in (*names, "max_suppression", "missing")}
     request = Request(quasi_identifiers=schema.quasi_identifiers, privacy=release.privacy, **said)
-    asked = Trial.unchanged(table, schema, request)
+    asked = Trial.unchanged(move_dates(table, schema, release.key), schema, request)
     return _explain(asked, release, max_rows=max_rows, workers=workers, progress=progress)
 
 

@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from shoal.errors import DataError, OptionError, RoleError, did_you_mean
+from shoal.options import whole
 from shoal.publish.recode import Style
 from shoal.release_reader.columns import KINDS, open_column
 from shoal.table.frames import back_from_polars, is_frame, to_polars
@@ -106,14 +107,8 @@ def read_release(
 
 
 def _check(seed: object, copies: object, *, draw: bool) -> None:
-    for name, value, least in (("seed", seed, 0), ("copies", copies, 1)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise OptionError(
-                "{name} must be a whole number of at least {least}, but {value!r} was given.",
-                name=name,
-                least=least,
-                value=value,
-            )
+    whole(0)("seed", seed)
+    whole(1)("copies", copies)
     if copies != 1 and not draw:
         raise OptionError("copies are several draws of every row; say draw=True, too.")
 
@@ -395,6 +390,11 @@ class Described(TypedDict, total=False):
         kinds: how a column was generalised, where its type does not say it.
         orders: values of ordinal columns, from low to high.
         grid: lines that intervals end on, as for `shoal.anonymize`.
+        top: from where on no more was published, as for `shoal.anonymize`.
+        bottom: down from where no more was published.
+        dates: what happened to dates of a person, as for `shoal.anonymize`.
+        person: the column of the original that says whose row it is.
+        person_key: the key under which dates were moved, if it was kept.
         default_grid: whether columns may have a grid that nobody asked for; true unless given.
         unknown_values: what happened to values that a hierarchy does not list; ``error`` unless
             given.
@@ -407,6 +407,11 @@ class Described(TypedDict, total=False):
     kinds: Mapping[str, Kind | str] | None
     orders: Mapping[str, Sequence[Any]] | None
     grid: Mapping[str, Any] | str | None
+    top: Mapping[str, Any] | None
+    bottom: Mapping[str, Any] | None
+    dates: Mapping[str, str] | None
+    person: str | None
+    person_key: str | os.PathLike[str] | None
     default_grid: bool
     unknown_values: str
     style: Style | Mapping[str, Any] | None
@@ -430,7 +435,8 @@ def schema_and_style(
     if "quasi_identifiers" not in described:
         raise OptionError("Say which columns were generalised, with quasi_identifiers=[...].")
     style = described.get("style")
-    options: dict[str, Any] = {name: said for name, said in described.items() if name != "style"}
+    beside = ("style", "person_key")
+    options: dict[str, Any] = {name: said for name, said in described.items() if name not in beside}
     schema = schema_of_used(nw.from_native(original, eager_only=True), **options)
     return schema, style if isinstance(style, Style) else Style.from_dict(style or {})
 
@@ -442,6 +448,7 @@ def described_by(job: Job) -> Described:
         "default_grid": job.default_grid is not False,
         "unknown_values": job.unknown_values or "error",
         "style": job.style,
+        "person_key": job.person_key,
     }
     said |= {name: columns[name] for name in Described.__annotations__ if name in columns}
     return cast("Described", said)

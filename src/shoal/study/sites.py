@@ -344,7 +344,7 @@ def anonymize_sites(
         coordinator.unify(k)
         labels = coordinator.labels()
     partition = Partition.from_labels(labels)
-    published = recode(union, schema, table, partition, Style())
+    published, _ = recode(union, schema, table, partition, Style())
     verification = verify_table(
         published, people=None, k=k, quasi_identifiers=schema.quasi_identifiers, sensitive=()
     )

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.errors import DataError, OptionError, PromiseError, RoleError, did_you_mean
+from shoal.errors import DataError, OptionError, PromiseError, RoleError, refuse_unknown
+from shoal.messages import Message
 from shoal.study.count_bounds import HIDDEN, Bounds, Place, Rule, too_narrow, with_totals
 from shoal.table.frames import to_polars
 
@@ -192,13 +193,8 @@ def _count(
             "A table of counts is by one to {most} different columns, as in --by ward,sex.",
             most=MOST_COLUMNS,
         )
-    for name in by:
-        if name not in frame.columns:
-            raise RoleError(
-                "There is no column {name!r} in the table.{hint}",
-                name=name,
-                hint=did_you_mean(name, frame.columns),
-            )
+    missing = Message("The table has no column {name!r}.{hint}")
+    refuse_unknown(by, frame.columns, RoleError, missing)
     if COUNT in by:
         raise OptionError("A column called {name!r} is made; rename yours.", name=COUNT)
     if not frame.height:

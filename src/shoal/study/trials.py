@@ -409,7 +409,8 @@ def group_cells(
     for attribute, closures in zip(table.attributes, grouped.closures, strict=True):
         loss += attribute.weight * measure.form(attribute, None, table).cost(closures)[:-1]
     loss /= float(table.weights.sum())
-    published = recode(frame, schema, table, partition, shuffle=False).select(names)
+    published, _ = recode(frame, schema, table, partition, shuffle=False)
+    published = published.select(names)
     counted = (
         published.with_columns(pl.all().cast(pl.String).fill_null(""))
         .with_columns(pl.Series("loss of row", loss[partition.labels[partition.labels >= 0]]))

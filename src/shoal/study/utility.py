@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from shoal.errors import DataError, OptionError, did_you_mean
+from shoal.errors import DataError, OptionError, refuse_unknown
+from shoal.messages import Message
+from shoal.publish.recode import with_coded
 from shoal.release_reader.classes import Classes, open_classes, values_of
 from shoal.release_reader.columns import open_column, source_names
+from shoal.settings.request import open_key
 from shoal.study.read_release import Described, schema_and_style
+from shoal.table.dates import move_as_released
 from shoal.table.frames import to_polars
 
 if TYPE_CHECKING:
@@ -540,7 +544,8 @@ def utility(
         seed: makes questions and models repeatable.
         described: how the release was made (`shoal.study.read_release.Described`):
             ``quasi_identifiers``, which have to be said, ``sensitive``, ``hierarchies``,
-            ``kinds``, ``orders``, ``grid``, ``default_grid``, ``unknown_values`` and ``style``.
+            ``kinds``, ``orders``, ``grid``, ``top``, ``bottom``, ``dates``, ``person``,
+            ``person_key``, ``default_grid``, ``unknown_values`` and ``style``.
 
     Raises:
         OptionError: an option is wrong, a column does not exist, or scikit-learn is missing.
@@ -554,7 +559,9 @@ def utility(
     if not before.height or not after.height:
         raise DataError("A table has no rows, so there is nothing to learn from.")
     schema, form = schema_and_style(before, **described)
-    test = None if held_out is None else to_polars(held_out)
+    key = open_key(described.get("person_key"))
+    before = move_as_released(before, schema, key)
+    test = None if held_out is None else move_as_released(to_polars(held_out), schema, key)
     views, tested = _views(before, after, test, schema, form, target)
     notes = []
     if before.height > after.height:
@@ -599,15 +606,11 @@ def _views(
     """Return a view of every column that matters, and that of the people who were held out."""
     import polars as pl
 
+    before, test = with_coded(before, schema), None if test is None else with_coded(test, schema)
     classes = open_classes(after, schema, style)
     names = list(dict.fromkeys([*schema.sensitive, *([] if target is None else [target])]))
-    for name in names:
-        if name not in before.columns:
-            raise OptionError(
-                "The table has no column {name!r}.{hint}",
-                name=name,
-                hint=did_you_mean(name, before.columns),
-            )
+    sentence = Message("The table has no column {name!r}.{hint}")
+    refuse_unknown(names, before.columns, OptionError, sentence)
     kept = [exact_column(name, after) for name in names if name not in schema.quasi_identifiers]
     every = Classes((*classes.columns, *kept), classes.cells, classes.of_row, classes.sizes)
     used = [column.name for column in every.columns]

@@ -16,7 +16,7 @@ import numpy as np
 from shoal.errors import DataError, HierarchyError
 from shoal.hierarchy import Taxonomy, canonical_label, require_cover
 from shoal.io.columns import code_text
-from shoal.table.grid_cells import Cells, Level, find_cells, level_of, positions_of
+from shoal.table.grid_cells import Cells, Level, between_ends, find_cells, level_of, positions_of
 from shoal.table.schema import Algebra, Kind
 from shoal.table.sensitive import Merging, Sensitive, TextMerging, split_as_written
 
@@ -63,6 +63,8 @@ class Attribute:
         original_positions: of a column on a grid: where these values lie on the number line.
         as_values: of a column with a hierarchy: whether a group publishes its values, and not
             their common node.
+        open_below: whether the lowest value stands for all below it, too (`shoal.table.coding`).
+        open_above: whether the highest value stands for all above it.
     """
 
     name: str
@@ -81,6 +83,8 @@ class Attribute:
     original: Codes | None = None
     original_positions: NDArray[np.float64] | None = None
     as_values: bool = False
+    open_below: bool = False
+    open_above: bool = False
 
     def take(self, rows: NDArray[np.integer[Any]]) -> Attribute:
         """Return the column of these rows; domain, counts and taxonomy stay as they are."""
@@ -162,6 +166,10 @@ def encode(frame: pl.DataFrame, schema: Schema, *, as_values: bool = False) -> E
         DataError: a column cannot be used (infinite numbers, nothing but missing values, …).
         HierarchyError: a hierarchy does not cover its column.
     """
+    if schema.is_coded:
+        from shoal.table.coding import clamp_frame
+
+        frame = clamp_frame(frame, schema.columns)
     attributes = tuple(
         replace(
             encode_values(frame.get_column(name), schema[name]),
@@ -245,7 +253,15 @@ def encode_values(series: pl.Series, column: Column, rows: Any = None) -> Attrib
         counts=counts,
         weight=column.weight,
     )
-    return on_grid(attribute, column.grid) if column.grid else attribute
+    ends: tuple[Any, Any] = (None, None)
+    if column.is_coded:
+        from shoal.table.coding import ends_of
+
+        top, bottom = ends = ends_of(column, series.dtype)
+        below = bottom is not None and values[0] == bottom
+        above = top is not None and values[-1] == top
+        attribute = replace(attribute, open_below=below, open_above=above)
+    return on_grid(attribute, column.grid, ends) if column.grid else attribute
 
 
 def encode_sensitive(series: pl.Series, taxonomy: Taxonomy | None = None) -> Sensitive:
@@ -292,8 +308,10 @@ def encode_sensitive(series: pl.Series, taxonomy: Taxonomy | None = None) -> Sen
     return replace(found, taxonomy=taxonomy, leaves=leaves)
 
 
-def on_grid(attribute: Attribute, grid: Grid) -> Attribute:
+def on_grid(attribute: Attribute, grid: Grid, ends: tuple[Any, Any] = (None, None)) -> Attribute:
     """Return the column with the cells of its grid in place of its values.
+
+    ``ends`` are its top and its bottom, as values of the column: lines of their own.
 
     Raises:
         OptionError: the grid does not fit the values or the hierarchy of the column.
@@ -302,12 +320,17 @@ def on_grid(attribute: Attribute, grid: Grid) -> Attribute:
         return _at_level(attribute, attribute.taxonomy, grid.level)
     if attribute.kind is Kind.ORDINAL:
         return _in_steps(attribute, grid)
-    return _between_lines(attribute, grid)
+    return _between_lines(attribute, grid, ends)
 
 
-def _between_lines(attribute: Attribute, grid: Grid) -> Attribute:
+def _between_lines(attribute: Attribute, grid: Grid, ends: tuple[Any, Any]) -> Attribute:
     domain = cast("pl.Series", attribute.values)
-    lines = find_cells(domain, grid, attribute.name)
+    inner = domain.slice(
+        attribute.open_below, attribute.size - attribute.open_below - attribute.open_above
+    )
+    lines = find_cells(inner, grid, attribute.name)
+    if ends != (None, None):
+        lines = between_ends(lines, domain, ends)
     size = len(lines.lower)
     rows, own_logs = _counted(attribute, np.append(lines.of_value, size))
     cells = Cells(

@@ -88,7 +88,18 @@ def _column_to_polars(column: nw.Series[Any]) -> pl.Series:
     series = column.to_polars()
     if isinstance(column.dtype, nw.Enum) and isinstance(series.dtype, pl.Categorical):
         return series.cast(pl.String).cast(pl.Enum(column.dtype.categories))
-    return series
+    return as_days(series) if column.implementation.is_pandas() else series  # which has no dates
+
+
+def as_days(column: pl.Series) -> pl.Series:
+    """Return a column of datetimes as dates if all of them are midnights; any other as it is."""
+    import polars as pl
+
+    if not isinstance(column.dtype, pl.Datetime) or column.dtype.time_zone is not None:
+        return column
+    days = column.cast(pl.Date)
+    is_same = (days.cast(column.dtype) == column).all()
+    return days if is_same and days.null_count() < len(days) else column
 
 
 def back_from_polars(published: pl.DataFrame, like: Any, kept: Sequence[str]) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import decimal
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -104,6 +105,43 @@ def find_cells(domain: pl.Series, grid: Grid, name: str) -> Lines:
         if ends.dtype.is_float() and bool(ends.is_infinite().any()):
             _too_large(name)  # the next line lies beyond what the type holds
     return found
+
+
+def between_ends(lines: Lines, domain: pl.Series, ends: tuple[Any, Any]) -> Lines:
+    """Return the cells of a column with a top or a bottom, whose ends are cells of their own.
+
+    Args:
+        lines: the cells of what lies between the ends; the first and the last are cut there.
+        domain: all distinct values, ends included where they occur.
+        ends: top and bottom as values of the column; None for none.
+    """
+    import polars as pl
+
+    top, bottom = ends
+    unit: Any = 0
+    if lines.closed:
+        unit = timedelta(days=1) if lines.lower.dtype == pl.Date else 1
+    elif lines.lower.dtype.is_temporal():
+        unit = timedelta(0)
+    lower, upper, exact = lines.lower.to_list(), lines.upper.to_list(), lines.exact.tolist()
+    of_value = lines.of_value
+    if lower and bottom is not None and lower[0] <= bottom:
+        lower[0] = bottom + unit
+    if upper and top is not None and upper[-1] >= top:
+        upper[-1] = top - unit
+    if lines.closed:
+        exact = [low == high for low, high in zip(lower, upper, strict=True)]
+    if bottom is not None and domain[0] == bottom:
+        lower, upper, exact = [bottom, *lower], [bottom, *upper], [True, *exact]
+        of_value = np.append(0, of_value + 1)
+    if top is not None and domain[-1] == top:
+        lower, upper, exact = [*lower, top], [*upper, top], [*exact, True]
+        of_value = np.append(of_value, len(lower) - 1)
+    low, high = (
+        pl.Series(domain.name, each, dtype=of.dtype)
+        for each, of in ((lower, lines.lower), (upper, lines.upper))
+    )
+    return Lines(of_value, low, high, np.array(exact, np.bool_))
 
 
 def _find_cells(domain: pl.Series, grid: Grid, name: str) -> Lines:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import DataError, OptionError
 from shoal.table.frames import to_polars
 from shoal.table.grid import CALENDAR, NO_GRID, WITHIN_A_DAY, Grid
-from shoal.table.schema import Column, Kind, Names, Role, Schema, build_schema, suggest_grid
+from shoal.table.schema import (
+    COLUMN_ROWS,
+    Column,
+    Kind,
+    Names,
+    Role,
+    Schema,
+    build_schema,
+    suggest_grid,
+)
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -48,12 +57,22 @@ def _grown(column: Column, frame: nw.DataFrame[Any], unknown_values: str) -> Col
     if column.rule is None and (column.hierarchy is None or unknown_values != "root"):
         return column
     cells = frame[column.name]
+    if column.is_coded:
+        import narwhals as nw
+
+        from shoal.table.coding import clamp
+
+        native = to_polars(frame.select(column.name).to_native()).to_series()
+        cells = nw.from_native(clamp(native, column), series_only=True)
     values = cells.unique().drop_nulls().to_list()
     if column.rule is not None:
         if not values:  # whoever encodes the column says so
             return column
         decimals = cells.dtype.is_float() or cells.dtype.is_decimal()
-        return replace(column, hierarchy=column.rule.build(values, decimals=decimals))
+        return replace(
+            column,
+            hierarchy=column.rule.build(values, decimals=decimals, unknown_values=unknown_values),
+        )
     tree = column.hierarchy
     assert tree is not None
     known = set(tree.leaf_labels)
@@ -74,8 +93,25 @@ def notes_on_unknown(before: Schema, after: Schema) -> list[str]:
         f"Column {new.name!r} has values that its hierarchy does not list; they were put directly "
         "below its root (unknown_values = 'root')."
         for old, new in zip(before.columns, after.columns, strict=True)
-        if old.hierarchy is not None and old.hierarchy is not new.hierarchy
+        if (old.hierarchy is not None and old.hierarchy is not new.hierarchy)
+        or _has_unknown_codes(new)
     ]
+
+
+def _has_unknown_codes(column: Column) -> bool:
+    """Return whether values of a column are no codes of the classification that it follows."""
+    tree = column.hierarchy
+    if tree is None or column.rule is None or not column.rule.knows_codes:
+        return False
+    return bool((tree.parent[: tree.n_leaves] == tree.root).any())
+
+
+_OF_ANY = [
+    row.option
+    for row in COLUMN_ROWS.values()
+    if row.is_for(Role.INSENSITIVE) and not row.is_for(Role.DROP)
+]
+"""What may be said of columns that are published and that no promise looks at."""
 
 
 def schema_of_used(
@@ -83,15 +119,17 @@ def schema_of_used(
     *,
     quasi_identifiers: Names,
     sensitive: Names = (),
+    person: Names | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
     **details: Any,
 ) -> Schema:
     """Return the schema of a table of which only these columns matter; the others are dropped.
 
-    ``details`` are hierarchies, kinds, orders, weights and grids, as for `build_schema`;
+    ``details`` are hierarchies, kinds, orders, weights, grids and dates, as for `build_schema`;
     ``default_grid`` is whether columns may get a grid that nobody asked for, ``unknown_values``
-    what happens to values that a hierarchy does not list.
+    what happens to values that a hierarchy does not list. Other columns of moved dates stay: from
+    them, too, days are counted.
 
     Raises:
         RoleError: a column does not exist or has both roles.
@@ -101,12 +139,26 @@ def schema_of_used(
         [given] if isinstance(given, str) else list(given)
         for given in (quasi_identifiers, sensitive)
     )
-    rest = [name for name in frame.columns if name not in {*keys, *private}]
+    import narwhals as nw
+
+    from shoal.table.dates import move_dates  # loads numpy
+
+    whose = [person] if isinstance(person, str) else [*(person or ())]
+    rest = [name for name in frame.columns if name not in {*keys, *private, *whose}]
+    said = {name for option in _OF_ANY for name in details.get(option) or ()}
+    shown = [name for name in rest if name in said]
     schema = build_schema(
-        frame.columns, quasi_identifiers=keys, sensitive=private, drop=rest, **details
+        frame.columns,
+        quasi_identifiers=keys,
+        sensitive=private,
+        person=whose,
+        insensitive=shown,
+        drop=[name for name in rest if name not in said],
+        **details,
     )
-    schema = infer_kinds(schema, frame, unknown_values)
-    return settle_grids(schema, to_polars(frame.to_native()), by_default=default_grid)
+    table = move_dates(to_polars(frame.to_native()), schema)
+    schema = infer_kinds(schema, nw.from_native(table, eager_only=True), unknown_values)
+    return settle_grids(schema, table, by_default=default_grid)
 
 
 def infer_kinds(schema: Schema, frame: nw.DataFrame[Any], unknown_values: str = "error") -> Schema:

@@ -8,11 +8,7 @@ compute what belongs to an id, and what is computed for one use tells nothing ab
 from __future__ import annotations
 
 import hmac
-import os
 from typing import TYPE_CHECKING
-
-from shoal.hierarchy import canonical_label
-from shoal.table.sensitive import person_would_say
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,13 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 KEY_BYTES = 32
+"""Bytes of a key, which `secrets` draws: chance of the operating system, not of the seed."""
 _PSEUDONYM_BYTES = 16
 """Bytes of a pseudonym: no two of many billion people get the same."""
-
-
-def new_key() -> bytes:
-    """Return a key, from the randomness of the operating system and not from the seed."""
-    return os.urandom(KEY_BYTES)
 
 
 def key_of_people(secret: bytes) -> bytes:
@@ -40,6 +32,9 @@ def clean_ids(ids: pl.Series) -> tuple[NDArray[np.int64], list[tuple[str, ...]]]
     Two numbers may stand for one person, whose ids are spelled in two ways.
     """
     import polars as pl
+
+    from shoal.hierarchy import canonical_label  # loads numba
+    from shoal.table.sensitive import person_would_say
 
     if isinstance(ids.dtype, pl.Categorical | pl.Enum):
         ids = ids.cast(pl.String)

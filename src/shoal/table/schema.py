@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from shoal.errors import OptionError, RoleError, did_you_mean
-from shoal.io.spelling import check_spelling
 from shoal.messages import Message, plural
 from shoal.options import ColumnOption, column_option, detail_flag, in_words, rows_of
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from shoal.hierarchy import Taxonomy
     from shoal.hierarchy.rules import HierarchyRule
+    from shoal.table.coding import End
     from shoal.table.grid import Grid
 
 
@@ -188,6 +188,9 @@ def check_order(name: str, order: Sequence[object]) -> tuple[str, ...]:
 
 # What is said about a column beside its role: one row for each option, and nothing elsewhere.
 
+_SHOWN = (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.INSENSITIVE)
+"""Roles of the columns that are published with what they hold."""
+
 
 def _read_kind(column: str, value: Any) -> Kind | None:
     return parse_kind(value, column=column)
@@ -233,6 +236,31 @@ def _suggest_grid(kind: Kind | None, values: Any) -> str | None:
     return str(found) if found else None
 
 
+def _read_end(column: str, value: Any) -> End:
+    from shoal.table.coding import parse_end
+
+    return parse_end(value, column=column)
+
+
+_OLD, _OLDEST = 90, 130
+
+
+def _suggest_top(kind: Kind | None, values: Any) -> int | None:
+    """Return 90 for ages of which some are above 89, as which people are few and known."""
+    from shoal.io.vocabulary import topics_of
+
+    del kind
+    if not values.dtype.is_numeric() or "age" not in topics_of(values.name):
+        return None
+    return _OLD if _OLD <= (values.max() or 0) <= _OLDEST else None
+
+
+def _read_spelling(column: str, value: Any) -> str:
+    from shoal.io.spelling import check_spelling
+
+    return check_spelling(column, value)
+
+
 RANGE = "range"
 SCALES = (RANGE, "rank", "trimmed")
 """What the search may take a wide interval to cost (`shoal.table.scale`)."""
@@ -251,6 +279,24 @@ def _read_scale(column: str, value: Any) -> str:
     return value
 
 
+def _read_codes(column: str, value: Any) -> tuple[str, ...]:
+    """Return codes of missing values as texts, or raise an OptionError."""
+    single = isinstance(value, str | int | float)
+    found = tuple(str(each).strip() for each in ([value] if single else value))
+    if not found or not all(found):
+        raise OptionError(
+            "The missing codes of column {column!r} must be texts or numbers, as in ['-9', '99'].",
+            column=column,
+        )
+    return found
+
+
+def _read_dates(column: str, value: Any) -> str:
+    from shoal.table.date_offsets import read_dates
+
+    return read_dates(column, value)
+
+
 @dataclass(frozen=True, kw_only=True)
 class JobColumn:
     """What is said about one column (``[columns.age]`` of a job file).
@@ -267,7 +313,12 @@ class JobColumn:
         order: its values from low to high, when it is ordinal.
         grid: the step that its intervals are widened to: a number or a word.
         scale: what the search takes a wide interval to cost: range, rank or trimmed.
+        top: the number or date from which on no more than that is published.
+        bottom: the number or date down from which no more than that is published.
+        dates: what happens to its dates before anything else: they are moved by one offset of each
+            person, or counted from the person's first.
         read_as: how its dates or numbers are written in the input.
+        missing_codes: what means a missing value in it, as texts.
 
     Raises:
         RoleError: there is no such role.
@@ -341,17 +392,72 @@ class JobColumn:
         flag=detail_flag("scale", "SCALE", "born=rank"),
         spark=True,
     )
+    top: str | float | None = column_option(
+        option="top",
+        mapping="Mapping[str, Any] | None",
+        roles=_SHOWN,
+        toml="number or date",
+        check=_read_end,
+        fits=lambda kind: kind.is_measured,
+        help="From this number or date on, publish no more than that: 90 and more as 90+; may be "
+        "repeated.",
+        certificate=True,
+        card=True,
+        flag=detail_flag("top", "VALUE", "age=90", "verify"),
+        suggest=_suggest_top,
+        comment="Ages above 89 are so rare that they single people out, so 90 and more is "
+        "published as 90+.",
+    )
+    bottom: str | float | None = column_option(
+        option="bottom",
+        mapping="Mapping[str, Any] | None",
+        roles=_SHOWN,
+        toml="number or date",
+        check=_read_end,
+        fits=lambda kind: kind.is_measured,
+        help="Down from this number or date, publish no more than that: 1934-12-31 and before as "
+        "<=1934-12-31; may be repeated.",
+        certificate=True,
+        card=True,
+        flag=detail_flag("bottom", "VALUE", "born=1934-12-31", "verify"),
+    )
+    dates: str | None = column_option(
+        mapping="Mapping[str, str] | None",
+        option="dates",
+        roles=(Role.QUASI_IDENTIFIER, Role.INSENSITIVE),
+        check=_read_dates,
+        help="Move all dates of a person by one random offset (shift, or shift weeks to keep "
+        "weekdays; shift 90 days says how far at most), or publish days since the person's first "
+        "(since first); may be repeated.",
+        certificate=True,
+        flag=detail_flag("dates", "HOW", "admitted=shift"),
+    )
 
     read_as: str | None = column_option(
         mapping="Mapping[str, str] | None",
         option="read_as",
         roles=(),
         toml="str",
-        check=check_spelling,
+        check=_read_spelling,
         help="How the dates or numbers of a column are written, as dd.mm.yyyy or 1.234,5; text "
         "if they stay as they are; may be repeated.",
         certificate=True,
+        card=True,
         flag=detail_flag("read-as", "SPELLING", "born=dd.mm.yyyy", "apply"),
+        comment="How its cells are written; all that reads the original reads them so.",
+        spark=True,
+    )
+
+    missing_codes: tuple[str, ...] | None = column_option(
+        mapping="Mapping[str, Sequence[Any]] | None",
+        option="missing_codes",
+        roles=(),
+        toml="list",
+        check=_read_codes,
+        help="Codes that mean a missing value in a column, as -9 or n/a; may be repeated.",
+        flag=detail_flag("missing-codes", "A,B,...", "age=-9,99", "apply"),
+        comment="These codes mean that nothing is known; all that reads the original takes them "
+        "so. Delete\nthe line if they are values.",
     )
 
     def __post_init__(self) -> None:
@@ -374,7 +480,7 @@ COLUMN_ROWS: dict[str, ColumnOption] = {
 Names = str | Iterable[str]
 """Column names; a bare string is a list of one."""
 
-_PUBLISHED = frozenset({Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.INSENSITIVE})
+_PUBLISHED = frozenset(_SHOWN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -403,8 +509,20 @@ class Column:
     """Lines that its intervals end on (`shoal.table.grid`); None if nothing was said."""
     scale: str = "range"
     """What the search takes a wide interval to cost (`shoal.table.scale`)."""
+    top: End | None = None
+    bottom: End | None = None
+    """From where on no more is published (`shoal.table.coding`)."""
+    dates: str | None = None
+    """What happens to its dates before anything else (`shoal.table.dates`)."""
     read_as: str | None = None
     """How its dates or numbers are written (`shoal.io.spelling`); None if nothing was said."""
+    missing_codes: tuple[str, ...] | None = None
+    """What means a missing value in it; None if nothing was said."""
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether it has a top or a bottom."""
+        return self.top is not None or self.bottom is not None
 
 
 @dataclass(frozen=True)
@@ -478,9 +596,39 @@ class Schema:
         return any(kind is not None and kind.has_mean for kind in kinds)
 
     @property
+    def is_coded(self) -> bool:
+        """Whether any column has a top or a bottom."""
+        return any(column.is_coded for column in self.columns)
+
+    @property
+    def moved_dates(self) -> dict[str, str]:
+        """What happens to the dates of each column before anything else, where it is said."""
+        return {each.name: each.dates for each in self.columns if each.dates is not None}
+
+    @property
+    def is_shifted(self) -> bool:
+        """Whether dates are moved by offsets, which only the key tells."""
+        return any(dates != "since first" for dates in self.moved_dates.values())
+
+    @property
+    def shifted(self) -> tuple[str, ...]:
+        """Names of the quasi-identifiers whose dates are moved by such offsets."""
+        moved = self.moved_dates
+        return tuple(
+            n for n in self.quasi_identifiers if moved.get(n, "since first") != "since first"
+        )
+
+    @property
     def grids(self) -> dict[str, Grid | None]:
         """Grid of each column that is generalised."""
         return {name: self[name].grid for name in self.quasi_identifiers}
+
+    def read_as(self, found: Mapping[str, str]) -> Schema:
+        """Return the schema with how its columns were found to be written."""
+        columns = tuple(
+            replace(each, read_as=each.read_as or found.get(each.name)) for each in self.columns
+        )
+        return replace(self, columns=columns)
 
     def details(self) -> dict[str, dict[str, Any]]:
         """Return what is said about the columns, by the options of `shoal.anonymize`."""
@@ -568,11 +716,11 @@ def build_schema(
             from shoal.table.grid import grids_of
 
             each = grids_of(mapping, qis)
-        _check_keys(option, each, table, [name for name in table if row.is_for(roles[name])])
+        _check_keys(row, each, table, [name for name in table if row.is_for(roles[name])])
         for name, value in (each or {}).items():
             if value is not None or row.default is not None:
                 said.setdefault(name, {})[row.name] = value
-    return Schema(
+    schema = Schema(
         tuple(
             _quasi_identifier(name, said.get(name, {}))
             if roles[name] is Role.QUASI_IDENTIFIER
@@ -580,6 +728,11 @@ def build_schema(
             for name in table
         )
     )
+    if schema.moved_dates:
+        from shoal.table.date_offsets import check_alike
+
+        check_alike(schema.moved_dates)
+    return schema
 
 
 _WAYS = ("hierarchy", "kind", "order")
@@ -699,8 +852,9 @@ def _assign_roles(table: list[str], given: dict[Role, list[str]]) -> dict[str, R
 
 
 def _check_keys(
-    option: str, mapping: Mapping[str, Any] | None, table: list[str], qis: list[str]
+    row: ColumnOption, mapping: Mapping[str, Any] | None, table: list[str], fitting: list[str]
 ) -> None:
+    option = row.option
     if mapping is None:
         return
     if not isinstance(mapping, Mapping):
@@ -708,12 +862,19 @@ def _check_keys(
             "{option} must map column names to values, as in {option}={{{qis!r}: ...}}, not "
             "{name}.",
             option=option,
-            qis=qis[0],
+            qis=(fitting or table)[0],
             name=type(mapping).__name__,
         )
     for name in mapping:
-        if name in qis:
+        if name in fitting:
             continue
+        if name in table and Role.INSENSITIVE in row.roles:
+            raise OptionError(
+                "{option} names column {name!r}, which is neither a quasi-identifier nor "
+                "insensitive.",
+                option=option,
+                name=name,
+            )
         if name in table:
             raise OptionError(
                 "{option} names column {name!r}, which is not a quasi-identifier.",
@@ -724,7 +885,7 @@ def _check_keys(
             "{option} names column {name!r}, which is not in the table.{hint}",
             option=option,
             name=str(name),
-            hint=did_you_mean(str(name), qis),
+            hint=did_you_mean(str(name), fitting),
         )
 
 
@@ -767,6 +928,9 @@ def _quasi_identifier(name: str, said: Mapping[str, Any]) -> Column:
                 value=parsed.value,
             )
         parsed = Kind.ORDINAL
+    details = _details(name, said)
+    if details.get("dates") == "since first" and parsed is not None and parsed.is_time:
+        parsed = None  # days are numbers
     return Column(
         name=name,
         role=Role.QUASI_IDENTIFIER,
@@ -774,7 +938,7 @@ def _quasi_identifier(name: str, said: Mapping[str, Any]) -> Column:
         hierarchy=taxonomy,
         rule=rule,
         order=None if order is None else check_order(name, order),
-        **_details(name, said),
+        **details,
     )
 
 

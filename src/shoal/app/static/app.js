@@ -17,6 +17,18 @@ function problem(told, otherwise) {
 }
 
 // Shows an error: an English one is introduced in the language of the page, and marked.
+// The alert of a form, or of a part of the page; made where there is none yet.
+export function alertIn(parent, classes, put) {
+  const [name] = classes.split(" ");
+  const found = parent.querySelector(`.${name}`);
+  if (found) return found;
+  const place = document.createElement("p");
+  place.className = classes;
+  place.setAttribute("role", "alert");
+  parent[put](place);
+  return place;
+}
+
 export function tell(place, told) {
   const text = told.message ?? told.error;
   place.textContent = text;

@@ -1,6 +1,6 @@
 // Roles and kinds: saved as they are chosen, one or several at once, and counted anew.
 
-import { ask, at, post, say, tell } from "./app.js";
+import { alertIn, ask, at, post, say, tell } from "./app.js";
 
 const list = document.getElementById("columns");
 const card = document.getElementById("card");
@@ -59,16 +59,7 @@ async function save(form, body, wrong) {
   }
 }
 
-function problem(form) {
-  let place = form.querySelector(".problem");
-  if (!place) {
-    place = document.createElement("p");
-    place.className = "problem bad-text";
-    place.setAttribute("role", "alert");
-    form.append(place);
-  }
-  return place;
-}
+const problem = (form) => alertIn(form, "problem bad-text", "append");
 
 async function choose(form, id) {
   const number = form.action.split("/").pop();

@@ -1,6 +1,6 @@
 // Promises: saved as they are set; sentences, refusals and the curve follow.
 
-import { ask, at, post, say, tell } from "./app.js";
+import { alertIn, ask, at, post, say, tell } from "./app.js";
 
 const form = document.getElementById("promises");
 const settings = document.getElementById("settings");
@@ -31,14 +31,7 @@ async function save(more = {}) {
     say(told.said);
     if (told.running) watch();
   } catch (error) {
-    let place = settings.querySelector(".save-problem");
-    if (!place) {
-      place = document.createElement("p");
-      place.className = "save-problem flash bad";
-      place.setAttribute("role", "alert");
-      settings.prepend(place);
-    }
-    tell(place, error);
+    tell(alertIn(settings, "save-problem flash bad", "prepend"), error);
   }
 }
 

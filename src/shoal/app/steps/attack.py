@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.routing import Route
 
 from shoal.app.hierarchy_preview import frame_of
-from shoal.app.runs import find_run, is_current, settled_schema
+from shoal.app.runs import find_run, is_current, settled
 from shoal.app.steps.run import chosen_run
 from shoal.app.views import page, tasks_of, to, work_of
 from shoal.errors import DataError
@@ -71,7 +71,7 @@ def start(request: Request) -> Response:
 
         report(0, 0, "attacking")
         asked = job.request()
-        schema = settled_schema(asked, frame)
+        _, schema = settled(asked, frame)
         return audit_of_release(frame, read_table(files.release), schema, asked.style).to_dict()
 
     def keep(task: Task) -> None:

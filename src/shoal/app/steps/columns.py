@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
@@ -12,7 +13,9 @@ from shoal.app.fields import column_fields, read_column
 from shoal.app.views import answer, page, part, to, words_of, work_of
 from shoal.app.workspace import column_of, rename_column
 from shoal.errors import OptionError
+from shoal.io.columns import is_text
 from shoal.profile.guess import guess_column
+from shoal.settings.inputs import read_input
 from shoal.table.schema import COLUMN_ROWS, JobColumn, Kind, Role
 
 if TYPE_CHECKING:
@@ -153,13 +156,16 @@ def _card(work: Workspace, table: OpenedTable, number: int) -> dict[str, Any]:
     name = table.names[number]
     guess = table.suggestion[name]
     column = work.job.columns.get(name, JobColumn())
+    shown = column_fields(column, column.kind) if column.role else []
+    if column.read_as is None and not is_text(table.frame.schema[name]):
+        shown = [each for each in shown if each.name != "read_as"]  # its data type says it
     return {
         "number": number,
         "name": name,
         "guess": guess,
         "role": column.role,
         "kind": column.kind,
-        "fields": column_fields(column, column.kind),
+        "fields": shown,
         "picture": table.picture(name),
         "alone": table.alone((name,)),
         "holds": _holds(str(table.frame.schema[name])),
@@ -233,10 +239,32 @@ def _choose(work: Workspace, table: OpenedTable, name: str, role: str, given: Gi
         changes = _with_kind(work, table, name, Kind(kind))
     else:
         changes |= read_column(name, before, before.kind, given)
+    if "read_as" in given and before.role == role and changes.get("read_as") != before.read_as:
+        changes |= _read_otherwise(work, name, before, given["read_as"])
+    elif before.role is not None:
+        changes["read_as"] = before.read_as  # whatever becomes of it
     if role == Role.PERSON:
         _only_person(work, name)
     work.update_column(name, **changes)
     drop_idle_promises(work)
+
+
+def _read_otherwise(work: Workspace, name: str, before: JobColumn, spelling: str) -> dict[str, Any]:
+    """Return what a job says about a column whose cells are written otherwise than was guessed.
+
+    Raises:
+        DataError: they are not written so.
+    """
+    source = replace(work.runnable().input, rename=work.job.input.rename)
+    said = {"read_as": {name: spelling}} if spelling.strip() else {}
+    column = read_input(source, details=said, columns=lambda _: [name]).get_column(name)
+    guess = guess_column(column, before.role)
+    is_quasi = before.role is Role.QUASI_IDENTIFIER
+    changes: dict[str, Any] = {"read_as": spelling.strip() or None}
+    if is_quasi and guess.kind is not before.kind:
+        kind = Kind.FLAT if guess.kind is Kind.CATEGORICAL else guess.kind
+        changes |= {"kind": kind, "hierarchy": None, "order": guess.order, "grid": None}
+    return changes
 
 
 async def rename(request: Request) -> Response:
@@ -279,8 +307,6 @@ def _with_kind(work: Workspace, table: OpenedTable, name: str, kind: Kind) -> di
 
 
 def _as_tree(guess: Any) -> Any:
-    from dataclasses import replace
-
     return replace(guess, kind=Kind.CATEGORICAL)
 
 

@@ -313,12 +313,14 @@ def _options(given: Mapping[str, str]) -> dict[str, Any]:
         "levels": [each.strip() for each in given.get("levels", "").split(",") if each.strip()],
         "form": given.get("form", "").strip() or None,
         "fanout": None if fanout is None else int(fanout[0]),
+        "country": given.get("country", "").strip() or None,
     }
     takes = {
         "intervals": ("widths", "origin"),
         "prefix": ("keep", "mask"),
         "dates": ("levels", "form"),
         "frequency": ("fanout",),
+        "postcode": ("country",),
     }.get(given.get("method", ""), ())
     return {name: made[name] for name in takes if made[name] is not None}
 

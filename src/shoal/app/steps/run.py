@@ -30,7 +30,7 @@ from shoal.app.runs import (
 from shoal.app.steps.promises import counts_people, encoded_of, words_for_place
 from shoal.app.views import answer, flash, page, part, problem, tasks_of, to, words_of, work_of
 from shoal.errors import OptionError, ShoalError
-from shoal.io.formats import FORMATS
+from shoal.io.formats import WRITTEN
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -77,7 +77,7 @@ def show(request: Request) -> Response:
         wrong=[(words_for_place(words, place), text) for place, text in wrong.items()],
         ready=ready,
         questions=open_questions(work),
-        formats=FORMATS,
+        formats=WRITTEN,
         output=job.output,
         suffix=work.kept("suffix") or "csv",
         runs=runs,
@@ -116,8 +116,8 @@ def _start(request: Request, given: dict[str, str]) -> Response:
     work = work_of(request)
     suffix = given.get("suffix", "csv")
     try:
-        if suffix not in FORMATS:
-            raise OptionError("The format must be one of {formats}.", formats=", ".join(FORMATS))
+        if suffix not in WRITTEN:
+            raise OptionError("The format must be one of {formats}.", formats=", ".join(WRITTEN))
         about: dict[str, Any] = {
             name: given.get(name) or None for name in ("title", "owner", "purpose")
         }

@@ -21,8 +21,8 @@ from shoal.engine.refine_across_blocks import polish
 from shoal.engine.spark.plan import clean_person
 from shoal.engine.spark.tally import tally
 from shoal.errors import PromiseError
-from shoal.measure.base import CostMeasure, CostModel
-from shoal.measure.scores import create_measure
+from shoal.measure.base import CostModel
+from shoal.measure.scores import create_cost_measure
 from shoal.publish.recode import published_cells, published_names, unite_equal
 from shoal.search.enforce import enforce
 from shoal.search.refine import EFFORTS
@@ -269,8 +269,7 @@ def run_of(
 ) -> tuple[Algorithm, Run]:
     """Return the algorithm, and what it is told about a part of the table."""
     request = plan.request
-    measure = create_measure(request.measure, request.measure_options)
-    assert isinstance(measure, CostMeasure)
+    measure = create_cost_measure(request.measure, request.measure_options)
     target = None if plan.target is None else plan.target.of(table, searched=True)
     model = CostModel.bind(measure, table, target)
     if plan.weights is not None:

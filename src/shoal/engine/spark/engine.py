@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, replace
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,13 +62,12 @@ from shoal.engine.spark.tally import (
     told_by_regions,
 )
 from shoal.errors import DataError, PromiseError
-from shoal.measure.base import CostMeasure
-from shoal.measure.scores import create_measure
+from shoal.measure.scores import create_cost_measure
 from shoal.messages import Message
 from shoal.publish.people import doubts_of_pseudonyms
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.table.encode import EncodedTable
-from shoal.table.person_key import new_key
+from shoal.table.person_key import KEY_BYTES
 from shoal.table.scale import rescaled
 
 if TYPE_CHECKING:
@@ -101,8 +101,7 @@ def follow_measure(
         drop: gives up groups that are not the best.
     """
     name = plan.request.measure
-    measure = create_measure(name, plan.request.measure_options)
-    assert isinstance(measure, CostMeasure)
+    measure = create_cost_measure(name, plan.request.measure_options)
     if not measure.rounds:
         return first
     assert plan.target is not None
@@ -179,7 +178,7 @@ class SparkEngine:
             shown=0,
             seed=seed,
             deviations=domains.deviations,
-            secret=(request.person_key or new_key()) if schema.pseudonyms else b"",
+            secret=(request.person_key or token_bytes(KEY_BYTES)) if schema.pseudonyms else b"",
         )
         refuse_columns(plan, request.privacy)
         if request.pseudonyms:

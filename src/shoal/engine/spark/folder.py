@@ -18,7 +18,7 @@ import shutil
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from shoal.engine.spark.session import column, load_functions, saying_why
 from shoal.errors import DataError, OptionError, PromiseError
 from shoal.messages import Message
 from shoal.publish.recode import published_cells, published_names
-from shoal.publish.release_data import Staged
+from shoal.publish.release_data import HowWritten, Staged, refuse_broken, refuse_other_rows
 from shoal.publish.verification_terms import promises_of, trees_of
 from shoal.table.encode import narrow
 from shoal.table.partition import Partition
@@ -361,13 +361,10 @@ def write_folder(
     release: ReleaseT,
     target: str | os.PathLike[str],
     *,
-    format: str | None = None,  # noqa: A002 - the name users know
-    delimiter: str | None = None,
-    if_exists: str = "fail",
-    escape_formulas: bool = False,
     inputs: Sequence[str] = (),
     people: Any = None,
     about_all: AboutAll | None = None,
+    **how: Unpack[HowWritten],
 ) -> Staged[ReleaseT]:
     """Write a release beside its place and verify what was written; see `Release.write`.
 
@@ -375,13 +372,10 @@ def write_folder(
         group: what appears together.
         release: what is written.
         target: the folder.
-        format: of its files.
-        delimiter: of CSV.
-        if_exists: whether a folder is replaced.
-        escape_formulas: refused.
         inputs: files that the table was read from.
         people: the published rows with their people, where those are counted.
         about_all: promises about the release as a whole.
+        how: as in `Release.write`; formulas cannot be escaped.
 
     Raises:
         PromiseError: what was written does not keep the promises.
@@ -391,12 +385,12 @@ def write_folder(
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    if escape_formulas:
+    if how.get("escape_formulas"):
         raise OptionError("Spark does not escape formulas; use the engine of one machine for that.")
-    kind, separator = format_of_folder(format), delimiter or ","
+    kind, separator = format_of_folder(how.get("format")), how.get("delimiter") or ","
     frame = release.frame
     session = frame.sparkSession
-    folder = Folder.beside(session, os.fspath(target), replaces=if_exists == "replace")
+    folder = Folder.beside(session, os.fspath(target), replaces=how.get("if_exists") == "replace")
     folder.refuse_inputs(inputs)
     group.enlist(folder)
     session.sparkContext.addJobTag(folder.tag)
@@ -417,16 +411,7 @@ def write_folder(
             people = spelled(people, WRITING | {"sep": separator}, READING | {"sep": separator})
         found = _verify(release, written, kind, people, about_all)
     session.sparkContext.removeJobTag(folder.tag)
-    old = release.verification.notes
-    warnings = [each for each in release.warnings if each not in old]
-    warnings.extend(each for each in found.notes if each not in warnings)
-    if found.notes and release.parameters.get("strict"):
-        raise PromiseError(
-            "What was written would come with a warning, so with strict it is not published: "
-            "{notes}",
-            notes=found.notes[0],
-        )
-    return Staged(replace(release, verification=found, warnings=tuple(warnings)), None)
+    return Staged.of(release, found, None)
 
 
 def read_folder(session: Any, path: str, kind: str, delimiter: str | None = None) -> Any:
@@ -462,19 +447,8 @@ def _verify(
         spelled=kind == "csv",
         about_all=about_all,
     )
-    if found.n_rows != release.n_published:
-        raise PromiseError(
-            "What was written has {n_rows:,} rows and the release {n_published:,}, so it is "
-            "not published.",
-            n_rows=found.n_rows,
-            n_published=release.n_published,
-        )
-    if not found.holds:
-        raise PromiseError(
-            "What was written does not keep the promise, although the table before does, so it is "
-            "not published: {broken}",
-            broken=found.broken(),
-        )
+    refuse_other_rows(found.n_rows, release.n_published)
+    refuse_broken(found)
     return replace(found, read_from=Message("what was written"))
 
 

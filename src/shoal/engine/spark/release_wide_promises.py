@@ -19,10 +19,9 @@ from shoal.engine.spark.block import GROUP_BITS, arrays_of, in_order, moved_to, 
 from shoal.engine.spark.session import guarded, guarded_batches, load_functions
 from shoal.errors import PromiseError
 from shoal.kernels.people import presence_of, worst_presence
-from shoal.privacy.base import TOLERANCE
+from shoal.privacy.base import TOLERANCE, people_in_groups
 from shoal.privacy.delta_presence import DeltaPresence
 from shoal.privacy.k_map import KMap
-from shoal.privacy.population import people_in_groups
 from shoal.privacy.population_risk import PopulationRisk
 from shoal.publish.recode import unite_equal
 from shoal.runtime.progress import no_progress

@@ -13,7 +13,7 @@ from shoal.algorithm.incognito import Incognito
 from shoal.engine.spark.plan import packed_models
 from shoal.errors import DataError, OptionError, PromiseError, ShoalError
 from shoal.measure.base import CostMeasure
-from shoal.measure.scores import create_measure
+from shoal.measure.scores import create_cost_measure, create_measure
 from shoal.measure.sse import SquaredError
 from shoal.privacy.delta_presence import DeltaPresence
 from shoal.privacy.k_map import KMap
@@ -160,13 +160,7 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
         OptionError: says what.
         DataError: a column is of a type whose values cannot be compared.
     """
-    measure = create_measure(request.measure, request.measure_options)
-    if not isinstance(measure, CostMeasure):
-        raise OptionError(
-            "Measure {measure!r} is a score and cannot be minimised; choose one such as "
-            "'ncp', 'lm' or 'mi'.",
-            measure=request.measure,
-        )
+    measure = create_cost_measure(request.measure, request.measure_options)
     measure.check_target(any_given=bool(schema.sensitive))
     algorithm = create_algorithm(request.algorithm, request.algorithm_options)
     asked = (

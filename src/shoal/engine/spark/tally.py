@@ -23,10 +23,10 @@ from shoal.engine.spark.check import SHARE_GROUPS, count_values
 from shoal.engine.spark.session import column, frame_of_rows, guarded, load_functions
 from shoal.errors import DataError
 from shoal.measure.base import CostMeasure, Grouped, pick_target
-from shoal.measure.scores import Scores, create_measure
+from shoal.measure.scores import Scores, create_cost_measure
 from shoal.measure.sse import error_of
 from shoal.profile.repeated_people import find_signs, says_whose, worth_a_look
-from shoal.publish.aggregates import Facts, column_facts, heat_of, publishes_centres
+from shoal.publish.aggregates import Facts, GroupedColumn, column_facts, heat_of, publishes_centres
 from shoal.publish.cells import columns_needed, number_groups, pack_rows
 from shoal.publish.danger import NEARLY_ALL, find_related, says_nearly_unique
 from shoal.publish.judgement import Doubt, OpenPoint
@@ -250,9 +250,7 @@ def _costs(plan: Plan, name: str, grouped: Grouped, left_out: EncodedTable) -> l
 
 def _measure(plan: Plan, name: str) -> CostMeasure:
     asked = name == plan.request.measure
-    measure = create_measure(name, plan.request.measure_options if asked else None)
-    assert isinstance(measure, CostMeasure)
-    return measure
+    return create_cost_measure(name, plan.request.measure_options if asked else None)
 
 
 class Tallies:
@@ -331,18 +329,11 @@ class Tallies:
             before = attribute.counts.copy()
             for code, gone in self.counts.get(-1 - number, {}).items():
                 before[code] -= gone
-            columns.append(
-                column_facts(
-                    attribute,
-                    closed,
-                    counts,
-                    loss,
-                    before,
-                    self._centres(number),
-                    k=int(request.k),
-                    style=plan.styles[number],
-                )
+            centres, style = self._centres(number), plan.styles[number]
+            column = GroupedColumn(
+                attribute, closed, counts, before, centres, int(request.k), style
             )
+            columns.append(column_facts(column, loss))
             closures.append(closed)
             sizes.append(counts)
         heat, rows = self._heat()

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from shoal.errors import DataError, OptionError
 from shoal.messages import Message
+from shoal.options import whole
+from shoal.publish.recode import with_coded
 from shoal.release_reader.classes import open_classes, values_of
 from shoal.study.audit.attack_context import Audit, Scene, read_secrets
 from shoal.study.audit.disclosure import disclose, intersect, link, link_population
 from shoal.study.audit.minimality import pin_down
 from shoal.study.audit.regulators import ask
 from shoal.study.read_release import Described, schema_and_style
+from shoal.table.date_offsets import SINCE_FIRST
+from shoal.table.dates import move_dates
 from shoal.table.frames import to_polars
+from shoal.table.schema import Role
 
 if TYPE_CHECKING:
     from shoal.publish.recode import Style
@@ -52,7 +58,8 @@ def audit(
         seed: makes the choice of people and guesses repeatable.
         described: how the release was made (`shoal.study.read_release.Described`):
             ``quasi_identifiers``, which have to be said, ``sensitive``, ``hierarchies``,
-            ``kinds``, ``orders``, ``grid``, ``default_grid``, ``unknown_values`` and ``style``.
+            ``kinds``, ``orders``, ``grid``, ``top``, ``bottom``, ``dates``, ``person``,
+            ``default_grid``, ``unknown_values`` and ``style``.
 
     Raises:
         OptionError: an option is wrong, or a table lacks a column.
@@ -86,18 +93,16 @@ def audit_of_release(
     seed: int = 0,
 ) -> Audit:
     """Attack a release whose schema is known; the arguments are those of `audit`."""
-    for name, value, least in (("targets", targets, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise OptionError(
-                "{name} must be a whole number of at least {least}, but {value!r} was given.",
-                name=name,
-                least=least,
-                value=value,
-            )
-    original, published = to_polars(original_table), to_polars(published_table)
+    targets, seed = whole(1)("targets", targets), whole(0)("seed", seed)
+    true, published = to_polars(original_table), to_polars(published_table)
+    full, schema = schema, _as_known(schema)
+    original = move_dates(true, schema)  # who knows all dates of a person knows the days between
     population, control, second = (
         None if table is None else to_polars(table) for table in (population, control, second)
     )
+    control = None if control is None else move_dates(control, schema)
+    original = with_coded(original, schema)
+    control = None if control is None else with_coded(control, schema)
     if not published.height or not original.height:
         raise DataError("A table has no rows, so there is nobody to attack.")
     _check_style(schema, style)
@@ -138,11 +143,45 @@ def audit_of_release(
     if population is not None:
         findings.append(link_population(scene, values_of(population, scene.classes, known=False)))
     findings += [*ask(scene), *disclose(scene), *pin_down(scene)]
+    if full.moved_dates:
+        from shoal.study.audit.moved_dates import follow_dates
+
+        findings += follow_dates(scene, true, full, style)
     if second is not None:
         findings += intersect(*scenes)
-    return Audit(
-        findings, _notes(scene, nobody, population, second), original.height, published.height
+    notes = _notes(scene, nobody, population, second)
+    if full.is_shifted:
+        notes.append(
+            Message(
+                "Dates are moved by offsets that nobody knows, so those who know the other "
+                "quasi-identifiers were given no moved dates; attackers of their own were."
+            )
+        )
+    return Audit(findings, notes, original.height, published.height)
+
+
+def _as_known(schema: Schema) -> Schema:
+    """Return the schema of what attackers know: without columns that were moved by offsets.
+
+    Raises:
+        OptionError: no quasi-identifier would be left.
+    """
+    if not schema.is_shifted:
+        return schema
+    moved = schema.moved_dates
+    columns = tuple(
+        replace(column, role=Role.DROP, dates=None)
+        if moved.get(column.name, SINCE_FIRST) != SINCE_FIRST
+        else column
+        for column in schema.columns
     )
+    known = replace(schema, columns=columns)
+    if not known.quasi_identifiers:
+        raise OptionError(
+            "Every quasi-identifier is a date that was moved, which no attacker knows, so there is "
+            "nothing to attack with; give another one."
+        )
+    return known
 
 
 def _check_style(schema: Schema, style: Style) -> None:

@@ -1,0 +1,410 @@
+"""Which columns of text hold dates and numbers as a country writes them, found from all cells.
+
+What every cell of a column says in one way only is read so. Where two ways fit all cells, other
+columns of the table decide; where they do not, the usual way is taken, which is a doubt that
+people are told. No sentence shows a cell.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from shoal.io.columns import is_text, through_distinct, trim
+from shoal.io.spelling import GROUPS, TEXT, DateSpelling, Found, NumberSpelling, Spelling, is_unit
+from shoal.messages import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    import polars as pl
+
+    from shoal.io.overwrite_guard import HowRead
+
+
+class _Fits(NamedTuple):
+    """The ways in which all cells of a column can be read.
+
+    Attributes:
+        ways: the usual one first.
+        why: what tells it, if there is one only.
+        doubtful: whether the first one is not certain, where nothing else decides.
+    """
+
+    ways: tuple[Spelling, ...]
+    why: str
+    doubtful: bool = True
+
+
+_CLOCK = r"(?:(?P<gap>, | |T)(?P<clock>\d{1,2}:\d{2}(?P<s>:\d{2})?(?P<a> [ap]\.?m\.?)?))?"
+_WORD = r"[^\W\d_]{3,12}"
+_DATES = tuple(
+    re.compile(pattern + _CLOCK, re.IGNORECASE)
+    for pattern in (
+        r"(?P<first>\d{1,4})(?P<sep>[./-] ?)\d{1,2}(?P=sep)(?P<year>\d{4}|\d{1,2})",
+        rf"\d\d?(?P<sep>\. ?|[ /-])(?P<month>{_WORD})\.?(?P<sep2>,? |[/-])(?P<year>\d{{2,4}})",
+        rf"(?P<month>{_WORD})\.? \d{{1,2}}(?P<sep2>,? )(?P<year>\d{{4}})",
+    )
+)
+_NUMBER = re.compile(
+    r"(?P<before>[^\d\s+\u2212-]*)\s?[+\u2212-]?\d(?:[\d.,'\u2019\u2009 ]*\d)?\s?(?P<after>\D*)"
+)
+_PLAIN = str(NumberSpelling("."))
+_TOO_LONG = 15  # digits that a float holds
+_FEW = 10  # whole numbers that may look like dates by chance
+
+
+def recognise(
+    frame: pl.DataFrame,
+    *,
+    but: Collection[str] = (),
+    lenient: Collection[str] = (),
+    decimal: str | None = None,
+    delimiter: str | None = None,
+    commas: Collection[str] = (),
+) -> tuple[pl.DataFrame, dict[str, Found]]:
+    """Return a table in which text is dates and numbers where it can be, and what was found.
+
+    Args:
+        frame: the table; columns with a type stay as they are.
+        but: columns of which somebody has said how they are read.
+        lenient: columns in which two texts of one number are the same.
+        decimal: the sign before decimals, where somebody has said it.
+        delimiter: between the cells of the file, if it is text.
+        commas: columns of numbers that had a comma before decimals.
+    """
+    different = {c.name: _different(c) for c in frame.get_columns() if c.name not in but}
+    texts = {name: values for name, values in different.items() if values is not None}
+    said = decimal or ("." if delimiter == "," else None)
+    fits: dict[str, _Fits] = {}
+    for name, values in texts.items():
+        each = _dates(values) or _numbers(values, said, delimiter, lenient=name in lenient)
+        if each is not None:
+            fits[name] = each
+    certain = [each.ways[0] for each in fits.values() if len(each.ways) == 1]
+    if delimiter is not None:
+        points = [c.name for c in frame.get_columns() if c.dtype.is_float()]
+        certain += [NumberSpelling("," if name in commas else ".") for name in points]
+    torn = [name for name, each in fits.items() if not each.ways]
+    fits = {name: each for name, each in fits.items() if each.ways}
+    decided = {name: _decided(each, certain) for name, each in fits.items()}
+    frame = frame.with_columns(
+        _as(frame.get_column(name), way) for name, (way, _) in decided.items()
+    )
+    found = {
+        name: _in_words(frame.get_column(name), way, fits[name], doubt=doubt)
+        for name, (way, doubt) in decided.items()
+    }
+    return frame, found | {name: _torn(name) for name in torn}
+
+
+def _different(column: pl.Series) -> pl.Series | None:
+    """Return the different texts of a column that begins like a date or a number."""
+    import polars as pl
+
+    if column.dtype.is_integer():
+        ends = column.min(), column.max()
+        may_be = isinstance(ends[0], int) and ends[0] > 19000000 and ends[1] < 21010000  # type: ignore[operator]
+        numbers = column.drop_nulls().unique() if may_be else None
+        return None if numbers is None or len(numbers) < _FEW else numbers.cast(pl.String).sort()
+    if not is_text(column.dtype):
+        return None
+    place = column.is_not_null().arg_max()
+    first = None if place is None else column[place]
+    if first is None:
+        return None
+    first = _plain(first)
+    if not (_number(first) or any(each.fullmatch(first) for each in _DATES)):
+        return None
+    return trim(column.unique().drop_nulls().cast(pl.String)).unique().sort()
+
+
+def _plain(text: str) -> str:
+    return re.sub("[\xa0\u202f]", " ", text.strip())
+
+
+def _number(text: str) -> re.Match[str] | None:
+    match = _NUMBER.fullmatch(text)
+    return match if match and is_unit(match["before"]) and is_unit(match["after"]) else None
+
+
+# -- dates -----------------------------------------------------------------------------------------
+
+
+def _dates(texts: pl.Series) -> _Fits | None:
+    if not texts.len():
+        return None
+    first = _plain(texts[0])
+    if texts.str.contains("^[0-9]+$").all():
+        form = DateSpelling("yyyymmdd")
+        fits = texts.str.len_bytes().eq(8).all() and len(texts) >= _FEW and _reads(form, texts)
+        return _Fits((form,), Message("all its whole numbers are days")) if fits else None
+    match = next((m for each in _DATES if (m := each.fullmatch(first))), None)
+    if match is None:
+        return None
+    long = bool(texts.str.contains(r"\p{L}{5}").any())
+    forms = [f"{form}{_clock(match)}" for form in _forms(match, long=long)]
+    since = None if any("yyyy" in form for form in forms) else datetime.now(UTC).year - 99
+    ways = tuple(s for form in forms if _reads(s := DateSpelling(form, since), texts))
+    if not ways and len(forms) > 1 and texts.str.contains(DateSpelling(forms[0]).pattern).all():
+        return _Fits((), "")  # day and month change places, or a day is none
+    return _Fits(ways[:2], _why_date(ways, forms)) if ways else None
+
+
+def _forms(match: re.Match[str], *, long: bool) -> list[str]:
+    """Return the forms that a date could have, the usual one first; months may have long names."""
+    said = match.groupdict()
+    year = "yyyy" if len(said["year"]) == 4 else "yy"
+    if said.get("month") is not None:
+        month = "mmmm" if long else "mmm"
+        if "sep" not in said:
+            return [f"{month} d{said['sep2']}{year}"]
+        return [f"d{said['sep']}{month}{said['sep2']}{year}"]
+    sep = said["sep"]
+    if len(said["first"]) == 4:
+        return [f"yyyy{sep}mm{sep}dd"]
+    forms = [f"dd{sep}mm{sep}{year}"]
+    if sep[0] != ".":
+        forms.append(f"mm{sep}dd{sep}{year}")
+        if year == "yy":
+            forms.append(f"yy{sep}mm{sep}dd")
+    return forms
+
+
+def _clock(match: re.Match[str]) -> str:
+    if match["clock"] is None:
+        return ""
+    seconds, half = ":ss" if match["s"] else "", " am" if match["a"] else ""
+    return f"{match['gap'].lower()}hh:mm{seconds}{half}"
+
+
+def _reads(spelling: Spelling, texts: pl.Series) -> bool:
+    values = spelling.read(texts)
+    return values is not None and values.null_count() == 0
+
+
+def _why_date(ways: tuple[DateSpelling, ...], forms: list[str]) -> str:
+    form = ways[0].form
+    if len(forms) == 1 or len(ways) > 1:
+        return Message("all its cells are days in this form")
+    if form == forms[0]:
+        return Message("day first: a first number above 12 occurs")
+    if form.startswith("mm"):
+        return Message("month first: a second number above 12 occurs")
+    return Message("year first: a first number above 31 occurs")
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+
+def _numbers(
+    texts: pl.Series, decimal: str | None, delimiter: str | None, *, lenient: bool
+) -> _Fits | None:
+    """Return how numbers are written.
+
+    Args:
+        texts: all different, without blanks at their ends.
+        decimal: the sign before decimals, if it is known.
+        delimiter: between the cells of the file.
+        lenient: whether two of them may be one number.
+    """
+    match = _number(_plain(texts[0]))
+    if match is None:
+        return None
+    unit = match["before"], match["after"]
+    digits = texts.str.count_matches("[0-9]")
+    if digits.max() > _TOO_LONG:  # type: ignore[operator]
+        return None
+    for text in filter(None, unit):
+        if not texts.str.contains(text, literal=True).all():
+            return None
+    signs = {s for s, each in GROUPS.items() if texts.str.contains(f"[0-9]{each}[0-9]").any()}
+    ways = []
+    for point, group in _signs(signs, decimal, alone=not any(unit)):
+        way = NumberSpelling(point, group, *unit)
+        if (point != _other(decimal) or group) and _is_exact(way, texts, lenient=lenient):
+            ways.append(way)
+    spaced = ways and ways[0].group not in ("", ".", ",") and not (signs & {".", ","})
+    if not ways or (spaced and not any(unit) and digits.n_unique() == 1):
+        return None  # digits in threes, all of one length, are a number of somebody
+    if decimal is not None and ways[0].decimal == decimal:
+        ways = ways[:1]
+    mixed = not texts.str.contains("[.,]").all()
+    if any(unit) or mixed:
+        ways.reverse()  # who writes three decimals writes them always; money has none
+    money = any(each not in ("", "%", "\u2030") for each in unit)
+    doubtful = not money and (any(unit) or mixed or (delimiter == ";" and "." in signs))
+    return _Fits(tuple(ways), _why_number(ways[0], signs), doubtful=doubtful)
+
+
+def _signs(signs: set[str], decimal: str | None, *, alone: bool) -> list[tuple[str, str]]:
+    """Return what could stand before decimals and between three digits, the usual one first."""
+    points, gaps = signs & {".", ","}, signs - {".", ","}
+    if len(gaps) > 1 or (gaps and len(points) > 1):
+        return []
+    if gaps:
+        gap = gaps.pop()
+        return [(points.pop() if points else "." if gap == "'" else ",", gap)]
+    if not points:
+        return [] if alone else [(decimal or "", "")]
+    if len(points) == 2:
+        return [(",", "."), (".", ",")]
+    point = points.pop()
+    both = [(point, ""), (_other(point) or "", point)]
+    # Where a comma separates cells, or somebody has said so, the sign is not before decimals.
+    return both[1:] if decimal == _other(point) else both
+
+
+def _other(point: str | None) -> str | None:
+    return {".": ",", ",": "."}.get(point or "")
+
+
+def _is_exact(way: NumberSpelling, texts: pl.Series, *, lenient: bool) -> bool:
+    """Tell whether texts are numbers in one way, and as many numbers as they are texts."""
+    between = f"(?:{GROUPS[way.group]})?" if way.group else ""
+    if texts.str.contains(f"^[^0-9]*0{between}[0-9]").any():
+        return False  # a code with a zero in front
+    values = way.read(texts)
+    if values is None or values.null_count():
+        return False
+    return lenient or values.n_unique() == len(texts)
+
+
+def _why_number(way: NumberSpelling, signs: set[str]) -> str:
+    if len(signs) > 1:
+        return Message("two signs occur in numbers, and the last is before decimals")
+    if way.group and signs:
+        return Message("its numbers have a sign between every three digits")
+    if signs:
+        return Message("its numbers have decimals")
+    return Message("its numbers have a unit")
+
+
+# -- deciding --------------------------------------------------------------------------------------
+
+
+def _decided(fits: _Fits, certain: Collection[Spelling]) -> tuple[Spelling, bool]:
+    """Return how a column is read, and whether that is in doubt.
+
+    Args:
+        fits: the ways in which all its cells can be read.
+        certain: how other columns are written, for certain.
+    """
+    first = fits.ways[0]
+    if len(fits.ways) == 1:
+        return first, False
+    for way in fits.ways:
+        others = [other for other in fits.ways if other != way]
+        if any(_alike(way, each) for each in certain) and not any(
+            _alike(other, each) for other in others for each in certain
+        ):
+            return way, False
+    return first, fits.doubtful
+
+
+def _alike(one: Spelling, other: Spelling) -> bool:
+    """Tell whether a country that writes the one writes the other."""
+    if isinstance(one, DateSpelling) and isinstance(other, DateSpelling):
+        return one.form[:3] == other.form[:3]
+    numbers = isinstance(one, NumberSpelling) and isinstance(other, NumberSpelling)
+    return numbers and one.decimal == other.decimal != ""  # type: ignore[union-attr]
+
+
+def _as(column: pl.Series, way: Spelling) -> pl.Series:
+    import polars as pl
+
+    if column.dtype.is_integer():
+        column = column.cast(pl.String)
+
+    def read(texts: pl.Series) -> pl.Series:
+        values = way.read(trim(texts))
+        assert values is not None
+        return values.alias(column.name)
+
+    return through_distinct(column, read)
+
+
+def _torn(name: str) -> Found:
+    return Found(
+        TEXT,
+        Message("no order of day and month makes days of all its cells"),
+        Message(
+            "Column {name!r} looks like dates, but no order of day and month makes days of all its "
+            "cells, so they stay text; put them right, or say --read-as {name}=text.",
+            name=name,
+        ),
+    )
+
+
+def _in_words(column: pl.Series, way: Spelling, fits: _Fits, *, doubt: bool) -> Found:
+    """Return what is told about a column that is read in some way."""
+    why, asked = fits.why, None
+    if len(fits.ways) > 1:
+        if way != fits.ways[0]:
+            why = Message("as other columns of the table are written")
+        if doubt:
+            why = Message("the usual way; its cells do not tell")
+            asked = Message(
+                "Column {name!r} was read as {way}, and all its cells could also be {other}; say "
+                "which with --read-as (read_as in a job).",
+                name=column.name,
+                way=str(way),
+                other=str(next(each for each in fits.ways if each != way)),
+            )
+    if isinstance(way, DateSpelling) and way.since is not None:
+        last = way.since + 99
+        why = Message(
+            "{why}; years of two digits are {since} to {last}", why=why, since=way.since, last=last
+        )
+        today = datetime.now(UTC).date()
+        latest = column.max()
+        if latest is not None and str(latest)[:10] > today.isoformat():
+            asked = asked or Message(
+                "Column {name!r} has years of two digits, which were read as {since} to {last}, "
+                "and some of its days are in the future; say which years they are, as in --read-as "
+                "{name}={example!r}.",
+                name=column.name,
+                since=way.since,
+                last=last,
+                example=f"{way.form} since {way.since - 1}",
+            )
+    return Found(str(way), why, asked)
+
+
+def recognise_noted(frame: pl.DataFrame, how: HowRead, *, name: str, **said: Any) -> pl.DataFrame:
+    """Return a table as `recognise` does, and remember what was found.
+
+    Args:
+        frame: the table.
+        how: how it was read; told what was found.
+        name: of the file.
+        said: as for `recognise`.
+    """
+    frame, found = recognise(frame, delimiter=how.delimiter, **said)
+    found = {name: each for name, each in found.items() if each.spelling != _PLAIN or each.doubt}
+    if not found:
+        return frame
+    how.spelled |= found
+    how.notes += notes_on(found, name=name)
+    how.doubts += [each.doubt for each in found.values() if each.doubt is not None]
+    return frame
+
+
+def notes_on(found: Mapping[str, Found], *, name: str) -> list[str]:
+    """Return what people should know about columns that were read so, in sentences."""
+    alike: dict[Found, list[str]] = {}
+    for column, each in found.items():
+        if each.doubt is None and each.why:
+            alike.setdefault(each, []).append(column)
+    return [
+        Message(
+            "In {name} the dates or numbers of {columns} were read as {spelling}: {why}. If that "
+            "is wrong, say --read-as.",
+            name=name,
+            columns=", ".join(map(repr, columns)),
+            spelling=each.spelling,
+            why=each.why,
+        )
+        for each, columns in alike.items()
+    ]
