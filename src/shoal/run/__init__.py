@@ -19,10 +19,10 @@ from shoal.engine.local import GivenGroupsEngine, LocalEngine
 from shoal.engine.pipeline import run_pipeline
 from shoal.errors import OptionError
 from shoal.io.columns import mark_codes
+from shoal.io.overwrite_guard import AS_USUAL, TableRead
 from shoal.release import Release
 from shoal.runtime.progress import Report, watching
 from shoal.runtime.threads import check_process
-from shoal.settings.request import AS_USUAL, TableRead
 from shoal.table.frames import back_from_polars, to_polars
 from shoal.table.person_key import KEY_BYTES
 

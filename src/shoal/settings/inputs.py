@@ -11,11 +11,10 @@ from shoal.io.extra_rows import ASK
 from shoal.io.formats import FORMATS, detect_format
 from shoal.io.limits import check_columns
 from shoal.io.location import input_files, is_database
-from shoal.io.overwrite_guard import HowRead, current_watch
+from shoal.io.overwrite_guard import HowRead, TableRead, current_watch
 from shoal.io.read import called, guess_rows, read_table
 from shoal.io.spelling import TEXT
 from shoal.runtime.memory import available_bytes, human_bytes
-from shoal.settings.request import TableRead
 from shoal.table.frames import as_days
 
 if TYPE_CHECKING:
