@@ -11,7 +11,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from secrets import token_bytes
-from typing import TYPE_CHECKING, Any, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,12 +23,11 @@ from shoal.io.columns import mark_codes
 from shoal.release import Release
 from shoal.runtime.progress import Report, watching
 from shoal.runtime.threads import check_process
-from shoal.settings.request import AS_USUAL, TableRead
 from shoal.table.frames import back_from_polars, to_polars
 from shoal.table.person_key import KEY_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import polars as pl
     from numpy.typing import NDArray
@@ -109,6 +109,24 @@ def run(
         )
         release = opened.release(result)
         return release if sink is None else sink.write(release, report)
+
+
+class TableRead(NamedTuple):
+    """How the table of a job was read, where nobody had said so.
+
+    Attributes:
+        parameters: becomes part of a release's parameters: a run that is repeated reads the same.
+        read_as: how the dates and numbers of columns are written.
+        doubts: what somebody should say, in sentences; the release warns of it.
+    """
+
+    parameters: Mapping[str, Any] = MappingProxyType({})
+    read_as: Mapping[str, str] = MappingProxyType({})
+    doubts: tuple[str, ...] = ()
+
+
+AS_USUAL = TableRead()
+"""A table that was read without a question."""
 
 
 @dataclass(frozen=True)
