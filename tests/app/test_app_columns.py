@@ -251,3 +251,30 @@ def test_an_answer_about_a_column_goes_with_it_and_to_no_other(ran):
     assert rename(ran, second, "gone").status_code == 200
     assert work.kept("answers") == [["names", "kept"]]
     assert work.kept("decided") == ["kept"]
+
+
+def test_how_a_column_is_written_is_shown_asked_and_said_on_its_card(pages):
+    lines = ["born,sex,ill"]
+    lines += [
+        f"{1 + n % 12:02}/{1 + n % 11:02}/19{30 + n % 60},{'MW'[n % 2]},flu" for n in range(80)
+    ]
+    pages.drop("t.csv", ("\n".join(lines) + "\n").encode())
+    assert pages.work.job.columns["born"].read_as == "dd/mm/yyyy"
+    page = pages.get("/columns")
+    assert "could also be mm/dd/yyyy" in page.text
+    assert to_decide(pages) == 1
+    told = pages.post(
+        "/columns/0", {"role": "quasi-identifier", "kind": "date", "read_as": "mm/dd/yyyy"}
+    )
+    assert told.status_code == 200, told.text
+    column = pages.work.job.columns["born"]
+    assert (column.read_as, column.kind) == ("mm/dd/yyyy", "date")
+    assert to_decide(pages) == 0
+    told = pages.post("/columns/0", {"role": "quasi-identifier", "kind": "date", "read_as": "text"})
+    column = pages.work.job.columns["born"]
+    assert (column.read_as, column.kind) == ("text", "flat")
+    told = pages.post("/columns/0", {"role": "sensitive"})
+    assert pages.work.job.columns["born"].read_as == "text"  # whatever becomes of it
+    told = pages.post("/columns/0", {"role": "sensitive", "read_as": "dd.mm.yyyy"})
+    assert "are not written so" in told.text
+    assert pages.work.job.columns["born"].read_as == "text"

@@ -365,3 +365,39 @@ def test_a_saved_job_takes_its_hierarchies_along(pages):
     (pages.work.root / "words.csv").write_text("\n".join(lines))
     pages.open_file("job.toml")
     assert pages.work.job.columns["word"].kind is Kind.CATEGORICAL
+
+
+def test_totals_are_left_out_shown_and_taken_back_in_by_a_choice(pages):
+    rows = ["id;age;sex", *(f"{n};{20 + n % 40};{'fm'[n % 2]}" for n in range(60)), "Summe;2370;"]
+    pages.drop("printed.csv", "\n".join(rows).encode())
+    text = pages.get("/open").text
+    assert "60 rows, 3 columns" in text
+    assert "a total (row 62)" in text
+    assert pages.work.job.input.extra_rows == "drop"
+    assert pages.post("/open/reading", {"header": "yes", "extra_rows": "keep"}).status_code == 303
+    pages.wait("open")
+    assert "61 rows, 3 columns" in pages.get("/open").text
+    assert pages.work.job.input.extra_rows == "keep"
+
+
+def test_the_sheet_of_a_workbook_is_chosen(pages):
+    import io
+
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for title, count in (("Staff", 20), ("Patients", 60)):
+        sheet = book.create_sheet(title)
+        sheet.append(["age", "sex"])
+        for n in range(count):
+            sheet.append([20 + n % 40, "fm"[n % 2]])
+    data = io.BytesIO()
+    book.save(data)
+    pages.drop("book.xlsx", data.getvalue())
+    text = pages.get("/open").text
+    assert "60 rows, 2 columns" in text
+    assert "<option selected>Patients</option>" in text
+    assert pages.work.job.input.sheet == "Patients"
+    pages.post("/open/reading", {"header": "yes", "sheet": "Staff"})
+    pages.wait("open")
+    assert "20 rows, 2 columns" in pages.get("/open").text

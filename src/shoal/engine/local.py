@@ -44,7 +44,6 @@ from shoal.publish.verify import Verification, verify_table
 from shoal.search.enforce import violations
 from shoal.search.refine import EFFORTS
 from shoal.search.scan import Run, Scanner
-from shoal.table.coding import clamp_frame
 from shoal.table.encode import encode
 from shoal.table.frames import to_polars
 from shoal.table.infer import infer_kinds, notes_on_unknown, settle_grids
@@ -133,6 +132,8 @@ class LocalEngine:
             warn(note)
         schema = settle_grids(schema, frame, by_default=request.default_grid)
         if schema.is_coded:
+            from shoal.table.coding import clamp_frame
+
             frame = clamp_frame(frame, schema.columns)
         whole = encode(frame, schema, as_values=request.style.categories == "values")
         for attribute in whole.attributes:

@@ -383,6 +383,8 @@ def recognise_noted(frame: pl.DataFrame, how: HowRead, *, name: str, **said: Any
     """
     frame, found = recognise(frame, delimiter=how.delimiter, **said)
     found = {name: each for name, each in found.items() if each.spelling != _PLAIN or each.doubt}
+    if not found:
+        return frame
     how.spelled |= found
     how.notes += notes_on(found, name=name)
     how.doubts += [each.doubt for each in found.values() if each.doubt is not None]

@@ -26,7 +26,6 @@ from shoal.publish.loss import (
     public_scores,
 )
 from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures
-from shoal.table.coding import BOTTOM, TOP
 from shoal.table.schema import Algebra, Kind
 
 if TYPE_CHECKING:
@@ -97,6 +96,10 @@ class _Edges:
 
     def coded(self, number: int) -> str:
         """Return how an edge is published where it may stand for all beyond it."""
+        if not (self.open_below or self.open_above):
+            return self.label(number)
+        from shoal.table.coding import BOTTOM, TOP
+
         if number == 0 and self.open_below:
             return BOTTOM.format(self.label(number))
         last = number == len(self.position) - 1

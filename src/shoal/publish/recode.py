@@ -30,7 +30,6 @@ from shoal.table.closure import (
     group_centres,
     union_sets,
 )
-from shoal.table.coding import BOTTOM, TOP, clamp, ends_of
 from shoal.table.partition import Partition
 from shoal.table.schema import Algebra, Kind
 
@@ -273,7 +272,7 @@ def recode(
     style = style or Style()
     assert table.n_rows == partition.n_rows
     assert not frame.width or frame.height == table.n_rows
-    frame = with_coded(frame, schema)
+    frame = with_coded(frame, schema) if schema.is_coded else frame
     names = published_names(schema, style)
     attributes = {attribute.name: attribute for attribute in table.attributes}
     per_group = {
@@ -312,6 +311,8 @@ def with_coded(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
 def coded_text(values: pl.Series, column: Column) -> pl.Series:
     """Return a column with a top or a bottom as the text that is published of it."""
     import polars as pl
+
+    from shoal.table.coding import BOTTOM, TOP, clamp, ends_of
 
     clamped = clamp(values, column)
     distinct = clamped.drop_nulls().unique()
@@ -421,13 +422,8 @@ def _interval_cells(
     for codes, of_codes in ((low, attribute.values), (high, values)):
         distinct, position = np.unique(codes, return_inverse=True)
         labels = _labels(of_codes, attribute.size, distinct)
-        if attribute.open_below and distinct[0] == 0:
-            labels[0] = BOTTOM.format(labels[0])
-        if attribute.open_above:
-            labels = [
-                TOP.format(label) if code == attribute.size - 1 else label
-                for code, label in zip(distinct.tolist(), labels, strict=True)
-            ]
+        if attribute.open_below or attribute.open_above:
+            labels = _marked(labels, distinct, attribute)
         ends.append(_texts(labels, position))
         if any(between in (labels[end] or "") for end in np.unique(position[spans]).tolist()):
             before, between, after = _split(style.wide_interval_format)
@@ -449,6 +445,20 @@ def _interval_cells(
         .alias("text")
     )
     return [text.to_series()]
+
+
+def _marked(
+    labels: list[str | None], codes: NDArray[np.integer[Any]], attribute: Attribute
+) -> list[str | None]:
+    """Return the texts of codes, with marks where they stand for all beyond an end."""
+    from shoal.table.coding import BOTTOM, TOP
+
+    forms = {0: BOTTOM} if attribute.open_below else {}
+    forms |= {attribute.size - 1: TOP} if attribute.open_above else {}
+    return [
+        label if label is None else forms.get(code, "{}").format(label)
+        for code, label in zip(codes.tolist(), labels, strict=True)
+    ]
 
 
 def _tree_cells(

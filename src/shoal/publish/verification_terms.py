@@ -10,12 +10,10 @@ from shoal.errors import OptionError
 from shoal.hierarchy import canonical_label, load_hierarchy
 from shoal.hierarchy.rules import as_rule
 from shoal.privacy.base import is_built_in, judge_pairs
-from shoal.publish.coding_check import CodingPromise
 from shoal.publish.grid_check import GridPromise
 from shoal.publish.label_check import LabelPromise
 from shoal.publish.predicates import Outcome
 from shoal.publish.verify import Promise
-from shoal.table.coding import parse_end
 from shoal.table.grid import parse_grid
 from shoal.table.schema import Kind, Role
 from shoal.table.sensitive import Sensitive
@@ -44,6 +42,8 @@ def grids_of(schema: Schema, style: Style) -> tuple[GridPromise, ...]:
             paths = None if tree is None else tree.to_paths()
             found.append(_promise_of(column.name, column.grid, style, paths, column.order, ends))
         if ends:
+            from shoal.publish.coding_check import CodingPromise
+
             kind = column.kind
             promise = CodingPromise(
                 column.name,
@@ -85,6 +85,9 @@ def read_grids(
         HierarchyError: a hierarchy is no tree.
     """
     found: list[GridPromise | None] = []
+    from shoal.publish.coding_check import CodingPromise
+    from shoal.table.coding import parse_end
+
     ends: dict[str, dict[str, str]] = {}
     for side, said_of in (("top", top), ("bottom", bottom)):
         for name, end in (said_of or {}).items():

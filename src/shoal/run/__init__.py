@@ -19,11 +19,10 @@ from shoal.engine.local import GivenGroupsEngine, LocalEngine
 from shoal.engine.pipeline import run_pipeline
 from shoal.errors import OptionError
 from shoal.io.columns import mark_codes
-from shoal.io.spelling import read_spelled
 from shoal.release import Release
 from shoal.runtime.progress import Report, watching
 from shoal.runtime.threads import check_process
-from shoal.settings.inputs import AS_USUAL, TableRead
+from shoal.settings.request import AS_USUAL, TableRead
 from shoal.table.frames import back_from_polars, to_polars
 
 if TYPE_CHECKING:
@@ -133,7 +132,10 @@ class FrameSource:
         del progress
         table, groups = to_polars(self.frame), self.groups
         table = mark_codes(table, request.details.get("missing_codes") or {})
-        table = read_spelled(table, request.details.get("read_as") or {})
+        if request.details.get("read_as"):
+            from shoal.io.spelling import read_spelled
+
+            table = read_spelled(table, request.details["read_as"])
         yield LocalTable(
             table,
             request.schema(table.columns),

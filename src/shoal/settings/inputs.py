@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.io.delimited import pick_columns
@@ -16,6 +15,7 @@ from shoal.io.overwrite_guard import HowRead, current_watch
 from shoal.io.read import called, guess_rows, read_table
 from shoal.io.spelling import TEXT
 from shoal.runtime.memory import available_bytes, human_bytes
+from shoal.settings.request import TableRead
 from shoal.table.frames import as_days
 
 if TYPE_CHECKING:
@@ -124,24 +124,6 @@ def read_input(
     )
     frame = frame.with_columns(as_days(each) for each in frame.get_columns())
     return frame.rename({old: new for old, new in rename.items() if old in frame.columns})
-
-
-class TableRead(NamedTuple):
-    """How the table of a job was read, where nobody had said so.
-
-    Attributes:
-        parameters: becomes part of a release's parameters: a run that is repeated reads the same.
-        read_as: how the dates and numbers of columns are written.
-        doubts: what somebody should say, in sentences; the release warns of it.
-    """
-
-    parameters: Mapping[str, Any] = MappingProxyType({})
-    read_as: Mapping[str, str] = MappingProxyType({})
-    doubts: tuple[str, ...] = ()
-
-
-AS_USUAL = TableRead()
-"""A table that was read without a question."""
 
 
 def how_it_was_read(source: Input) -> TableRead:

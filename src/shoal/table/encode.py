@@ -16,7 +16,6 @@ import numpy as np
 from shoal.errors import DataError, HierarchyError
 from shoal.hierarchy import Taxonomy, canonical_label, require_cover
 from shoal.io.columns import code_text
-from shoal.table.coding import clamp_frame, ends_of
 from shoal.table.grid_cells import Cells, Level, between_ends, find_cells, level_of, positions_of
 from shoal.table.schema import Algebra, Kind
 from shoal.table.sensitive import Merging, Sensitive, TextMerging, split_as_written
@@ -168,6 +167,8 @@ def encode(frame: pl.DataFrame, schema: Schema, *, as_values: bool = False) -> E
         HierarchyError: a hierarchy does not cover its column.
     """
     if schema.is_coded:
+        from shoal.table.coding import clamp_frame
+
         frame = clamp_frame(frame, schema.columns)
     attributes = tuple(
         replace(
@@ -252,11 +253,15 @@ def encode_values(series: pl.Series, column: Column, rows: Any = None) -> Attrib
         counts=counts,
         weight=column.weight,
     )
-    top, bottom = ends_of(column, series.dtype) if column.is_coded else (None, None)
-    below = bottom is not None and values[0] == bottom
-    above = top is not None and values[-1] == top
-    attribute = replace(attribute, open_below=below, open_above=above)
-    return on_grid(attribute, column.grid, (top, bottom)) if column.grid else attribute
+    ends: tuple[Any, Any] = (None, None)
+    if column.is_coded:
+        from shoal.table.coding import ends_of
+
+        top, bottom = ends = ends_of(column, series.dtype)
+        below = bottom is not None and values[0] == bottom
+        above = top is not None and values[-1] == top
+        attribute = replace(attribute, open_below=below, open_above=above)
+    return on_grid(attribute, column.grid, ends) if column.grid else attribute
 
 
 def encode_sensitive(series: pl.Series, taxonomy: Taxonomy | None = None) -> Sensitive:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
-from shoal.table.coding import clamp
 from shoal.table.frames import to_polars
 from shoal.table.grid import CALENDAR, NO_GRID, WITHIN_A_DAY, Grid
 from shoal.table.schema import (
@@ -60,6 +59,8 @@ def _grown(column: Column, frame: nw.DataFrame[Any], unknown_values: str) -> Col
     cells = frame[column.name]
     if column.is_coded:
         import narwhals as nw
+
+        from shoal.table.coding import clamp
 
         native = to_polars(frame.select(column.name).to_native()).to_series()
         cells = nw.from_native(clamp(native, column), series_only=True)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from shoal.errors import OptionError, RoleError, did_you_mean
-from shoal.io.spelling import check_spelling
 from shoal.messages import Message, plural
 from shoal.options import ColumnOption, column_option, detail_flag, in_words, rows_of
 
@@ -256,6 +255,12 @@ def _suggest_top(kind: Kind | None, values: Any) -> int | None:
     return _OLD if _OLD <= (values.max() or 0) <= _OLDEST else None
 
 
+def _read_spelling(column: str, value: Any) -> str:
+    from shoal.io.spelling import check_spelling
+
+    return check_spelling(column, value)
+
+
 RANGE = "range"
 SCALES = (RANGE, "rank", "trimmed")
 """What the search may take a wide interval to cost (`shoal.table.scale`)."""
@@ -433,7 +438,7 @@ class JobColumn:
         option="read_as",
         roles=(),
         toml="str",
-        check=check_spelling,
+        check=_read_spelling,
         help="How the dates or numbers of a column are written, as dd.mm.yyyy or 1.234,5; text "
         "if they stay as they are; may be repeated.",
         certificate=True,
