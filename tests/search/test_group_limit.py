@@ -156,3 +156,26 @@ def test_an_algorithm_that_is_not_refined_keeps_its_way_and_groups_are_merged(ad
     assert release.verification
     assert refined.verification
     assert refined.scores["ncp"] < release.scores["ncp"]
+
+
+def test_groups_that_are_refined_stay_within_the_limit_and_lose_no_more(adult):
+    some = adult.head(600)
+    asked = {"quasi_identifiers": QIS, "privacy": average(0.1)}
+    made = shoal.anonymize(some, 3, seed=1, **asked)
+    again = shoal.refine(some, made.groups, 3, seed=2, **asked)
+    sizes = np.bincount(again.groups)
+    assert sizes.min() >= 3
+    assert 1 / np.mean(sizes) <= 0.1 + 1e-9
+    assert again.scores["ncp"] <= made.scores["ncp"]
+
+
+def test_the_rows_that_are_kept_keep_the_limit_where_others_are_left_out(adult):
+    some = adult.head(600)
+    asked = {"quasi_identifiers": QIS, "privacy": average(0.1), "seed": 1}
+    everybody = shoal.anonymize(some, 3, **asked)
+    release = shoal.anonymize(some, 3, max_suppression=0.05, suppress_for="kept", **asked)
+    sizes = np.bincount(release.groups[release.groups >= 0])
+    assert 0 < release.n_suppressed <= 30
+    assert sizes.min() >= 3
+    assert 1 / np.mean(sizes) <= 0.1 + 1e-9
+    assert release.kept_loss < everybody.kept_loss

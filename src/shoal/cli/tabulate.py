@@ -28,13 +28,23 @@ def tabulate(
         typer.Option("--by", help="Up to four columns to count by.", metavar="COLUMNS"),
     ],
     minimum: Annotated[
-        int,
-        typer.Option("--minimum", help="The smallest number shown, beside 0.", metavar="N"),
-    ] = 10,
+        int | None,
+        typer.Option(
+            "--minimum", help="The smallest number shown, beside 0; 10 unless given.", metavar="N"
+        ),
+    ] = None,
     round_to: Annotated[
-        int,
-        typer.Option("--round", help="Round to multiples of N; 1 leaves them exact.", metavar="N"),
-    ] = 1,
+        int | None,
+        typer.Option(
+            "--round", help="Round to multiples of N; 1, unless given, is exact.", metavar="N"
+        ),
+    ] = None,
+    regime: Annotated[
+        str | None,
+        typer.Option(
+            "--for", help="Minimum and rounding of a regulator: cms or nhs.", metavar="REGIME"
+        ),
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", help="Write the table as CSV.", metavar="FILE"),
@@ -68,6 +78,7 @@ def tabulate(
     from shoal.study.tabulate import tabulate as count
 
     columns = opt.parse_names(by)
+    minimum, round_to = _rule_of(regime, minimum, round_to)
     if check:
         published = read_written(data, format=None, delimiter=None, encoding=None, header=True)
         read_counts(published.frame, columns, count_rule(minimum, round_to)).verify()
@@ -94,6 +105,23 @@ def tabulate(
         print_json({"by": columns, "hidden": table.n_hidden, "lines": table.frame.to_dicts()})
     elif not quiet:
         _print(table)
+
+
+def _rule_of(regime: str | None, minimum: int | None, round_to: int | None) -> tuple[int, int]:
+    """Return the minimum and what is rounded to: as given, or else as a regulator asks."""
+    usual = (10, 1)
+    if regime is not None:
+        from shoal.options import one_of
+        from shoal.settings.regimes import REGIMES, cells_of
+
+        usual = cells_of(one_of(*REGIMES)("--for", regime))
+        if minimum is not None and minimum < usual[0]:
+            say(
+                f"Warning: {REGIMES[regime].title} shows no number below {usual[0]}, and "
+                f"--minimum {minimum} was given.",
+                stderr=True,
+            )
+    return (usual[0] if minimum is None else minimum, usual[1] if round_to is None else round_to)
 
 
 def _print(table: CountTable) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from shoal.algorithm.warm_up import MOVES, compile_missing
 from shoal.engine.blocks import cluster_blocks, cut_table, enforce_blocks, run_algorithm
-from shoal.engine.refine_across_blocks import polish, polish_to_limit, polish_uncut
+from shoal.engine.refine_across_blocks import cheaper, polish, polish_to_limit, polish_uncut
 from shoal.errors import PromiseError
 from shoal.measure.base import Grouped
 from shoal.messages import Message
@@ -128,7 +128,7 @@ def form_groups(work: LocalWork) -> Partition:
     if not has_too_many(work, groups):
         groups = refine_blocks(work, groups, blocks)
     if has_too_many(work, groups):
-        groups = refine_to_limit(work, groups)
+        groups = refine_to_limit(work, groups, refine_steps(work)[-1])
     # blocks keep promises against their own rows; against the whole table they may not
     return merge_violating(work, groups)
 
@@ -203,10 +203,9 @@ def has_too_many(work: LocalWork, groups: Partition) -> bool:
     return bool(refine_steps(work)) and groups_too_many(work, groups) > 1
 
 
-def refine_to_limit(work: LocalWork, groups: Partition) -> Partition:
+def refine_to_limit(work: LocalWork, groups: Partition, effort: Effort) -> Partition:
     """Refine groups until there are no more than a promise allows."""
     compile_missing(MOVES, work.run.scanner, work.run.progress)
-    effort = refine_steps(work)[-1]
     excess = partial(groups_too_many, work)
     return polish_to_limit(work.table, groups, work.run, effort, excess)
 
@@ -222,7 +221,13 @@ def refine(work: LocalWork, groups: Partition, steps: Sequence[Effort]) -> Parti
 
 def refine_for_release(work: LocalWork, groups: Partition, effort: Effort) -> Partition:
     """Refine groups that are final, so that the release as a whole still keeps its promises."""
-    return _merge_for_release(work, refine(work, groups, (effort,)))
+    found = refine(work, groups, (effort,))
+    if groups_too_many(work, found) <= 1 or effort.seconds is not None:
+        return _merge_for_release(work, found)
+    found = _merge_for_release(work, refine_to_limit(work, found, effort))
+    if groups_too_many(work, groups) > 1:
+        return found
+    return cheaper(work.run, _merge_for_release(work, groups), found)
 
 
 def follow_measure(work: LocalWork, groups: Partition, regroup: Regroup) -> Partition:

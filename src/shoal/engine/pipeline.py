@@ -161,21 +161,21 @@ def run_pipeline(
     check_process()
     watch = Stopwatch()
     notes = [*notes]
-    _check_notes(notes, request)
+    check_notes(notes, strict=request.strict)
 
     progress(0, 0, "encoding")
     work = engine.describe(Task(table, schema, request, notes.append, progress))
-    _check_notes(notes, request)
+    check_notes(notes, strict=request.strict)
     groups = engine.group(work)
     progress(0, 0, "publishing")
     notes += engine.find_dangers(work, groups)
-    _check_notes(notes, request)
+    check_notes(notes, strict=request.strict)
     published = engine.publish(work, groups)
     progress(0, 0, "verifying")
     verification = engine.verify(work, published)
     _check_promises(verification)
     notes += verification.notes
-    _check_notes(notes, request)
+    check_notes(notes, strict=request.strict)
     progress(0, 0, "scoring")
     measured = engine.measure(work, groups, published)
     progress(measured.n_rows, measured.n_rows, "done")
@@ -197,8 +197,9 @@ def _check_promises(verification: Verification) -> None:
         )
 
 
-def _check_notes(notes: list[str], request: Request) -> None:
-    if notes and request.strict:
+def check_notes(notes: Sequence[str], *, strict: bool) -> None:
+    """Raise a PromiseError if there are warnings and a release may have none."""
+    if notes and strict:
         rest = len(notes) - 1
         raise PromiseError(
             "The release would come with a warning, so with strict it is not made: {note}{more}",

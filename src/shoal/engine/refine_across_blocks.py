@@ -81,11 +81,11 @@ def polish(table: EncodedTable, partition: Partition, run: Run, effort: Effort) 
     if hot and not whole and run.scanner.points is None:
         partition, interrupted = _anneal_costly(table, partition, run, effort, hot, end)
         if interrupted:
-            return _cheaper(run, given, partition)
+            return cheaper(run, given, partition)
         effort = replace(effort, hot=(0, 0), rounds=1)
         whole = table.n_rows <= _most_at_once(run)
     found = _polish(table, partition, run, effort, end, whole=whole)
-    return _cheaper(run, given, found)
+    return cheaper(run, given, found)
 
 
 def polish_uncut(
@@ -210,7 +210,8 @@ def _hot_rows(run: Run) -> int:
     return min(max(_room(run, HOT_ROWS), fewest), most, _most_at_once(run))
 
 
-def _cheaper(run: Run, given: Partition, found: Partition) -> Partition:
+def cheaper(run: Run, given: Partition, found: Partition) -> Partition:
+    """Return what was found, or what was given if that costs less."""
     return found if _cost(run, found) <= _cost(run, given) else given
 
 

@@ -100,6 +100,7 @@ def render_report(
     about: About | None = None,
     files: Mapping[str, str] | None = None,
     language: str = "en",
+    regime: str | None = None,
 ) -> str:
     """Return the report of a release as HTML.
 
@@ -114,6 +115,7 @@ def render_report(
         about: what its owner says about the release.
         files: names of the ``table`` and the ``certificate``, for the commands in it.
         language: of the words; names and cells stay as they are.
+        regime: whose questions are answered in a section of their own, if anybody's.
 
     Raises:
         OptionError: the fraction is not above 0 and at most 1, or the language is not known.
@@ -132,19 +134,26 @@ def render_report(
         drawn.sort(key=lambda each: (-each.certain_rows, -each.most_certain, -each.farthest))
     losses = [(column.name, column.loss) for column in release.facts.columns]
     one_of(*LANGUAGES)("language", language)
+    about, was, now = about or About(), risk_of(before, fraction), risk_of(after, fraction)
+    answered = None
+    if regime is not None:
+        from shoal.report.regime import Known, answer
+
+        answered = answer(regime, Known(release, was, now, audit, about, fraction))
     page = render(
         "report.html",
         language,
         release=release,
-        about=about or About(),
+        about=about,
+        answered=answered,
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         judgement=release.judgement,
         doubtful=not release.counts_people and release.whose == "doubtful",
         counted=what_is_counted(release),
         who=who_is_counted(release),
         advice=None if explanation is None else shown_advice(explanation, to_polars(release.frame)),
-        was=risk_of(before, fraction),
-        now=risk_of(after, fraction),
+        was=was,
+        now=now,
         fraction=fraction,
         bands={"before": rows_by_risk(before), "after": rows_by_risk(after)},
         uniques=[

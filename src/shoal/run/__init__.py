@@ -24,7 +24,6 @@ from shoal.release import Release
 from shoal.runtime.progress import Report, watching
 from shoal.runtime.threads import check_process
 from shoal.table.frames import back_from_polars, to_polars
-from shoal.table.person_key import KEY_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -193,7 +192,7 @@ class LocalTable:
     ) -> None:
         self.table, self.schema = table, schema.read_as(read.read_as)
         self.notes = read.doubts
-        self.key = key_for(request)
+        self.key = None if schema.person is None else key_for(request)
         made: dict[str, Any] = {"owned": owned, "looks": True, "moves": True, "key": self.key}
         self.engine = LocalEngine(**made)
         self._request, self._parameters = request, {**read.parameters}
@@ -238,6 +237,8 @@ def key_for(request: Request) -> bytes:
     Raises:
         OptionError: the holder's is another than that of the earlier releases.
     """
+    from shoal.table.person_key import KEY_BYTES
+
     earlier = None
     if request.previous:
         from shoal.archive.kept import key_of

@@ -113,10 +113,15 @@ def run_job(
                 "An audit needs the table on one machine; leave audit (--audit) out, and attack a "
                 "part of the rows with 'shoal audit'."
             )
+        if asked.output.regime is not None and on_spark:
+            raise OptionError(
+                "What a regulator asks (--for) is answered from a table on one machine; leave it "
+                "out."
+            )
         if not on_spark:
             sink.check()
         with watching(progress) as report, logging_to(asked.output.log) as log:
-            log.say(f"started: {name_of(asked.input.path or STREAM)}, k = {asked.k}")
+            log.say(f"started: {name_of(asked.input.path or STREAM)}, k = {request.k}")
             if on_spark:
                 from shoal.run.spark import run_on_spark
 

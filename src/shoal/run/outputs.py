@@ -204,6 +204,15 @@ class FileSink:
         note_input(output.secret, Message("the key file"))
         read_secret(output.secret)
 
+    @property
+    def _attacks(self) -> bool:
+        """Whether the release is attacked, with the original in hand."""
+        if self.output.audit or self.output.regime is None:
+            return self.output.audit
+        from shoal.settings.regimes import REGIMES
+
+        return REGIMES[self.output.regime].audits
+
     def look_at(self, table: Any) -> None:
         """Take the keyed hash of the input, and a copy for the attackers, if they are asked for."""
         secret, source = self.output.secret, self.source.path
@@ -211,7 +220,7 @@ class FileSink:
             # Of a database, what was read: columns that are removed never left it.
             rows = decode_text(to_polars(table)) if is_database(source) else source
             self.input_hmac = keyed_sha256(rows, secret)
-        wanted = self.output.audit or self.output.labels is not None
+        wanted = self._attacks or self.output.labels is not None
         self._original = decode_text(to_polars(table)) if wanted else None
 
     def write(self, release: Release, progress: Report = no_progress) -> Release:
@@ -231,7 +240,9 @@ class FileSink:
         from shoal.report.page import render_report
 
         output, rows = self.output, release.n_published
-        if output.audit and self._original is not None:
+        if output.regime is not None:
+            release = _held_to(output.regime, release)
+        if self._attacks and self._original is not None:
             progress(0, rows, "attacking")
             attacked = replace(release, frame=decode_text(release.frame))
             self.audit = attacked.audit(self._original)
@@ -260,6 +271,7 @@ class FileSink:
                     about=self.about,
                     files=self.named,
                     language=output.language,
+                    regime=output.regime,
                 )
                 group.add(output.report, page)
             if output.labels is not None and self._original is not None:
@@ -287,6 +299,20 @@ class FileSink:
             if_exists=self.output.choice,
             escape_formulas=self.output.escape_formulas,
         )
+
+
+def _held_to(regime: str, release: Release) -> Release:
+    """Return the release with a warning for everything that a regime asks and it does not keep.
+
+    Raises:
+        PromiseError: there is one, and the release was to be made without.
+    """
+    from shoal.engine.pipeline import check_notes
+    from shoal.report.regime import unmet
+
+    notes = tuple(unmet(regime, replace(release, frame=decode_text(release.frame))))
+    check_notes(notes, strict=bool(release.parameters.get("strict")))
+    return replace(release, warnings=(*release.warnings, *notes))
 
 
 def refuse_existing(paths: Iterable[str | None]) -> None:

@@ -133,6 +133,14 @@ def _decimal(name: str, value: Any) -> str | None:
     return None if text is None else named.get(text, text)
 
 
+def _regime(name: str, value: Any) -> str | None:
+    if value is None:
+        return None
+    from shoal.settings.regimes import REGIMES  # not needed by most runs
+
+    return str(one_of(*REGIMES)(name, value))
+
+
 def _file(*names: str, on: tuple[str, ...], metavar: str | None = "FILE") -> Flag:
     return Flag(names=names, on=on, panel="Files", metavar=metavar)
 
@@ -378,6 +386,13 @@ class Output:
         check=check_said,
         help="What the release is for; for report and certificate.",
         flag=_file("--purpose", on=("anonymize", "refine"), metavar="TEXT"),
+    )
+    regime: str | None = option(
+        default=None,
+        check=_regime,
+        help="What a regulator asks (ema, health-canada, hipaa-expert, hipaa-safe-harbor, cms, "
+        "nhs, eu): k where it is not given, warnings, and its questions in the report.",
+        flag=_file("--for", on=("anonymize", "refine"), metavar="REGIME"),
     )
     language: str = option(
         default="en",

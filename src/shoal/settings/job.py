@@ -186,11 +186,12 @@ class Job:
         Raises:
             OptionError: k is not said.
         """
-        if "k" not in self.options:
-            raise OptionError(
-                "k is not given: say from how many people nobody may stand out, with --k 10."
-            )
-        return {**self.schema_options(), **self.options}
+        said = {**self.schema_options(), **self.options}
+        if "k" not in said:
+            from shoal.settings.regimes import k_of
+
+            said["k"] = k_of(self.output.regime)
+        return said
 
 
 def _plain(value: Any, row: Option) -> Any:
