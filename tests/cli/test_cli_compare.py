@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 
+import polars as pl
 import pytest
 from tests.helpers.cli_samples import ROLES
 
@@ -77,6 +78,23 @@ def test_compare_fails_if_no_run_keeps_its_promise(shoal_runs, table):
     outcome = shoal_runs("compare", table, *COMMAND, "--k", "900")
     assert outcome.status == 1
     assert "fails" in outcome.out
+
+
+def test_seeds_are_runs_of_their_own_and_go_into_tables_and_groups(shoal_runs, table, tmp_path):
+    files = {name: tmp_path / name for name in ("runs.csv", "losses.tex", "groups")}
+    options = ["--csv", files["runs.csv"], "--latex", files["losses.tex"]]
+    options += ["--seeds", "3,1", "--groups", files["groups"], "--k", "2", "--algorithms"]
+    outcome = shoal_runs("compare", table, *COMMAND, *options, "chiu-tsai:max_iterations=2")
+    assert outcome.status == 0, outcome.err
+    runs = pl.read_csv(files["runs.csv"])
+    assert runs["seed"].to_list() == [1, 3]
+    assert set(runs["algorithm"]) == {"chiu-tsai:max_iterations=2"}
+    assert r"\pm" in files["losses.tex"].read_text()
+    assert " ± " in outcome.out
+    kept = sorted(files["groups"].iterdir())
+    assert len(kept) == 2
+    n_rows = len(table.read_text().splitlines()) - 1
+    assert all(len(path.read_text().splitlines()) == n_rows + 1 for path in kept)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")

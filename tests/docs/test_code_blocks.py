@@ -15,6 +15,7 @@ RUN = {"sh", "python"}
 SLOW = {
     "analysing-a-release",
     "audit",
+    "benchmarking",
     "choosing-an-algorithm",
     "choosing-k-l-t",
     "command-line",

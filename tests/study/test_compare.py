@@ -214,3 +214,78 @@ def test_use_adds_the_error_of_counts_and_draws_it(table, tmp_path):
     assert "error of counts" in (tmp_path / "asked.html").read_text(encoding="utf-8").lower()
     assert shoal.compare(table, **small, **ROLES, use=True).n_resumed == 2
     assert "count-error" in asked.to_polars().columns
+
+
+SEEDS = {"k": [5], "algorithms": ["chiu-tsai", "sequential:restarts=2"], "seeds": [0, 1, 2]}
+
+
+@pytest.fixture(scope="module")
+def seeded(table, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("groups")
+    return shoal.compare(table, **SEEDS, **ROLES, groups=folder), folder
+
+
+def test_every_seed_is_a_run_and_the_mean_has_students_interval(seeded):
+    found, _ = seeded
+    assert [(o.algorithm, o.seed) for o in found.outcomes] == [
+        (name, seed) for name in SEEDS["algorithms"] for seed in SEEDS["seeds"]
+    ]
+    for mean in found.means:
+        losses = [o.loss for o in found.outcomes if o.algorithm == mean.algorithm]
+        middle = sum(losses) / 3
+        deviation = (sum((each - middle) ** 2 for each in losses) / 2) ** 0.5
+        assert len(set(losses)) > 1
+        assert mean.loss == pytest.approx(middle)
+        assert mean.interval == pytest.approx(4.303 * deviation / 3**0.5)
+        assert mean.seed is None
+
+
+def test_options_of_an_algorithm_are_those_of_its_run(table, seeded):
+    found, _ = seeded
+    losses = [o.loss for o in found.outcomes if o.algorithm == "sequential:restarts=2"]
+    for seed, loss in enumerate(losses):
+        release = shoal.anonymize(
+            table,
+            k=5,
+            algorithm="sequential",
+            algorithm_options={"restarts": 2},
+            seed=seed,
+            **ROLES,
+        )
+        assert release.scores["ncp"] == loss
+    with pytest.raises(OptionError, match="sequential:restarts=3"):
+        shoal.compare(table, **{**SEEDS, "algorithms": ["sequential:restarts"]}, **ROLES)
+
+
+def test_groups_that_are_kept_are_those_of_the_run(table, seeded):
+    found, folder = seeded
+    files = sorted(folder.iterdir())
+    assert len(files) == len(found.outcomes)
+    for o in found.outcomes:
+        (path,) = (file for file in files if o.key[:8] in file.name)
+        labels = pl.read_csv(path)["group"]
+        assert len(labels) == table.height
+        scores = shoal.score(table, labels.to_numpy(), measures=["ncp"], **ROLES)
+        assert scores["ncp"] == pytest.approx(o.loss)
+
+
+def test_a_mean_is_missing_where_a_run_failed():
+    runs = [
+        Outcome(key="a", algorithm="x", k=2, measure="ncp", loss=0.1, seed=0),
+        Outcome(key="b", algorithm="x", k=2, measure="ncp", error="no", seed=1),
+    ]
+    found = Comparison(tuple(runs), 10)
+    assert [(each.loss, each.error) for each in found.means] == [(None, "no")]
+    assert found.frontier() == ()
+
+
+def test_the_table_for_a_paper_has_every_mean_and_the_best_in_bold(seeded):
+    found, _ = seeded
+    text = found.to_latex()
+    best = min(each.loss for each in found.means)
+    assert text.startswith(r"\begin{tabular}{lr}")
+    assert text.count(r"\pm") == 2
+    assert text.count("mathbf") == 1
+    assert rf"\mathbf{{{best:.4f}}}" in text
+    named = Comparison((Outcome(key="", algorithm="a_b", k=2, measure="ncp"),), 1)
+    assert r"a\_b & -- \\" in named.to_latex()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from shoal.study.explain import Explanation
-    from shoal.study.frontier import Comparison
+    from shoal.study.frontier import Comparison, Outcome
 
 
 @takes_flags(seed="Of every run; 0 unless given.")
@@ -160,7 +160,9 @@ def compare(
     algorithms: Annotated[
         str,
         typer.Option(
-            help="The algorithms to compare; 'shoal algorithms' lists them.", metavar="NAMES"
+            help="The algorithms to compare, as in k-member,sequential:restarts=3; "
+            "'shoal algorithms' lists them.",
+            metavar="NAMES",
         ),
     ] = "auto,k-member,sequential,mondrian",
     measures: Annotated[
@@ -169,10 +171,32 @@ def compare(
             help="The losses to keep small; 'shoal measures' lists them.", metavar="NAMES"
         ),
     ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            help="One run for each, as in 0,1,2; losses are means with 95 % intervals.",
+            metavar="NUMBERS",
+        ),
+    ] = None,
     asked: Asked,
     report: Annotated[
         str | None,
         typer.Option(help="Also write the comparison as a page (HTML).", metavar="FILE"),
+    ] = None,
+    csv: Annotated[
+        str | None,
+        typer.Option("--csv", help="Also write one line per run, as a CSV.", metavar="FILE"),
+    ] = None,
+    latex: Annotated[
+        str | None,
+        typer.Option(help="Also write the losses as a table for a paper.", metavar="FILE"),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            help="Keep the groups of every run in this folder; they say which row is whose.",
+            metavar="FOLDER",
+        ),
     ] = None,
     out: Annotated[
         str | None,
@@ -198,12 +222,13 @@ def compare(
     """
     from shoal.cli.arguments import job_of
     from shoal.cli.state import note_kept, note_written
+    from shoal.io.atomic import atomic_write_text
     from shoal.run.outputs import check_files, name_of
     from shoal.runtime.progress import showing_progress
     from shoal.settings.inputs import read_input
-    from shoal.study.compare import compare_request
+    from shoal.study.compare import Grid, compare_request
 
-    sizes = _sizes(k)
+    sizes = _numbers("--k", k, 2)
     if workers is not None and workers < 1:
         raise OptionError("--workers must be at least 1, not {workers}.", workers=workers)
     results = out
@@ -212,7 +237,13 @@ def compare(
     wanted = job_of(job, asked, source=source, reading=reading)
     seed = 0 if wanted.seed is None else wanted.seed
     request = wanted.replaced(k=sizes[0], seed=seed).request()
-    check_files(source, {Message("the report"): report, Message("the results"): results})
+    outputs: dict[str, str | None] = {
+        Message("the report"): report,
+        Message("the results"): results,
+        Message("the table"): csv,
+        Message("the table for a paper"): latex,
+    }
+    check_files(source, outputs)
     if report is not None and Path(str(report)).is_dir():
         raise OptionError(
             "The report {name_of} is a folder; name a file in it.", name_of=name_of(report)
@@ -226,16 +257,24 @@ def compare(
         found = compare_request(
             frame,
             request,
-            k=sizes,
-            algorithms=opt.parse_names([algorithms]),
-            measures=minimised,
+            Grid(
+                k=sizes,
+                algorithms=opt.parse_names([algorithms]),
+                measures=minimised,
+                seeds=() if seeds is None else _numbers("--seeds", seeds, 0),
+            ),
             out=results,
+            groups=groups,
             workers=workers,
             use=use,
             progress=progress,
         )
     if report is not None:
         found.report(report)
+    if csv is not None:
+        atomic_write_text(csv, found.to_polars().write_csv())
+    if latex is not None:
+        atomic_write_text(latex, "\n".join(map(found.to_latex, minimised)))
     note_written()
     if not quiet:
         _print_comparison(found, name_of(source), stderr=report == "-")
@@ -243,16 +282,24 @@ def compare(
         raise typer.Exit(1)
 
 
-def _sizes(text: str) -> list[int]:
+def _numbers(flag: str, text: str, least: int) -> list[int]:
     try:
-        sizes = [int(part) for part in opt.parse_names([text])]
+        numbers = [int(part) for part in opt.parse_names([text])]
     except ValueError:
-        sizes = []
-    if not sizes or min(sizes) < 2:
+        numbers = []
+    if not numbers or min(numbers) < least:
         raise OptionError(
-            "--k must be whole numbers of at least 2, as in 2,5,10, not {text!r}.", text=text
+            "{flag} must be whole numbers of at least {least}, as in 2,5,10, not {text!r}.",
+            flag=flag,
+            least=least,
+            text=text,
         )
-    return sorted(set(sizes))
+    return sorted(set(numbers))
+
+
+def _loss(outcome: Outcome) -> str:
+    spread = "" if outcome.interval is None else f" ± {outcome.interval:.2g}"
+    return f"{outcome.loss:.4g}{spread}"
 
 
 def _print_comparison(found: Comparison, name: str, *, stderr: bool) -> None:
@@ -267,7 +314,7 @@ def _print_comparison(found: Comparison, name: str, *, stderr: bool) -> None:
         console.print(title, style="bold", markup=False, soft_wrap=True)
         best = {outcome.key for outcome in found.frontier(measure)}
         knee = found.knee(measure)
-        runs = [outcome for outcome in found.outcomes if outcome.measure == measure]
+        runs = [outcome for outcome in found.means if outcome.measure == measure]
         table = Table("k", *found.algorithms, "", box=None, pad_edge=False)
         for column in table.columns[:-1]:
             column.justify = "right"
@@ -276,7 +323,7 @@ def _print_comparison(found: Comparison, name: str, *, stderr: bool) -> None:
             cells = [
                 Text("fails", "red")
                 if row[each].loss is None
-                else Text(f"{row[each].loss:.4g}", "bold green" if row[each].key in best else "")
+                else Text(_loss(row[each]), "bold green" if row[each].key in best else "")
                 for each in found.algorithms
             ]
             mark = "knee" if knee is not None and knee.k == size else ""

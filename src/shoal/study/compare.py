@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import asdict, fields, replace
+import re
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from shoal.errors import DataError, OptionError, ShoalError, did_you_mean
+from shoal.io.atomic import atomic_write_text
 from shoal.io.limits import limit
 from shoal.io.overwrite_guard import refuse_input
 from shoal.messages import Message
@@ -24,7 +26,7 @@ from shoal.table.frames import to_polars
 from shoal.table.schema import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import polars as pl
 
@@ -42,7 +44,9 @@ def compare(
     k: int | Iterable[int] = (2, 5, 10, 25, 50),
     algorithms: str | Iterable[str] = ("auto", "k-member", "sequential", "mondrian"),
     measures: str | Iterable[str] = ("ncp",),
+    seeds: int | Iterable[int] | None = None,
     out: str | PathLike[str] | None = None,
+    groups: str | PathLike[str] | None = None,
     workers: int | None = None,
     use: bool = False,
     progress: bool | Callable[[int, int, str], None] = False,
@@ -53,16 +57,20 @@ def compare(
     Args:
         frame: pandas, polars or pyarrow.
         k: one or more sizes of the smallest group.
-        algorithms: names of ``shoal.algorithms()``.
+        algorithms: names of ``shoal.algorithms()``, each with options of its own where it has any:
+            ``"sequential:restarts=3:split=at once"``.
         measures: what is minimised; cost measures of ``shoal.measures()``.
+        seeds: one run for each; losses are then means with 95 % intervals.
         out: a file of results, one JSON line per run, appended as runs finish. Runs that it
             already holds (same table, roles and options) are not run again.
+        groups: a folder for the groups of every run, one CSV each: the group of every row of the
+            input, -1 for one that is left out. They say which row is whose: keep them.
         workers: how many runs at a time; all cores by default.
         use: True also asks every release for random counts (`shoal.utility`); the median error
             becomes the score ``count-error``, and the report draws it over k.
         progress: True for a bar, or a function of (done, total, what).
-        options: the other options of ``shoal.anonymize``; the same seed is used for every run,
-            0 unless given. Options of an algorithm or measure go to the runs that have them.
+        options: the other options of ``shoal.anonymize``; without ``seeds`` every run has the same
+            seed, 0 unless given. Options of an algorithm or measure go to the runs that have them.
 
     A run that cannot keep its promise is part of the result, with its error.
 
@@ -76,49 +84,71 @@ def compare(
     return compare_request(
         frame,
         build_request({"seed": 0, **options, "k": sizes[0]}),
-        k=sizes,
-        algorithms=names[0],
-        measures=names[1],
+        Grid(
+            k=sizes,
+            algorithms=names[0],
+            measures=names[1],
+            seeds=() if seeds is None else (seeds,) if isinstance(seeds, int) else tuple(seeds),
+        ),
         out=out,
+        groups=groups,
         workers=workers,
         use=use,
         progress=progress,
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """What runs of a comparison differ in; without seeds all have that of the request."""
+
+    k: Sequence[int]
+    algorithms: Sequence[str]
+    measures: Sequence[str]
+    seeds: Sequence[int] = ()
+
+
 def compare_request(
     frame: Any,
     asked: Request,
+    grid: Grid,
     *,
-    k: Sequence[int],
-    algorithms: Sequence[str],
-    measures: Sequence[str],
     out: str | PathLike[str] | None = None,
+    groups: str | PathLike[str] | None = None,
     workers: int | None = None,
     use: bool = False,
     progress: bool | Callable[[int, int, str], None] = False,
 ) -> Comparison:
-    """Run several algorithms with several k and measures as a request asks; see `compare`."""
+    """Run what a grid names as a request asks; see `compare`."""
     from shoal.algorithm.warm_up import compile_ahead
 
-    _check_options(asked, algorithms, measures)
+    variants = {text: _parse_algorithm(text) for text in grid.algorithms}
+    _check_options(asked, [name for name, _ in variants.values()], grid.measures)
     table = to_polars(frame)
     schema = asked.schema(table.columns)
-    requests = [
-        _request(asked, algorithm, size, measure)
-        for measure, algorithm, size in product(measures, algorithms, k)
-    ]
     digest = _digest_of(table, schema)
-    keys = [_key(digest, each) for each in requests]
+    requests: list[Request] = []
+    planned: list[Outcome] = []
+    seeds: Sequence[int | None] = tuple(dict.fromkeys(grid.seeds)) or (asked.seed,)
+    for measure, text, k, seed in product(grid.measures, grid.algorithms, grid.k, seeds):
+        request = replace(_request(asked, variants[text], k, measure), seed=seed)
+        requests.append(request)
+        planned.append(
+            Outcome(key=_key(digest, request), algorithm=text, k=k, measure=measure, seed=seed)
+        )
+    folder = None if groups is None else _folder(groups)
     ledger = _Ledger(out)
     known = ledger.read()
     if use:  # runs that were not asked for counts are run again
         known = {key: each for key, each in known.items() if COUNT_ERROR in each.scores}
-    todo = [number for number, key in enumerate(keys) if key not in known]
-    found = {number: known[key] for number, key in enumerate(keys) if key in known}
+    if folder is not None:  # nor those whose groups are not there
+        there = {each.key for each in planned if _groups_file(folder, each).exists()}
+        known = {key: each for key, each in known.items() if key in there}
+    found = {n: known[each.key] for n, each in enumerate(planned) if each.key in known}
+    todo = [number for number in range(len(planned)) if number not in found]
     n_resumed = len(found)
     moved = move_dates(table, schema)
-    tasks = [_task(moved, schema, requests[number], keys[number], use=use) for number in todo]
+    tasks = [_task(moved, schema, requests[n], planned[n], folder, use=use) for n in todo]
     n_rows = table.height  # progress is counted in rows, like that of a run
     with watching(progress) as report, ledger:
         # together: each run by itself would leave the other cores waiting
@@ -129,6 +159,12 @@ def compare_request(
             ledger.append(outcome)
             report(len(found) * n_rows, len(requests) * n_rows, "comparing")
     return Comparison(tuple(found[n] for n in range(len(requests))), n_rows, n_resumed)
+
+
+def _groups_file(folder: Path, run: Outcome) -> Path:
+    """Return where the groups of a run are kept."""
+    name = f"{run.algorithm}-{run.measure}-k{run.k}-seed{run.seed}-{run.key[:8]}"
+    return folder / (re.sub(r"[^\w.=-]+", "_", name) + ".csv")
 
 
 def _names(given: str | Iterable[str], option: str) -> tuple[str, ...]:
@@ -159,15 +195,52 @@ def _check_options(asked: Request, algorithms: Sequence[str], measures: Sequence
                 )
 
 
-def _request(asked: Request, algorithm: str, k: int, measure: str) -> Request:
+def _parse_algorithm(text: str) -> tuple[str, dict[str, Any]]:
+    """Return the name of an algorithm and its own options from ``name:option=value``.
+
+    >>> _parse_algorithm("sequential:restarts=3:split=at once")
+    ('sequential', {'restarts': 3, 'split': 'at once'})
+    """
+    name, *parts = text.split(":")
+    options: dict[str, Any] = {}
+    for part in parts:
+        option, equals, value = part.partition("=")
+        if not equals:
+            raise OptionError(
+                "Write an option of an algorithm as in sequential:restarts=3, not {text!r}.",
+                text=text,
+            )
+        try:
+            options[option.strip()] = json.loads(value)
+        except ValueError:
+            options[option.strip()] = value.strip()
+    return name.strip(), options
+
+
+def _folder(path: str | PathLike[str]) -> Path:
+    """Return the folder for groups, made where it is missing."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            "{path!r} cannot be written: {strerror}.", path=str(path), strerror=error.strerror
+        ) from None
+    return folder
+
+
+def _request(
+    asked: Request, variant: tuple[str, Mapping[str, Any]], k: int, measure: str
+) -> Request:
     """Return what one run is asked, after a check that its names and options exist."""
     from shoal import registry
     from shoal.algorithm.base import create_algorithm
     from shoal.measure.scores import create_measure
 
+    algorithm, given = variant
     cls = registry.load("algorithms", algorithm)
     own = {each.name for each in fields(cls)}
-    options = {n: v for n, v in asked.algorithm_options.items() if n in own}
+    options = {n: v for n, v in asked.algorithm_options.items() if n in own} | dict(given)
     create_algorithm(algorithm, options)
     known = ("column", *registry.load("measures", measure).options)
     measure_options = {n: v for n, v in asked.measure_options.items() if n in known}
@@ -188,20 +261,26 @@ def _request(asked: Request, algorithm: str, k: int, measure: str) -> Request:
 
 
 def _task(
-    table: pl.DataFrame, schema: Schema, request: Request, key: str, *, use: bool
+    table: pl.DataFrame,
+    schema: Schema,
+    request: Request,
+    outcome: Outcome,
+    folder: Path | None,
+    *,
+    use: bool,
 ) -> Callable[[Report], Outcome]:
     def run(progress: Report) -> Outcome:
         from shoal.engine.local import LocalEngine
         from shoal.engine.pipeline import run_pipeline
 
-        outcome = Outcome(
-            key=key, algorithm=request.algorithm, k=request.k, measure=request.measure
-        )
         try:
             result = run_pipeline(table, schema, request, LocalEngine(), progress=progress)
         except ShoalError as error:
             return replace(outcome, error=str(error))
         scores = dict(result.measured.scores)
+        if folder is not None:
+            labels = "\n".join(map(str, result.groups.labels.tolist()))
+            atomic_write_text(_groups_file(folder, outcome), f"group\n{labels}\n")
         if use:
             from shoal.study.utility import count_error
 

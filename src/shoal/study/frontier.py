@@ -9,8 +9,11 @@ every step costs more), otherwise of those above it (beyond it more privacy gets
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import escape
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -40,6 +43,9 @@ class Outcome:
         smallest_group: rows of the smallest group of the published table.
         seconds: how long it took.
         error: why there is no release.
+        seed: of the run; None for the mean of several.
+        interval: half the width of the 95 % interval of a mean loss (Student's t); None for one
+            run.
     """
 
     key: str
@@ -53,11 +59,13 @@ class Outcome:
     smallest_group: int | None = None
     seconds: float = 0.0
     error: str | None = None
+    seed: int | None = None
+    interval: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """All runs, by algorithm, k and measure in the order asked for."""
+    """All runs, by algorithm, k, measure and seed in the order asked for."""
 
     outcomes: tuple[Outcome, ...]
     n_rows: int
@@ -73,11 +81,22 @@ class Comparison:
         """The algorithms."""
         return tuple(dict.fromkeys(outcome.algorithm for outcome in self.outcomes))
 
+    @cached_property
+    def means(self) -> tuple[Outcome, ...]:
+        """One outcome for each algorithm, k and measure: the mean over seeds, with its interval.
+
+        Where a run of one seed failed there is no mean.
+        """
+        cells: dict[tuple[str, str, int], list[Outcome]] = {}
+        for each in self.outcomes:
+            cells.setdefault((each.measure, each.algorithm, each.k), []).append(each)
+        return tuple(map(_mean, cells.values()))
+
     def frontier(self, measure: str | None = None) -> tuple[Outcome, ...]:
-        """Return the run with the smallest loss at each k, k ascending."""
+        """Return the smallest mean loss at each k, k ascending."""
         name = self.measures[0] if measure is None else measure
         best: dict[int, Outcome] = {}
-        for outcome in self.outcomes:
+        for outcome in self.means:
             if outcome.measure != name or outcome.loss is None:
                 continue
             holder = best.get(outcome.k)
@@ -101,6 +120,7 @@ class Comparison:
                 "algorithm": o.algorithm,
                 "k": o.k,
                 "measure": o.measure,
+                "seed": o.seed,
                 "loss": o.loss,
                 "n_groups": o.n_groups,
                 "n_suppressed": o.n_suppressed,
@@ -113,6 +133,32 @@ class Comparison:
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
+    def to_latex(self, measure: str | None = None) -> str:
+        """Return a table for a paper: algorithms by k, mean loss ± half its interval.
+
+        The smallest loss at each k is bold. It needs the package booktabs.
+        """
+        name = self.measures[0] if measure is None else measure
+        cells = {(o.algorithm, o.k): o for o in self.means if o.measure == name}
+        sizes = sorted({k for _, k in cells})
+        best = {(o.algorithm, o.k) for o in self.frontier(name)}
+        lines = [
+            rf"\begin{{tabular}}{{l{'r' * len(sizes)}}}",
+            r"\toprule",
+            " & ".join(["algorithm", *(f"$k = {k}$" for k in sizes)]) + r" \\",
+            r"\midrule",
+        ]
+        for algorithm in self.algorithms:
+            row = [_LATEX.sub(r"\\\g<0>", algorithm)]
+            for k in sizes:
+                each = cells[algorithm, k]
+                text = "--" if each.loss is None else f"{each.loss:.4f}"
+                if (algorithm, k) in best:
+                    text = rf"\mathbf{{{text}}}"
+                row.append(text if each.loss is None else f"${text}{_give_or_take(each)}$")
+            lines.append(" & ".join(row) + r" \\")
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
     def report(self, path: str | PathLike[str]) -> None:
         """Write a self-contained HTML page with the frontier as a picture and a table."""
         from shoal.io.atomic import atomic_write_text
@@ -122,6 +168,44 @@ class Comparison:
     def __repr__(self) -> str:
         """Return one line."""
         return f"<Comparison of {len(self.outcomes)} runs on {self.n_rows:,} rows>"
+
+
+_LATEX = re.compile(r"[_&%#$]")
+
+# Student's t at 97.5 % for 1 to 30 degrees of freedom; beyond that it is 2 to a fortieth.
+_T = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+
+
+def _mean(runs: Sequence[Outcome]) -> Outcome:
+    """Return the mean of runs that differ in their seeds only."""
+    first = runs[0]
+    if len(runs) == 1:
+        return first
+    failed = next((each for each in runs if each.loss is None), None)
+    if failed is not None:
+        return replace(failed, seed=None)
+    losses = [float(each.loss or 0.0) for each in runs]
+    t = _T[min(len(runs) - 1, len(_T)) - 1]
+    names = set(first.scores).intersection(*(each.scores for each in runs))
+    return replace(
+        first,
+        seed=None,
+        loss=fmean(losses),
+        interval=t * stdev(losses) / math.sqrt(len(runs)),
+        scores={name: fmean(each.scores[name] for each in runs) for name in sorted(names)},
+        n_groups=round(fmean(each.n_groups or 0 for each in runs)),
+        n_suppressed=round(fmean(each.n_suppressed or 0 for each in runs)),
+        smallest_group=min(each.smallest_group or 0 for each in runs),
+        seconds=fmean(each.seconds for each in runs),
+    )
+
+
+def _give_or_take(outcome: Outcome) -> str:
+    return "" if outcome.interval is None else rf" \pm {outcome.interval:.4f}"
 
 
 def find_knee(sizes: Sequence[int], losses: Sequence[float]) -> int | None:
@@ -239,7 +323,7 @@ def _section(comparison: Comparison, measure: str) -> str:
 
 def _use(comparison: Comparison, measure: str) -> str:
     """Return the error of random counts over k, where releases were asked for them."""
-    outcomes = tuple(replace(o, loss=o.scores.get(COUNT_ERROR)) for o in comparison.outcomes)
+    outcomes = tuple(replace(o, loss=o.scores.get(COUNT_ERROR)) for o in comparison.means)
     if all(each.loss is None for each in outcomes):
         return ""
     picture = frontier_svg(replace(comparison, outcomes=outcomes), measure, "error of counts")
@@ -273,7 +357,7 @@ def _words(comparison: Comparison, measure: str) -> str:
 
 def frontier_svg(comparison: Comparison, measure: str, what: str = "loss") -> str:
     """Return loss over k (logarithmic), a line per algorithm, frontier and knee marked."""
-    done = [o for o in comparison.outcomes if o.measure == measure and o.loss is not None]
+    done = [o for o in comparison.means if o.measure == measure and o.loss is not None]
     named = f"{what} ({measure})" if what == "loss" else what
     label = escape(f"{named.capitalize()} over k, by algorithm")
     head = f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{label}">'
@@ -413,12 +497,14 @@ def _short_legend(comparison: Comparison) -> str:
 def _table(comparison: Comparison, measure: str) -> str:
     best = {o.key for o in comparison.frontier(measure)}
     rows = []
-    for o in comparison.outcomes:
+    for o in comparison.means:
         if o.measure != measure:
             continue
+        spread = "" if o.interval is None else f" ± {_shown(o.interval)}"
         cells = (
             f'<td>{escape(o.algorithm)}</td><td class="number">{o.k}</td>'
-            f'<td class="number">{_shown(o.loss)}</td><td class="number">{_shown(o.n_groups)}</td>'
+            f'<td class="number">{_shown(o.loss)}{spread}</td>'
+            f'<td class="number">{_shown(o.n_groups)}</td>'
             f'<td class="number">{_shown(o.n_suppressed)}</td>'
             f'<td class="number">{o.seconds:.2f}</td><td>{escape(o.error or "")}</td>'
         )
