@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from shoal.errors import OptionError
 from shoal.messages import Message
@@ -237,21 +235,3 @@ def _number_of(file: str | int) -> tuple[int, int] | None:
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISBLK(status.st_mode)):
         return None
     return status.st_dev, status.st_ino
-
-
-class TableRead(NamedTuple):
-    """How the table of a job was read, where nobody had said so.
-
-    Attributes:
-        parameters: becomes part of a release's parameters: a run that is repeated reads the same.
-        read_as: how the dates and numbers of columns are written.
-        doubts: what somebody should say, in sentences; the release warns of it.
-    """
-
-    parameters: Mapping[str, Any] = MappingProxyType({})
-    read_as: Mapping[str, str] = MappingProxyType({})
-    doubts: tuple[str, ...] = ()
-
-
-AS_USUAL = TableRead()
-"""A table that was read without a question."""
