@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,6 +52,11 @@ LOOKS = {
     "chiu-tsai": Look("#882255", ">", (0, (2, 1)), "||.."),
     "mdav": Look("#66CCEE", "8", (0, (4, 1, 1, 1)), "oo//"),
     "v-mdav": Look("#4477AA", "H", (0, (2, 2)), "oo--"),
+    "mhm": Look("#6699CC", "1", (0, (1, 2)), "||--"),
+    "datafly": Look("#AA4466", "2", (0, (6, 2)), "++.."),
+    "top-down-greedy": Look("#228833", "3", SOLID, "xx--"),
+    "top-down-specialization": Look("#CC6677", "4", (0, (3, 3)), "oo.."),
+    "r-gather": Look("#555555", "x", (0, (2, 3)), "--.."),
     "auto": Look("#CC3311", "*", SOLID, "\\\\"),
 }
 OTHERS = (
@@ -78,6 +83,10 @@ SHOWN = {
     "chiu-tsai": "Chiu, Tsai",
     "mdav": "MDAV",
     "v-mdav": "V-MDAV",
+    "mhm": "MHM",
+    "datafly": "Datafly",
+    "top-down-greedy": "top-down greedy",
+    "top-down-specialization": "top-down specialisation",
     "auto": "Shoal's auto",
 }
 """Names as readers know them; a label "name, detail" keeps its detail."""
@@ -120,6 +129,8 @@ class Panel:
     log_x: bool = False
     log_y: bool = False
     zero: bool = True  # a linear y axis begins at 0
+    printed: Series = field(default_factory=dict)
+    """Numbers that a paper prints, per label of a series: points of its colour without a line."""
 
 
 def lines(
@@ -133,9 +144,19 @@ def lines(
     log_x: bool = False,
     log_y: bool = False,
     zero: bool = True,
+    printed: Series | None = None,
 ) -> str:
     """Draw one line per series; write stem.svg; return the stem."""
-    panel = Panel(series, x_label, y_label, title, log_x=log_x, log_y=log_y, zero=zero)
+    panel = Panel(
+        series,
+        x_label,
+        y_label,
+        title,
+        log_x=log_x,
+        log_y=log_y,
+        zero=zero,
+        printed=printed or {},
+    )
     return panels(stem, folder, [panel], columns=1)
 
 
@@ -154,8 +175,69 @@ def panels(stem: str, folder: Path, parts: Sequence[Panel], *, columns: int = 2)
             _draw_lines(axes, part, looks)
         for axes in list(grid.flat)[len(parts) :]:
             axes.axis("off")
-        _legend(figure, labels, looks)
+        _legend(figure, labels, looks, printed=any(part.printed for part in parts))
         return _save(figure, stem, folder)
+
+
+def intervals(
+    stem: str,
+    folder: Path,
+    parts: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]],
+    groups: Sequence[str],
+    *,
+    x_label: str,
+    y_label: str,
+    columns: int,
+) -> str:
+    """Draw means with their intervals, side by side in groups and not joined; write stem.svg.
+
+    Args:
+        stem: name of the files.
+        folder: where they go.
+        parts: per panel, by its title, and per label one (mean, half width) per group.
+        groups: labels below the groups.
+        x_label: what the groups are.
+        y_label: quantity.
+        columns: panels side by side.
+    """
+    plt = _pyplot()
+    rows = -(-len(parts) // columns)
+    with plt.rc_context(STYLE):
+        figure, grid = plt.subplots(
+            rows, columns, figsize=(3.9 * columns, 3.3 * rows), squeeze=False, layout="constrained"
+        )
+        labels = list(dict.fromkeys(label for series in parts.values() for label in series))
+        looks = _looks(labels)
+        for axes, (title, series) in zip(grid.flat, parts.items(), strict=False):
+            for i, (label, found) in enumerate(series.items()):
+                look = looks[label]
+                places = [g + 0.16 * (i - (len(series) - 1) / 2) for g in range(len(groups))]
+                axes.errorbar(
+                    places,
+                    [mean for mean, _ in found],
+                    [half for _, half in found],
+                    color=look.color,
+                    marker=look.marker,
+                    markersize=4.5,
+                    linestyle="none",
+                    capsize=2,
+                    elinewidth=1.2,
+                )
+            axes.axhline(0, color="#333333", linewidth=0.8)
+            axes.set(title=title, ylabel=y_label, xlabel=x_label)
+            axes.set_xticks(range(len(groups)), groups)
+            axes.set_xlim(-0.5, len(groups) - 0.5)
+            axes.grid(visible=False, axis="x")
+        handles = [_handle(looks[label], joined=False) for label in labels]
+        _legend_below(figure, handles, [shown(label) for label in labels])
+        return _save(figure, stem, folder)
+
+
+def _handle(look: Look, *, joined: bool = True) -> Any:
+    """Return the mark of a look in a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **look.marks() | ({} if joined else {"linestyle": "none"}))
 
 
 def bars(
@@ -220,13 +302,21 @@ def shown(label: str) -> str:
     """Return the text of a label as readers know it."""
     if label in SHOWN:
         return SHOWN[label]
-    name, comma, detail = label.partition(", ")
-    return f"{SHOWN.get(name, name)}{comma}{detail}"
+    known = max((n for n in SHOWN if label.startswith(f"{n}, ")), key=len, default="")
+    return SHOWN.get(known, known) + label[len(known) :]
 
 
 def picture(stem: str, text: str) -> str:
     """Return the Markdown of a figure, as papers.md beside the folder needs it."""
     return f"![{text}](papers/{stem}.svg)"
+
+
+_PRINTED: dict[str, Any] = {
+    "linestyle": "none",
+    "marker": "x",
+    "markersize": 8,
+    "markeredgewidth": 1.8,
+}
 
 
 def _looks(labels: Sequence[str]) -> dict[str, Look]:
@@ -256,6 +346,9 @@ def _draw_lines(axes: Any, part: Panel, looks: Mapping[str, Look]) -> None:
         axes.plot(xs, ys, clip_on=False, zorder=3, **looks[label].marks())
         if ends:
             axes.vlines(xs, *ends, color=looks[label].color, linewidth=1, zorder=3)
+    for label, points in part.printed.items():
+        xs, ys = zip(*points, strict=True)
+        axes.plot(xs, ys, clip_on=False, zorder=4, **_PRINTED | {"color": looks[label].color})
     axes.set(title=part.title, xlabel=part.x_label, ylabel=part.y_label)
     _scale(axes, part)
 
@@ -277,7 +370,8 @@ def _scale(axes: Any, part: Panel) -> None:
     axes.xaxis.set_major_formatter(readable)
     if part.log_y:
         axes.set_yscale("log")
-        ys = [point[1] for points in part.series.values() for point in points]
+        drawn = (*part.series.values(), *part.printed.values())
+        ys = [point[1] for points in drawn for point in points]
         few = max(ys) < 200 * min(ys)
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,), numticks=12))
         axes.yaxis.set_minor_formatter(NullFormatter())
@@ -286,11 +380,17 @@ def _scale(axes: Any, part: Panel) -> None:
     axes.yaxis.set_major_formatter(readable)
 
 
-def _legend(figure: Any, labels: Sequence[str], looks: Mapping[str, Look]) -> None:
+def _legend(
+    figure: Any, labels: Sequence[str], looks: Mapping[str, Look], *, printed: bool
+) -> None:
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], **looks[label].marks()) for label in labels]
-    _legend_below(figure, handles, [shown(label) for label in labels])
+    handles = [_handle(looks[label]) for label in labels]
+    names = [shown(label) for label in labels]
+    if printed:
+        handles.append(Line2D([], [], **_PRINTED | {"color": "#333333"}))
+        names.append("as printed in the paper")
+    _legend_below(figure, handles, names)
 
 
 def _legend_below(figure: Any, handles: Sequence[Any], names: Sequence[str]) -> None:

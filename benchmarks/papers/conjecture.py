@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.draw import figures
 from benchmarks.papers.conjecture_claims import all_claims
-from benchmarks.papers.conjecture_compare import METRICS, SHOWN, over
+from benchmarks.papers.conjecture_compare import METRICS, OTHERS, SHOWN, mean_over
 from benchmarks.papers.conjecture_models import MODELS, VARIANTS, original, release
 from benchmarks.papers.conjecture_page import all_lines
 from benchmarks.papers.conjecture_readings import READINGS
@@ -102,30 +102,28 @@ def _differences(pmi: list[Any], other: list[Any], share: float) -> dict[str, An
 
 
 def draw(results: dict[str, Any], folder: Path) -> list[str]:
-    """Draw the three metrics of every release by reading, models averaged."""
-    drawn = ("pmi", "mi", "lm", "ncp", "wmi 0.25")  # more looks than these are alike
-    panels = []
+    """Draw PMI minus the other releases, with intervals, by reading, models averaged."""
+    parts = {}
     for name, found in results["settings"].items():
         ks = list(found["cells"]["pmi"])
         k = "50" if "50" in ks else ks[-1]
         for metric in METRICS:
-            series = {
-                SHOWN[variant]: [
-                    (place, over(row[k], reading, metric)) for place, reading in enumerate(READINGS)
-                ]
-                for variant, row in found["cells"].items()
-                if variant in drawn
+            parts[f"{NAMES[name]}, k = {k}:\n{METRICS[metric]}"] = {
+                SHOWN[other]: [mean_over(row[k], reading, metric) for reading in READINGS]
+                for other, row in found["against"].items()
+                if other in (*OTHERS, "wmi 0.25")
             }
-            panels.append(
-                figures.Panel(
-                    series,
-                    "reading: " + ", ".join(f"{n} {r}" for n, r in enumerate(READINGS)),
-                    f"{METRICS[metric]}, mean of the models",
-                    f"{NAMES[name]}, k = {k}",
-                    zero=False,
-                )
-            )
-    return [figures.panels("conjecture", folder, panels)]
+    return [
+        figures.intervals(
+            "conjecture",
+            folder,
+            parts,
+            list(READINGS),
+            x_label="reading of a cell",
+            y_label="PMI minus the other",
+            columns=3,
+        )
+    ]
 
 
 section = all_lines

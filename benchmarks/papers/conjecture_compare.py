@@ -51,6 +51,12 @@ def over(cell: dict[str, Any], reading: str, metric: str) -> float:
     return mean(cell["models"][reading][model][metric] for model in MODELS)
 
 
+def mean_over(cell: dict[str, Any], reading: str, metric: str) -> tuple[float, float]:
+    """Return PMI minus another release: the models' mean difference and mean half width."""
+    found = [cell["models"][reading][m][metric] for m in MODELS]
+    return mean(d for d, _ in found), mean(h for _, h in found)
+
+
 def cases(results: dict[str, Any], metric: str, others: Sequence[str] = OTHERS) -> list[Case]:
     """Return all comparisons of PMI with other measures under a metric."""
     return [

@@ -14,6 +14,7 @@ from benchmarks.papers.conjecture_compare import (
     cases,
     depends,
     direction,
+    mean_over,
     over,
     rule_cases,
     slices,
@@ -51,7 +52,9 @@ def all_lines(results: dict[str, Any]) -> Iterator[str]:
         "and worse mean that the interval excludes 0."
     )
     yield ""
-    yield figures.picture("conjecture", "Accuracy, balanced accuracy and AUC by reading")
+    yield figures.picture(
+        "conjecture", "PMI minus another release, with intervals: below 0 PMI is worse"
+    )
     yield from _by_protocol(results)
     for name, found in results["settings"].items():
         yield from _values(NAMES[name], found)
@@ -162,7 +165,5 @@ def _each(name: str, found: dict[str, Any]) -> Iterator[str]:
 
 
 def _shown(cell: dict[str, Any], reading: str, metric: str) -> str:
-    found = [cell["models"][reading][m][metric] for m in MODELS]
-    difference = sum(d for d, _ in found) / len(found)
-    half = sum(h for _, h in found) / len(found)
+    difference, half = mean_over(cell, reading, metric)
     return f"{difference:+.3f} ± {half:.3f} ({verdict(difference, half)})"

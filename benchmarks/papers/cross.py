@@ -193,13 +193,18 @@ def section(results: dict[str, Any]) -> Iterator[str]:
         f"{len(results['measures'])} measures, come as a table with "
         "`python -m benchmarks.papers.cross > cross.csv`. Each algorithm and measure has a process "
         "of its own, whose peak is the memory shown (about "
-        "250 MiB of it are Python, the libraries and the table). Times are CPU seconds. Incognito "
-        "generalises whole columns and has trees for age and education too. Class-aware measures "
+        "250 MiB of it are Python, the libraries and the table). Times are CPU seconds. Algorithms "
+        "that recode whole columns (Incognito, Datafly, top-down specialisation) have trees for "
+        "age and education, too. Class-aware measures "
         "look at salary. Algorithms of the papers see the whole table and nothing is refined "
         "(`block_rows` off); only `auto`, which is no paper's, cuts and refines. Two lines say "
         f"*{HELP}*: what Shoal makes of MDAV and V-MDAV where nobody asks otherwise, since it cuts "
         "tables of more than 30,000 rows for them and refines the seams under the measure."
     )
+    missing = [name for name in shoal.algorithms() if name not in results["cells"]]
+    if missing:
+        yield ""
+        yield f"Not measured yet: {', '.join(figures.shown(name) for name in missing)}."
     yield ""
     yield from _notes(results)
     yield ""

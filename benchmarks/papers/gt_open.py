@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.papers import gt_plain, gt_variants
@@ -20,16 +21,24 @@ DIMENSIONS = (5, 8, 11, 14)
 QUICK = ("mondrian", "hilbert")
 
 
+def per_pass(runs: list[dict[str, Any]]) -> dict[str, float]:
+    """Return the median time of several seeds, and the time of one pass with its ends."""
+    each = [one["seconds"] / one["passes"] for one in runs]
+    return {
+        "seconds": median(one["seconds"] for one in runs),
+        "pass": median(each),
+        "least": min(each),
+        "most": max(each),
+    }
+
+
 def plain(keep: Keep, ks: Sequence[int], *, quick: bool) -> dict[str, Any]:
     """Time the algorithms as published: one core, CPU seconds of the clustering alone."""
     rows, sizes, mark = (ROWS, SIZES, 50) if not quick else (300, (100, 200, 300), 10)
-    wide = (20, 50) if not quick else (10,)
+    wide, seeds = ((20,), range(3)) if not quick else ((10,), range(1))
 
-    def slow(name: str, k: int, n: int, columns: int = 14) -> dict[str, Any]:
-        return keep(
-            f"plain {name} k={k} rows={n} columns={columns}",
-            partial(gt_plain.run, name, k, n, columns),
-        )
+    def slow(name: str, k: int, n: int) -> dict[str, Any]:
+        return keep(f"plain {name} k={k} rows={n} columns=14", partial(gt_plain.run, name, k, n))
 
     def fast(name: str, k: int, n: int) -> dict[str, Any]:
         return keep(f"plain {name} k={k} rows={n}", partial(gt_plain.quick_run, name, k, n))
@@ -45,7 +54,21 @@ def plain(keep: Keep, ks: Sequence[int], *, quick: bool) -> dict[str, Any]:
             **{name: {n: slow(name, mark, n) for n in sizes} for name in gt_plain.PLAIN},
             **{name: {n: fast(name, mark, n) for n in sizes} for name in QUICK},
         },
-        "over_r": {k: {r: slow("sequential", k, rows, r) for r in DIMENSIONS} for k in wide},
+        "over_r": {
+            k: {
+                r: per_pass(
+                    [
+                        keep(
+                            f"plain passes k={k} rows={rows} columns={r} seed={seed}",
+                            partial(gt_plain.passes_run, k, rows, r, seed),
+                        )
+                        for seed in seeds
+                    ]
+                )
+                for r in DIMENSIONS
+            }
+            for k in wide
+        },
     }
 
 

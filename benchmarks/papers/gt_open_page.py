@@ -12,21 +12,38 @@ from benchmarks.papers.published_numbers import AT_50
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Points = list[tuple[int, float]]
+Points = list[tuple[float, ...]]
 
 
 def figures_of_plain(plain: dict[str, Any], stem: str) -> dict[str, Points]:
     """Return the series "as published" of a figure of times."""
+    rows = f", {plain['rows']:,} rows"
     if stem == "gt_fig4_dimension":
         return {
-            f"sequential, as published, k = {k}": [(int(r), c["seconds"]) for r, c in row.items()]
+            f"sequential, as published{rows}, k = {k}": points_per_pass(row)
             for k, row in plain["over_r"].items()
         }
-    over = plain["over_k" if stem == "gt_fig2_runtime" else "over_n"]
+    over, size = (plain["over_k"], rows) if stem == "gt_fig2_runtime" else (plain["over_n"], "")
     return {
-        f"{name}, as published": [(int(x), cell["seconds"]) for x, cell in row.items()]
+        f"{name}, as published{size}": [(int(x), cell["seconds"]) for x, cell in row.items()]
         for name, row in over.items()
     }
+
+
+def points_per_pass(row: dict[str, Any]) -> Points:
+    """Return the time of one pass over the number of columns, with its least and its most."""
+    return [(int(r), c["pass"], c["least"], c["most"]) for r, c in row.items()]
+
+
+def dimension_table(title: str, over_r: dict[str, Any]) -> Iterator[str]:
+    """Yield seconds, and those of one pass, over the number of columns."""
+    body = []
+    for k, row in over_r.items():
+        body.append([f"k = {k}, seconds", *(f"{cell['seconds']:.2f}" for cell in row.values())])
+        passes = [f"{c['pass']:.3f} ({c['least']:.3f} to {c['most']:.3f})" for c in row.values()]
+        body.append([f"k = {k}, seconds of one pass", *passes])
+    heads = ["columns", *next(iter(over_r.values()))]
+    yield from tables.titled(f"{title}: median of three seeds, least and most", heads, body)
 
 
 def as_published(plain: dict[str, Any]) -> Iterator[str]:
@@ -51,15 +68,8 @@ def as_published(plain: dict[str, Any]) -> Iterator[str]:
                 for name, row in cells.items()
             ],
         )
-    yield from tables.titled(
-        f"As published: CPU seconds of sequential clustering over public columns (Fig. 4), "
-        f"{plain['rows']:,} rows",
-        ["columns", *next(iter(plain["over_r"].values()))],
-        [
-            [f"k = {k}", *(f"{cell['seconds']:.2f}" for cell in row.values())]
-            for k, row in plain["over_r"].items()
-        ],
-    )
+    title = f"As published: sequential clustering over public columns, {plain['rows']:,} rows"
+    yield from dimension_table(f"{title}, CPU seconds without the last unions", plain["over_r"])
 
 
 def variants(results: dict[str, Any]) -> Iterator[str]:
@@ -165,6 +175,10 @@ def by_passes(results: dict[str, Any]) -> Iterator[str]:
     """
     rows = {f"stopped after {n} passes": cell for n, cell in results["passes"].items()}
     rows |= {f"{name}, at most 20 passes": cell for name, cell in results.get("tried", {}).items()}
+    mark, at_once = str(results["mark"]), results["at_once"]
+    if mark in at_once["first"]:
+        rows["split at once, stopped after 1 pass"] = at_once["first"][mark]
+        rows["split at once, until nothing moves"] = at_once["table_3"][mark]["0.0"]
     yield from tables.titled(
         f"Table 3 at w = 0, k = {results['mark']}: what was tried to explain the printed number",
         ["tried", "mean entropy", "weighted by size", "clusters of one value", "LM"],

@@ -164,13 +164,22 @@ def one_pass(codes, label, n_groups, members, n_members):  # noqa: C901 - as pub
     return moved
 
 
-def sequential(codes: Any, k: int, rng: np.random.Generator, *, passes: int = 100) -> Any:
+def sequential(codes: Any, k: int, rng: np.random.Generator) -> Any:
     """Algorithm 1 with alpha 0.5 and omega 1.5; returns the group of each record."""
+    return unify(codes, move_records(codes, k, rng)[0], k)
+
+
+def move_records(
+    codes: Any, k: int, rng: np.random.Generator, *, passes: int = 100
+) -> tuple[Any, int]:
+    """Steps 1 to 10; returns the group of each record, and how many passes were made."""
     n = len(codes)
     parts = max(1, n // max(1, round(0.5 * k)))
     label = np.empty(n, np.int64)
     label[rng.permutation(n)] = np.arange(n) % parts
-    for _ in range(passes):
+    made = 0
+    while made < passes:
+        made += 1
         label = np.unique(label, return_inverse=True)[1].astype(np.int64)
         n_groups = int(label.max()) + 1
         sizes = np.bincount(label)
@@ -184,8 +193,7 @@ def sequential(codes: Any, k: int, rng: np.random.Generator, *, passes: int = 10
             label[rows[: len(rows) // 2]] = label.max() + 1
         if not moved:
             break
-    label = np.unique(label, return_inverse=True)[1].astype(np.int64)
-    return unify(codes, label, k)
+    return np.unique(label, return_inverse=True)[1].astype(np.int64), made
 
 
 @njit
@@ -275,11 +283,25 @@ def cluster(name: str, codes: Any, k: int, seed: int) -> Any:
     return unify(codes, np.arange(len(codes)), k)
 
 
-def run(name: str, k: int, rows: int, columns: int = 14) -> dict[str, Any]:
-    """Return loss and CPU seconds of the clustering alone, compiling left out."""
+def _codes(rows: int, columns: int) -> Any:
+    """Return the first rows and public columns of the table as numbers."""
     frame = adult(quick=False).head(rows)
     table = encoded(frame, described(frame, "sequential", "salary", columns))
-    codes = np.column_stack([a.codes.astype(np.int64) for a in table.attributes])
+    return np.column_stack([a.codes.astype(np.int64) for a in table.attributes])
+
+
+def passes_run(k: int, rows: int, columns: int, seed: int) -> dict[str, Any]:
+    """Return the passes of sequential clustering and their CPU seconds, compiling left out."""
+    codes = _codes(rows, columns)
+    move_records(codes[:60], 5, np.random.default_rng(0))
+    began = time.process_time()
+    _, passes = move_records(codes, k, np.random.default_rng(seed))
+    return {"seconds": time.process_time() - began, "passes": passes}
+
+
+def run(name: str, k: int, rows: int) -> dict[str, Any]:
+    """Return loss and CPU seconds of the clustering alone, compiling left out."""
+    codes = _codes(rows, 14)
     cluster(name, codes[:60], 5, 0)
     began = time.process_time()
     label = cluster(name, codes, k, 0)

@@ -201,13 +201,16 @@ def draw(results: dict[str, Any], folder: Path) -> list[str]:
                 ("seconds", "time (s)", "execution time"),
                 ("ratio", "distortion ratio (share)", "distortion ratio"),
             ):
+                both = what == "seconds" and weight == "uniform"
+                size = f", {results['rows']:,} rows" if both else ""
                 series = {
-                    name: [(int(q), cell[what]) for q, cell in cells.items()]
+                    f"{name}{size}": [(int(q), cell[what]) for q, cell in cells.items()]
                     for name, cells in by_algorithm.items()
                 }
-                if what == "seconds" and weight == "uniform":
+                if both:
+                    size = f", as published, {results['plain']['rows']:,} rows"
                     series |= {
-                        f"{name}, as published": [(int(q), c[what]) for q, c in cells.items()]
+                        f"{name}{size}": [(int(q), c[what]) for q, c in cells.items()]
                         for name, cells in results["plain"]["fig2"][k].items()
                     }
                 parts.append(

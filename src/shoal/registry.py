@@ -30,6 +30,9 @@ _BUILT_IN: dict[Family, dict[str, str]] = {
         "chiu-tsai": "shoal.algorithm.chiu_tsai:ChiuTsai",
         "mdav": "shoal.algorithm.mdav:MDAV",
         "v-mdav": "shoal.algorithm.v_mdav:VMDAV",
+        "mhm": "shoal.algorithm.mhm:MHM",
+        "top-down-greedy": "shoal.algorithm.top_down_greedy:TopDownGreedy",
+        "r-gather": "shoal.algorithm.r_gather:RGather",
         "datafly": "shoal.algorithm.datafly:Datafly",
         "top-down-specialization": "shoal.algorithm.top_down:TopDownSpecialization",
     },
@@ -55,6 +58,8 @@ _BUILT_IN: dict[Family, dict[str, str]] = {
         "distortion-ratio": "shoal.measure.whd:DistortionRatio",
         "entropy-diversity": "shoal.measure.group_sizes:EntropyDiversity",
         "average-class-size": "shoal.measure.group_sizes:AverageClassSize",
+        "c-avg": "shoal.measure.group_sizes:NormalisedClassSize",
+        "diameters": "shoal.measure.diameters:Diameters",
     },
     "privacy": {
         "l-diversity": "shoal.privacy.l_diversity:LDiversity",

@@ -138,10 +138,10 @@ def test_safe_harbor_finds_dates_ages_and_digits_that_may_not_stand(shoal_runs, 
         "zip",
         "admitted",
     }
-    young = pl.read_csv("patients.csv", schema_overrides={"zip": pl.String})
-    young = young.with_columns(pl.col("age").clip(upper_bound=89), pl.col("zip").str.slice(0, 3))
-    young.write_csv("patients.csv")
-    years = ("--grid", "admitted=year", "--strict", "--replace")
+    short = pl.read_csv("patients.csv", schema_overrides={"zip": pl.String})
+    short = short.with_columns(pl.col("zip").str.slice(0, 3))
+    short.write_csv("patients.csv")
+    years = ("--grid", "admitted=year", "--top", "age=90", "--strict", "--replace")
     assert shoal_runs(*RUN, *given, *years).status == 0
 
 

@@ -187,6 +187,28 @@ def table_class_size(case):
     return sum(len(rows) for rows in groups) / len(groups)
 
 
+def table_class_multiple(case):
+    groups = members(case) or [range(case.n_rows)]
+    return table_class_size(case) / min(len(rows) for rows in groups)
+
+
+def cell_of_pair(case, name, i, j):
+    """What publishing two values as one costs: their distance (Byun, Definitions 2 and 3)."""
+    closure = case.join(name, [case.columns[name][row] for row in (i, j)])
+    return cell_range_or_climb(case, name, closure, lambda low, top: low / top)
+
+
+def table_diameters(case):
+    total = case.labels.count(-1) * sum(case.weights.values())
+    for rows in members(case):
+        distances = [
+            sum(case.weights[name] * cell_of_pair(case, name, i, j) for name in case.columns)
+            for i, j in itertools.combinations_with_replacement(rows, 2)
+        ]
+        total += len(rows) * max(distances)
+    return total
+
+
 def table_l2(case):
     weighted = [case.weights[name] * information(case, name) for name in case.columns]
     return math.sqrt(sum(value**2 for value in weighted)) / sum(case.weights.values())
@@ -243,6 +265,8 @@ DEFINITIONS = {
     "distortion-ratio": lambda case: mean(case, cell_ncp),
     "entropy-diversity": table_diversity,
     "average-class-size": table_class_size,
+    "c-avg": table_class_multiple,
+    "diameters": table_diameters,
 }
 
 
@@ -303,7 +327,7 @@ def test_the_distribution_of_a_release_sums_to_one(case):
 def test_publishing_every_row_alone_loses_nothing(case):
     alone = Grouped(case.grouped.table, Partition.from_labels(range(case.n_rows)), None)
     lossless = ["ncp", "il", "lm", "tree", "whd", "whd-height", "suppression", "mi", "kl"]
-    for name in [*lossless, "modification-rate", "distortion-ratio"]:
+    for name in [*lossless, "modification-rate", "distortion-ratio", "diameters"]:
         assert score(name, alone) == pytest.approx(0, abs=1e-9), name
     assert score("am", alone) == 1
     assert score("dm", alone) == case.n_rows
@@ -315,7 +339,7 @@ def test_publishing_nothing_is_the_worst(case):
     for name in ["ncp", "lm", "tree", "suppression", "modification-rate", "distortion-ratio"]:
         assert score(name, nothing) == pytest.approx(1), name
     assert score("dm", nothing) == case.n_rows**2
-    for name in ["mi", "am", "il", "whd", "whd-height"]:
+    for name in ["mi", "am", "il", "whd", "whd-height", "diameters"]:
         assert score(name, nothing) >= score(name, case.grouped) - 1e-9, name
 
 

@@ -228,7 +228,7 @@ EXPECTED = {
     "modification-rate": of_suppression,
     "distortion-ratio": of_ncp,
 }
-OF_GROUPS = ("dm", "cm", "entropy-diversity", "average-class-size")
+OF_GROUPS = ("dm", "cm", "entropy-diversity", "average-class-size", "c-avg")
 
 
 def scored(frame, made, grid, names):
@@ -242,6 +242,16 @@ def test_a_measure_counts_what_the_published_intervals_stand_for(measure, frame,
     assert scored(frame, release, GRID, [measure])[measure] == pytest.approx(
         EXPECTED[measure](frame, release), rel=1e-9
     )
+
+
+def test_a_diameter_is_as_wide_as_what_a_pair_publishes(frame):
+    pairs = np.arange(frame.height) // 2
+    found = shoal.score(
+        frame, pairs, quasi_identifiers=QI, sensitive=["ill"], grid=GRID,
+        measures=["diameters", "il"],
+    )  # fmt: skip
+    assert found["diameters"] == pytest.approx(found["il"], rel=1e-12)
+    assert found["diameters"] > 0
 
 
 def test_what_is_told_about_a_sensitive_column_follows_from_pmi(frame, release):
@@ -266,7 +276,7 @@ def test_measures_of_the_groups_do_not_change_with_a_grid(frame, release):
 
 
 def test_every_measure_is_looked_at():
-    assert {*EXPECTED, *OF_GROUPS, "pmi-max", "pmi-l2"} == set(shoal.measures())
+    assert {*EXPECTED, *OF_GROUPS, "pmi-max", "pmi-l2", "diameters"} == set(shoal.measures())
 
 
 def test_the_search_minimises_what_is_scored_also_where_cells_differ_in_width(frame, release):

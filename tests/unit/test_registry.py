@@ -33,6 +33,8 @@ API_MEASURES = [
     "distortion-ratio",
     "entropy-diversity",
     "average-class-size",
+    "c-avg",
+    "diameters",
 ]
 
 

@@ -31,7 +31,9 @@ SLICE_COMPARISONS = 20_000_000
 class ChiuTsai(Algorithm):
     """Assign all records to ⌊n/k⌋ centres, weigh the features anew, repeat; merge small clusters.
 
-    Follows the paragraph in Lin and Wei, section 2.2, which leaves much open. Choices of ours:
+    Follows the paragraph in Lin and Wei, section 2.2, which leaves much open, and not the paper
+    itself: its full text could not be had (a public copy of which only the abstract and the
+    introduction are at hand was all that was found). Choices of ours:
 
     * The distance of a record and a centre is the cost per record of generalising both, with the
       current feature weights on top of the user's; where costs depend on the sensitive value, that

@@ -38,7 +38,9 @@ USUAL_THRESHOLDS = (0.3, 0.5, 0.7, 1.0)
 class LoukidesShao(Algorithm):
     """Grow clusters around random seeds until they lose too much; delete those below k.
 
-    Follows the description of Lin and Wei, section 2.2: a random seed, then always the record that
+    Follows the description of Lin and Wei, section 2.2, and not the paper itself, whose full text
+    could not be had (summaries of it and of its authors' later papers were all that was found). A
+    random seed, then always the record that
     costs the cluster least, until its diversity exceeds a threshold; a cluster that has fewer than
     k records by then is deleted, that is, its rows are suppressed. Choices of ours:
 

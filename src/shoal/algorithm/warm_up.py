@@ -76,6 +76,7 @@ EVERYTHING = (
     "incognito",
     "mdav",
     "v-mdav",
+    "mhm",
     "means",
     "bound",
 )

@@ -317,9 +317,10 @@ def refine(
     from shoal.io.location import is_database
     from shoal.io.overwrite_guard import current_watch, note_input
     from shoal.run import FrameSource, run
+    from shoal.run.job import how_it_was_read
     from shoal.run.outputs import STREAM, FileSink, name_of
     from shoal.runtime.progress import showing_progress
-    from shoal.settings.inputs import how_it_was_read, read_input
+    from shoal.settings.inputs import read_input
     from shoal.settings.request import OPTIONS, build_request
 
     wanted = job_of(job, asked, promises=promises, source=source, reading=reading, writing=writing)

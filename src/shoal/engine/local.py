@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
-from functools import partial
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +33,6 @@ from shoal.messages import Message
 from shoal.profile.repeated_people import find_signs
 from shoal.publish.aggregates import gather_facts
 from shoal.publish.danger import find_dangers
-from shoal.publish.moved_dates import doubts_of_dates
 from shoal.publish.people import (
     PublishedTable,
     doubts_of_pseudonyms,
@@ -46,12 +44,10 @@ from shoal.publish.verify import Verification, verify_table
 from shoal.search.enforce import violations
 from shoal.search.refine import EFFORTS
 from shoal.search.scan import Run, Scanner
-from shoal.table.dates import move_dates
 from shoal.table.encode import encode
 from shoal.table.frames import to_polars
 from shoal.table.infer import infer_kinds, notes_on_unknown, settle_grids
 from shoal.table.partition import Partition
-from shoal.table.person_key import KEY_BYTES, keyed_pseudonyms
 from shoal.table.scale import check_width, rescaled
 
 if TYPE_CHECKING:
@@ -110,13 +106,14 @@ class LocalEngine:
         looks: whether signs are looked for that rows are not people, or that columns which are
             published as they are name them.
         moves: whether dates are moved that are to be; otherwise they were already.
-        key: of people, under which pseudonyms are made and dates are moved.
+        key: of people, under which pseudonyms are made and dates are moved; one that is forgotten
+            unless given.
     """
 
     owned: bool = False
     looks: bool = False
     moves: bool = False
-    key: bytes = field(default_factory=partial(token_bytes, KEY_BYTES), repr=False)
+    key: bytes | None = field(default=None, repr=False)
 
     def describe(self, task: Task[Any]) -> LocalWork:
         """Encode the table and put the rows that take part into an order of the run's own."""
@@ -181,6 +178,9 @@ class LocalEngine:
             for name in set(frame.columns) - set(schema.used):
                 frame.drop_in_place(name)
         if self.moves and schema.moved_dates:
+            from shoal.publish.moved_dates import doubts_of_dates
+            from shoal.table.dates import move_dates
+
             for doubt in doubts_of_dates(frame, schema):
                 warn(doubt)
             frame = move_dates(frame, schema, self.key)
@@ -205,7 +205,10 @@ class LocalEngine:
         frame, whose, name = work.frame, work.whole.person, work.schema.person
         ids = None if name is None else frame.get_column(name)
         if name is not None and work.schema.pseudonyms:
-            frame = frame.with_columns(keyed_pseudonyms(frame.get_column(name), self.key))
+            from shoal.table.person_key import KEY_BYTES, keyed_pseudonyms
+
+            key = self.key or token_bytes(KEY_BYTES)
+            frame = frame.with_columns(keyed_pseudonyms(frame.get_column(name), key))
         published, rows = recode(
             frame,
             work.schema,

@@ -173,6 +173,14 @@ def _around(left: Left, t: int, n: int, k: int, label: Labels, group: int) -> in
     return remove_points(left, n, k, label, group)
 
 
+@helper
+def farthest_from_average(left: Left, n: int) -> int:
+    """Return the place of the point farthest from the average of what is left."""
+    _load_average(left, n)
+    distances(left.points, n, left.centre, left.modes, left.distance)
+    return _farthest(left, n)
+
+
 @kernel
 def mdav_clusters(
     left: Left, n: int, k: int, rounds: int, label: Labels, group: int
@@ -187,9 +195,7 @@ def mdav_clusters(
             break
         if n >= 2 * k:
             last = n < 3 * k
-            _load_average(left, n)
-            distances(left.points, n, left.centre, left.modes, left.distance)
-            n = _around(left, _farthest(left, n), n, k, label, group)
+            n = _around(left, farthest_from_average(left, n), n, k, label, group)
             group += 1
             if not last:
                 n = _around(left, _farthest(left, n), n, k, label, group)

@@ -78,9 +78,8 @@ def tolerated_rise(annealing: Annealing) -> int:
 
 @helper
 def _rises(records: Records, groups: Groups, i: int, n_groups: int, scratch: Scratch) -> None:
-    """Write how much the cost of each group rises if row i joins."""
+    """Write how much the cost of each group rises if row i joins, less the price of a group."""
     query, spare, out = scratch.query, scratch.spare, scratch.out
-    price = groups.price[0]
     load_query(records.space, records.columns, i, query)
     for y in range(groups.hists.shape[0]):
         join_scan(records.space, groups.columns, query, y, ZERO, n_groups, spare)
@@ -88,7 +87,7 @@ def _rises(records: Records, groups: Groups, i: int, n_groups: int, scratch: Scr
         counts = groups.hists[y]
         if y == 0:
             for h in range(n_groups):
-                out[h] = (counts[h] + own) * np.int64(spare[h]) + price - groups.costs[h]
+                out[h] = (counts[h] + own) * np.int64(spare[h]) - groups.costs[h]
         else:
             for h in range(n_groups):
                 out[h] += (counts[h] + own) * np.int64(spare[h])
@@ -108,7 +107,8 @@ def best_group(
     """Return the group whose cost rises least if row i joins, if by less than ``below``."""
     _rises(records, groups, i, n_groups, scratch)
     best = np.int64(-1)
-    least = below
+    price = groups.price[0]
+    least = below - price
     for h in range(n_groups):
         if (
             scratch.out[h] < least
@@ -118,7 +118,7 @@ def best_group(
         ):
             least = scratch.out[h]
             best = h
-    return best, least
+    return best, least + price
 
 
 @called_helper

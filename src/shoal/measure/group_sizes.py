@@ -62,8 +62,7 @@ class Discernibility(Measure):
 class AverageClassSize(Measure):
     """(published rows) ÷ (groups).
 
-    LeFevre's C_avg is this number divided by k. A score knows the groups and not the k they were
-    made for, so it is left undivided; the best possible value is k. Groups count as they were
+    `c-avg` is this number divided by k. The best possible value is k. Groups count as they were
     formed. If nothing is published at all, the rows count as one group.
     """
 
@@ -78,6 +77,31 @@ class AverageClassSize(Measure):
         if partition.n_groups == 0:
             return float(partition.n_rows)
         return (partition.n_rows - partition.n_suppressed) / partition.n_groups
+
+
+class NormalisedClassSize(Measure):
+    """C_avg = (published rows) ÷ (groups) ÷ k.
+
+    1 is the best there can be: groups of k. A score knows the groups and not what they were made
+    for: without the option ``k`` it is the size of the smallest group, which is the k they keep.
+    """
+
+    name = "c-avg"
+    title = "mean number of rows in a group, as a multiple of k"
+    citation = "LeFevre et al. 2006, section 5.1"
+    options: ClassVar[tuple[str, ...]] = ("k",)
+
+    def __init__(self, k: int | None = None) -> None:
+        """Choose the k that groups are compared with."""
+        if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
+            raise OptionError("k of 'c-avg' must be a whole number above 0, got {k!r}.", k=k)
+        self.k = k
+
+    def score(self, grouped: Grouped) -> float:
+        """Return the mean group size as a multiple of k."""
+        partition = grouped.partition
+        smallest = int(partition.sizes.min()) if partition.n_groups else partition.n_rows
+        return AverageClassSize().score(grouped) / (self.k or smallest)
 
 
 class Ambiguity(Measure):

@@ -189,7 +189,7 @@ def _breaks_safe_harbor(column: Column, release: ReleaseData) -> Iterator[str]:
     elif "age" in topics and _is_old(column, release):
         yield Message(
             "Safe harbor: ages above 89 may only be published as one group of 90 and more, and "
-            "column {name!r} tells them apart; code it from the top at 90.",
+            "column {name!r} tells them apart; add --top {name}=90.",
             name=column.name,
         )
     if "postcode" in topics and any(re.search(r"\d{4}", each) for each in _labels(column, release)):

@@ -11,7 +11,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from secrets import token_bytes
-from typing import TYPE_CHECKING, Any, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,12 +23,10 @@ from shoal.io.columns import mark_codes
 from shoal.release import Release
 from shoal.runtime.progress import Report, watching
 from shoal.runtime.threads import check_process
-from shoal.settings.request import AS_USUAL, TableRead
 from shoal.table.frames import back_from_polars, to_polars
-from shoal.table.person_key import KEY_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import polars as pl
     from numpy.typing import NDArray
@@ -111,6 +110,24 @@ def run(
         return release if sink is None else sink.write(release, report)
 
 
+class TableRead(NamedTuple):
+    """How the table of a job was read, where nobody had said so.
+
+    Attributes:
+        parameters: becomes part of a release's parameters: a run that is repeated reads the same.
+        read_as: how the dates and numbers of columns are written.
+        doubts: what somebody should say, in sentences; the release warns of it.
+    """
+
+    parameters: Mapping[str, Any] = MappingProxyType({})
+    read_as: Mapping[str, str] = MappingProxyType({})
+    doubts: tuple[str, ...] = ()
+
+
+AS_USUAL = TableRead()
+"""A table that was read without a question."""
+
+
 @dataclass(frozen=True)
 class FrameSource:
     """A frame in memory: pandas, polars or pyarrow.
@@ -175,7 +192,7 @@ class LocalTable:
     ) -> None:
         self.table, self.schema = table, schema.read_as(read.read_as)
         self.notes = read.doubts
-        self.key = key_for(request)
+        self.key = None if schema.person is None else key_for(request)
         made: dict[str, Any] = {"owned": owned, "looks": True, "moves": True, "key": self.key}
         self.engine = LocalEngine(**made)
         self._request, self._parameters = request, {**read.parameters}
@@ -220,6 +237,8 @@ def key_for(request: Request) -> bytes:
     Raises:
         OptionError: the holder's is another than that of the earlier releases.
     """
+    from shoal.table.person_key import KEY_BYTES
+
     earlier = None
     if request.previous:
         from shoal.archive.kept import key_of

@@ -7,14 +7,15 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.io.formats import named_like_a_table
-from shoal.io.location import is_database
-from shoal.io.overwrite_guard import current_watch, watching_inputs
+from shoal.io.location import input_files, is_database
+from shoal.io.overwrite_guard import HowRead, current_watch, watching_inputs
+from shoal.io.read import called
 from shoal.profile.repeated_people import says_whose, worth_a_look
-from shoal.run import LocalTable, run
+from shoal.run import LocalTable, TableRead, run
 from shoal.run.outputs import STREAM, FileSink, name_of
 from shoal.runtime.progress import watching
 from shoal.runtime.sanitize import hide_credentials, hide_names, safe_text
@@ -22,7 +23,6 @@ from shoal.settings.inputs import (
     check_memory,
     estimate_need,
     format_name,
-    how_it_was_read,
     read_input,
     rows_of,
 )
@@ -142,6 +142,27 @@ def run_job(
                 + ", ".join(name_of(path) for path in sink.files.values())
             )
     return JobResult(release, sink.files, notes, sink.audit)
+
+
+def how_it_was_read(source: Input) -> TableRead:
+    """Return how the present command has read the table of a job; its doubts are told by that."""
+    watch = current_watch()
+    said: dict[str, Any] = {}
+    if source.missing_values is not None:
+        said["missing_values"] = list(source.missing_values)
+    for how in () if watch is None else watch.how_read.values():
+        if how.encoding != "utf-8":
+            said["encoding"] = how.encoding
+        if how.decimal is not None:
+            said["decimal"] = how.decimal
+        if not how.header:
+            said["header"] = False
+    first = called(input_files(source.sources, source.format)[0])
+    how = HowRead() if watch is None else watch.how_read.get(first, HowRead())
+    doubts, how.doubts = tuple(how.doubts), []
+    rename = source.rename or {}
+    read_as = {rename.get(name, name): found.spelling for name, found in how.spelled.items()}
+    return TableRead(said, read_as, doubts)
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,9 @@ from shoal.io.extra_rows import ASK
 from shoal.io.formats import FORMATS, detect_format
 from shoal.io.limits import check_columns
 from shoal.io.location import input_files, is_database
-from shoal.io.overwrite_guard import HowRead, current_watch
-from shoal.io.read import called, guess_rows, read_table
+from shoal.io.read import guess_rows, read_table
 from shoal.io.spelling import TEXT
 from shoal.runtime.memory import available_bytes, human_bytes
-from shoal.settings.request import TableRead
 from shoal.table.frames import as_days
 
 if TYPE_CHECKING:
@@ -124,27 +122,6 @@ def read_input(
     )
     frame = frame.with_columns(as_days(each) for each in frame.get_columns())
     return frame.rename({old: new for old, new in rename.items() if old in frame.columns})
-
-
-def how_it_was_read(source: Input) -> TableRead:
-    """Return how the present command has read the table of a job; its doubts are told by that."""
-    watch = current_watch()
-    said: dict[str, Any] = {}
-    if source.missing_values is not None:
-        said["missing_values"] = list(source.missing_values)
-    for how in () if watch is None else watch.how_read.values():
-        if how.encoding != "utf-8":
-            said["encoding"] = how.encoding
-        if how.decimal is not None:
-            said["decimal"] = how.decimal
-        if not how.header:
-            said["header"] = False
-    first = called(input_files(source.sources, source.format)[0])
-    how = HowRead() if watch is None else watch.how_read.get(first, HowRead())
-    doubts, how.doubts = tuple(how.doubts), []
-    rename = source.rename or {}
-    read_as = {rename.get(name, name): found.spelling for name, found in how.spelled.items()}
-    return TableRead(said, read_as, doubts)
 
 
 # What a run from a file to a file will need, and what the machine has.

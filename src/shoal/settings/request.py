@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shoal.errors import OptionError, did_you_mean
 from shoal.messages import Message
@@ -556,24 +555,6 @@ for _field in fields(Request):
 
 COLUMN_OPTIONS = (*(role.option for role in Role), *COLUMN_DETAILS)
 """Those that say what the columns are."""
-
-
-class TableRead(NamedTuple):
-    """How the table of a job was read, where nobody had said so.
-
-    Attributes:
-        parameters: becomes part of a release's parameters: a run that is repeated reads the same.
-        read_as: how the dates and numbers of columns are written.
-        doubts: what somebody should say, in sentences; the release warns of it.
-    """
-
-    parameters: Mapping[str, Any] = MappingProxyType({})
-    read_as: Mapping[str, str] = MappingProxyType({})
-    doubts: tuple[str, ...] = ()
-
-
-AS_USUAL = TableRead()
-"""A table that was read without a question."""
 
 
 # -- making a request: every file that it names is opened once -----------------------------------
