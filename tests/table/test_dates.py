@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.errors import DataError, OptionError
+from shoal.errors import DataError, OptionError, PromiseError
 from shoal.io.keys import make_secret
 from shoal.table.date_offsets import offsets_of, read_dates
 from shoal.table.dates import move_dates
@@ -306,3 +306,18 @@ def release_of_plain(dates, frame=None, **more):
     asked = {"k": 3, "quasi_identifiers": ["age", "sex"], "insensitive": ["admitted", "left"]}
     frame = visits() if frame is None else frame
     return shoal.anonymize(frame, person="id", dates=dates, **{**asked, **more})
+
+
+def test_days_since_a_first_date_that_would_be_left_out_are_refused():
+    frame = visits()
+    # the first visit of somebody who has others, with a sex that is not known
+    gap = frame.with_row_index().filter(pl.col("id") == 3)["index"][0]
+    sexes = [None if n == gap else sex for n, sex in enumerate(frame["sex"])]
+    frame = frame.with_columns(pl.Series("sex", sexes))
+    asked = {"missing": "suppress", "insensitive": [], "drop": ["left"]}
+    asked |= {"quasi_identifiers": ["age", "sex", "admitted"], "dates": {"admitted": "since first"}}
+    asked |= {"k": 3, "person": "id", "algorithm": "mondrian"}
+    with pytest.raises(PromiseError, match="since the first date"):
+        shoal.anonymize(frame, **asked)
+    alone = frame.filter((pl.col("id") != 3) | pl.col("sex").is_null())
+    assert shoal.anonymize(alone, **asked).frame.height == alone.height - 1
