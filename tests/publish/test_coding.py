@@ -325,9 +325,7 @@ def test_a_population_counts_who_is_exactly_on_an_end_where_the_end_is(own, cell
     release = shoal.anonymize(frame, privacy=model, **options)
     assert set(release.frame["age"]) == {cell}
     with pytest.raises(shoal.PromiseError):
-        shoal.anonymize(
-            frame, privacy=shoal.KMap(len(fits) + 1, population=people), **options
-        )
+        shoal.anonymize(frame, privacy=shoal.KMap(len(fits) + 1, population=people), **options)
     # verification reads the cells, and shares nothing with the run
     style, schema = Style(), release.schema
     classes = open_classes(release.frame, schema, style)

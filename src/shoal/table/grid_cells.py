@@ -73,7 +73,8 @@ class Lines:
         """Whether the lower end of each cell is a bottom that it does not hold."""
         if self.after is None:
             return np.zeros(len(self.lower), np.bool_)
-        return (self.lower == self.after).to_numpy() & ~self.exact
+        here: NDArray[np.bool_] = (self.lower == self.after).to_numpy()
+        return here & ~self.exact
 
 
 @dataclass(frozen=True, eq=False)
