@@ -205,7 +205,7 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
     packed_models([model for model in request.privacy if model.about == "groups"])
     for name, row in OPTIONS.items():
         said = request.details.get(name) if row.detail else getattr(request, name)
-        if name not in DONE and said not in (row.default, None, ()):
+        if name not in DONE and said not in (row.default, None, (), {}):
             raise OptionError("Spark does not do this: {name}; {local}.", name=name, local=LOCAL)
     for refused, what in asked:
         if refused:
