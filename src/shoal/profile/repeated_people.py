@@ -418,9 +418,9 @@ def propose_person(
     if not found:
         return [*guesses]
     whose = min(found)[2]
-    why = "It repeats: people have several rows, so k counts people"
+    why = Message("It repeats: people have several rows, so k counts people.")
     return [
-        replace(guess, role=Role.PERSON, why=f"{guess.why} {why}.")
+        replace(guess, role=Role.PERSON, why=joined(" ", [guess.why, why]))
         if guess.name == whose
         else guess
         for guess in guesses
