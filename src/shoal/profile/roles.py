@@ -534,6 +534,34 @@ def find_slips(frame: pl.DataFrame, exact: Iterable[str]) -> list[Doubt]:
     return found
 
 
+def find_cells_in_names(frame: pl.DataFrame, published: Iterable[str]) -> list[Doubt]:
+    """Return a sentence if the names of columns are cells of a person; never a cell.
+
+    A file without a line of names gives those of its first row to the columns, and they would be
+    published exactly.
+
+    Args:
+        frame: the table; columns that were not read are not looked at.
+        published: the columns of the release.
+    """
+    import polars as pl
+
+    names = [name for name in published if name in frame.columns]
+    if {*names} <= {str(place) for place in range(frame.width + 1)}:
+        return []  # numbered, by whoever made the table
+    some = frame.select(names).head(_MOST_ROWS)
+    among = sum(
+        bool((column.cast(pl.String) == column.name).any())
+        for column in some.get_columns()
+        if not column.dtype.is_nested() and column.dtype not in (pl.Object, pl.Binary)
+    )
+    if among < max(2, len(names) / 2):
+        return []
+    short = Message("The names of the columns look like cells of a row, and they are published.")
+    advice = Message("If the first line of the file is data, say --no-header (header=False).")
+    return [Doubt(joined(" ", [short, advice]), OpenPoint("names are cells", short))]
+
+
 def seems_to_name(column: pl.Series) -> bool:
     """Return whether name and values of a column say that it names people."""
     some = column.gather_every(max(1, -(-len(column) // _MOST_ROWS)))
