@@ -123,6 +123,7 @@ def test_a_row_that_became_the_names_of_columns_is_open_in_the_release(tmp_path,
     assert "GREEN" not in told.out
     assert "say --no-header" in told.err
     assert run([*asked, *roles, "--strict", "--replace"]) == 1
+    assert "look like cells" in capfd.readouterr().err
     named = ["--no-header", "--qi", "column_1,column_2", "--sensitive", "column_3"]
     assert run([*asked, *named, "--replace"]) == 0
     assert "look like cells" not in capfd.readouterr().err

@@ -73,7 +73,7 @@ def test_after_a_warm_up_a_run_compiles_nothing(arguments):
 A_RUN_NAMES_ALL_THAT_IT_COMPILES = (
     AFTER_IT_RUNS_COMPILE_NOTHING.partition("compile_here(")[0]
     + """
-from shoal.engine import local
+from shoal.engine import grouping
 
 named = set()
 
@@ -82,7 +82,7 @@ def compile_named(names, scanner, report):
     compile_here(names)
     named.update(variants() - before)
 
-local.compile_missing = compile_named
+grouping.compile_missing = compile_named
 chance = np.random.default_rng(1)
 most = {"a": 60, "b": 11, "c": 7}
 frame = pl.DataFrame({name: chance.integers(0, most[name], 101) for name in most})
