@@ -75,6 +75,15 @@ def test_a_column_that_is_text_because_of_a_code_becomes_numbers(tmp_path):
     assert found["age"].to_list() == [30, None, None, 41]
 
 
+def test_codes_are_missing_in_each_of_several_files(tmp_path):
+    from shoal.io.write import write_table
+
+    write_table(pl.DataFrame({"age": ["n/a", "25"], "sex": ["f", "m"]}), tmp_path / "a.xlsx")
+    write_table(pl.DataFrame({"age": [30, 41], "sex": ["f", "m"]}), tmp_path / "b.xlsx")
+    found = read_table([tmp_path / "a.xlsx", tmp_path / "b.xlsx"], missing_codes={"age": ["n/a"]})
+    assert found["age"].to_list() == [None, 25, 30, 41]
+
+
 def test_frames_lose_their_codes_too():
     release = shoal.anonymize(
         TABLE.select("age", "sex"),

@@ -11,6 +11,8 @@ import pytest
 import shoal
 from shoal.cli.program import run as run_command
 from shoal.publish.coding_check import CodingPromise
+from shoal.publish.recode import Style
+from shoal.release_reader.classes import open_classes, values_of
 
 TOP, BOTTOM = {"age": 90, "stay": 30, "beds": 7}, {"born": "1934-12-31", "beds": 2}
 ROLES = {"quasi_identifiers": ["age", "born", "sex"], "sensitive": ["stay"]}
@@ -303,6 +305,50 @@ def test_k_map_counts_everybody_beyond_the_top():
     assert release.frame["age"].to_list() == ["90+", "90+"]
     with pytest.raises(shoal.PromiseError):
         shoal.anonymize(own, privacy=shoal.KMap(5, population=people), **options)
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+@pytest.mark.parametrize("numeric", ["interval", "bounds", "struct"])
+def test_moments_on_a_grid_have_ends_in_every_style(numeric, zone):
+    start = dt.datetime(2020, 1, 1, 7)
+    times = pl.Series("seen", [start + dt.timedelta(days=3 * n) for n in range(100)])
+    frame = pl.DataFrame([times.dt.replace_time_zone(zone)])
+    release = shoal.anonymize(
+        frame,
+        k=4,
+        quasi_identifiers="seen",
+        grid={"seen": "month"},
+        top={"seen": "2020-10-01"},
+        bottom={"seen": "2020-02-01"},
+        style=Style(numeric=numeric),
+    )
+    assert release.verification.holds
+
+
+@pytest.mark.parametrize(
+    ("own", "cell", "ends", "fits"),
+    [
+        ([18.7, 19.2], "[18-20]", {"bottom": {"age": 18}}, {18.7, 19.2}),
+        ([17.0, 18.7], "[<=18-20]", {"bottom": {"age": 18}}, {17.0, 18.0, 18.7, 19.2}),
+        ([86.1, 87.2], "[85-88]", {"top": {"age": 88}}, {86.1, 87.2}),
+        ([86.1, 93.0], "[85-88+]", {"top": {"age": 88}}, {86.1, 87.2, 88.0, 93.0}),
+    ],
+)
+def test_a_population_counts_who_is_exactly_on_an_end_where_the_end_is(own, cell, ends, fits):
+    ages = [17.0, 18.0, 18.7, 19.2, 20.0, 84.0, 86.1, 87.2, 88.0, 93.0]
+    people = pl.DataFrame({"age": ages, "sex": ["F"] * len(ages)})
+    frame = people.filter(pl.col("age").is_in(own))
+    options = {"k": 2, "quasi_identifiers": ["age", "sex"], "grid": {"age": 5}, **ends}
+    model = shoal.KMap(len(fits), population=people)
+    release = shoal.anonymize(frame, privacy=model, **options)
+    assert set(release.frame["age"]) == {cell}
+    with pytest.raises(shoal.PromiseError):
+        shoal.anonymize(frame, privacy=shoal.KMap(len(fits) + 1, population=people), **options)
+    # verification reads the cells, and shares nothing with the run
+    style, schema = Style(), release.schema
+    classes = open_classes(release.frame, schema, style)
+    fitted = classes.fitted(values_of(people, classes, known=False), 0)
+    assert set(people.filter(fitted)["age"]) == fits
 
 
 @pytest.mark.parametrize(

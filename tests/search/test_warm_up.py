@@ -39,9 +39,12 @@ frame = pl.DataFrame({
 })
 roles = dict(quasi_identifiers=["age", "city"], sensitive=["sick"], seed=1)
 if len(sys.argv) > 1:
-    for algorithm in ("k-member", "oka"):
+    for algorithm in ("k-member", "oka", "r-gather", "top-down-greedy", "mhm"):
         for measure in ("ncp", "mi"):
             shoal.anonymize(frame, 5, algorithm=algorithm, measure=measure, **roles)
+    levels = {"age": {"rule": "intervals", "widths": [5, 10]}}
+    for algorithm in ("datafly", "top-down-specialization"):
+        shoal.anonymize(frame, 5, algorithm=algorithm, hierarchies=levels, **roles)
     numbers = frame.select("age", size=pl.col("age") * 7 % 13)
     for effort in ("fast", "best"):
         options = {"effort": effort}
@@ -73,7 +76,7 @@ def test_after_a_warm_up_a_run_compiles_nothing(arguments):
 A_RUN_NAMES_ALL_THAT_IT_COMPILES = (
     AFTER_IT_RUNS_COMPILE_NOTHING.partition("compile_here(")[0]
     + """
-from shoal.engine import local
+from shoal.engine import grouping
 
 named = set()
 
@@ -82,7 +85,7 @@ def compile_named(names, scanner, report):
     compile_here(names)
     named.update(variants() - before)
 
-local.compile_missing = compile_named
+grouping.compile_missing = compile_named
 chance = np.random.default_rng(1)
 most = {"a": 60, "b": 11, "c": 7}
 frame = pl.DataFrame({name: chance.integers(0, most[name], 101) for name in most})
@@ -99,7 +102,15 @@ print({entry[:2] for entry in variants() - named} or "nothing")
 
 @pytest.mark.parametrize(
     "asked",
-    [("auto",), ("auto", "distinct"), ("auto", "entropy"), ("agglomerative",), ("sequential",)],
+    [
+        ("auto",),
+        ("auto", "distinct"),
+        ("auto", "entropy"),
+        ("agglomerative",),
+        ("sequential",),
+        ("top-down-greedy",),
+        ("r-gather",),
+    ],
     ids=" ".join,
 )
 def test_a_run_names_all_that_it_compiles(asked):

@@ -321,3 +321,17 @@ def test_days_since_a_first_date_that_would_be_left_out_are_refused():
         shoal.anonymize(frame, **asked)
     alone = frame.filter((pl.col("id") != 3) | pl.col("sex").is_null())
     assert shoal.anonymize(alone, **asked).frame.height == alone.height - 1
+
+
+def test_days_since_a_first_date_of_a_row_that_waits_are_refused():
+    frame = visits().drop("left").with_columns(age=pl.lit(40))
+    asked = {"quasi_identifiers": ["age", "sex"], "insensitive": ["admitted"]}
+    asked |= {"k": 3, "person": "id", "dates": {"admitted": "since first"}}
+    release = shoal.anonymize(frame, **asked)
+    further = frame.with_columns(pl.col("id") + 1000)
+    assert further.height == shoal.apply(further, release).release.frame.height
+    # the first visit of somebody who has others, at an age that fits no group
+    gap = further.with_row_index().filter(pl.col("id") == 1003)["index"][0]
+    ages = [99 if n == gap else 40 for n in range(further.height)]
+    with pytest.raises(PromiseError, match="since the first date"):
+        shoal.apply(further.with_columns(pl.Series("age", ages)), release)

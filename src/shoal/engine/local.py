@@ -21,7 +21,7 @@ from shoal.engine.grouping import (
     refine_for_release,
 )
 from shoal.engine.pipeline import Measured, Task
-from shoal.errors import DataError, OptionError, PromiseError
+from shoal.errors import DataError, OptionError
 from shoal.measure.base import CostModel, pick_target
 from shoal.measure.scores import (
     Scores,
@@ -203,7 +203,10 @@ class LocalEngine:
         import polars as pl
 
         frame, whose, name = work.frame, work.whole.person, work.schema.person
-        _check_first_dates(work.schema, whose, groups)
+        if work.schema.moved_dates:
+            from shoal.publish.moved_dates import refuse_first_of_others
+
+            refuse_first_of_others(work.schema, whose, groups.labels == SUPPRESSED)
         ids = None if name is None else frame.get_column(name)
         if name is not None and work.schema.pseudonyms:
             from shoal.table.person_key import KEY_BYTES, keyed_pseudonyms
@@ -327,24 +330,6 @@ def _check_whose(request: Request, algorithm: Algorithm) -> None:
             "suppress_for={suppress_for!r} cannot be kept; choose another algorithm.",
             name=algorithm.name,
             suppress_for=request.suppress_for,
-        )
-
-
-def _check_first_dates(schema: Schema, whose: NDArray[np.int32] | None, groups: Partition) -> None:
-    """Refuse days since the first of people of whom some rows are left out and others are not.
-
-    The first date may be that of a row that nobody is to hear of.
-    """
-    from shoal.table.date_offsets import SINCE_FIRST
-
-    if whose is None or not groups.n_suppressed or SINCE_FIRST not in schema.moved_dates.values():
-        return
-    out = groups.labels == SUPPRESSED
-    if np.isin(whose[out], whose[~out]).any():
-        raise PromiseError(
-            "Days are counted since the first date of a person, and some rows of people would be "
-            "left out: the days would tell of them. Leave out no rows, or move the dates by "
-            "'shift' instead."
         )
 
 

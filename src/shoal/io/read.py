@@ -206,13 +206,14 @@ def read_table(  # noqa: PLR0913 - one argument per option
         frame: pl.DataFrame
         if found.row.scan is not None and path != "-" and stream.size:
             frame = resolve_name(found.row.scan)([path, *others], columns, coded=coded)
+            frame = mark_codes(frame, missing_codes or {})
         else:
             data = stream.read_all()
             if not data:
                 raise DataError("{name} is empty.", name=name)
             frame = resolve_name(found.row.read)(data, name, dialect, markers)
             check_columns(name, frame.columns)
-            frame = frame.rename(_named(frame.columns))
+            frame = mark_codes(frame.rename(_named(frame.columns)), missing_codes or {})
             for each in others:
                 further = read_table(
                     each,
@@ -222,10 +223,10 @@ def read_table(  # noqa: PLR0913 - one argument per option
                     header=header,
                     sheet=sheet,
                     extra_rows=extra_rows,
+                    missing_codes=missing_codes,
                 )
                 frame = _joined(name, frame, called(each), further)
             frame = frame.select(pick_columns(frame.columns, columns, name=name))
-        frame = mark_codes(frame, missing_codes or {})
         frame = read_spelled(frame, read_as or {})
         if guess:
             how = how_read(name)

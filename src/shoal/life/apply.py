@@ -29,6 +29,7 @@ from shoal.life.coverage import Coverage
 from shoal.measure.scores import Scores
 from shoal.messages import Message
 from shoal.publish.aggregates import Facts
+from shoal.publish.moved_dates import doubts_of_dates, refuse_first_of_others
 from shoal.publish.recode import RowHash, published_names, with_coded
 from shoal.publish.release_data import FrameT
 from shoal.publish.verification_terms import grids_of, promises_of
@@ -308,7 +309,10 @@ def apply(
         work = _Work(kept, table, request, report)
         made = work.settle()
     names = [*work.schema.sensitive, *work.schema.insensitive]
-    waits = np.setdiff1d(np.arange(table.height), made.rows)
+    out = np.ones(table.height, np.bool_)
+    out[made.rows] = False
+    refuse_first_of_others(work.schema, work.person, out)
+    waits = np.flatnonzero(out)
     labels = np.full(table.height, -1, np.int64)
     labels[made.rows] = made.classes
     notes = [*work.notes, *made.alone.notes]
@@ -377,7 +381,6 @@ class _Work:
         import narwhals as nw
 
         from shoal.profile.repeated_people import find_signs
-        from shoal.publish.moved_dates import doubts_of_dates
         from shoal.table.dates import move_dates
         from shoal.table.infer import infer_kinds, notes_on_unknown, settle_grids
 

@@ -201,6 +201,7 @@ def _column(column: Column, cells: pl.DataFrame, style: Style, frame: pl.DataFra
         kind=column.kind.value,
         order=column.order,
         grid=column.grid,
+        coded=(column.top, column.bottom),
     )
     if opened.line == "label":
         return _by_label(opened, frame.get_column(name))

@@ -252,6 +252,9 @@ def _line_box(
     if cells is not None and not cells.closed:
         side = "left"
     first = np.searchsorted(line, below[low], side="left")
+    if cells is not None:
+        after = np.searchsorted(line, below[low], side="right")
+        first = np.where(cells.begins_after[low], after, first)
     last = np.searchsorted(line, above[high], side=cast("Any", side)) - 1
     if side == "left" and cells is not None:  # but for those that are one exact value
         exact = np.searchsorted(line, above[high], side="right") - 1

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from shoal.errors import PromiseError
 from shoal.messages import Message, named_of
 from shoal.publish.judgement import Doubt, OpenPoint
 from shoal.table.date_offsets import SINCE_FIRST, offsets_of
 
 if TYPE_CHECKING:
     import polars as pl
+    from numpy.typing import NDArray
 
     from shoal.table.schema import Schema
 
@@ -34,6 +38,31 @@ def doubts_of_dates(frame: pl.DataFrame, schema: Schema) -> list[Doubt]:
     found = [_of_shifted(shifted, moved)] if shifted else []
     found += [_of_counted(counted)] if counted else []
     return found + [_of_near(name) for name in _near(frame, schema)]
+
+
+def refuse_first_of_others(
+    schema: Schema, whose: NDArray[np.integer[Any]] | None, out: NDArray[np.bool_]
+) -> None:
+    """Refuse days since the first of people of whom some rows are left out and others are not.
+
+    The first date may be that of a row that nobody is to hear of.
+
+    Args:
+        schema: what the columns are.
+        whose: number of the person of each row; None if every row is one of its own.
+        out: which rows are not published.
+
+    Raises:
+        PromiseError: there are such people.
+    """
+    if whose is None or not out.any() or SINCE_FIRST not in schema.moved_dates.values():
+        return
+    if np.isin(whose[out], whose[~out]).any():
+        raise PromiseError(
+            "Days are counted since the first date of a person, and some rows of people would be "
+            "left out: the days would tell of them. Leave out no rows, or move the dates by "
+            "'shift' instead."
+        )
 
 
 def _of_shifted(names: list[str], moved: dict[str, str]) -> Doubt:

@@ -230,6 +230,7 @@ def open_cells(name: str, sources: Sequence[pl.Series], schema: Schema, style: S
         order=said.order,
         taxonomy=said.hierarchy,
         grid=said.grid,
+        coded=(said.top, said.bottom),
     )
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.hierarchy import Taxonomy
+    from shoal.table.coding import End
     from shoal.table.grid import Grid
 
 
@@ -300,6 +301,7 @@ def open_column(
     order: Sequence[object] | None = None,
     taxonomy: Taxonomy | None = None,
     grid: Grid | None = None,
+    coded: tuple[End | None, End | None] = (None, None),
 ) -> OpenColumn:
     """Say what the cells of a published column stand for.
 
@@ -312,6 +314,8 @@ def open_column(
         taxonomy: the hierarchy of a categorical column.
         grid: the lines that its intervals end on; those of numbers that are not whole and of
             moments end just before their upper one.
+        coded: its top and its bottom; an interval that ends there and does not say so is one of
+            values between them, without the end itself.
 
     Raises:
         DataError: a cell stands for nothing that could be said; cells are counted, never shown.
@@ -350,6 +354,9 @@ def open_column(
         whole = False
     if grid and line in ("number", "datetime"):
         open_high = open_high | ((low < high) & _end_before(grid, high))
+    top, bottom = (np.nan if end is None else _PLACES[line](end) for end in coded)
+    open_high = open_high | ((low < high) & (high == top))
+    open_low = open_low | ((low < high) & (low == bottom))
     return OpenColumn(
         name,
         line,
@@ -373,15 +380,17 @@ def _end_before(grid: Grid, high: NDArray[np.float64]) -> NDArray[np.bool_]:
     Cells of whole numbers end one below a line, all others on it; so the end itself tells which
     they are. Only where both may be lines the type of the column has to.
     """
+    if grid.whole:
+        return np.zeros(len(high), np.bool_)
     if grid.base:  # 0 is a cell of its own
-        return np.asarray((high != 0) & (not grid.whole), np.bool_)
+        return np.asarray(high != 0, np.bool_)
     if grid.step is None or grid.step != int(grid.step):
         return np.ones(len(high), np.bool_)
     step = int(grid.step)
 
     def on_line(end: float) -> bool:
         told = step > 1 and abs(end) < _EXACT
-        return end.is_integer() and int(end) % step == 0 if told else not grid.whole
+        return end.is_integer() and int(end) % step == 0 if told else True
 
     return np.array([on_line(end) for end in high.tolist()], np.bool_)
 

@@ -18,7 +18,7 @@ import os
 import platform
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
@@ -254,6 +254,7 @@ class Terms:
         person: the column that says whose row it is, if it is published (as pseudonyms).
         open: what was found open when the certificate was made.
         broken: promises that it says are broken.
+        read_as: how the dates and numbers of columns are written in the input.
     """
 
     k: int
@@ -269,6 +270,7 @@ class Terms:
     person: str | None = None
     open: tuple[OpenPoint, ...] = ()
     broken: tuple[str, ...] = ()
+    read_as: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -478,6 +480,11 @@ def _terms_of(content: Mapping[str, Any]) -> Terms:
         ),
         open=tuple(map(point_of, content.get("judgement", {}).get("open", ()))),
         broken=tuple(name for name, each in zip(names, kept, strict=True) if not each),
+        read_as={
+            each["name"]: _text(each["read_as"])
+            for each in content["columns"]
+            if each.get("read_as") is not None
+        },
     )
 
 

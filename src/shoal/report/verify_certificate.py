@@ -170,7 +170,9 @@ def _verify(
 ) -> Verification:
     from shoal.privacy import parse_privacy
 
-    models = open_populations(parse_privacy(terms.privacy), given=population)
+    models = open_populations(
+        parse_privacy(terms.privacy), given=population, details={"read_as": terms.read_as}
+    )
     trees = {name: tree for name, tree in hierarchies.items() if name in terms.sensitive}
     # what was counted in people says nothing about rows: without ids, only k can be looked at
     unseen = terms.people and terms.person is None

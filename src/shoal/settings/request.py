@@ -676,6 +676,6 @@ def _read(path: str, source: Input | None, details: Mapping[str, Any] | None) ->
     from shoal.settings.inputs import read_input
 
     if source is None:
-        return read_table(path)
+        return read_table(path, read_as=(details or {}).get("read_as"))
     source = replace(source, path=path, more=(), format=None, sheet=None, rename=None)
     return read_input(source, details=details)

@@ -340,6 +340,7 @@ def _between_lines(attribute: Attribute, grid: Grid, ends: tuple[Any, Any]) -> A
         own_logs=own_logs,
         exact=lines.exact,
         closed=lines.closed,
+        begins_after=lines.begins_after,
         digits=None if grid.step is None else max(-grid.step.as_tuple().exponent, 0) + 1,  # type: ignore[operator]
     )
     return replace(
@@ -372,6 +373,7 @@ def _in_steps(attribute: Attribute, grid: Grid) -> Attribute:
         own_logs=own_logs,
         exact=first == last,
         closed=True,
+        begins_after=np.zeros(size, np.bool_),
         digits=None,
         words=dict(zip(words, of_value.tolist(), strict=True)),
     )

@@ -52,12 +52,14 @@ class Lines:
         lower: what is published as the lower end of each cell.
         upper: what is published as its upper end.
         exact: whether a cell is one value, as a step of 1 makes of a whole number.
+        after: of a column with a bottom: a cell that begins there and is not it begins just after.
     """
 
     of_value: NDArray[np.int64]
     lower: pl.Series
     upper: pl.Series
     exact: NDArray[np.bool_]
+    after: Any = None
 
     @property
     def closed(self) -> bool:
@@ -65,6 +67,14 @@ class Lines:
         import polars as pl
 
         return self.lower.dtype.is_integer() or self.lower.dtype == pl.Date
+
+    @property
+    def begins_after(self) -> NDArray[np.bool_]:
+        """Whether the lower end of each cell is a bottom that it does not hold."""
+        if self.after is None:
+            return np.zeros(len(self.lower), np.bool_)
+        here: NDArray[np.bool_] = (self.lower == self.after).to_numpy()
+        return here & ~self.exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +89,7 @@ class Cells:
             missing last; measures of information subtract it.
         exact: whether the cell is one value.
         closed: whether cells hold their upper ends, as those of whole numbers and days do.
+        begins_after: whether the lower end is a bottom that the cell does not hold.
         digits: decimals of the step and one more, for means; None for powers.
         words: of ordered words: the cell of each, from low to high.
     """
@@ -89,6 +100,7 @@ class Cells:
     own_logs: NDArray[np.float64]
     exact: NDArray[np.bool_]
     closed: bool
+    begins_after: NDArray[np.bool_]
     digits: int | None
     words: Mapping[str, int] | None = None
 
@@ -141,7 +153,7 @@ def between_ends(lines: Lines, domain: pl.Series, ends: tuple[Any, Any]) -> Line
         pl.Series(domain.name, each, dtype=of.dtype)
         for each, of in ((lower, lines.lower), (upper, lines.upper))
     )
-    return Lines(of_value, low, high, np.array(exact, np.bool_))
+    return Lines(of_value, low, high, np.array(exact, np.bool_), bottom)
 
 
 def _find_cells(domain: pl.Series, grid: Grid, name: str) -> Lines:
