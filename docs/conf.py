@@ -27,6 +27,7 @@ autodoc_typehints = "none"  # arguments are described in words; the types are in
 autodoc_class_signature = "separated"  # a result is not made by users, so its class needs none
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
+napoleon_custom_sections = [("Class attributes", "Attributes")]
 
 html_theme = "furo"
 html_title = f"Shoal {release}"

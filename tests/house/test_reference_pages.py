@@ -71,6 +71,25 @@ def test_every_option_that_the_pages_name_exists():
     assert {each for each in named if each[1] not in known} == set()
 
 
+def test_the_page_of_spark_names_every_option_that_is_refused_there():
+    from shoal.engine.spark.session import DONE
+    from shoal.run.spark import _ALWAYS, _READ_HERE, _WRITTEN_HERE
+    from shoal.settings.files import INPUT_OPTIONS, OUTPUT_OPTIONS
+    from shoal.settings.request import OPTIONS
+
+    options = {
+        name for name, row in OPTIONS.items() if row.flag is None or row.flag.on != ("refine",)
+    }
+    refused = (options | {*INPUT_OPTIONS, *OUTPUT_OPTIONS}) - {
+        *(*DONE, *_READ_HERE, *_ALWAYS, *_WRITTEN_HERE)
+    }
+    section = _page("spark.md").split("## What is not done on Spark")[1].split("\n## ")[0]
+    assert len(refused) > 10
+    # an audit is refused by the method, too
+    named = set(re.findall(r"`(\w+)", section)) | {"audit"}
+    assert refused - named == set()
+
+
 def test_every_public_name_is_in_the_python_reference():
     page = _page("python-reference.md")
     assert [name for name in shoal.__all__ if not re.search(rf"\b{name}\b", page)] == []

@@ -307,6 +307,24 @@ def test_k_map_counts_everybody_beyond_the_top():
         shoal.anonymize(own, privacy=shoal.KMap(5, population=people), **options)
 
 
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+@pytest.mark.parametrize("numeric", ["interval", "bounds", "struct"])
+def test_moments_on_a_grid_have_ends_in_every_style(numeric, zone):
+    start = dt.datetime(2020, 1, 1, 7)
+    times = pl.Series("seen", [start + dt.timedelta(days=3 * n) for n in range(100)])
+    frame = pl.DataFrame([times.dt.replace_time_zone(zone)])
+    release = shoal.anonymize(
+        frame,
+        k=4,
+        quasi_identifiers="seen",
+        grid={"seen": "month"},
+        top={"seen": "2020-10-01"},
+        bottom={"seen": "2020-02-01"},
+        style=Style(numeric=numeric),
+    )
+    assert release.verification.holds
+
+
 @pytest.mark.parametrize(
     ("own", "cell", "ends", "fits"),
     [

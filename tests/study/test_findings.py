@@ -12,7 +12,7 @@ import pytest
 import shoal
 from shoal.hierarchy.builders import prefix_hierarchy
 from shoal.study.explain import Change, _advise
-from shoal.study.findings import Finding, find_relations, wide_trees
+from shoal.study.findings import ColumnFinding, find_relations, wide_trees
 from shoal.table.encode import encode
 from shoal.table.infer import schema_of_used
 
@@ -200,7 +200,7 @@ def test_no_column_is_told_to_be_treated_in_two_ways():
     )
     told = tuple(each.sentence for each in _advise(changes, (), 0.5))
     assert told == ("drop of 'zip'", "coarsen of 'age'", "lower-k of None")
-    lost = Finding(what="lost", columns=("zip",), sentence="zip is lost")
+    lost = ColumnFinding(what="lost", columns=("zip",), sentence="zip is lost")
     assert tuple(each.sentence for each in _advise(changes, (lost,), 0.5)) == (
         "zip is lost",
         "coarsen of 'age'",

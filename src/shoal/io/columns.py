@@ -6,8 +6,6 @@ import io
 import re
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -475,6 +473,7 @@ def _one_zero(column: pl.Series) -> pl.Series:
 
 
 def _fresh_levels(column: pl.Series) -> pl.Series:
+    import numpy as np
     import polars as pl
 
     used = np.unique(column.drop_nulls().to_physical().to_numpy())
@@ -486,6 +485,7 @@ def _fresh_levels(column: pl.Series) -> pl.Series:
 
 def _without_hidden(column: pl.Series) -> pl.Series:
     """Return a copy of a column whose missing cells hide no value."""
+    import numpy as np
     import polars as pl
 
     if column.null_count() == 0 or column.dtype == pl.Null:

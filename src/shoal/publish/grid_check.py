@@ -252,8 +252,10 @@ class GridPromise:
 
     def _moments(self, low: object, high: object) -> bool:
         first, last = moment_of(low), moment_of(high)
-        if first is None or last is None or type(first) is not type(last):
+        if first is None or last is None:
             return False
+        if type(first) is not type(last):  # of moments, a top or a bottom that is left out is a day
+            first, last = (_as_midnight(each) for each in (first, last))
         if first == last and first in self._own_lines:
             return True
         if isinstance(first, datetime):
@@ -362,6 +364,11 @@ def _object(text: str) -> Any:
         return found["low"], found["high"]
     except (ValueError, KeyError, TypeError):
         return text
+
+
+def _as_midnight(moment: date) -> datetime:
+    """Return a moment, or when a day begins."""
+    return moment if isinstance(moment, datetime) else datetime.combine(moment, time.min)
 
 
 def _ends_time(moment: datetime) -> bool:

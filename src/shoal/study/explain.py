@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from shoal.errors import OptionError, ShoalError
+from shoal.io.spelling import read_as_asked
 from shoal.messages import Message
 from shoal.runtime.progress import Stopwatch
 from shoal.runtime.threads import run_side_by_side
 from shoal.settings.request import Request, build_request
 from shoal.study.findings import (
     Advice,
-    Finding,
+    ColumnFinding,
     find_lost,
     find_relations,
     find_stretched,
@@ -123,7 +124,7 @@ class Explanation:
     loss: float
     by_column: Mapping[str, float]
     changes: tuple[Change, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[ColumnFinding, ...]
     promises: tuple[str, ...]
     outliers: tuple[OutlierGroup, ...]
     advice: tuple[str, ...]
@@ -181,9 +182,9 @@ def explain(
         return explain_release(
             frame, release, max_rows=max_rows, workers=workers, progress=progress
         )
-    return explain_request(
-        frame, build_request(options), max_rows=max_rows, workers=workers, progress=progress
-    )
+    asked = build_request(options)
+    table = read_as_asked(to_polars(frame), asked.details)
+    return explain_request(table, asked, max_rows=max_rows, workers=workers, progress=progress)
 
 
 def explain_request(
@@ -408,7 +409,7 @@ def _find(
     changes: tuple[Change, ...],
     runs: Sequence[tuple[Trial, Measured | None]],
     schema: Schema,
-) -> tuple[Finding, ...]:
+) -> tuple[ColumnFinding, ...]:
     """Return what stands out; no column is in two findings that say what to do with it."""
     drops = {change.column: change for change in changes if change.what == "drop"}
     related = []
@@ -433,13 +434,13 @@ def _find(
     return (*related, *lost, *wide, *by_leaves)
 
 
-def _advice(of: Change | Finding) -> Advice:
+def _advice(of: Change | ColumnFinding) -> Advice:
     change = of.what if isinstance(of, Change) else of.change
     return Advice(sentence=of.sentence, settings=of.settings, change=change)
 
 
 def _advise(
-    changes: tuple[Change, ...], findings: tuple[Finding, ...], loss: float
+    changes: tuple[Change, ...], findings: tuple[ColumnFinding, ...], loss: float
 ) -> tuple[Advice, ...]:
     """Return what to do: first what stands out, then what gives detail back.
 

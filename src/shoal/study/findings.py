@@ -60,7 +60,7 @@ class Advice:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class ColumnFinding:
     """Something about columns of the unchanged run that its owner should know.
 
     Attributes:
@@ -174,7 +174,9 @@ def stretched(before: Measured) -> list[str]:
     ]
 
 
-def find_stretched(before: Measured, name: str, after: Measured | None, cost: float) -> Finding:
+def find_stretched(
+    before: Measured, name: str, after: Measured | None, cost: float
+) -> ColumnFinding:
     """Say that outliers stretch a column, and what counting people instead would do.
 
     Args:
@@ -209,8 +211,8 @@ def find_stretched(before: Measured, name: str, after: Measured | None, cost: fl
             then=then,
         )
     if then is None:
-        return Finding(what="stretched", columns=(name,), sentence=text)
-    return Finding(
+        return ColumnFinding(what="stretched", columns=(name,), sentence=text)
+    return ColumnFinding(
         what="stretched",
         columns=(name,),
         sentence=text,
@@ -236,7 +238,7 @@ def _by_leaves(start: Trial, table: EncodedTable) -> list[Trial]:
     return [replace(start, what="measure", request=request, settings={"measure": "lm"})]
 
 
-def find_wide(before: Measured, trial: Trial, after: Measured | None) -> list[Finding]:
+def find_wide(before: Measured, trial: Trial, after: Measured | None) -> list[ColumnFinding]:
     """Say of which hierarchies more is given up than must be, as levels are counted.
 
     Args:
@@ -248,7 +250,7 @@ def find_wide(before: Measured, trial: Trial, after: Measured | None) -> list[Fi
         return []
     now, then = _leaves_lost(before), _leaves_lost(after)
     return [
-        Finding(
+        ColumnFinding(
             what="wide",
             columns=(name,),
             sentence=Message(
@@ -272,7 +274,7 @@ def _leaves_lost(measured: Measured) -> Mapping[str, float]:
     return score_table(measured.table, groups, ["lm"]).by_column["lm"]
 
 
-def find_lost(losses: Mapping[str, float], best: Mapping[str, Advice]) -> list[Finding]:
+def find_lost(losses: Mapping[str, float], best: Mapping[str, Advice]) -> list[ColumnFinding]:
     """Name the columns of which next to nothing is left.
 
     Args:
@@ -281,7 +283,7 @@ def find_lost(losses: Mapping[str, float], best: Mapping[str, Advice]) -> list[F
     """
     nothing = Advice(sentence=Message("Nothing that was tried brings it back."))
     return [
-        Finding(
+        ColumnFinding(
             what="lost",
             columns=(name,),
             sentence=Message(
@@ -342,14 +344,14 @@ def _ranks(codes: NDArray[np.int64]) -> NDArray[Any]:
     return ranks
 
 
-def told_of_relations(names: Sequence[str], drop: Advice | None) -> Finding:
+def told_of_relations(names: Sequence[str], drop: Advice | None) -> ColumnFinding:
     """Say that columns follow from one another, and what dropping one of them gives back."""
     *first, last = (repr(name) for name in names)
     columns = Message("{first} and {last}", first=", ".join(first), last=last)
     advice = drop or Advice(
         sentence=Message("One of them is enough, though dropping another gives little back here.")
     )
-    return Finding(
+    return ColumnFinding(
         what="related",
         columns=tuple(names),
         sentence=Message(
