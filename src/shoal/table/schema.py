@@ -445,7 +445,6 @@ class JobColumn:
         card=True,
         flag=detail_flag("read-as", "SPELLING", "born=dd.mm.yyyy", "apply"),
         comment="How its cells are written; all that reads the original reads them so.",
-        spark=True,
     )
 
     missing_codes: tuple[str, ...] | None = column_option(
@@ -849,6 +848,17 @@ def _assign_roles(table: list[str], given: dict[Role, list[str]]) -> dict[str, R
             )
         )
     return roles
+
+
+def check_named(details: Mapping[str, Any], table: list[str]) -> None:
+    """Check that what is said about the reading of columns names columns of the table.
+
+    Raises:
+        OptionError: one is not in the table.
+    """
+    for row in COLUMN_ROWS.values():
+        if not row.roles:
+            _check_keys(row, details.get(row.option), table, table)
 
 
 def _check_keys(
