@@ -174,7 +174,7 @@ def _replace(
         for target, source in zip(state.groups, fresh.columns, strict=True):
             target[:, number] = source[:, place]
         state.hists[:, number] = fresh.hists[:, place]
-        state.costs[number] = fresh.costs[place]
+        state.closed.costs[number] = fresh.costs[place]
         state.closed.sizes[number] = fresh.sizes[place]
         members[number] = rows[place]
         label[rows[place]] = number
