@@ -58,7 +58,7 @@ class TopDownGreedy(Algorithm):
     def compiles(self, run: Run) -> tuple[str, ...]:
         """Return the tasks of `shoal.algorithm.warm_up` that compile what it calls."""
         del run
-        return ("k-member", "enforce")
+        return ("k-member", "enforce", "r-gather")
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
