@@ -445,6 +445,7 @@ class JobColumn:
         card=True,
         flag=detail_flag("read-as", "SPELLING", "born=dd.mm.yyyy", "apply"),
         comment="How its cells are written; all that reads the original reads them so.",
+        spark=True,
     )
 
     missing_codes: tuple[str, ...] | None = column_option(

@@ -297,7 +297,6 @@ REFUSED = {
     "shuffle": {"shuffle": False},
     "threads": {"threads": 2},
     "categories": {"algorithm": "incognito", "style": {"categories": "values"}},
-    "read_as": {"read_as": {"age": "12"}},
     "missing_codes": {"missing_codes": {"age": ["-9"]}},
 }
 
