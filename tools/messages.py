@@ -26,7 +26,7 @@ from babel.messages.pofile import read_po, write_po
 
 from shoal.privacy.base import options_of
 from shoal.registry import built_in, load
-from shoal.table.schema import Kind, Role
+from shoal.table.schema import COLUMN_ROWS, Kind, Role
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "shoal"
@@ -89,6 +89,7 @@ def find_texts() -> Catalog:
     ]
     models = [load("privacy", name) for name in built_in("privacy")]
     declared = {row.help for model in models for row in options_of(model)}
+    declared |= {row.help for row in COLUMN_ROWS.values() if row.card}
     declared |= {model.title for model in models}
     declared |= {load("measures", name).title for name in built_in("measures")}
     declared |= {each.value for names in (Role, Kind) for each in names}

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+import polars as pl
 import pytest
 from tests.helpers.panels import ROLES, panel
 
@@ -14,7 +15,11 @@ from shoal.life.rerelease import _says_few_left, _says_given_up
 from shoal.messages import Message
 from shoal.messages.language import Language
 from shoal.privacy import PrivacyModel
+from shoal.profile.column_facts import _PERSONAL
+from shoal.profile.guess import guess_column
 from shoal.profile.repeated_people import find_repeats
+from shoal.profile.roles import _SAYS
+from shoal.profile.suggest import suggest_job
 from shoal.publish.danger import says_nearly_unique
 from shoal.publish.judgement import Counted, judge
 from shoal.publish.people import doubt_of_pseudonyms
@@ -32,7 +37,7 @@ from shoal.study.findings import (
     told_of_relations,
 )
 from shoal.study.trials import Measured, Trial
-from shoal.table.schema import Column, Role, Schema, build_schema
+from shoal.table.schema import COLUMN_ROWS, Column, Role, Schema, build_schema
 
 GERMAN, ENGLISH = Language("de"), Language("en")
 MODELS = {
@@ -241,3 +246,43 @@ def test_every_judgement_has_a_german_sentence():
         for point in each.open:
             in_german(point.sentence)
     assert in_german(told[3].sentence).startswith("Jede Zusage gilt")
+
+
+def test_the_reasons_of_guesses_are_in_german(tmp_path):
+    numbers = range(300)
+    frame = pl.DataFrame(
+        {
+            "patient_id": [f"P{n:05}" for n in numbers],
+            "mail": [f"p{n}@example.org" for n in numbers],
+            "alter": [20 + n * 7 % 60 for n in numbers],
+            "alter_klasse": ["jung" if n * 7 % 60 < 30 else "alt" for n in numbers],
+            "plz": [("20095", "20097", "80331")[n % 3] for n in numbers],
+            "aufnahme": [f"{n % 28 + 1:02}.{n % 12 + 1:02}.2023" for n in numbers],
+            "gehalt": [20_000 + n * 37 for n in numbers],
+            "hba1c": [None if n % 11 == 0 else 4 + n % 90 / 10 for n in numbers],
+            "diagnose": [("E11.9", "I10", "J45.0", "F32.1")[n % 4] for n in numbers],
+            "kinder": [(0, 1, 2, 3, -9)[n % 5] for n in numbers],
+            "leer": [None] * 300,
+            "gleich": ["ja"] * 300,
+            "q1": [n % 5 + 1 for n in numbers],
+            "zz": [n * 31 % 9 for n in numbers],
+            "gewicht": [0.5 + n / 100 for n in numbers],
+            **{f"merkmal_{each}": [(n // each) % 2 for n in numbers] for each in range(1, 12)},
+        }
+    )
+    path = tmp_path / "t.csv"
+    frame.write_csv(path)
+    for guess in (*suggest_job(path).columns, *suggest_job(frame).columns):
+        in_german(guess.why)
+    in_german(guess_column(frame.get_column("zz"), Role.SENSITIVE).why)
+
+
+def test_every_topic_of_a_reason_has_german_words():
+    for words in (*_SAYS.values(), *_PERSONAL):
+        in_german(words)
+
+
+def test_help_of_a_card_is_in_german():
+    for row in COLUMN_ROWS.values():
+        if row.card:
+            assert GERMAN(row.help) != row.help, row.name

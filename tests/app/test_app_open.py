@@ -398,6 +398,9 @@ def test_the_sheet_of_a_workbook_is_chosen(pages):
     assert "60 rows, 2 columns" in text
     assert "<option selected>Patients</option>" in text
     assert pages.work.job.input.sheet == "Patients"
+    shown = pages.get("/open").text
+    assert "book.xlsx" in shown
+    assert str(pages.work.folder) not in shown  # where the copy lies is our affair
     pages.post("/open/reading", {"header": "yes", "sheet": "Staff"})
     pages.wait("open")
     assert "20 rows, 2 columns" in pages.get("/open").text

@@ -112,19 +112,20 @@ def test_a_certificate_says_how_the_population_is_read(shoal_runs, born, tmp_pat
     assert checked.status == 0, checked.out
 
 
-@pytest.mark.parametrize("command", ["compare", "utility", "explain"])
+@pytest.mark.parametrize("command", ["compare", "utility", "audit", "explain"])
 def test_a_study_reads_the_table_as_the_flags_say(shoal_runs, born, tmp_path, command):
     table, _ = born
     roles = ("--qi", "born,sex", "--sensitive", "ill")
     more = {
         "compare": ("--k", "3", "--algorithms", "mondrian"),
         "utility": (),
+        "audit": (),
         "explain": ("--k", "3"),
     }[command]
     safe = tmp_path / "safe.csv"
     made = shoal_runs("anonymize", table, "-o", safe, "--k", 3, *roles, *READ, "--seed", 1)
     assert made.status == 0, made.err
-    tables = (table, safe) if command == "utility" else (table,)
+    tables = (table, safe) if command in {"utility", "audit"} else (table,)
     plain = shoal_runs(command, *tables, *roles, *more, *READ)
     assert plain.status == 0, plain.err
     # It is heeded: of days that are written otherwise it says so.

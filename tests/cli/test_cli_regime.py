@@ -213,6 +213,8 @@ def test_a_table_of_counts_takes_the_numbers_of_a_regime(shoal_runs, patients, r
     assert all(each % base == 0 for each in shown)
     lower = shoal_runs("tabulate", "patients.csv", "--by", "sex", "--for", regime, "--minimum", "5")
     assert (lower.status, "Warning" in lower.err) == (0, True)
+    finer = shoal_runs("tabulate", "patients.csv", "--by", "sex", "--for", regime, "--round", "2")
+    assert (finer.status, "--round 2 was given" in finer.err) == (0, base == 5)
     wrong = shoal_runs("tabulate", "patients.csv", "--by", "sex", "--for", "ema")
     assert wrong.status == 2
     assert "not about tables of counts" in " ".join(wrong.err.split())

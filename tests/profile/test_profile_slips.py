@@ -7,7 +7,7 @@ import pytest
 
 import shoal
 from shoal.cli.program import run
-from shoal.profile.roles import find_slips
+from shoal.profile.roles import find_cells_in_names, find_slips
 from shoal.report.page import render_report
 
 NAMES = ["Anna Becker", "Peter Smith", "Maria Rossi", "John Brown", "Laura Costa", "Paul Klein"]
@@ -107,3 +107,33 @@ def test_columns_without_names_are_guessed_by_their_values_and_not_all_left_out(
     unknown = [name for name in roles if int(name.removeprefix("column_")) > 6]
     assert sum(roles[name] == "quasi-identifier" for name in unknown) >= 6
     assert not any(found[name].sure for name in unknown if roles[name] == "drop")
+
+
+def test_a_row_that_became_the_names_of_columns_is_open_in_the_release(tmp_path, capfd):
+    draw = random.Random(5)
+    lines = [f"{draw.randint(20, 70)},{draw.choice('mf')},{draw.choice('abc')}" for _ in range(200)]
+    lines = [lines[0], *(line for line in lines if line != lines[0])]  # none is a repeated header
+    (tmp_path / "in.csv").write_text("\n".join(lines) + "\n")
+    age, sex, kind = lines[0].split(",")
+    asked = ["anonymize", str(tmp_path / "in.csv"), "-o", str(tmp_path / "out.csv"), "--k", "5"]
+    roles = ["--qi", f"{age},{sex}", "--sensitive", kind]
+    assert run([*asked, *roles]) == 0
+    told = capfd.readouterr()
+    assert "AMBER" in told.out
+    assert "GREEN" not in told.out
+    assert "say --no-header" in told.err
+    assert run([*asked, *roles, "--strict", "--replace"]) == 1
+    assert "look like cells" in capfd.readouterr().err
+    named = ["--no-header", "--qi", "column_1,column_2", "--sensitive", "column_3"]
+    assert run([*asked, *named, "--replace"]) == 0
+    assert "look like cells" not in capfd.readouterr().err
+
+
+def test_names_that_are_no_cells_are_not_asked_about():
+    frame = table()
+    assert find_cells_in_names(frame, frame.columns) == []
+    numbered = pl.DataFrame({str(place): [0, 1, 2, 3] for place in range(4)})
+    assert find_cells_in_names(numbered, numbered.columns) == []
+    once = frame.with_columns(ward=pl.lit("ward"))
+    assert find_cells_in_names(once, frame.columns) == []
+    assert find_cells_in_names(frame, []) == []

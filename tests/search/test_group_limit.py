@@ -139,6 +139,32 @@ def test_the_average_over_the_rows_of_people_with_several_is_kept_beside_other_p
     assert np.mean(risks) <= 0.1 + 1e-9
 
 
+@pytest.mark.parametrize("asked", [{}, {"block_rows": 150, "max_suppression": 0.1}], ids=str)
+def test_a_share_of_a_population_counts_people_as_verification_does(asked):
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "who": rng.integers(0, 150, 450),
+            "age": rng.integers(20, 60, 450),
+            "city": rng.choice(["Rome", "Oslo", "Bonn"], 450),
+        }
+    )
+    release = shoal.anonymize(
+        frame,
+        2,
+        quasi_identifiers=["age", "city"],
+        person="who",
+        privacy=shoal.PopulationRisk(0.02, population_size=1_500),
+        seed=1,
+        **asked,
+    )
+    kept = frame.with_columns(group=pl.Series(release.groups)).filter(pl.col("group") >= 0)
+    groups = kept.group_by("group").agg(pl.col("who").n_unique(), pl.len())
+    # nobody can tell from the table whose rows in several groups are one person's
+    share = min(groups["who"].sum() / 1_500, 1)
+    assert share * (groups["len"] / groups["who"]).sum() / kept.height <= 0.02 + 1e-9
+
+
 def test_an_algorithm_that_is_not_refined_keeps_its_way_and_groups_are_merged(adult):
     some = adult.head(300)
     release = shoal.anonymize(

@@ -39,9 +39,12 @@ frame = pl.DataFrame({
 })
 roles = dict(quasi_identifiers=["age", "city"], sensitive=["sick"], seed=1)
 if len(sys.argv) > 1:
-    for algorithm in ("k-member", "oka"):
+    for algorithm in ("k-member", "oka", "r-gather", "top-down-greedy", "mhm"):
         for measure in ("ncp", "mi"):
             shoal.anonymize(frame, 5, algorithm=algorithm, measure=measure, **roles)
+    levels = {"age": {"rule": "intervals", "widths": [5, 10]}}
+    for algorithm in ("datafly", "top-down-specialization"):
+        shoal.anonymize(frame, 5, algorithm=algorithm, hierarchies=levels, **roles)
     numbers = frame.select("age", size=pl.col("age") * 7 % 13)
     for effort in ("fast", "best"):
         options = {"effort": effort}
@@ -99,7 +102,15 @@ print({entry[:2] for entry in variants() - named} or "nothing")
 
 @pytest.mark.parametrize(
     "asked",
-    [("auto",), ("auto", "distinct"), ("auto", "entropy"), ("agglomerative",), ("sequential",)],
+    [
+        ("auto",),
+        ("auto", "distinct"),
+        ("auto", "entropy"),
+        ("agglomerative",),
+        ("sequential",),
+        ("top-down-greedy",),
+        ("r-gather",),
+    ],
     ids=" ".join,
 )
 def test_a_run_names_all_that_it_compiles(asked):

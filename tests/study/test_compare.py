@@ -289,3 +289,26 @@ def test_the_table_for_a_paper_has_every_mean_and_the_best_in_bold(seeded):
     assert rf"\mathbf{{{best:.4f}}}" in text
     named = Comparison((Outcome(key="", algorithm="a_b", k=2, measure="ncp"),), 1)
     assert r"a\_b & -- \\" in named.to_latex()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"top": {"age": 40}},
+        {"bottom": {"age": 40}},
+        {"grid": {"age": 10}},
+        {"missing_codes": {"sex": ["f"]}},
+        {"hierarchies": {"age": {"rule": "intervals", "widths": [5, 10]}}},
+        {"hierarchies": {"age": {"rule": "intervals", "widths": [10, 20]}}},
+    ],
+    ids=str,
+)
+def test_what_is_said_of_a_column_is_part_of_a_run_and_of_what_is_resumed(table, said, tmp_path):
+    small = {"k": [5], "algorithms": ["mondrian"], "out": tmp_path / "runs.jsonl", **ROLES}
+    shoal.compare(table, **small)
+    shoal.compare(table, **small, hierarchies={"age": {"rule": "intervals", "widths": [7]}})
+    found = shoal.compare(table, **small, **said)
+    assert found.n_resumed == 0
+    release = shoal.anonymize(table, 5, algorithm="mondrian", seed=0, **ROLES, **said)
+    assert found.outcomes[0].loss == release.scores["ncp"]
+    assert shoal.compare(table, **small, **said).n_resumed == 1

@@ -208,3 +208,21 @@ def test_wrong_options_are_told(table, options):
         shoal.explain(table.head(10), release)
     with pytest.raises(OptionError, match="Did you mean 'quasi_identifiers'"):
         shoal.explain(table, k=3, quasi_identifier=["age"])
+
+
+def test_codes_and_spellings_are_read_as_for_a_release():
+    frame = pl.DataFrame(
+        {
+            "age": [n * 7 % 60 for n in range(90)],
+            "day": [f"{1 + n % 28:02}.{1 + n * 5 % 12:02}.2001" for n in range(90)],
+        }
+    )
+    asked = {
+        "quasi_identifiers": ["age", "day"],
+        "read_as": {"day": "dd.mm.yyyy"},
+        "missing_codes": {"age": ["7"]},
+        "algorithm": "mondrian",
+        "seed": 0,
+    }
+    release = shoal.anonymize(frame, 5, **asked)
+    assert shoal.explain(frame, k=5, **asked).loss == pytest.approx(release.scores["ncp"])

@@ -46,11 +46,6 @@ class RGather(Algorithm):
     citation = "Aggarwal, Feder, Kenthapadi, Khuller, Panigrahy, Thomas, Zhu 2006, section 2"
     whole_rows = 10_000
 
-    def compiles(self, run: Run) -> tuple[str, ...]:
-        """Return no task: one scan of all rows is compiled when it is first called."""
-        del run
-        return ()
-
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
         del table  # the costs say all that is looked at

@@ -58,7 +58,7 @@ class TopDownGreedy(Algorithm):
     def compiles(self, run: Run) -> tuple[str, ...]:
         """Return the tasks of `shoal.algorithm.warm_up` that compile what it calls."""
         del run
-        return ("k-member", "enforce")
+        return ("k-member", "enforce", "r-gather")
 
     def partition(self, table: EncodedTable, run: Run) -> Partition:
         """Group the rows of a table."""
@@ -174,7 +174,7 @@ def _replace(
         for target, source in zip(state.groups, fresh.columns, strict=True):
             target[:, number] = source[:, place]
         state.hists[:, number] = fresh.hists[:, place]
-        state.costs[number] = fresh.costs[place]
+        state.closed.costs[number] = fresh.costs[place]
         state.closed.sizes[number] = fresh.sizes[place]
         members[number] = rows[place]
         label[rows[place]] = number

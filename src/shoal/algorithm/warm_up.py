@@ -77,6 +77,7 @@ EVERYTHING = (
     "mdav",
     "v-mdav",
     "mhm",
+    "r-gather",
     "means",
     "bound",
 )

@@ -130,7 +130,7 @@ def part(request: Request, template: str, **values: Any) -> str:
             share=words.share,
             language=words.language,
             say=partial(say, words),
-            quote=partial(quote, words),
+            quote=lambda text: quote(words, work_of(request).own_words(text)),
             lead_in=lead_in(words),
             at="" if session is None else session.path,
             **values,

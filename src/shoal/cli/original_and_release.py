@@ -52,9 +52,11 @@ def read_both(
     """Read the original and its release, by the job and the flags of a command."""
     from shoal.cli.arguments import job_of
     from shoal.study.read_release import described_by
+    from shoal.table.schema import check_named
 
     job = job_of(job_file, asked, source=original, reading=reading)
     before = _read(job.input, job)
+    check_named(job.schema_options(), before.columns)
     after = _read_release(job, published, reading)
     return Both(job, reading, before, after, described_by(job))
 

@@ -115,12 +115,15 @@ def _rule_of(regime: str | None, minimum: int | None, round_to: int | None) -> t
         from shoal.settings.regimes import REGIMES, cells_of
 
         usual = cells_of(one_of(*REGIMES)("--for", regime))
-        if minimum is not None and minimum < usual[0]:
-            say(
-                f"Warning: {REGIMES[regime].title} shows no number below {usual[0]}, and "
-                f"--minimum {minimum} was given.",
-                stderr=True,
-            )
+        below = minimum is not None and minimum < usual[0]
+        finer = round_to is not None and round_to % usual[1]
+        for flag, given, weaker in (("--minimum", minimum, below), ("--round", round_to, finer)):
+            if weaker:
+                say(
+                    f"Warning: {REGIMES[regime].title} shows no number below {usual[0]}, in "
+                    f"multiples of {usual[1]}, and {flag} {given} was given.",
+                    stderr=True,
+                )
     return (usual[0] if minimum is None else minimum, usual[1] if round_to is None else round_to)
 
 

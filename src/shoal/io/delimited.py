@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from shoal.errors import DataError, did_you_mean
 from shoal.io.columns import BLANKS, ColumnBuilder, mark_codes, may_have_blanks
-from shoal.io.extra_rows import KEEP, NOTE, ExtraRows, find_header, starts_like_note
+from shoal.io.extra_rows import NOTE, ExtraRows, find_header, starts_like_note
+from shoal.io.formats import KEEP
 from shoal.io.limits import check_columns, check_memory_for, check_size
 from shoal.io.location import check_same_columns
 from shoal.io.overwrite_guard import HowRead, current_watch, note_read

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from shoal.errors import DataError
 from shoal.io.columns import BLANKS
+from shoal.io.formats import ASK, KEEP
 from shoal.io.vocabulary import NOTE_WORDS, TOTAL_WORDS
 from shoal.messages import Message, plural
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
     from shoal.io.overwrite_guard import HowRead
 
-ASK, DROP, KEEP = "ask", "drop", "keep"
-"""What happens to such rows: the file is refused, they are left out, or they are records."""
 TOTAL, NOTE, HEADER = "total", "note", "header"
 
 _MOST_SHOWN = 5

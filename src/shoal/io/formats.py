@@ -7,6 +7,10 @@ from pathlib import PurePath
 
 from shoal.errors import DataError, OptionError, did_you_mean
 
+ASK, DROP, KEEP = "ask", "drop", "keep"
+"""What happens to rows that are no records (`shoal.io.extra_rows`): the file is refused, they are
+left out, or they are records."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class FileFormat:

@@ -26,8 +26,7 @@ from shoal.io.delimited import (
     parse_delimited,
     pick_columns,
 )
-from shoal.io.extra_rows import KEEP
-from shoal.io.formats import Format, check_decimal, check_delimiter, detect_format
+from shoal.io.formats import KEEP, Format, check_decimal, check_delimiter, detect_format
 from shoal.io.limits import check_arrow, check_columns, check_json_lines, check_rows
 from shoal.io.location import (
     Sources,

@@ -10,9 +10,10 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shoal.errors import DataError, OptionError
+from shoal.io.columns import mark_codes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -361,6 +362,17 @@ def read_spelled(frame: pl.DataFrame, spellings: Mapping[str, str]) -> pl.DataFr
         for name, spelling in spellings.items()
         if name in frame.columns
     )
+
+
+def read_as_asked(frame: pl.DataFrame, details: Mapping[str, Any]) -> pl.DataFrame:
+    """Return a table in memory with codes of missing values and texts read as a request asks.
+
+    Args:
+        frame: the table.
+        details: what the request says of single columns.
+    """
+    marked = mark_codes(frame, details.get("missing_codes") or {})
+    return read_spelled(marked, details.get("read_as") or {})
 
 
 def as_written(frame: pl.DataFrame, spellings: Mapping[str, str]) -> pl.DataFrame:

@@ -162,7 +162,12 @@ class PopulationRisk(ReleaseModel):
         return table
 
     def fraction(self, n_people: int) -> float:
-        """Return the share of the population that is published."""
+        """Return the share of the population that is published.
+
+        Args:
+            n_people: the people of every group, added up. Who has rows in several groups counts
+                several times: the published table does not tell, and the share errs upwards.
+        """
         if self.population_size is not None:
             return min(n_people / self.population_size, 1.0)
         return 1.0 if self.sampling_fraction is None else self.sampling_fraction
@@ -170,7 +175,7 @@ class PopulationRisk(ReleaseModel):
     def broken(self, table: EncodedTable, partition: Partition) -> NDArray[np.bool_]:
         """Return which groups are to be merged: those that are too small, the smallest first."""
         rows, people = partition.sizes, people_in_groups(table, partition)
-        fraction = self.fraction(_everybody(table, partition))
+        fraction = self.fraction(int(people.sum()))
         if self.kind == "uniques":
             return np.asarray(people == 1)
         if self.kind == "highest":
@@ -191,14 +196,9 @@ class PopulationRisk(ReleaseModel):
     def reached(self, table: EncodedTable, partition: Partition) -> float:
         """Return the risk of these groups."""
         rows, people = partition.sizes, people_in_groups(table, partition)
-        fraction = self.fraction(_everybody(table, partition))
+        fraction = self.fraction(int(people.sum()))
         if self.kind == "uniques":
             return float((people == 1).any())
         if self.kind == "highest":
             return fraction / float(people.min())
         return fraction * float((rows / people).sum()) / float(rows.sum())
-
-
-def _everybody(table: EncodedTable, partition: Partition) -> int:
-    kept = partition.labels >= 0
-    return int(kept.sum()) if table.person is None else len(np.unique(table.person[kept]))

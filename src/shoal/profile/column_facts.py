@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shoal.io.vocabulary import Topic, hints_of, words_of
+from shoal.messages import Message, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,14 +25,16 @@ _MOST = 0.9
 
 # Ordered so that the strictest comes first. What each names is unique to a person or a device.
 _PERSONAL = {
-    "an e-mail address": r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$",
-    "a web address": r"^(?:https?://|www\.)\S+$",
-    "a UUID": r"^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$",
-    "an IP address": r"^(?:[0-9]{1,3}\.){3}[0-9]{1,3}$",
-    "an IBAN": r"^[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?$",
-    "a social security number": r"^[0-9]{3}-[0-9]{2}-[0-9]{4}$",
-    "a card number": r"^(?:[0-9]{4}[ -]){3}[0-9]{4}$",
-    "a phone number": r"^(?:\+|00)[0-9][0-9 ()/.-]{6,18}$|^\(?0[0-9]{1,5}\)?[ /-][0-9 /-]{4,12}$"
+    Message("an e-mail address"): r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$",
+    Message("a web address"): r"^(?:https?://|www\.)\S+$",
+    Message("a UUID"): r"^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$",
+    Message("an IP address"): r"^(?:[0-9]{1,3}\.){3}[0-9]{1,3}$",
+    Message("an IBAN"): r"^[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?$",
+    Message("a social security number"): r"^[0-9]{3}-[0-9]{2}-[0-9]{4}$",
+    Message("a card number"): r"^(?:[0-9]{4}[ -]){3}[0-9]{4}$",
+    Message(
+        "a phone number"
+    ): r"^(?:\+|00)[0-9][0-9 ()/.-]{6,18}$|^\(?0[0-9]{1,5}\)?[ /-][0-9 /-]{4,12}$"
     r"|^\(?[0-9]{3}\)?[ .-][0-9]{3}[ .-][0-9]{4}$",
 }
 _ATC = r"^[A-DG-HJL-NP-SV][0-9]{2}[A-Z]{2}[0-9]{2}$"
@@ -413,9 +416,13 @@ class Facts:
     def sentence(self) -> str:
         """How many values there are, for comments."""
         missing = len(self.column) - len(self.filled)
-        gaps = f", {missing:,} missing" if missing else ""
-        noun = "value" if self.n_values == 1 else "values"
-        return f"{self.n_values:,} distinct {noun} in {self.n_filled:,} rows{gaps}"
+        shown = plural(
+            "{n:,} distinct value in {rows:,} rows",
+            "{n:,} distinct values in {rows:,} rows",
+            self.n_values,
+            rows=self.n_filled,
+        )
+        return Message("{values}, {n:,} missing", values=shown, n=missing) if missing else shown
 
     def about(self, *topics: Topic) -> Topic | None:
         """Return the first of these topics that the name speaks of."""

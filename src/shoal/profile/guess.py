@@ -15,6 +15,7 @@ import numpy as np
 from shoal.errors import HierarchyError
 from shoal.hierarchy import Taxonomy, canonical_label, frequency_hierarchy
 from shoal.hierarchy.rules import HierarchyRule
+from shoal.messages import Message
 from shoal.profile import column_facts as values
 from shoal.profile.column_facts import Facts, facts_of
 from shoal.profile.roles import QUASI_TOPICS, is_code, judge
@@ -115,13 +116,13 @@ def guess_column(column: pl.Series, role: Role | None = None) -> Guess:
     verdict = judge(facts)
     guessed, why, sure = verdict.role, verdict.why, verdict.sure
     if role is not None:
-        why = why if role is guessed else "You said so"
+        why = why if role is guessed else Message("You said so")
         guessed, sure = role, True
-    why = f"{why} ({facts.sentence})." if facts.n_filled else f"{why}."
+    shown = Message("{why} ({values})", why=why, values=facts.sentence) if facts.n_filled else why
     plain = Guess(
         name=column.name,
         role=guessed,
-        why=why,
+        why=Message("{why}.", why=shown),
         sure=sure,
         topic=verdict.topic,
         alone=facts.alone,
@@ -350,7 +351,10 @@ def _leave_out_finest(found: _Columns, quasi: list[Guess], out: dict[str, str]) 
     for finer in fine:
         kept = next((other for other in coarse if found.tells(finer, other)), None)
         if kept is not None:
-            why = f"{kept.name!r} follows from it and is kept; this one singles out most rows"
+            why = Message(
+                "{name!r} follows from it and is kept; this one singles out most rows",
+                name=kept.name,
+            )
             out[finer.name] = why
 
 
@@ -365,7 +369,10 @@ def _leave_out_coarser(found: _Columns, quasi: list[Guess], out: dict[str, str])
             worse, better = other, finer
             if found.tells(other, finer) and _rather(other, finer):
                 worse, better = finer, other
-            why = f"It follows from {better.name!r}, which is kept; both would count it twice"
+            why = Message(
+                "It follows from {name!r}, which is kept; both would count it twice",
+                name=better.name,
+            )
             out[worse.name] = why
 
 
@@ -374,9 +381,14 @@ def _settle(found: _Columns, private: Guess, quasi: list[Guess], out: dict[str, 
     for other in quasi:
         gives_away = found.tells(private, other)
         if gives_away and other.topic not in _CORE:
-            out[other.name] = f"It follows from {private.name!r}, which is published as it is"
+            out[other.name] = Message(
+                "It follows from {name!r}, which is published as it is", name=private.name
+            )
         elif gives_away or found.tells(other, private):
-            why = f"It goes together with {other.name!r} and would tell what is hidden there"
+            why = Message(
+                "It goes together with {name!r} and would tell what is hidden there",
+                name=other.name,
+            )
             out[private.name] = why
             return
 
@@ -395,7 +407,7 @@ def _as_person(guess: Guess, found: _Columns, guesses: Sequence[Guess]) -> Guess
     told = [each for each in others if found.tells(guess, each) and not found.tells(each, guess)]
     if len(told) < 2:
         return guess
-    why = "Several other columns follow from it, as they do from the number of a person"
+    why = Message("Several other columns follow from it, as they do from the number of a person")
     return replace(_left_out(guess, why), role=Role.IDENTIFIER)
 
 
@@ -430,11 +442,12 @@ def shorten(
         )
     )
     why = {
-        guess.name: f"Left out, one of {len(quasi)} columns that others may know: "
-        + (
-            "not recognised, so nobody but you knows whether it matters"
+        guess.name: Message(
+            "Left out, one of {n} columns that others may know: {why}",
+            n=len(quasi),
+            why=Message("not recognised, so nobody but you knows whether it matters")
             if guess.topic is None
-            else "others know it less well than those that are kept"
+            else Message("others know it less well than those that are kept"),
         )
         for guess in quasi[MOST_QUASI:]
     }
@@ -446,7 +459,7 @@ def _left_out(guess: Guess, why: str) -> Guess:
     return replace(
         guess,
         role=Role.DROP,
-        why=f"{why}.",
+        why=Message("{why}.", why=why),
         sure=False,
         kind=None,
         order=None,

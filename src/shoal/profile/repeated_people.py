@@ -418,9 +418,9 @@ def propose_person(
     if not found:
         return [*guesses]
     whose = min(found)[2]
-    why = "It repeats: people have several rows, so k counts people"
+    why = Message("It repeats: people have several rows, so k counts people.")
     return [
-        replace(guess, role=Role.PERSON, why=f"{guess.why} {why}.")
+        replace(guess, role=Role.PERSON, why=joined(" ", [guess.why, why]))
         if guess.name == whose
         else guess
         for guess in guesses
@@ -435,10 +435,12 @@ def find_signs(frame: pl.DataFrame, schema: Schema, request: Request) -> list[Do
         schema: the roles of its columns.
         request: what is asked.
     """
-    from shoal.profile.roles import find_slips
+    from shoal.profile.roles import find_cells_in_names, find_slips
 
     repeats = [] if says_whose(request) else find_repeats(frame, schema, request.k)
-    return [*repeats, *find_slips(frame, schema.exact)]
+    keys = [each.name for each in schema.columns if each.role is Role.QUASI_IDENTIFIER]
+    slips = find_slips(frame, schema.exact)
+    return [*repeats, *slips, *find_cells_in_names(frame, [*keys, *schema.exact])]
 
 
 def find_repeats(frame: pl.DataFrame, schema: Schema, k: int) -> list[Doubt]:

@@ -145,29 +145,29 @@ _CLASSES = 20
 """More different sums than this are no classes of income."""
 _CODED = ("sex", "origin", "place", "postcode", "family", "occupation", "education", "plan")
 _SAYS = {
-    "contact": "a way to reach a person",
-    "person": "the name of a person",
-    "number of a person": "a number that belongs to one person",
-    "address": "an address",
-    "diagnosis": "a diagnosis",
-    "treatment": "a treatment",
-    "lab": "a medical measurement",
-    "money": "money",
-    "belief": "belief or orientation",
-    "offence": "an offence or a debt",
-    "result": "a result or an opinion",
-    "birth": "when or where somebody was born",
-    "age": "age",
-    "sex": "sex",
-    "postcode": "a postcode",
-    "place": "a place",
-    "occupation": "work",
-    "family": "family",
-    "education": "education",
-    "origin": "origin or language",
-    "body": "what a person looks like",
-    "date": "a date",
-    "plan": "a contract, a tariff or a stay",
+    "contact": Message("a way to reach a person"),
+    "person": Message("the name of a person"),
+    "number of a person": Message("a number that belongs to one person"),
+    "address": Message("an address"),
+    "diagnosis": Message("a diagnosis"),
+    "treatment": Message("a treatment"),
+    "lab": Message("a medical measurement"),
+    "money": Message("money"),
+    "belief": Message("belief or orientation"),
+    "offence": Message("an offence or a debt"),
+    "result": Message("a result or an opinion"),
+    "birth": Message("when or where somebody was born"),
+    "age": Message("age"),
+    "sex": Message("sex"),
+    "postcode": Message("a postcode"),
+    "place": Message("a place"),
+    "occupation": Message("work"),
+    "family": Message("family"),
+    "education": Message("education"),
+    "origin": Message("origin or language"),
+    "body": Message("what a person looks like"),
+    "date": Message("a date"),
+    "plan": Message("a contract, a tariff or a stay"),
 }
 
 
@@ -187,9 +187,11 @@ def judge(facts: Facts) -> Verdict:
 
     dtype = facts.column.dtype
     if not facts.n_filled:
-        return Verdict(Role.DROP, "Holds no value at all")
+        return Verdict(Role.DROP, Message("Holds no value at all"))
     if dtype.is_nested() or dtype in (pl.Time, pl.Duration, pl.Binary, pl.Object):
-        why = f"Its data type {dtype} cannot be generalised; convert it to keep it"
+        why = Message(
+            "Its data type {dtype} cannot be generalised; convert it to keep it", dtype=str(dtype)
+        )
         return Verdict(Role.DROP, why)
     for rule in (
         _as_personal, _as_constant, _as_record, _as_weight, _as_text, _as_date, _as_names,
@@ -217,7 +219,7 @@ def _as_personal(facts: Facts) -> Verdict | None:
     if facts.is_text and not facts.is_date:
         pattern = values.personal_pattern(facts.texts)
         if pattern is not None:
-            return Verdict(Role.IDENTIFIER, f"Its values look like {pattern}")
+            return Verdict(Role.IDENTIFIER, Message("Its values look like {topic}", topic=pattern))
     if facts.is_date or facts.is_flag or facts.column.dtype.is_float():
         return _as_one_name(facts)
     topic = facts.about("contact", "person", "number of a person", "address")
@@ -229,19 +231,21 @@ def _as_personal(facts: Facts) -> Verdict | None:
         topic = None  # how often somebody was at a doctor's names no doctor
     if topic is not None and other is None and facts.about("postcode") is None:
         if many or (topic == "person" and named):
-            return Verdict(Role.IDENTIFIER, f"Its name suggests {_SAYS[topic]}")
+            return Verdict(
+                Role.IDENTIFIER, Message("Its name suggests {topic}", topic=_SAYS[topic])
+            )
         if topic != "person" or not facts.is_number:
-            why = f"Its name suggests {_SAYS[topic]}, but it has few values"
+            why = Message("Its name suggests {topic}, but it has few values", topic=_SAYS[topic])
             return Verdict(Role.QUASI_IDENTIFIER, why, sure=False)
     if facts.is_text and facts.about("name") and many and facts.about(*QUASI_TOPICS) is None:
-        return Verdict(Role.IDENTIFIER, "Its name suggests the name of a person")
+        return Verdict(Role.IDENTIFIER, Message("Its name suggests the name of a person"))
     return None
 
 
 def _as_one_name(facts: Facts) -> Verdict | None:
     """One or two doctors are people, too."""
     if facts.is_text and facts.about("person", "name") and _are_names(facts):
-        return Verdict(Role.IDENTIFIER, "Its name and its values suggest names of people")
+        return Verdict(Role.IDENTIFIER, Message("Its name and its values suggest names of people"))
     return None
 
 
@@ -256,8 +260,10 @@ def _as_constant(facts: Facts) -> Verdict | None:
     if facts.n_values > 1 or facts.n_filled < len(facts.column):
         return None
     if facts.is_text and (values.is_free_text(facts.texts) or _are_names(facts)):
-        return Verdict(Role.DROP, "One text in every row, which may hold a name", sure=False)
-    return Verdict(Role.INSENSITIVE, "The same value in every row tells nobody apart")
+        return Verdict(
+            Role.DROP, Message("One text in every row, which may hold a name"), sure=False
+        )
+    return Verdict(Role.INSENSITIVE, Message("The same value in every row tells nobody apart"))
 
 
 def _as_record(facts: Facts) -> Verdict | None:
@@ -271,26 +277,26 @@ def _as_record(facts: Facts) -> Verdict | None:
     many, most = max(10, 0.05 * facts.n_filled), max(20, 0.5 * facts.n_filled)
     only = says_only(name, "whose", "record", "key", "name", "glued key")
     if only and facts.about("whose", "record"):
-        why = "Its name suggests a person, a case or a device"
+        why = Message("Its name suggests a person, a case or a device")
     elif only and facts.about("key"):
-        why = "Its name suggests a number of a person or case"
+        why = Message("Its name suggests a number of a person or case")
     elif keyed and other is None and facts.n_values > many:
-        why = "Its name and its many values suggest a number of a person or case"
+        why = Message("Its name and its many values suggest a number of a person or case")
     elif keyed and facts.n_values > most and not facts.about("postcode"):
-        why = "Its name suggests a number, and nearly every row has its own"
+        why = Message("Its name suggests a number, and nearly every row has its own")
     elif whole and facts.nearly_unique and facts.quantile(0.5) >= 1e8 and not facts.about("money"):
-        why = "Long numbers, one for each row"
+        why = Message("Long numbers, one for each row")
     return None if why is None else Verdict(Role.IDENTIFIER, why)
 
 
 def _as_weight(facts: Facts) -> Verdict | None:
-    fingerprint = "A survey weight has so many values that it works like a fingerprint"
+    fingerprint = Message("A survey weight has so many values that it works like a fingerprint")
     if not facts.is_number:
         return None
     body = facts.about("body") is not None and facts.about("lab") is None
     if facts.about("survey weight") and facts.about("age", "birth", "lab") is None:
         if _ENDS_IN_WT.search(words_of(facts.column.name)) and _weighs_people(facts):
-            why = "Its values are those of the weight of people, which others may know"
+            why = Message("Its values are those of the weight of people, which others may know")
             return Verdict(Role.QUASI_IDENTIFIER, why, sure=False, topic="body")
         return Verdict(Role.DROP, fingerprint)
     weighs = re.search(r"(?:weight|gewicht|poids|peso|waga|vikt)", words_of(facts.column.name))
@@ -317,9 +323,11 @@ def _as_text(facts: Facts) -> Verdict | None:
         return None
     many = facts.n_values > max(10, 0.2 * facts.n_filled)
     if many and values.is_free_text(facts.texts):
-        return Verdict(Role.DROP, "Free text: it may hold names and stories that no rule finds")
+        return Verdict(
+            Role.DROP, Message("Free text: it may hold names and stories that no rule finds")
+        )
     if many and facts.about("text"):
-        return Verdict(Role.DROP, "Its name suggests free text, which may hold names")
+        return Verdict(Role.DROP, Message("Its name suggests free text, which may hold names"))
     return None
 
 
@@ -327,13 +335,15 @@ def _as_date(facts: Facts) -> Verdict | None:
     if not facts.is_date:
         return None
     topic = "birth" if facts.about("birth") else "date"
-    return Verdict(Role.QUASI_IDENTIFIER, "A date that others may know about a person", topic=topic)
+    return Verdict(
+        Role.QUASI_IDENTIFIER, Message("A date that others may know about a person"), topic=topic
+    )
 
 
 def _as_names(facts: Facts) -> Verdict | None:
     if not _are_names(facts):
         return None
-    return Verdict(Role.IDENTIFIER, "Its values look like names of people")
+    return Verdict(Role.IDENTIFIER, Message("Its values look like names of people"))
 
 
 def _as_private(facts: Facts) -> Verdict | None:
@@ -343,23 +353,30 @@ def _as_private(facts: Facts) -> Verdict | None:
         topic = "diagnosis"
     if topic is None or not _fits(facts, topic):
         return None
-    about = f"Its name suggests {_SAYS[topic]}"
+    about = Message("Its name suggests {topic}", topic=_SAYS[topic])
     if facts.is_icd:
-        about = "Its values look like ICD codes of diagnoses"
+        about = Message("Its values look like ICD codes of diagnoses")
     own = facts.alone / facts.n_filled
     if facts.is_number and topic == "money" and own >= _EXACT:
-        why = f"{about}; exact sums are as good as names, so they are generalised"
+        why = Message(
+            "{about}; exact sums are as good as names, so they are generalised", about=about
+        )
         return Verdict(Role.QUASI_IDENTIFIER, why, topic=topic)
     if facts.nearly_unique and facts.n_filled > 10:
-        why = f"{about}, but nearly every row has a value of its own; round it to publish it"
+        why = Message(
+            "{about}, but nearly every row has a value of its own; round it to publish it",
+            about=about,
+        )
         return Verdict(Role.DROP, why, sure=False)
     if facts.is_number and (own >= OWN_VALUES or (topic == "money" and facts.n_values > _CLASSES)):
-        why = f"{about}, which is private; but exact values may single people out"
+        why = Message(
+            "{about}, which is private; but exact values may single people out", about=about
+        )
         return Verdict(Role.SENSITIVE, why, sure=False, topic=topic)
     if facts.is_text and facts.n_values > max(20, 0.3 * facts.n_filled) and not facts.is_icd:
-        why = f"{about}, but its many different texts may name people"
+        why = Message("{about}, but its many different texts may name people", about=about)
         return Verdict(Role.DROP, why, sure=False)
-    return Verdict(Role.SENSITIVE, f"{about}, which is private", topic=topic)
+    return Verdict(Role.SENSITIVE, Message("{about}, which is private", about=about), topic=topic)
 
 
 def _fits(facts: Facts, topic: Topic) -> bool:
@@ -397,10 +414,15 @@ def _as_known(facts: Facts) -> Verdict | None:
     for topic in QUASI_TOPICS:
         if topic not in facts.topics or not _known_fits(facts, topic):
             continue
-        by = "Its name suggests" if hints_of(facts.column.name) else "Its values look like"
-        why = f"{by} {_SAYS[topic]}, which others may know"
+        about = Message("Its values look like {topic}", topic=_SAYS[topic])
+        if hints_of(facts.column.name):
+            about = Message("Its name suggests {topic}", topic=_SAYS[topic])
+        why = Message("{about}, which others may know", about=about)
         if facts.is_text and facts.nearly_unique and topic != "postcode":
-            why = f"Its name suggests {_SAYS[topic]}, but almost every row has its own value"
+            why = Message(
+                "Its name suggests {topic}, but almost every row has its own value",
+                topic=_SAYS[topic],
+            )
             return Verdict(Role.IDENTIFIER, why, sure=False)
         return Verdict(Role.QUASI_IDENTIFIER, why, topic=topic)
     return None
@@ -426,7 +448,7 @@ def _as_answer(facts: Facts) -> Verdict | None:
     short = facts.is_small_code and facts.distinct[0] >= 0 and facts.distinct[-1] <= 10
     on_scale = facts.is_text and values.is_opinion(facts.texts.to_list())
     if on_scale or (item and short):
-        why = "An answer on a scale: an opinion that others hardly know"
+        why = Message("An answer on a scale: an opinion that others hardly know")
         return Verdict(Role.SENSITIVE, why)
     return None
 
@@ -434,20 +456,20 @@ def _as_answer(facts: Facts) -> Verdict | None:
 def _as_unknown(facts: Facts) -> Verdict:
     """What no rule knows: few values are generalised, many are removed; both are marked."""
     if facts.is_text and facts.nearly_unique:
-        return Verdict(Role.IDENTIFIER, "Almost every row has its own value")
+        return Verdict(Role.IDENTIFIER, Message("Almost every row has its own value"))
     numbered = _as_numbers(facts)
     if numbered is not None:
         return numbered
     if facts.is_text and facts.n_values > 8 and values.share(facts.texts, r"^\p{L}\.?$") == 1:
-        why = "Single letters may be the initials of people"
+        why = Message("Single letters may be the initials of people")
         return Verdict(Role.IDENTIFIER, why, sure=False)
     if facts.is_text and facts.n_values > max(20, 0.02 * facts.n_filled):
-        why = "Many different texts of unknown meaning may name people or places"
+        why = Message("Many different texts of unknown meaning may name people or places")
         return Verdict(Role.IDENTIFIER, why, sure=False)
     if facts.n_values > max(40, 0.5 * facts.n_filled):
-        why = "Not recognised, and its many values tell people apart"
+        why = Message("Not recognised, and its many values tell people apart")
         return Verdict(Role.DROP, why, sure=False)
-    why = "Not recognised, so treated with caution: others may know it"
+    why = Message("Not recognised, so treated with caution: others may know it")
     return Verdict(Role.QUASI_IDENTIFIER, why, sure=False)
 
 
@@ -456,12 +478,12 @@ def _as_numbers(facts: Facts) -> Verdict | None:
     if not facts.column.dtype.is_integer() or facts.n_filled <= 10:
         return None
     if bool((facts.filled.diff().drop_nulls() == 1).all()):
-        return Verdict(Role.IDENTIFIER, "It numbers the rows")
+        return Verdict(Role.IDENTIFIER, Message("It numbers the rows"))
     if facts.n_values == facts.n_filled and facts.n_filled > 50:
-        return Verdict(Role.IDENTIFIER, "Every row has its own number")
+        return Verdict(Role.IDENTIFIER, Message("Every row has its own number"))
     repeated = facts.n_filled >= 1.5 * facts.n_values
     if repeated and facts.n_values > 20 and facts.n_runs <= 1.05 * facts.n_values:
-        why = "Rows with the same number stand together, as those of one person do"
+        why = Message("Rows with the same number stand together, as those of one person do")
         return Verdict(Role.IDENTIFIER, why, sure=False)
     return None
 
@@ -510,6 +532,34 @@ def find_slips(frame: pl.DataFrame, exact: Iterable[str]) -> list[Doubt]:
             said = joined(" ", [short, advice])
             found.append(Doubt(said, OpenPoint("names people", short, name)))
     return found
+
+
+def find_cells_in_names(frame: pl.DataFrame, published: Iterable[str]) -> list[Doubt]:
+    """Return a sentence if the names of columns are cells of a person; never a cell.
+
+    A file without a line of names gives those of its first row to the columns, and they would be
+    published exactly.
+
+    Args:
+        frame: the table; columns that were not read are not looked at.
+        published: the columns of the release.
+    """
+    import polars as pl
+
+    names = [name for name in published if name in frame.columns]
+    if {*names} <= {str(place) for place in range(frame.width + 1)}:
+        return []  # numbered, by whoever made the table
+    some = frame.select(names).head(_MOST_ROWS)
+    among = sum(
+        bool((column.cast(pl.String) == column.name).any())
+        for column in some.get_columns()
+        if not column.dtype.is_nested() and column.dtype not in (pl.Object, pl.Binary)
+    )
+    if among < max(2, len(names) / 2):
+        return []
+    short = Message("The names of the columns look like cells of a row, and they are published.")
+    advice = Message("If the first line of the file is data, say --no-header (header=False).")
+    return [Doubt(joined(" ", [short, advice]), OpenPoint("names are cells", short))]
 
 
 def seems_to_name(column: pl.Series) -> bool:

@@ -19,7 +19,7 @@ from shoal.io.overwrite_guard import HowRead, current_watch, watching_inputs
 from shoal.io.read import called
 from shoal.io.recognise import recognise, recognise_noted
 from shoal.io.vocabulary import topics_of
-from shoal.messages import Message, named_of, plural
+from shoal.messages import Message, joined, named_of, plural
 from shoal.profile.guess import (
     MOST_QUASI,
     TWO_VALUES,
@@ -631,7 +631,9 @@ def _read_so(guess: Guess, found: Found | None) -> Guess:
     told = found.doubt or Message(
         "Read as {spelling}: {why}.", spelling=found.spelling, why=found.why
     )
-    return replace(guess, why=f"{guess.why} {told}", sure=guess.sure and found.doubt is None)
+    return replace(
+        guess, why=joined(" ", [guess.why, told]), sure=guess.sure and found.doubt is None
+    )
 
 
 def _with_codes(guess: Guess, n_codes: int) -> Guess:
@@ -643,7 +645,7 @@ def _with_codes(guess: Guess, n_codes: int) -> Guess:
         "{n} codes that stand apart from all other values are taken for missing.",
         n_codes,
     )
-    return replace(guess, why=f"{guess.why} {why}")
+    return replace(guess, why=joined(" ", [guess.why, why]))
 
 
 def _details(

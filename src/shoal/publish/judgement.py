@@ -38,6 +38,7 @@ _FIRST = (
     "several rows",
     "not checked",
     "names people",
+    "names are cells",
     "known value",
     "few left",
     "exact columns",

@@ -355,7 +355,7 @@ def open_column(
     if grid and line in ("number", "datetime"):
         open_high = open_high | ((low < high) & _end_before(grid, high))
     top, bottom = (np.nan if end is None else _PLACES[line](end) for end in coded)
-    open_high = open_high | ((low < high) & (high == top))
+    open_high = (open_high | ((low < high) & (high == top))) & (high != bottom)
     open_low = open_low | ((low < high) & (low == bottom))
     return OpenColumn(
         name,

@@ -445,6 +445,10 @@ _SAFE_HARBOR: tuple[tuple[str, Answer], ...] = (
         Message("(C) Dates beyond the year, and ages above 89"),
         partial(_by_topic, frozenset({"birth", "age", "date"})),
     ),
+    (
+        Message("(C) Does a year, such as that of a birth, tell that somebody is older than 89?"),
+        _nobody,
+    ),
     *((words, partial(_called, pattern)) for words, pattern in _DIRECT[1:]),
     (
         Message("Does anybody of you know that what is left could identify a person?"),

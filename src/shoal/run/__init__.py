@@ -19,7 +19,6 @@ import numpy as np
 from shoal.engine.local import GivenGroupsEngine, LocalEngine
 from shoal.engine.pipeline import run_pipeline
 from shoal.errors import OptionError
-from shoal.io.columns import mark_codes
 from shoal.release import Release
 from shoal.runtime.progress import Report, watching
 from shoal.runtime.threads import check_process
@@ -149,11 +148,10 @@ class FrameSource:
         """Give the table; the release has the type of the frame."""
         del progress
         table, groups = to_polars(self.frame), self.groups
-        table = mark_codes(table, request.details.get("missing_codes") or {})
-        if request.details.get("read_as"):
-            from shoal.io.spelling import read_spelled
+        if request.details.get("missing_codes") or request.details.get("read_as"):
+            from shoal.io.spelling import read_as_asked
 
-            table = read_spelled(table, request.details["read_as"])
+            table = read_as_asked(table, request.details)
         yield LocalTable(
             table,
             request.schema(table.columns),

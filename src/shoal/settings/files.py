@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.errors import OptionError
-from shoal.io.extra_rows import DROP, KEEP
-from shoal.io.formats import FORMATS
+from shoal.io.formats import DROP, FORMATS, KEEP
 from shoal.io.source import check_encoding
 from shoal.messages.language import LANGUAGES
 from shoal.options import Flag, Option, check_all, one_of, option, or_none, rows_of, truth

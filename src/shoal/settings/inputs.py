@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, did_you_mean
 from shoal.io.delimited import pick_columns
-from shoal.io.extra_rows import ASK
-from shoal.io.formats import FORMATS, detect_format
+from shoal.io.formats import ASK, FORMATS, detect_format
 from shoal.io.limits import check_columns
 from shoal.io.location import input_files, is_database
 from shoal.io.read import guess_rows, read_table

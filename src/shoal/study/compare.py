@@ -16,6 +16,7 @@ from shoal.errors import DataError, OptionError, ShoalError, did_you_mean
 from shoal.io.atomic import atomic_write_text
 from shoal.io.limits import limit
 from shoal.io.overwrite_guard import refuse_input
+from shoal.io.spelling import read_as_asked
 from shoal.messages import Message
 from shoal.runtime.progress import Report, watching
 from shoal.runtime.threads import run_side_by_side
@@ -81,9 +82,10 @@ def compare(
     names = _names(algorithms, "algorithms"), _names(measures, "measures")
     if not sizes:
         raise OptionError("k must hold at least one size.")
+    asked = build_request({"seed": 0, **options, "k": sizes[0]})
     return compare_request(
-        frame,
-        build_request({"seed": 0, **options, "k": sizes[0]}),
+        read_as_asked(to_polars(frame), asked.details),
+        asked,
         Grid(
             k=sizes,
             algorithms=names[0],
@@ -307,17 +309,9 @@ def _digest_of(table: pl.DataFrame, schema: Schema) -> str:
     """Return a digest of the columns that matter to a run, and of what they are."""
     sha = hashlib.sha256()
     for column in schema.columns:
-        told = {
-            "name": column.name,
-            "role": column.role.value,
-            "kind": None if column.kind is None else column.kind.value,
-            "order": column.order,
-            "weight": column.weight,
-            "grid": str(column.grid),
-            "scale": column.scale,
-            "dates": column.dates,
-            "hierarchy": None if column.hierarchy is None else column.hierarchy.to_paths(),
-        }
+        told = {each.name: str(getattr(column, each.name)) for each in fields(column)}
+        if column.hierarchy is not None:
+            told["hierarchy"] = json.dumps(column.hierarchy.to_paths())
         sha.update(json.dumps(told, ensure_ascii=True).encode())
         series = table.get_column(column.name)
         if column.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.PERSON):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from shoal.errors import OptionError, ShoalError
+from shoal.io.spelling import read_as_asked
 from shoal.messages import Message
 from shoal.runtime.progress import Stopwatch
 from shoal.runtime.threads import run_side_by_side
@@ -181,9 +182,9 @@ def explain(
         return explain_release(
             frame, release, max_rows=max_rows, workers=workers, progress=progress
         )
-    return explain_request(
-        frame, build_request(options), max_rows=max_rows, workers=workers, progress=progress
-    )
+    asked = build_request(options)
+    table = read_as_asked(to_polars(frame), asked.details)
+    return explain_request(table, asked, max_rows=max_rows, workers=workers, progress=progress)
 
 
 def explain_request(

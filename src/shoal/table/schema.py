@@ -851,6 +851,17 @@ def _assign_roles(table: list[str], given: dict[Role, list[str]]) -> dict[str, R
     return roles
 
 
+def check_named(details: Mapping[str, Any], table: list[str]) -> None:
+    """Check that what is said about the reading of columns names columns of the table.
+
+    Raises:
+        OptionError: one is not in the table.
+    """
+    for row in COLUMN_ROWS.values():
+        if not row.roles:
+            _check_keys(row, details.get(row.option), table, table)
+
+
 def _check_keys(
     row: ColumnOption, mapping: Mapping[str, Any] | None, table: list[str], fitting: list[str]
 ) -> None:

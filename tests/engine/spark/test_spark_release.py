@@ -297,6 +297,7 @@ REFUSED = {
     "shuffle": {"shuffle": False},
     "threads": {"threads": 2},
     "categories": {"algorithm": "incognito", "style": {"categories": "values"}},
+    "missing_codes": {"missing_codes": {"age": ["-9"]}},
 }
 
 
