@@ -39,16 +39,16 @@ THREE = {"a": [0.1, 0.2, 0.4], "b": [0.2, 0.2, 0.1], "c": [0.3, 0.6, 0.8]}
 
 
 def test_ranks_are_averaged_over_tables_and_ties_share_theirs():
-    ranks, n_cells = average_ranks(compared(THREE), "ncp")
-    assert n_cells == 3
+    ranks = average_ranks(compared(THREE).cells("ncp"))
     assert ranks == {"a": pytest.approx(4.5 / 3), "b": pytest.approx(4.5 / 3), "c": 3.0}
 
 
 def test_a_cell_in_which_a_run_failed_is_left_out():
-    ranks, n_cells = average_ranks(compared({**THREE, "c": [0.3, None, 0.8]}), "ncp")
-    assert n_cells == 2
+    cells = compared({**THREE, "c": [0.3, None, 0.8]}).cells("ncp")
+    assert len(cells) == 2
+    ranks = average_ranks(cells)
     assert ranks["a"] == ranks["b"] == 1.5
-    assert average_ranks(compared({**THREE, "c": [None] * 3}), "ncp") == ({}, 0)
+    assert average_ranks(compared({**THREE, "c": [None] * 3}).cells("ncp")) == {}
 
 
 def test_the_critical_difference_is_that_of_the_studentised_range():
@@ -60,22 +60,22 @@ def test_the_critical_difference_is_that_of_the_studentised_range():
 
 
 def test_loss_over_time_is_a_geometric_mean_over_the_least():
-    found = overall(compared(THREE, {"a": 2.0}), "ncp")
+    found = overall(compared(THREE, {"a": 2.0}).cells("ncp"))
     assert found["a"] == pytest.approx((4 ** (1 / 3), 2.0))
     assert found["b"] == pytest.approx((2 ** (1 / 3), 1.0))
 
 
 def test_the_line_joins_what_nothing_beats_in_both():
-    drawn = pareto_svg(compared(THREE, {"a": 0.1, "b": 1.0, "c": 10.0}), "ncp")
+    drawn = pareto_svg(compared(THREE, {"a": 0.1, "b": 1.0, "c": 10.0}).cells("ncp"), "ncp")
     line = ET.fromstring(drawn).find("polyline[@class='frontier']").get("points").split()
     assert len(line) == 2  # c is slower and worse
-    assert pareto_svg(compared({"a": [0.1, 0.2, 0.3]}), "ncp") == ""
+    assert pareto_svg(compared({"a": [0.1, 0.2, 0.3]}).cells("ncp"), "ncp") == ""
 
 
 def test_names_are_escaped_and_pictures_are_whole():
     names = {"<b>&": [0.1, 0.2, 0.3], "x": [0.2, 0.3, 0.4]}
     for draw in (pareto_svg, ranks_svg):
-        picture = draw(compared(names), "ncp")
+        picture = draw(compared(names).cells("ncp"), "ncp")
         assert "<b>" not in picture
         assert "<b>&" in "".join(ET.fromstring(picture).itertext())
 

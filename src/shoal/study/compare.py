@@ -22,7 +22,7 @@ from shoal.messages import Message
 from shoal.runtime.progress import Report, watching
 from shoal.runtime.threads import run_side_by_side
 from shoal.settings.request import build_request, open_populations
-from shoal.study.frontier import COUNT_ERROR, Comparison, Outcome
+from shoal.study.frontier import COUNT_ERROR, Comparison, Outcome, make_folder
 from shoal.table.dates import move_dates
 from shoal.table.frames import to_polars
 from shoal.table.schema import Role
@@ -280,18 +280,6 @@ def _parse_promise(text: str, asked: Request) -> tuple[PrivacyModel, ...]:
     named = [_parse_variant(part, _PROMISE) for part in text.split("+")]
     models = parse_privacy([{"model": name, **options} for name, options in named])
     return open_populations(models, details=asked.details)
-
-
-def make_folder(path: str | PathLike[str]) -> Path:
-    """Return a folder for files, made where it is missing."""
-    folder = Path(path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(
-            "{path!r} cannot be written: {strerror}.", path=str(path), strerror=error.strerror
-        ) from None
-    return folder
 
 
 def _request(

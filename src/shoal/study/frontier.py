@@ -13,10 +13,12 @@ import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
+from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from shoal.errors import OptionError
+from shoal.errors import DataError, OptionError
+from shoal.study.ranking import COLOURS, draw_mark, explain_ranks, pareto_svg, ranks_svg
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -209,9 +211,16 @@ class Comparison:
 
         For each measure: the frontier of every part, loss over time, and average ranks.
         """
-        from shoal.study.ranking import write_figures
+        return _write_figures(self, folder)
 
-        return write_figures(self, folder)
+    def cells(self, measure: str) -> list[dict[str, tuple[float, float]]]:
+        """Return mean loss and seconds of each algorithm, for each part and k that all have."""
+        found: dict[tuple[str, int], dict[str, tuple[float, float]]] = {}
+        for each in self.means:
+            if each.measure == measure and each.loss is not None:
+                cell = found.setdefault((each.part, each.k), {})
+                cell[each.algorithm] = each.loss, each.seconds
+        return [cell for cell in found.values() if len(cell) == len(self.algorithms)]
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -311,12 +320,8 @@ def distances(sizes: Sequence[int], losses: Sequence[float]) -> list[float]:
 
 _WIDTH, _HEIGHT = 760, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 150, 24, 56
-COLOURS = ("#0b6e7f", "#b4531a", "#5b3f9e", "#2f7d32", "#a3215e", "#6b5d00", "#33518f", "#7a4a2b")
 _DASHES = ("", "7 4", "2 4", "10 4 2 4", "4 2", "12 3", "1 3", "6 2 1 2")
 _FAINT = 0.05
-# Shapes as well as colours: the picture must be readable in grey.
-_SHAPES = ("circle", "square", "triangle", "diamond")
-
 STYLE = """
 :root { color-scheme: light dark; --ink: #14212b; --soft: #52626d; --paper: #f5f8f9; --card: #fff;
   --line: #d8e1e5; --knee: #c2410c; }
@@ -390,15 +395,14 @@ def _section(comparison: Comparison, measure: str, part: str) -> str:
 
 def _overall(comparison: Comparison, measure: str) -> str:
     """Return loss over time and average ranks, where there are algorithms to choose from."""
-    from shoal.study.ranking import explain_ranks, pareto_svg, ranks_svg
-
     words = (
         "Loss over time, over all runs: nothing that the line joins is both slower and worse than "
         "another. Runs that share the cores take longer."
     )
+    cells = comparison.cells(measure)
     pictures = (
-        (pareto_svg(comparison, measure), words),
-        (ranks_svg(comparison, measure), explain_ranks(comparison, measure)),
+        (pareto_svg(cells, measure), words),
+        (ranks_svg(cells, measure), explain_ranks(cells)),
     )
     found = [f"<figure>{drawn}</figure>\n<p>{said}</p>\n" for drawn, said in pictures if drawn]
     head = f"<h2>All of {escape(measure)}</h2>"
@@ -537,21 +541,6 @@ def _hover(outcome: Outcome) -> str:
     return f"{outcome.algorithm}, k = {outcome.k}: {_shown(outcome.loss)} ({outcome.seconds:.1f} s)"
 
 
-def draw_mark(x: float, y: float, number: int, colour: str, title: str) -> str:
-    """Return the mark of a series, its shape by number."""
-    shape = _SHAPES[number % len(_SHAPES)]
-    told = f"<title>{escape(title)}</title>" if title else ""
-    if shape == "circle":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{colour}">{told}</circle>'
-    corners = {
-        "square": ((-4, -4), (4, -4), (4, 4), (-4, 4)),
-        "triangle": ((0, -5.5), (5, 4), (-5, 4)),
-        "diamond": ((0, -6), (5.5, 0), (0, 6), (-5.5, 0)),
-    }[shape]
-    points = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in corners)
-    return f'<polygon points="{points}" fill="{colour}">{told}</polygon>'
-
-
 def _legend(ends: list[tuple[float, int, str]]) -> str:
     """Name each line at its end, moved apart where lines end close together."""
     parts, last = [], -math.inf
@@ -621,3 +610,50 @@ def _round_up(value: float) -> float:
     return next(
         step * power for step in (1, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10) if step * power >= value
     )
+
+
+# -- pictures as files -----------------------------------------------------------------------------
+
+
+def _write_figures(comparison: Comparison, folder: str | PathLike[str]) -> list[str]:
+    """Write all pictures as files that stand alone; return their names."""
+    from shoal.io.atomic import atomic_write_text
+
+    place = make_folder(folder)
+    names: list[str] = []
+    for measure in comparison.measures:
+        pictures = {
+            f"frontier-{part}-{measure}" if part else f"frontier-{measure}": frontier_svg(
+                found, measure
+            )
+            for part, found in comparison.parts.items()
+        }
+        cells = comparison.cells(measure)
+        pictures[f"time-{measure}"] = pareto_svg(cells, measure)
+        pictures[f"ranks-{measure}"] = ranks_svg(cells, measure)
+        for name, picture in pictures.items():
+            if picture:
+                names.append(re.sub(r"[^\w.=-]+", "_", name) + ".svg")
+                atomic_write_text(place / names[-1], _alone(picture))
+    return names
+
+
+def _alone(picture: str) -> str:
+    """Return a picture of the page as a file: with the colours of a light page, on white."""
+    light = STYLE.replace("color-scheme: light dark", "color-scheme: light")
+    dark = light[light.index("@media (prefers-color-scheme: dark)") : light.index("* { box-sizing")]
+    head = '<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" '
+    style = f"><style>{light.replace(dark, '')}</style>"
+    return f"{picture.replace('<svg ', head, 1).replace('>', style, 1)}\n"
+
+
+def make_folder(path: str | PathLike[str]) -> Path:
+    """Return a folder for files, made where it is missing."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            "{path!r} cannot be written: {strerror}.", path=str(path), strerror=error.strerror
+        ) from None
+    return folder

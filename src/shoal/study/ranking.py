@@ -1,6 +1,7 @@
 """Algorithms over all tables, promises and k: average ranks, loss over time, pictures as files.
 
-A *cell* is a table, a promise and a k at which every algorithm has a mean loss. The *critical
+A *cell* is a table, a promise and a k at which every algorithm has a mean loss: that and the mean
+seconds, by algorithm. The *critical
 difference* is that of Nemenyi's test at 5 % (Demšar 2006): q · √(a (a + 1) / 6 n) for a algorithms
 and n cells. It takes cells as independent, which those of one table are not.
 """
@@ -8,19 +9,19 @@ and n cells. It takes cells as independent, which those of one table are not.
 from __future__ import annotations
 
 import math
-import re
 from html import escape
 from statistics import fmean, geometric_mean
 from typing import TYPE_CHECKING
 
-from shoal.study.frontier import COLOURS, STYLE, draw_mark, frontier_svg
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from os import PathLike
+    from collections.abc import Mapping, Sequence
 
-    from shoal.study.frontier import Comparison, Outcome
+    Cell = Mapping[str, tuple[float, float]]  # loss and seconds of each algorithm
 
+
+COLOURS = ("#0b6e7f", "#b4531a", "#5b3f9e", "#2f7d32", "#a3215e", "#6b5d00", "#33518f", "#7a4a2b")
+# Shapes as well as colours: the picture must be readable in grey.
+_SHAPES = ("circle", "square", "triangle", "diamond")
 
 # The studentised range at 5 % for 2 to 24 algorithms and many cells, ÷ √2.
 _Q = (
@@ -29,19 +30,17 @@ _Q = (
 )  # fmt: skip
 
 
-def average_ranks(comparison: Comparison, measure: str) -> tuple[dict[str, float], int]:
-    """Return the mean rank of each algorithm, 1 the best, and over how many cells."""
-    ranks: dict[str, list[float]] = {name: [] for name in comparison.algorithms}
-    cells = _cells(comparison, measure)
+def average_ranks(cells: Sequence[Cell]) -> dict[str, float]:
+    """Return the mean rank of each algorithm over the cells, 1 the best, the best first."""
+    ranks: dict[str, list[float]] = {}
     for cell in cells:
-        losses = sorted(float(each.loss or 0.0) for each in cell.values())
-        for name, each in cell.items():
-            loss = float(each.loss or 0.0)
+        losses = sorted(loss for loss, _ in cell.values())
+        for name, (loss, _) in cell.items():
             first = losses.index(loss)
-            ranks[name].append(first + (losses.count(loss) + 1) / 2)  # ties share their ranks
-    if not cells:
-        return {}, 0
-    return dict(sorted(((a, fmean(found)) for a, found in ranks.items()), key=_second)), len(cells)
+            shared = first + (losses.count(loss) + 1) / 2  # ties share their ranks
+            ranks.setdefault(name, []).append(shared)
+    means = {name: fmean(found) for name, found in ranks.items()}
+    return dict(sorted(means.items(), key=lambda pair: pair[1]))
 
 
 def critical_difference(n_algorithms: int, n_cells: int) -> float | None:
@@ -55,40 +54,27 @@ def critical_difference(n_algorithms: int, n_cells: int) -> float | None:
     return _Q[n_algorithms - 2] * math.sqrt(n_algorithms * (n_algorithms + 1) / (6 * n_cells))
 
 
-def overall(comparison: Comparison, measure: str) -> dict[str, tuple[float, float]]:
+def overall(cells: Sequence[Cell]) -> dict[str, tuple[float, float]]:
     """Return per algorithm the mean of loss ÷ least loss of a cell, and the mean seconds of a run.
 
     Cells whose least loss is 0 are left out; means are geometric.
     """
     ratios: dict[str, list[float]] = {}
-    seconds: dict[str, list[float]] = {}
-    for cell in _cells(comparison, measure):
-        least = min(float(each.loss or 0.0) for each in cell.values())
-        for name, each in cell.items() if least > 0 else ():
-            ratios.setdefault(name, []).append(float(each.loss or 0.0) / least)
-            seconds.setdefault(name, []).append(max(each.seconds, 1e-3))
-    return {name: (geometric_mean(ratios[name]), geometric_mean(seconds[name])) for name in ratios}
+    times: dict[str, list[float]] = {}
+    for cell in cells:
+        least = min(loss for loss, _ in cell.values())
+        for name, (loss, seconds) in cell.items() if least > 0 else ():
+            ratios.setdefault(name, []).append(loss / least)
+            times.setdefault(name, []).append(max(seconds, 1e-3))
+    return {name: (geometric_mean(ratios[name]), geometric_mean(times[name])) for name in ratios}
 
 
-def _cells(comparison: Comparison, measure: str) -> list[dict[str, Outcome]]:
-    """Return the means of the cells by algorithm."""
-    found: dict[tuple[str, int], dict[str, Outcome]] = {}
-    for each in comparison.means:
-        if each.measure == measure and each.loss is not None:
-            found.setdefault((each.part, each.k), {})[each.algorithm] = each
-    return [cell for cell in found.values() if len(cell) == len(comparison.algorithms)]
-
-
-def _second(pair: tuple[str, float]) -> float:
-    return pair[1]
-
-
-def explain_ranks(comparison: Comparison, measure: str) -> str:
+def explain_ranks(cells: Sequence[Cell]) -> str:
     """Return the average ranks in words."""
-    ranks, n_cells = average_ranks(comparison, measure)
+    ranks = average_ranks(cells)
     listed = ", ".join(f"{escape(name)} {rank:.2f}" for name, rank in ranks.items())
-    apart = critical_difference(len(ranks), n_cells)
-    words = f"Average ranks over {n_cells} cells (table, promise, k): {listed}."
+    apart = critical_difference(len(ranks), len(cells))
+    words = f"Average ranks over {len(cells)} cells (table, promise, k): {listed}."
     if apart is None:
         return words
     return (
@@ -103,9 +89,24 @@ def explain_ranks(comparison: Comparison, measure: str) -> str:
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 760, 420, 70, 170, 30, 56
 
 
-def pareto_svg(comparison: Comparison, measure: str) -> str:
+def draw_mark(x: float, y: float, number: int, colour: str, title: str) -> str:
+    """Return the mark of a series, its shape by number."""
+    shape = _SHAPES[number % len(_SHAPES)]
+    told = f"<title>{escape(title)}</title>" if title else ""
+    if shape == "circle":
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{colour}">{told}</circle>'
+    corners = {
+        "square": ((-4, -4), (4, -4), (4, 4), (-4, 4)),
+        "triangle": ((0, -5.5), (5, 4), (-5, 4)),
+        "diamond": ((0, -6), (5.5, 0), (0, 6), (-5.5, 0)),
+    }[shape]
+    points = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in corners)
+    return f'<polygon points="{points}" fill="{colour}">{told}</polygon>'
+
+
+def pareto_svg(cells: Sequence[Cell], measure: str) -> str:
     """Return loss over time with a line through what nothing beats in both; empty if it is one."""
-    points = overall(comparison, measure)
+    points = overall(cells)
     if len(points) < 2:
         return ""
     worst = max(ratio for ratio, _ in points.values())
@@ -138,13 +139,11 @@ def pareto_svg(comparison: Comparison, measure: str) -> str:
     line = " ".join(f"{x(seconds):.1f},{y(ratio):.1f}" for ratio, seconds in front)
     parts.append(f'<polyline class="frontier" points="{line}"/>')
     places = []
-    for number, name in enumerate(comparison.algorithms):
-        if name in points:
-            ratio, seconds = points[name]
-            said = f"{name}: {ratio:.3f} times the least loss, {seconds:.3g} s"
-            mark = draw_mark(x(seconds), y(ratio), number, COLOURS[number % len(COLOURS)], said)
-            parts.append(f'<g class="series">{mark}</g>')
-            places.append((y(ratio), x(seconds), name))
+    for number, (name, (ratio, seconds)) in enumerate(points.items()):
+        said = f"{name}: {ratio:.3f} times the least loss, {seconds:.3g} s"
+        mark = draw_mark(x(seconds), y(ratio), number, COLOURS[number % len(COLOURS)], said)
+        parts.append(f'<g class="series">{mark}</g>')
+        places.append((y(ratio), x(seconds), name))
     last = -math.inf
     for at, across, name in sorted(places):
         last = max(at + 4, last + 15)  # names are moved apart
@@ -164,10 +163,10 @@ def _front(points: Mapping[str, tuple[float, float]]) -> list[tuple[float, float
     return front
 
 
-def ranks_svg(comparison: Comparison, measure: str) -> str:
+def ranks_svg(cells: Sequence[Cell], measure: str) -> str:
     """Return average ranks, each with half a critical difference to both sides; empty if few."""
-    ranks, n_cells = average_ranks(comparison, measure)
-    apart = critical_difference(len(ranks), n_cells)
+    ranks = average_ranks(cells)
+    apart = critical_difference(len(ranks), len(cells))
     if apart is None:
         return ""
     height = 60 + 24 * len(ranks)
@@ -182,7 +181,7 @@ def ranks_svg(comparison: Comparison, measure: str) -> str:
         + _text(x(rank), height - 20, str(rank), "middle", soft=True)
         for rank in range(1, len(ranks) + 1)
     ]
-    numbers = {name: number for number, name in enumerate(comparison.algorithms)}
+    numbers = {name: number for number, name in enumerate(cells[0])}
     for line, (name, rank) in enumerate(ranks.items()):
         at, colour = 32 + 24 * line, COLOURS[numbers[name] % len(COLOURS)]
         parts.append(
@@ -192,7 +191,7 @@ def ranks_svg(comparison: Comparison, measure: str) -> str:
             f"{draw_mark(x(rank), at, numbers[name], colour, f'{name}: {rank:.2f}')}</g>"
             + _text(180, at + 4, name, "end")
         )
-    said = f"average rank over {n_cells} cells; bars: critical difference {apart:.2f}"
+    said = f"average rank over {len(cells)} cells; bars: critical difference {apart:.2f}"
     parts.append(_text((190 + _WIDTH) / 2, height - 3, said, "middle"))
     return "".join([*parts, "</svg>"])
 
@@ -207,35 +206,3 @@ def _head(label: str, height: int) -> str:
 def _text(x: float, y: float, said: str, anchor: str = "start", *, soft: bool = False) -> str:
     kind = ' class="soft"' if soft else ""
     return f'<text{kind} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(said)}</text>'
-
-
-def write_figures(comparison: Comparison, folder: str | PathLike[str]) -> list[str]:
-    """Write all pictures as files that stand alone; return their names."""
-    from shoal.io.atomic import atomic_write_text
-    from shoal.study.compare import make_folder
-
-    place = make_folder(folder)
-    names: list[str] = []
-    for measure in comparison.measures:
-        pictures = {
-            f"frontier-{part}-{measure}" if part else f"frontier-{measure}": frontier_svg(
-                found, measure
-            )
-            for part, found in comparison.parts.items()
-        }
-        pictures[f"time-{measure}"] = pareto_svg(comparison, measure)
-        pictures[f"ranks-{measure}"] = ranks_svg(comparison, measure)
-        for name, picture in pictures.items():
-            if picture:
-                names.append(re.sub(r"[^\w.=-]+", "_", name) + ".svg")
-                atomic_write_text(place / names[-1], _alone(picture))
-    return names
-
-
-def _alone(picture: str) -> str:
-    """Return a picture of the page as a file: with the colours of a light page, on white."""
-    light = STYLE.replace("color-scheme: light dark", "color-scheme: light")
-    dark = light[light.index("@media (prefers-color-scheme: dark)") : light.index("* { box-sizing")]
-    head = '<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" '
-    style = f"><style>{light.replace(dark, '')}</style>"
-    return f"{picture.replace('<svg ', head, 1).replace('>', style, 1)}\n"
