@@ -84,7 +84,8 @@ def described(frame: Any, algorithm: str, name: str = "adult") -> dict[str, Any]
     levels = not load("algorithms", algorithm).works_in_blocks
     if name != "adult":
         *columns, sensitive = frame.columns
-        trees = getattr(shoal.datasets, f"{name}_hierarchies")()
+        known = getattr(shoal.datasets, f"{name}_hierarchies")()
+        trees = {column: known[column] for column in columns if column in known}
         for column in set(columns) - set(trees) if levels else ():
             values = sorted(set(frame.get_column(column)))
             trees[column] = shoal.interval_hierarchy(values, widths=WIDTHS[len(values) > 10])
