@@ -553,9 +553,9 @@ def look_at(data: Any, progress: Report = no_progress) -> tuple[Suggestion, pl.D
         progress(number, frame.width, "looking")
         guess = _read_so(guess_column(column), spelled.get(column.name))
         guesses.append(_with_codes(guess, len(codes.get(column.name, ()))))
-    guesses = compare_columns(frame, guesses)
     waves = find_waves(frame)
-    guesses = propose_person(frame, guesses, waves)
+    guesses = compare_columns(frame, propose_person(frame, guesses, waves))
+    guesses = propose_person(frame, guesses, waves)  # comparing may find the number of a person
     k = min(10, max(2, frame.height // 10))
     notes += find_repeats_among(frame, guesses, k, waves)
     first = () if waves is None else (waves.running, *waves.constant)
