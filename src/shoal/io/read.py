@@ -38,7 +38,7 @@ from shoal.io.location import (
 from shoal.io.overwrite_guard import how_read, note_input
 from shoal.io.recognise import recognise_noted
 from shoal.io.source import Source, open_source, to_utf8
-from shoal.io.spelling import read_spelled
+from shoal.io.spelling import read_as_asked
 from shoal.messages import Message
 from shoal.runtime.threads import check_process
 
@@ -164,6 +164,7 @@ def read_table(  # noqa: PLR0913 - one argument per option
         OptionError: the format, the delimiter or the URL is none.
     """
     check_process()
+    said = {"missing_codes": missing_codes or {}, "read_as": read_as or {}}
     path, *others = input_files(source, format)
     if is_database(path):
         from shoal.io.database import column_names, read_sql
@@ -171,7 +172,7 @@ def read_table(  # noqa: PLR0913 - one argument per option
         chosen = columns(column_names(path)) if callable(columns) else columns
         names = [chosen] if isinstance(chosen, str) else chosen
         rows = read_sql(path, None if names is None else list(names))
-        return read_spelled(mark_codes(rows, missing_codes or {}), read_as or {})
+        return read_as_asked(rows, said)
     refuse_almost_url(path)
     found = _one_format([path, *others], format)
     dialect = Dialect(
@@ -205,7 +206,6 @@ def read_table(  # noqa: PLR0913 - one argument per option
         frame: pl.DataFrame
         if found.row.scan is not None and path != "-" and stream.size:
             frame = resolve_name(found.row.scan)([path, *others], columns, coded=coded)
-            frame = mark_codes(frame, missing_codes or {})
         else:
             data = stream.read_all()
             if not data:
@@ -226,13 +226,13 @@ def read_table(  # noqa: PLR0913 - one argument per option
                 )
                 frame = _joined(name, frame, called(each), further)
             frame = frame.select(pick_columns(frame.columns, columns, name=name))
-        frame = read_spelled(frame, read_as or {})
+        frame = read_as_asked(frame, said)
         if guess:
             how = how_read(name)
-            said = {*(read_as or {})}
             frame = recognise_noted(
-                frame, how, name=name, but=said, lenient=numeric, decimal=decimal
+                frame, how, name=name, but=said["read_as"], lenient=numeric, decimal=decimal
             )
+            frame = mark_codes(frame, said["missing_codes"])
     if frame.height == 0 or frame.width == 0:
         raise DataError("{name} has no rows.", name=name)
     if coded:
