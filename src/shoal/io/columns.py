@@ -314,9 +314,13 @@ def without_markers(frame: pl.DataFrame, markers: Collection[str]) -> pl.DataFra
     """Turn markers into nulls; a column that was text only because of them gets its type."""
     import polars as pl
 
+    if not markers:
+        return frame
     texts = {marker for marker in markers if marker}
     columns = []
     for column in frame.get_columns():
+        if is_coded(column.dtype) and column.is_in(list(markers)).any():
+            column = column.cast(pl.String)
         if column.dtype == pl.String:
             marked = mark_missing(column, texts)
             if marked.null_count() > column.null_count():
