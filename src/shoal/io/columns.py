@@ -302,7 +302,7 @@ def mark_codes(frame: pl.DataFrame, codes: Mapping[str, Sequence[Any]]) -> pl.Da
             columns.append(column.set(column.cast(pl.Float64).is_in(numbers.implode()), None))
         elif column.dtype.is_temporal():
             days = pl.Series(texts).str.to_date("%Y-%m-%d", strict=False).drop_nulls()
-            is_day = column.dtype == pl.Date or column.dtype == pl.Datetime
+            is_day = column.dtype in (pl.Date, pl.Datetime)
             found = column.cast(pl.Date).is_in(days.implode()) if is_day else False
             columns.append(column.set(found | column.cast(pl.String).is_in(texts), None))
         else:
@@ -318,9 +318,9 @@ def without_markers(frame: pl.DataFrame, markers: Collection[str]) -> pl.DataFra
         return frame
     texts = {marker for marker in markers if marker}
     columns = []
-    for column in frame.get_columns():
-        if is_coded(column.dtype) and column.is_in(list(markers)).any():
-            column = column.cast(pl.String)
+    for each in frame.get_columns():
+        held = is_coded(each.dtype) and bool(each.is_in(list(markers)).any())
+        column = each.cast(pl.String) if held else each
         if column.dtype == pl.String:
             marked = mark_missing(column, texts)
             if marked.null_count() > column.null_count():

@@ -136,8 +136,8 @@ def read_table(  # noqa: PLR0913 - one argument per option
         source: the file; its suffix says the format (CSV, TSV, JSON lines, each also with
             ``.gz`` or ``.zst``; Parquet, Arrow, Excel). Or a table of a database:
             ``postgresql://user:password@host:5432/clinic?table=public.patients`` or
-            ``sqlite:///clinic.db?table=patients``. A folder, a pattern such as ``2026/*.csv`` or a list stands for several files
-            with the same columns, which are read as one table.
+            ``sqlite:///clinic.db?table=patients``. A folder, a pattern such as ``2026/*.csv`` or a
+            list stands for several files with the same columns, which are read as one table.
         format: the format when the suffix does not say it.
         delimiter: of a CSV; found among comma, semicolon, tab and pipe when not given.
         missing_values: texts that stand for a missing value; the empty one is a value of its own

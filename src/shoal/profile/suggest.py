@@ -105,7 +105,9 @@ def find_markers(frame: pl.DataFrame) -> tuple[tuple[str, ...], dict[str, list[s
     for marker in [each for each in found if each in real]:
         for name in found.pop(marker):
             single.setdefault(name, []).append(marker)
-    return tuple(found), single
+    for name, words in find_words(frame).items():
+        single[name] = [*single.get(name, ()), *(each for each in words if each not in found)]
+    return tuple(found), {name: texts for name, texts in single.items() if texts}
 
 
 def find_words(frame: pl.DataFrame) -> dict[str, list[str]]:
@@ -148,7 +150,7 @@ def find_codes(frame: pl.DataFrame) -> dict[str, tuple[str, ...]]:
     for column in frame.get_columns():
         if column.dtype.is_integer() or column.dtype.is_float():
             codes = map(str, _codes_of(column.drop_nulls()))
-        elif column.dtype == pl.Date or column.dtype == pl.Datetime:
+        elif column.dtype in (pl.Date, pl.Datetime):
             codes = map(str, _days_of(column.drop_nulls().cast(pl.Date)))
         else:
             continue
@@ -588,9 +590,6 @@ def look_at(data: Any, progress: Report = no_progress) -> tuple[Suggestion, pl.D
         asked = replace(data, missing_values=given, extra_rows=data.extra_rows or "drop")
         frame, how = _read(asked, progress)
         found, single = find_markers(frame) if missing_values is None else ((), {})
-        words = find_words(frame) if missing_values is None else {}
-        for name, texts in words.items():
-            single[name] = [*single.get(name, ()), *(each for each in texts if each not in found)]
         if found or missing_values is not None:
             markers = tuple(dict.fromkeys(("", *given, *found)))
         comma = how.comma(asked.decimal)
