@@ -380,17 +380,15 @@ def _end_before(grid: Grid, high: NDArray[np.float64]) -> NDArray[np.bool_]:
     Cells of whole numbers end one below a line, all others on it; so the end itself tells which
     they are. Only where both may be lines the type of the column has to.
     """
-    if grid.whole:
-        return np.zeros(len(high), np.bool_)
     if grid.base:  # 0 is a cell of its own
-        return np.asarray(high != 0, np.bool_)
+        return np.asarray((high != 0) & (not grid.whole), np.bool_)
     if grid.step is None or grid.step != int(grid.step):
-        return np.ones(len(high), np.bool_)
+        return np.full(len(high), not grid.whole, np.bool_)
     step = int(grid.step)
 
     def on_line(end: float) -> bool:
         told = step > 1 and abs(end) < _EXACT
-        return end.is_integer() and int(end) % step == 0 if told else True
+        return end.is_integer() and int(end) % step == 0 if told else not grid.whole
 
     return np.array([on_line(end) for end in high.tolist()], np.bool_)
 
