@@ -582,11 +582,12 @@ def parse_delimited(
     if not table.n_rows:
         raise DataError("{name} has a header but no rows.", name=name)
     spellings = dialect.read_as or {}
-    said = {"missing_codes": dialect.missing_codes, "read_as": spellings}
-    frame = read_as_asked(pl.DataFrame(table.finish(numeric, spellings, coded=coded)), said)
-    if not dialect.guess:
-        return frame
-    return mark_codes(table.recognised(frame, numeric, spellings), dialect.missing_codes)
+    codes = dialect.missing_codes
+    frame = pl.DataFrame(table.finish(numeric, spellings, coded=coded))
+    if codes or spellings:
+        frame = read_as_asked(frame, {"missing_codes": codes, "read_as": spellings})
+    frame = table.recognised(frame, numeric, spellings) if dialect.guess else frame
+    return mark_codes(frame, codes) if codes else frame
 
 
 class _Table:

@@ -37,6 +37,7 @@ class _Fits(NamedTuple):
     doubtful: bool = True
 
 
+_NARROW = str.maketrans("\xa0\u202f", "  ")
 _CLOCK = (
     r"(?:(?P<gap>, | |T|:)(?P<clock>\d{1,2}:\d{2}(?P<s>:\d{2}(?:\.\d{1,9})?)?)"
     r"(?:(?P<a> [ap]\.?m\.?)|(?P<zone>Z|[+-]\d{2}:?\d{2}))?)?"
@@ -124,22 +125,19 @@ def _different(column: pl.Series) -> pl.Series | None:
     place = column.is_not_null().arg_max()
     if place is None or column[place] is None:
         return None
-    starts = map(_plain, column.slice(place, _FEW).drop_nulls().cast(pl.String))
+    starts = column.slice(place, _FEW).drop_nulls().cast(pl.String).to_list()
     if not any(_number(each) or _date(each) for each in starts):
         return None
     return trim(column.unique().drop_nulls().cast(pl.String)).unique().sort()
 
 
-def _plain(text: str) -> str:
-    return re.sub("[\xa0\u202f]", " ", text.strip())
-
-
 def _date(text: str) -> re.Match[str] | None:
-    return next((match for each in _DATES if (match := each.fullmatch(text))), None)
+    plain = text.strip().translate(_NARROW)
+    return next((match for each in _DATES if (match := each.fullmatch(plain))), None)
 
 
 def _number(text: str) -> re.Match[str] | None:
-    match = _NUMBER.fullmatch(text)
+    match = _NUMBER.fullmatch(text.strip().translate(_NARROW))
     return match if match and is_unit(match["before"]) and is_unit(match["after"]) else None
 
 
@@ -154,7 +152,7 @@ def _dates(texts: pl.Series) -> _Fits | None:
             return None
         ways = tuple(way for form in _DIGITS if _are_days(way := DateSpelling(form), texts))
         return _Fits(ways[:2], Message("all its whole numbers are days")) if ways else None
-    match = _date(_plain(texts[0]))
+    match = _date(texts[0])
     if match is None:
         return None
     forms = _forms_of(match, texts)
@@ -184,14 +182,14 @@ def _dated(form: str) -> DateSpelling:
 def are_mostly_values(texts: pl.Series) -> bool:
     """Tell whether nearly all of these different texts look like dates or numbers."""
     spread = texts.gather_every(max(len(texts) // _LOOKED_AT, 1))
-    values = [each for each in map(_plain, spread) if _number(each) or _date(each)]
+    values = [each for each in spread if _number(each) or _date(each)]
     return len(values) >= max(_MOSTLY * len(spread), _FEWEST)
 
 
 def _mostly_dates(texts: pl.Series) -> Found | None:
     """Return what is said about a column of which most cells are dates, but not all."""
     spread = texts.gather_every(max(len(texts) // _LOOKED_AT, 1))
-    matches = filter(None, (_date(_plain(each)) for each in spread))
+    matches = filter(None, (_date(each) for each in spread))
     forms = dict.fromkeys(form for match in matches for form in _forms_of(match, texts))
     if not forms:
         return None
@@ -277,7 +275,7 @@ def _numbers(
         delimiter: between the cells of the file.
         lenient: whether two of them may be one number.
     """
-    match = _number(_plain(texts[0]))
+    match = _number(texts[0])
     if match is None:
         return None
     unit = match["before"], match["after"]

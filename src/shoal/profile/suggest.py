@@ -166,7 +166,7 @@ def _days_of(days: pl.Series) -> list[date]:
     if 2 * len(kept) < len(days) or not isinstance(low, date) or not isinstance(high, date):
         return []
     spread = max(high - low, timedelta(1))
-    often = max(_OFTEN, _OFTEN * int(kept.value_counts()["count"].max() or 0))  # type: ignore[call-overload]
+    often = _OFTEN * max(kept.value_counts()["count"].to_list())
     codes = []
     for day in sorted(_NO_DAYS):
         hits = int((days == day).sum())

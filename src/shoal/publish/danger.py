@@ -47,7 +47,9 @@ def find_dangers(
         table: its quasi-identifiers, encoded.
         partition: the groups; rows that are left out do not count.
     """
-    rows = one_each(np.flatnonzero(partition.labels >= 0), table.person)
+    rows = np.flatnonzero(partition.labels >= 0)
+    if table.person is not None:
+        rows = one_each(rows, table.person)
     if len(rows) < FEWEST_ROWS:
         return []
     coarser = [a for a in table.attributes if not close(a, partition).single()[:-1].all()]
@@ -57,13 +59,11 @@ def find_dangers(
     return [*unique, *find_related(frame, others, coarser, rows)]
 
 
-def one_each(rows: NDArray[np.int64], person: NDArray[np.int32] | None) -> NDArray[np.int64]:
+def one_each(rows: NDArray[np.int64], person: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the first of these rows of each person.
 
     In all rows of a person anything that stays seems to follow from anything that nobody shares.
     """
-    if person is None:
-        return rows
     return rows[np.sort(np.unique(person[rows], return_index=True)[1])]
 
 

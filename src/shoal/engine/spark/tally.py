@@ -551,7 +551,9 @@ def related_columns(
     table = encode(some, schema)
     attributes = [each for each in table.attributes if each.name in known]
     names = [name for name in schema.exact if name not in said]
-    return find_related(some, names, attributes, one_each(np.arange(some.height), table.person))
+    rows = np.arange(some.height)
+    rows = rows if table.person is None else one_each(rows, table.person)
+    return find_related(some, names, attributes, rows)
 
 
 def find_dangers(plan: Plan, rows: Any) -> list[Doubt]:
