@@ -117,6 +117,11 @@ def check_size(name: str, n_bytes: int, which: str = "bytes") -> None:
         )
 
 
+def row_at(name: str, line: int) -> Message:
+    """Return what messages call a row of a file."""
+    return Message("{name}, line {line}: the row", name=name, line=line)
+
+
 def check_memory_for(name: str, n_bytes: int, claim: str) -> None:
     """Refuse a table that claims more memory than it may take.
 
@@ -362,7 +367,7 @@ def check_json_lines(data: bytes, name: str) -> None:
         line += 1
         text = data[position:end]
         if len(text) > longest:
-            check_size(f"{name}, line {line}: the row", len(text), "record")
+            check_size(row_at(name, line), len(text), "record")
         check_depth(text, name, line, deepest)
         if b"\\u" in text and any(found[1] for found in _ESCAPE.finditer(text)):
             raise DataError(

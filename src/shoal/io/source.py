@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 from shoal.errors import DataError, OptionError
 from shoal.io.limits import LIMITS, check_size, limit
 from shoal.io.overwrite_guard import HowRead, note_input, note_read
+from shoal.messages import Message
 from shoal.runtime.memory import human_bytes
 
 if TYPE_CHECKING:
@@ -420,9 +421,11 @@ class Utf8Stream:
 
     def note(self) -> str:
         """Return what to say about an encoding that was guessed."""
-        return (
-            f"{self._name} is not UTF-8; it was read as {self.encoding} (Western European). If "
-            "letters look wrong, say what it is in, as in --encoding cp1250."
+        return Message(
+            "{name} is not UTF-8; it was read as {encoding} (Western European). If "
+            "letters look wrong, say what it is in, as in --encoding cp1250.",
+            name=self._name,
+            encoding=self.encoding,
         )
 
     def _next(self, size: int) -> bytes:
