@@ -38,7 +38,7 @@ from shoal.publish.people import (
     doubts_of_pseudonyms,
     number_people,
 )
-from shoal.publish.recode import recode
+from shoal.publish.recode import recode, with_listings
 from shoal.publish.verification_terms import grids_of, promises_of, trees_of
 from shoal.publish.verify import Verification, verify_table
 from shoal.search.enforce import violations
@@ -135,7 +135,7 @@ class LocalEngine:
             from shoal.table.coding import clamp_frame
 
             frame = clamp_frame(frame, schema.columns)
-        whole = encode(frame, schema, as_values=request.style.categories == "values")
+        whole = with_listings(encode(frame, schema), request.style, int(request.k))
         for attribute in whole.attributes:
             check_width(attribute)
         if self.owned:

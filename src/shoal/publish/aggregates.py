@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.hierarchy import canonical_label
-from shoal.measure.base import Grouped
 from shoal.messages import Message, plural
 from shoal.publish.loss import (
     covered_shares,
@@ -25,7 +24,7 @@ from shoal.publish.loss import (
     ordered_sum,
     public_scores,
 )
-from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures
+from shoal.table.closure import IntervalClosures, SetClosures, TreeClosures, shown
 from shoal.table.schema import Algebra, Kind
 
 if TYPE_CHECKING:
@@ -465,13 +464,11 @@ def gather_facts(
 
     Cost: a few passes over each column and one sort of the rows, small beside any search.
     """
-    grouped = Grouped(table, partition)
+    seen = [shown(attribute, partition) for attribute in table.attributes]
     sizes = partition.sizes
     losses = np.empty((len(table.attributes), partition.n_groups))
     columns = []
-    for number, (attribute, closures) in enumerate(
-        zip(table.attributes, grouped.closures, strict=True)
-    ):
+    for number, (attribute, closures) in enumerate(zip(table.attributes, seen, strict=True)):
         losses[number] = closures.published_loss(attribute, partition.n_groups)
         before = attribute.counts
         if partition.n_suppressed:
@@ -486,7 +483,7 @@ def gather_facts(
     heat, rows = heat_of(losses, sizes, table.weights)
     kept = np.flatnonzero(partition.labels >= 0)
     tuples = _tuple_sizes(table if len(kept) == table.n_rows else table.take(kept))
-    scores = public_scores(table, grouped.closures, partition, style)
+    scores = public_scores(table, seen, partition, style)
     return Facts(tuple(columns), tuples, heat, rows, scores)
 
 

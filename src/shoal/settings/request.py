@@ -471,7 +471,17 @@ class Request:
                 panel="Files",
                 metavar="FORM",
                 help="How numbers are written: interval, bounds, struct, mean or median.",
-            )
+            ),
+            "flat_values": Flag(
+                names=("--flat-values",),
+                on=("anonymize",),
+                panel="Promises",
+                metavar="N",
+                help=Message(
+                    "Of a column without a hierarchy, list up to so many values of a group, 8 "
+                    "unless given; 1 publishes * instead."
+                ),
+            ),
         },
     )
 

@@ -44,6 +44,8 @@ from shoal.table.closure import (
     CLOSURES,
     IntervalClosures,
     group_centres,
+    shown,
+    shown_algebra,
 )
 from shoal.table.encode import EncodedTable, encode
 from shoal.table.partition import SUPPRESSED, Partition
@@ -107,7 +109,8 @@ def tally(
     step = max(1, -(-partition.n_groups // max(plan.shown, 1)))
     chosen = np.arange(0, partition.n_groups, step)
     told["seen"] = [partition.sizes[chosen].tolist()]
-    for number, closures in enumerate(grouped.closures):
+    for number, attribute in enumerate(table.attributes):
+        closures = shown(attribute, partition)
         shapes, place = closures.shapes(partition.n_groups)
         rows = np.bincount(place, weights=partition.sizes, minlength=len(shapes))
         counts += [
@@ -116,7 +119,7 @@ def tally(
         ]
         if _has_centres(plan, number):
             assert isinstance(closures, IntervalClosures)
-            counts += _centres(plan, number, table.attributes[number], closures, partition)
+            counts += _centres(plan, number, attribute, closures, partition)
         loss = closures.published_loss(plan.attributes[number], partition.n_groups)
         told["seen"].append(loss[chosen].tolist())
     return json.dumps(told), json.dumps(counts)
@@ -323,7 +326,7 @@ class Tallies:
         for number, attribute in enumerate(plan.attributes):
             known = self.counts.get(number, {})
             order = sorted(known)
-            closed = CLOSURES[attribute.algebra].of_shapes(attribute, order)
+            closed = CLOSURES[shown_algebra(attribute)].of_shapes(attribute, order)
             counts = np.array([known[shape] for shape in order], np.int64)
             loss = closed.published_loss(attribute, len(order))
             before = attribute.counts.copy()
