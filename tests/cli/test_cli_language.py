@@ -1,4 +1,4 @@
-"""`--language`: what a command prints, and its help, is in that language throughout; JSON is not."""
+"""`--language`: what a command prints, and its help, is in that language; JSON stays English."""
 
 import json
 
@@ -12,7 +12,16 @@ COLUMNS = {"age", "town", "ill", "flu", "gout", "asthma", "north", "south"}
 NAMES = {
     *("d.csv", "safe.csv", "safe.shoal", "c.json", "job.toml", "h.csv", "shoal", "anonymize"),
     *("auto", "ncp", "lm", "dm", "mi", "pmi", "cm", "average-class-size", "suppression", "kl"),
-    *("entropy-diversity", "k-anonymity", "l-diversity", "SHA-256", "k", "distinct", "job"),
+    *(
+        "entropy-diversity",
+        "k-anonymity",
+        "l-diversity",
+        "SHA-256",
+        "k",
+        "distinct",
+        "job",
+        "Total",
+    ),
 }
 ROLES = ("--qi", "age,town", "--sensitive", "ill", "--seed", "1")
 SAFE = ("--k", "3", "--qi", "age,town", "--sensitive", "ill")

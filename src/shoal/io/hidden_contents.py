@@ -120,7 +120,7 @@ def in_a_row(names: list[str]) -> str:
 
 
 def _about(named: list[str], index: list[str]) -> list[str]:
-    said = []
+    said: list[str] = []
     if named:
         said.append(
             Message(

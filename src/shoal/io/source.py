@@ -34,11 +34,6 @@ _SMALL = 256 << 20
 _FEED = 4096
 
 
-def compression_of(data: bytes) -> str | None:
-    """Return how the bytes are compressed, by their first ones; neither is valid UTF-8."""
-    return next((name for name, magic in _MAGIC.items() if data.startswith(magic)), None)
-
-
 class Unpacked(io.RawIOBase):
     """The bytes inside a compressed file, which must not grow beyond measure.
 
@@ -187,7 +182,9 @@ class Source(io.RawIOBase):
                 raise DataError(
                     "{name} cannot be read: {strerror}.", name=name, strerror=error.strerror
                 ) from None
-            compression = compression_of(self._start)
+            # by the first bytes, none of which is valid UTF-8
+            known = (name for name, magic in _MAGIC.items() if self._start.startswith(magic))
+            compression = next(known, None)
         self._bytes: IO[bytes] = file
         self._compression = compression
         if compression is not None:
