@@ -1,7 +1,8 @@
-"""``shoal explain`` and ``shoal compare``: many runs on one table, side by side."""
+"""``shoal explain`` and ``shoal compare``: many runs, side by side."""
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,12 +14,15 @@ from shoal.cli.state import number, translated, words
 from shoal.errors import OptionError
 from shoal.messages import Message
 from shoal.runtime.sanitize import safe_text
+from shoal.settings.request import COLUMN_OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rich.console import Console
 
+    from shoal.settings.job import Job
+    from shoal.settings.request import Request
     from shoal.study.explain import Explanation
     from shoal.study.frontier import Comparison, Outcome
 
@@ -160,7 +164,13 @@ def _print_outliers(console: Console, found: Explanation) -> None:
 
 @takes_flags(seed="Of every run; 0 unless given.")
 def compare(
-    source: Annotated[str, typer.Argument(metavar="DATA", help="The table; - is standard input.")],
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA...",
+            help="The table, or several; a job file (.toml) stands for its table and columns.",
+        ),
+    ],
     *,
     job: opt.JobFile = None,
     k: Annotated[
@@ -183,6 +193,14 @@ def compare(
             help="The losses to keep small; 'shoal measures' lists them.", metavar="NAMES"
         ),
     ] = None,
+    promises: Annotated[
+        str | None,
+        typer.Option(
+            help="What is promised beyond k, one after the other, as in none,l-diversity:l=2; "
+            "joined by +, several at once.",
+            metavar="NAMES",
+        ),
+    ] = None,
     seeds: Annotated[
         str | None,
         typer.Option(
@@ -202,6 +220,10 @@ def compare(
     latex: Annotated[
         str | None,
         typer.Option(help="Also write the losses as a table for a paper.", metavar="FILE"),
+    ] = None,
+    figures: Annotated[
+        str | None,
+        typer.Option(help="Also write the pictures of the page as SVG files.", metavar="FOLDER"),
     ] = None,
     groups: Annotated[
         str | None,
@@ -228,17 +250,15 @@ def compare(
     reading: Reading,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Compare algorithms, sizes of k and measures: a table, and the frontier as a picture.
+    """Compare algorithms, sizes of k, measures and promises, on one or more tables.
 
     Run the same command again after an interruption: it goes on where it was.
     """
     from shoal.cli.arguments import job_of
     from shoal.cli.state import note_kept, note_written
-    from shoal.io.atomic import atomic_write_text
     from shoal.run.outputs import check_files, name_of
     from shoal.runtime.progress import showing_progress
-    from shoal.settings.inputs import read_input
-    from shoal.study.compare import Grid, compare_request
+    from shoal.study.compare import Grid, compare_requests
 
     sizes = _numbers("--k", k, 2)
     if workers is not None and workers < 1:
@@ -246,35 +266,40 @@ def compare(
     results = out
     if results is None and report not in (None, "-"):
         results = str(Path(str(report)).with_suffix(".jsonl"))
-    wanted = job_of(job, asked, source=source, reading=reading)
-    seed = 0 if wanted.seed is None else wanted.seed
-    request = wanted.replaced(k=sizes[0], seed=seed).request()
+    of_all = {place: said for place, said in asked.items() if place not in COLUMN_OPTIONS}
+    jobs = {
+        name: job_of(source, of_all, reading=reading)
+        if source.endswith(".toml")
+        else job_of(job, asked, source=source, reading=reading)
+        for name, source in zip(_table_names(sources), sources, strict=True)
+    }
     outputs: dict[str, str | None] = {
         Message("the report"): report,
         Message("the results"): results,
         Message("the table"): csv,
         Message("the table for a paper"): latex,
     }
-    check_files(source, outputs)
+    for each in jobs.values():
+        check_files(each.input.sources, outputs)
     if report is not None and Path(str(report)).is_dir():
         raise OptionError(
             "The report {name_of} is a folder; name a file in it.", name_of=name_of(report)
         )
-    minimised = [wanted.measure or "ncp"] if measures is None else opt.parse_names([measures])
-    frame = read_input(wanted.input, details=request.details)
-    request.schema(frame.columns)  # a wrong column is said first
+    first = next(iter(jobs.values()))
+    minimised = [first.measure or "ncp"] if measures is None else opt.parse_names([measures])
+    tables = {name: _table_of(wanted, sizes[0]) for name, wanted in jobs.items()}
     if results is not None:
         note_kept(
             Message("runs that were finished are in {file!r}; run it again to go on.", file=results)
         )
     with showing_progress(quiet=quiet, translate=translated) as progress:
-        found = compare_request(
-            frame,
-            request,
+        found = compare_requests(
+            tables,
             Grid(
                 k=sizes,
                 algorithms=opt.parse_names([algorithms]),
                 measures=minimised,
+                promises=() if promises is None else opt.parse_names([promises]),
                 seeds=() if seeds is None else _numbers("--seeds", seeds, 0),
             ),
             out=results,
@@ -283,17 +308,52 @@ def compare(
             use=use,
             progress=progress,
         )
+    _write_comparison(found, report=report, figures=figures, csv=csv, latex=latex)
+    note_written()
+    if not quiet:
+        _print_comparison(found, name_of(str(first.input.path)), stderr=report == "-")
+    if all(outcome.error is not None for outcome in found.outcomes):
+        raise typer.Exit(1)
+
+
+def _table_of(job: Job, k: int) -> tuple[Any, Request]:
+    """Return the table of a job, and what is asked of its runs."""
+    from shoal.settings.inputs import read_input
+
+    seed = 0 if job.seed is None else job.seed
+    request = job.replaced(k=k, seed=seed).request()
+    frame = read_input(job.input, details=request.details)
+    request.schema(frame.columns)  # a wrong column is said first
+    return frame, request
+
+
+def _write_comparison(found: Comparison, **paths: str | None) -> None:
+    """Write what was asked for."""
+    from shoal.io.atomic import atomic_write_text
+
+    report, figures, csv, latex = (paths[each] for each in ("report", "figures", "csv", "latex"))
     if report is not None:
         found.report(report)
+    if figures is not None:
+        found.figures(figures)
     if csv is not None:
         atomic_write_text(csv, found.to_polars().write_csv())
     if latex is not None:
-        atomic_write_text(latex, "\n".join(map(found.to_latex, minimised)))
-    note_written()
-    if not quiet:
-        _print_comparison(found, name_of(source), stderr=report == "-")
-    if all(outcome.error is not None for outcome in found.outcomes):
-        raise typer.Exit(1)
+        atomic_write_text(latex, "\n".join(map(found.to_latex, found.measures)))
+
+
+def _table_names(sources: list[str]) -> list[str]:
+    """Return what to call each of several tables; one alone needs no name."""
+    from shoal.run.outputs import name_of
+
+    if len(sources) == 1:
+        return [""]
+    shown = [name_of(source) for source in sources]
+    stems = [Path(name).stem for name in shown]
+    names = stems if len(set(stems)) == len(stems) else shown
+    if len(set(names)) < len(names):
+        raise OptionError("A table is given twice; give each of them once.")
+    return names
 
 
 def _numbers(flag: str, text: str, least: int) -> list[int]:
@@ -323,14 +383,16 @@ def _print_comparison(found: Comparison, name: str, *, stderr: bool) -> None:
     from shoal.cli.screen import open_console
 
     console = open_console(stderr=stderr)
-    for measure in found.measures:
+    several = len(found.rows) > 1
+    for measure, (part, one) in product(found.measures, found.parts.items()):
+        what = part if several else ", ".join(filter(None, (name, part)))
         title = words(
-            "Loss ({measure}) of {name}, {n:,} rows", measure=measure, name=name, n=found.n_rows
+            "Loss ({measure}) of {name}, {n:,} rows", measure=measure, name=what, n=one.n_rows
         )
         console.print(title, style="bold", markup=False, soft_wrap=True)
-        best = {outcome.key for outcome in found.frontier(measure)}
-        knee = found.knee(measure)
-        runs = [outcome for outcome in found.means if outcome.measure == measure]
+        best = {outcome.key for outcome in one.frontier(measure)}
+        knee = one.knee(measure)
+        runs = [outcome for outcome in one.means if outcome.measure == measure]
         table = Table("k", *found.algorithms, "", box=None, pad_edge=False)
         for column in table.columns[:-1]:
             column.justify = "right"
