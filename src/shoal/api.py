@@ -12,6 +12,7 @@ from shoal.errors import ShoalWarning
 from shoal.measure.scores import default_measures, score_table
 from shoal.privacy import parse_privacy
 from shoal.publish.cells import listed
+from shoal.publish.limited import limited_of
 from shoal.publish.recode import Style
 from shoal.publish.verification_terms import promises_of, read_grids, read_trees
 from shoal.publish.verify import Verification, verify_table
@@ -69,6 +70,8 @@ def anonymize(
     missing_codes: Mapping[str, Sequence[Any]] | None = None,
     default_grid: bool = True,
     unknown_values: str = "error",
+    knows: int | None = None,
+    combinations: Iterable[Iterable[str]] = (),
     within: str | None = None,
     max_suppression: float = 0.0,
     suppress_for: str = "all",
@@ -145,6 +148,11 @@ def anonymize(
             ``grid`` says nothing about them; otherwise they get a fine grid.
         unknown_values: what happens to values that a hierarchy does not list: "error", or "root",
             which puts them directly below its root.
+        knows: promise k, and what ``privacy`` promises, only against somebody who knows at most so
+            many of the quasi-identifiers of a person: in any so many columns of the release at
+            least k rows have the same cells. Whoever knows more may find a person.
+        combinations: promise that for these combinations of quasi-identifiers alone, as
+            ``[["age", "zip"], ["age", "sex"]]``; with ``knows`` for both.
         within: a column whose values are kept apart, as a hospital: no group has rows of two of
             them, and ``release.strata`` tells each one's rows, groups and loss. It is a
             quasi-identifier, named as one or not, and is published exactly.
@@ -203,6 +211,8 @@ def anonymize(
         "missing_codes": missing_codes,
         "default_grid": default_grid,
         "unknown_values": unknown_values,
+        "knows": knows,
+        "combinations": combinations,
         "within": within,
         "max_suppression": max_suppression,
         "suppress_for": suppress_for,
@@ -376,6 +386,8 @@ def verify(
     top: Mapping[str, Any] | None = None,
     bottom: Mapping[str, Any] | None = None,
     person: str | None = None,
+    knows: int | None = None,
+    combinations: Iterable[Iterable[str]] = (),
 ) -> Verification:
     """Check a published table against its promises, from that table alone.
 
@@ -404,6 +416,9 @@ def verify(
         person: the column that says whose row it is, if it is published (as pseudonyms): people
             are counted then. Without it rows are, which is the same only if every row is a
             different person.
+        knows: check the promise against somebody who knows at most so many of the
+            quasi-identifiers, as in `anonymize`: every combination of so many is counted.
+        combinations: check these combinations of quasi-identifiers, as in `anonymize`.
 
     Returns:
         What was measured, never a cell; true if every promise holds. Its ``judgement`` is the
@@ -432,6 +447,7 @@ def verify(
         about_all=promises_about_all(models, schema, Style()),
         grids=read_grids(grid, Style(), hierarchies, orders, top, bottom),
         people=person,
+        limited=limited_of(knows, combinations),
         **said,
     )
     return judged(found, table, person=person, **said)

@@ -46,6 +46,11 @@ def keep(release: ReleaseData | KeptRelease) -> KeptRelease:
     """
     if isinstance(release, KeptRelease):
         return release
+    if release.verification.attacker is not None:
+        raise OptionError(
+            "A release against attackers of limited knowledge cannot be kept for further rows or "
+            "later releases, whose promise is about whole groups."
+        )
     check_style(release)
     frame = decode_text(to_polars(release.frame))
     if frame.height == 0:

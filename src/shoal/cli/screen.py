@@ -109,7 +109,8 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     facts.add_row(words("Rows published"), kept)
     gone = words("{n:,} ({share:.2%})", n=release.n_suppressed, share=share)
     facts.add_row(words("Rows suppressed"), gone)
-    facts.add_row(words("Groups"), number(verification.n_groups, ","))
+    if verification.attacker is None:
+        facts.add_row(words("Groups"), number(verification.n_groups, ","))
     _add_risk(facts, verification, release.whose)
     facts.add_row(words("Detail lost (ncp)"), number(release.scores["ncp"], ".1%"))
     if release.n_suppressed:
@@ -193,7 +194,8 @@ def print_verification(
     _print_judgement(console, verification.judgement, verification.notes)
     facts = _grid()
     facts.add_row(words("Rows"), number(verification.n_rows, ","))
-    facts.add_row(words("Groups"), number(verification.n_groups, ","))
+    if verification.attacker is None:
+        facts.add_row(words("Groups"), number(verification.n_groups, ","))
     _add_risk(facts, verification, whose)
     if not verification.holds:
         where = words(
@@ -251,7 +253,9 @@ def _add_risk(facts: Table, verification: Verification, whose: str = "assumed") 
     smallest = Message("{n:,} rows", n=fewest)
     if people is not None:
         smallest = Message("{n:,} different people", n=fewest)
-    facts.add_row(words("Smallest group"), words(smallest))
+    limited = verification.attacker is not None
+    title = words("Smallest class") if limited else words("Smallest group")
+    facts.add_row(title, words(smallest))
     chance = Message("1 in {n:,} ({risk:.2%})", n=fewest, risk=verification.highest_risk)
     if people is None and whose == "doubtful":
         chance = Message("not established: people seem to have several rows")
@@ -324,6 +328,8 @@ def _print_checks(console: Console, verification: Verification) -> None:
 
 def _meaning(verification: Verification, n_columns: int, whose: str = "assumed") -> str:
     people = verification.fewest_people
+    if verification.attacker is not None:
+        return words(verification.checks[0].sentence)
     smallest = verification.smallest_group if people is None else people
     columns = plural("in the quasi-identifier", "in the {n} quasi-identifiers", n_columns)
     if smallest == 1:

@@ -96,12 +96,13 @@ def verify(
     from shoal.io.raw_reader import read_written
     from shoal.privacy import parse_privacy
     from shoal.publish.cells import columns_needed, note_on_names
+    from shoal.publish.limited import limited_of
     from shoal.publish.recode import Style
     from shoal.publish.verification_terms import promises_of, read_grids, read_trees
     from shoal.publish.verify import verify_table
     from shoal.release_reader.classes import promises_about_all, schema_of_population
     from shoal.report.headline import judged
-    from shoal.settings.request import open_populations
+    from shoal.settings.request import open_populations, read_combinations
 
     quasi, sensitive = columns["quasi_identifiers"], columns["sensitive"]
     person = counted = next(iter(columns["person"]), None)
@@ -144,6 +145,9 @@ def verify(
         about_all=promises_about_all(models, schema, style),
         missing_values=missing_texts(source),
         people=person,
+        limited=limited_of(
+            wanted.knows, read_combinations("combinations", wanted.combinations or ())
+        ),
         spelled=written.spelled,
         grids=read_grids(
             columns["grid"],

@@ -33,6 +33,7 @@ from shoal.messages import Message
 from shoal.profile.repeated_people import find_signs
 from shoal.publish.aggregates import gather_facts
 from shoal.publish.danger import find_dangers
+from shoal.publish.limited import limited_of
 from shoal.publish.people import (
     PublishedTable,
     doubts_of_pseudonyms,
@@ -135,7 +136,9 @@ class LocalEngine:
             from shoal.table.coding import clamp_frame
 
             frame = clamp_frame(frame, schema.columns)
-        whole = with_listings(encode(frame, schema), request.style, int(request.k))
+        whole = encode(frame, schema)
+        if not request.is_limited:  # rows of one cell differ in others: a node for all of them
+            whole = with_listings(whole, request.style, int(request.k))
         for attribute in whole.attributes:
             check_width(attribute)
         if self.owned:
@@ -199,6 +202,10 @@ class LocalEngine:
             groups = follow_measure(of, form_groups(of), form_groups)
             return suppress_outliers(of, groups, regroup)
 
+        if work.request.is_limited:
+            from shoal.engine.limited import cells_against
+
+            return work.in_input_order(cells_against(work))
         if work.request.within is None:
             return work.in_input_order(grouped(work))
         from shoal.engine.strata import group_within
@@ -253,6 +260,7 @@ class LocalEngine:
             promises=promises_of(work.request.privacy, trees_of(work.schema)),
             about_all=about_all,
             grids=grids_of(work.schema, work.request.style),
+            limited=limited_of(work.request.knows, work.request.combinations),
         )
 
     def measure(self, work: LocalWork, groups: Partition, published: PublishedTable) -> Measured:

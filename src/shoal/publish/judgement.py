@@ -34,6 +34,7 @@ are said to be unknown to others must not find more people than such a guess wou
 
 _WHO = {"people": Message("people"), "rows": Message("rows")}
 _FIRST = (
+    "limited knowledge",
     "earlier releases",
     "several rows",
     "not checked",
@@ -184,6 +185,19 @@ def judge(
             )
         return Judgement(AMBER, sentence, points)
     return Judgement(GREEN, Message("Every promise holds, and nothing else was found open."))
+
+
+def point_of_attacker(k: int, who: str) -> OpenPoint:
+    """Return what is open where the promises are about an attacker who does not know everything."""
+    return OpenPoint(
+        "limited knowledge",
+        Message(
+            "Nobody stands out from fewer than {k:,} against {who}; whoever knows more of a person "
+            "may find the row.",
+            k=k,
+            who=who,
+        ),
+    )
 
 
 def point_of(said: Mapping[str, Any]) -> OpenPoint:

@@ -139,19 +139,21 @@ class ReleaseData(Generic[FrameT]):
         cent, and nothing else was found. Amber: every promise holds and something is open, which
         ``open`` names with its number. Red: a promise is broken.
         """
-        from shoal.publish.judgement import Counted, judge
+        from shoal.publish.judgement import Counted, judge, point_of_attacker
 
-        seen, people = self.reader_view, self.counts_people
+        seen, people, who = self.reader_view, self.counts_people, self.verification.attacker
+        known = {facts.name: facts.certain_rows for facts in seen.sensitive}
         counted = Counted(
             n_rows=self.n_published,
-            known={facts.name: facts.certain_rows for facts in seen.sensitive},
+            known=known if who is None else self.verification.certain,
             exact=self.schema.exact,
             alone=seen.alone,
             who="rows" if people or self.whose == "doubtful" else "people",
             with_ids=people,
         )
         broken = [check.name for check in self.verification.checks if not check.holds]
-        return judge(broken, counted, self.warnings)
+        told = () if who is None else (point_of_attacker(self.k, who),)
+        return judge(broken, counted, self.warnings, told)
 
     @property
     def gap(self) -> float | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, RoleError, did_you_mean
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shoal.publish.cells import SensitiveCells
     from shoal.publish.grid_check import GridPromise
     from shoal.publish.judgement import Judgement
+    from shoal.publish.limited import Limited
     from shoal.publish.predicates import Histograms, Outcome, Predicate
 
 
@@ -141,6 +142,12 @@ class Verification:
             and what a file holds beside its table.
         read_from: what was checked: ``"the table in memory"`` or ``"what was written"``.
         fewest_people: different people in the group that has fewest; None if rows were counted.
+        attacker: of whom alone the promises are about, in words, where somebody is meant who does
+            not know all quasi-identifiers (`shoal.publish.limited`). A group is then a class of
+            rows that look the same in one of the combinations that may be known; ``n_groups``
+            counts the rows that differ in any column.
+        certain: against such an attacker, by sensitive column, the most rows that lie in classes
+            of one combination in which everybody has the same value.
         judgement: the headline of a table that was given to `shoal.verify`: ``"green"``,
             ``"amber"`` or ``"red"``, with ``.sentence`` and ``.open``, as of a release. None where
             a release has it (`Release.judgement`).
@@ -158,6 +165,8 @@ class Verification:
     notes: tuple[str, ...] = ()
     read_from: str = Message("the table in memory")
     fewest_people: int | None = None
+    attacker: str | None = None
+    certain: Mapping[str, int] = field(default_factory=dict)
     judgement: Judgement | None = None
 
     def __bool__(self) -> bool:
@@ -434,7 +443,7 @@ def verification_of(
     )
 
 
-def verify_table(  # noqa: PLR0913 - one named argument per promise
+def verify_table(  # noqa: C901, PLR0913 - one named argument per promise
     frame: Any,
     *,
     k: int,
@@ -447,6 +456,7 @@ def verify_table(  # noqa: PLR0913 - one named argument per promise
     grids: Sequence[GridPromise] = (),
     people: NDArray[np.integer[Any]] | str | None = None,
     about_all: Sequence[WholePromise] = (),
+    limited: Limited | None = None,
 ) -> Verification:
     """Check a published table against its promises.
 
@@ -471,6 +481,7 @@ def verify_table(  # noqa: PLR0913 - one named argument per promise
         people: number of each row's person, or the column that says whose row it is. Groups are
             then counted in people, and so are sensitive values: each once for a person.
         about_all: promises about all groups together.
+        limited: what an attacker may know, if that is not all quasi-identifiers.
 
     Raises:
         OptionError: k is no whole number of at least 2, or a promise cannot be checked.
@@ -512,6 +523,10 @@ def verify_table(  # noqa: PLR0913 - one named argument per promise
         for grid in grids
     ]
 
+    if limited:
+        judges = _Combinations(size, rules, about, [each for _, each in columns.values()], whose)
+        names = (listed(quasi_identifiers, "quasi_identifiers"), sensitive_names)
+        return judges.of(limited, table, *names, [*zip(grids, off_grid, strict=True)])
     packed = pack_rows([table.get_column(name) for name in keys])
     groups = np.empty(0, np.int64)
     if promises or whose is not None or about_all or any(each.any() for each in off_grid):
@@ -542,6 +557,149 @@ def verify_table(  # noqa: PLR0913 - one named argument per promise
     if int(many.min()) < size:
         notes += _notes_on_keys([table.get_column(name) for name in keys])
     return verification_of([found], size, about, more=more, notes=notes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Combinations:
+    """Judges the classes of every combination of columns that an attacker may know.
+
+    Attributes:
+        k: the promised size of the smallest class.
+        rules: how promises are judged.
+        about: what they are about.
+        columns: the sensitive columns that they are about.
+        whose: number of each row's person; None where rows are counted.
+    """
+
+    k: int
+    rules: Sequence[Rule]
+    about: Sequence[Subject]
+    columns: Sequence[SensitiveCells]
+    whose: NDArray[np.int64] | None
+
+    def of(
+        self,
+        limited: Limited,
+        table: pl.DataFrame,
+        names: Sequence[str],
+        sensitive: Sequence[str],
+        off_grid: Sequence[tuple[GridPromise, NDArray[np.bool_]]],
+    ) -> Verification:
+        """Return what the combinations keep of the promises.
+
+        Args:
+            limited: what the attacker may know.
+            table: the published table.
+            names: the quasi-identifiers.
+            sensitive: columns whose value may be known of everybody in a class.
+            off_grid: where cells are not as a grid says.
+        """
+        import numpy as np
+
+        from shoal.publish.cells import MISSING, number_groups, pack_rows, read_cells
+
+        cells = {}
+        for name in names:
+            own = [table.get_column(each) for each in columns_needed(table.columns, [name])]
+            cells[name] = number_groups(pack_rows(own))[0]
+        values = {
+            name: read_cells(table.get_column(name), missing=MISSING).cleaned.codes
+            for name in sensitive
+        }
+        broken_rows = np.zeros(table.height, np.bool_)
+        parts, certain = [], dict.fromkeys(values, 0)
+        for one in limited.known(names):
+            groups, sizes = _classes([cells[name] for name in one])
+            found, broken = judge_groups(
+                self._counts(groups, sizes), self.k, self.rules, len(self.about)
+            )
+            broken_rows |= broken[groups]
+            parts.append(found)
+            for name, codes in values.items():
+                first = np.empty(len(sizes), codes.dtype)
+                first[groups] = codes
+                mixed = np.zeros(len(sizes), np.bool_)
+                mixed[groups[codes != first[groups]]] = True
+                certain[name] = max(certain[name], int(sizes[~mixed].sum()))
+        more = []
+        for grid, off in off_grid:
+            more.append(Check(grid.title, 1.0, *grid.verdict(off), is_share=True))
+            broken_rows |= off
+        notes = [note_on_readings(each) for each in self.columns if len(each.readings) > 1]
+        together = verification_of(parts, self.k, self.about, more=more, notes=notes)
+        who = limited.who(len(names))
+        return replace(
+            together,
+            n_rows=table.height,
+            n_groups=len(_classes(list(cells.values()))[1]),
+            violating_rows=int(broken_rows.sum()),
+            checks=(_limited_check(self.k, together, who), *together.checks[1:]),
+            attacker=who,
+            certain=certain,
+        )
+
+    def _counts(self, groups: NDArray[np.int64], sizes: NDArray[np.int64]) -> Counts:
+        import numpy as np
+
+        from shoal.publish.predicates import count_people, count_values
+
+        readings = [each for column in self.columns for each in column.readings]
+
+        def values(number: int) -> Histograms:
+            return count_values(groups, readings[number].codes, readings[number].size, self.whose)
+
+        people = None if self.whose is None else count_people(groups, self.whose)
+        return Counts(sizes, people, values, np.zeros(len(sizes), np.bool_))
+
+
+def _classes(
+    columns: Sequence[NDArray[np.int64]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the class of each row, of equal numbers in all of these columns, and its rows."""
+    import numpy as np
+
+    from shoal.publish.cells import number_groups
+
+    packed = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        packed = packed * (int(column.max()) + 1) + column
+        if packed.max() > _PACKED:
+            packed = number_groups(packed)[0]
+    if packed.max() >= _COUNTED:
+        return number_groups(packed)
+    rows = np.bincount(packed)
+    there = rows > 0
+    return (np.cumsum(there) - 1)[packed], rows[there]
+
+
+_PACKED = 1 << 40
+"""Combinations are numbered anew above it, so that no number grows too large."""
+_COUNTED = 1 << 22
+"""Below it rows are counted at the place of their number."""
+
+
+def _limited_check(k: int, found: Verification, who: str) -> Check:
+    """Return what was found about k in the combinations that an attacker may know."""
+    counted, people = found.checks[0], found.fewest_people is not None
+    verdict = Message("Holds") if counted.holds else Message("Broken")
+    if people:
+        sentence = Message(
+            "{verdict}: against {who}, what can be known of a row fits rows of at least {k:,} "
+            "different people.",
+            verdict=verdict,
+            who=who,
+            k=k,
+        )
+    else:
+        sentence = Message(
+            "{verdict}: against {who}, every row shares what can be known of it with at least "
+            "{others}; the smallest class of any combination has {rows}.",
+            verdict=verdict,
+            who=who,
+            others=plural("{n:,} other", "{n:,} others", k - 1),
+            rows=plural("{n:,} row", "{n:,} rows", found.smallest_group),
+        )
+    return replace(counted, name="k-anonymity of combinations", sentence=sentence)
 
 
 def _in_order(cells: pl.Series, coded: Sequence[GridPromise]) -> pl.Series:

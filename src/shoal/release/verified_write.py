@@ -21,6 +21,7 @@ from shoal.io.raw_reader import Written, read_written
 from shoal.io.write import stage_table
 from shoal.messages import Message
 from shoal.publish.cells import columns_needed
+from shoal.publish.limited import limited_of
 from shoal.publish.people import stands_as_made
 from shoal.publish.recode import Style
 from shoal.publish.release_data import Staged, refuse_broken, refuse_other_rows
@@ -112,7 +113,7 @@ def _same_places(release: ReleaseData, frame: pl.DataFrame, names: list[str]) ->
             n=len(names),
             width=frame.width,
         )
-    sensitive = release.schema.sensitive if release.privacy else ()
+    sensitive = _looked_at(release)
     coded = [grid.name for grid in release.grids if grid.name in release.schema.exact]
     needed = {
         *columns_needed(frame.columns, release.schema.quasi_identifiers, sensitive),
@@ -121,6 +122,12 @@ def _same_places(release: ReleaseData, frame: pl.DataFrame, names: list[str]) ->
     return {
         written: name for written, name in zip(names, frame.columns, strict=True) if name in needed
     }
+
+
+def _looked_at(release: ReleaseData) -> tuple[str, ...]:
+    """Return the sensitive columns that promises, or what is said beside them, look at."""
+    needed = release.privacy or release.verification.attacker is not None
+    return release.schema.sensitive if needed else ()
 
 
 def _with_empty_rows(written: Written, frame: pl.DataFrame) -> Written:
@@ -165,7 +172,10 @@ def _verify(
         people=people if stands else None,
         k=release.k,
         quasi_identifiers=release.schema.quasi_identifiers,
-        sensitive=release.schema.sensitive if release.privacy else (),
+        sensitive=_looked_at(release),
+        limited=limited_of(
+            release.parameters.get("knows"), release.parameters.get("combinations") or ()
+        ),
         promises=promises_of(release.privacy, trees_of(release.schema)),
         about_all=promises_about_all(release.privacy, release.schema, release.style or Style()),
         grids=release.grids,

@@ -30,6 +30,7 @@ from shoal.messages import Message
 from shoal.publish.coding_check import CodingPromise
 from shoal.publish.judgement import OpenPoint, point_of
 from shoal.publish.label_check import LabelPromise
+from shoal.publish.limited import Limited, limited_of
 from shoal.runtime.sanitize import plain_values
 from shoal.settings.files import About
 from shoal.table.grid import Grid
@@ -101,6 +102,7 @@ def build_certificate(
         ],
         "parameters": {"k": release.k}
         | {name: value for name, value in release.parameters.items() if name not in _NEVER},
+        "attacker": verification.attacker,
         "judgement": release.judgement.to_dict(),
         "holds": verification.holds,
         "promises": [
@@ -198,6 +200,13 @@ def who_is_counted(release: ReleaseData) -> str:
 
 def what_is_counted(release: ReleaseData) -> str:
     """Return what the promises count, and what a reader can check of that."""
+    if release.verification.attacker is not None:
+        return Message(
+            "{what} Every class of rows that look the same in a combination of columns that may be "
+            "known holds at least {k:,}.",
+            what=Message("People.") if release.counts_people else Message("Rows."),
+            k=release.k,
+        )
     if not release.counts_people:
         sentence = {
             "declared": Message(
@@ -256,6 +265,7 @@ class Terms:
         open: what was found open when the certificate was made.
         broken: promises that it says are broken.
         read_as: how the dates and numbers of columns are written in the input.
+        limited: what an attacker may know, if that is not all quasi-identifiers.
     """
 
     k: int
@@ -272,6 +282,7 @@ class Terms:
     open: tuple[OpenPoint, ...] = ()
     broken: tuple[str, ...] = ()
     read_as: Mapping[str, str] = field(default_factory=dict)
+    limited: Limited = field(default_factory=Limited)
 
 
 @dataclass(frozen=True, eq=False)
@@ -486,6 +497,10 @@ def _terms_of(content: Mapping[str, Any]) -> Terms:
             for each in content["columns"]
             if each.get("read_as") is not None
         },
+        limited=limited_of(
+            None if asked.get("knows") is None else _whole(asked["knows"]),
+            [[_text(name) for name in each] for each in asked.get("combinations", ())],
+        ),
     )
 
 

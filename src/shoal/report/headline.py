@@ -23,7 +23,7 @@ from shoal.publish.cells import (
     read_cells,
 )
 from shoal.publish.danger import find_unique
-from shoal.publish.judgement import Counted, OpenPoint, judge
+from shoal.publish.judgement import Counted, OpenPoint, judge, point_of_attacker
 from shoal.publish.people import doubt_of_pseudonyms
 from shoal.publish.reader_view import Groups, sensitive_facts
 from shoal.publish.recode import RowHash
@@ -94,7 +94,7 @@ def judged(
         rows.add(table.get_column(name))
     counted = Counted(
         n_rows=table.height,
-        known=known,
+        known=known if found.attacker is None else found.certain,
         exact=exact,
         alone=rows.singled_out(people) if exact else 0,
         who="rows" if people is not None or unseen or doubtful else "people",
@@ -104,6 +104,10 @@ def judged(
     doubts += [] if person is None else [doubt_of_pseudonyms()]
     failed = [check.name for check in found.checks if not check.holds] or list(broken)
     points = [NOT_CHECKED] if unseen else []
+    if found.attacker is not None:
+        points.append(point_of_attacker(found.k, found.attacker))
+    kinds = {each.what for each in points}
+    told = [each for each in told if each.what not in kinds]
     headline = judge(failed, counted, doubts, [*points, *told])
     return replace(found, judgement=headline, notes=(*found.notes, *doubts))
 

@@ -49,9 +49,9 @@ class Summary:
         facts = [
             ("Judgement", f"{judged}: {judged.sentence}"),
             ("Rows published", f"{release.n_published:,} of {release.n_rows:,}"),
-            ("Groups", f"{release.n_groups:,}"),
+            *([] if found.attacker else [("Groups", f"{release.n_groups:,}")]),
             (
-                "Smallest group",
+                "Smallest class" if found.attacker else "Smallest group",
                 f"{found.smallest_group:,} rows (k = {release.k:,})"
                 if not release.counts_people
                 else f"at least {release.k:,} different people (k)",

@@ -129,6 +129,10 @@ def render_report(
     if release.counts_people:
         # how many people each group has is not published: that they are k is all that is told
         after = ((release.k, groups.number),)
+    if release.verification.attacker is not None:
+        # rows that look the same in all columns are no groups: what is known is the smallest class
+        least = release.k if release.counts_people else release.verification.smallest_group
+        after = ((least, max(release.n_published // least, 1)),)
     drawn = list(sensitive)
     if len(drawn) > _MOST_DRAWN:
         drawn.sort(key=lambda each: (-each.certain_rows, -each.most_certain, -each.farthest))

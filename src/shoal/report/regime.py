@@ -143,6 +143,13 @@ def unmet(name: str, release: ReleaseData) -> Iterator[str]:
     regime = REGIMES[name]
     # of groups of people no more is told than that they are k
     least = release.k if release.counts_people else release.verification.smallest_group
+    if release.verification.attacker is not None:
+        yield Message(
+            "{regime} stands for groups that are alike in all quasi-identifiers, and the promise "
+            "is against {who} alone.",
+            regime=regime.title,
+            who=release.verification.attacker,
+        )
     if regime.risk is not None and 1 / least > regime.risk:
         yield Message(
             "The smallest group has {least}: a highest risk of {risk:.4f}, above the {limit:g} of "

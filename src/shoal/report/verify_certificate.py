@@ -149,7 +149,7 @@ def _read(
     from shoal.io.raw_reader import read_written
 
     quasi = terms.quasi_identifiers
-    sensitive = terms.sensitive if terms.privacy else ()
+    sensitive = terms.sensitive if terms.privacy or terms.limited else ()
     if terms.person is not None:
         sensitive = (*sensitive, terms.person)
 
@@ -192,7 +192,8 @@ def _verify(
         written.frame,
         k=terms.k,
         quasi_identifiers=terms.quasi_identifiers,
-        sensitive=terms.sensitive if terms.privacy else (),
+        limited=terms.limited,
+        sensitive=terms.sensitive if terms.privacy or terms.limited else (),
         promises=() if unseen else promises_of(models, read_trees(trees)),
         about_all=() if unseen else promises_about_all(models, schema, Style()),
         people=terms.person if terms.people else None,

@@ -38,6 +38,7 @@ _TYPES = {
 # What an option is in TOML, by its type.
 _TEXTS = "tuple[str, ...]"
 _FILES = "list[str]"
+_LISTS = "list[list[str]]"
 _WANTED = {
     "int": (int, Message("a whole number")),
     "float": (float, Message("a number")),
@@ -164,6 +165,8 @@ class _Reader:
             return self.table(table, row.name, place)
         if row.plain_type == _TEXTS:
             return self.texts(table, row.name)
+        if row.plain_type == _LISTS:
+            return self.lists(table, row.name)
         if row.plain_type == _FILES:
             return self.beside(self.texts(table, row.name) or ())
         return self.scalar(table, row.name, row.plain_type, place)
@@ -276,6 +279,12 @@ class _Reader:
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
             raise self.wrong(key, Message("a list of texts, as in ['', '?']"), value)
         return tuple(value)
+
+    def lists(self, table: dict[str, Any], key: str) -> tuple[tuple[str, ...], ...]:
+        value = table[key]
+        if not isinstance(value, list) or not all(isinstance(each, list) for each in value):
+            raise self.wrong(key, Message("lists of texts, as in [['age', 'zip']]"), value)
+        return tuple(self.texts({key: each}, key) or () for each in value)
 
     def known(self, table: dict[str, Any], keys: list[str], place: str) -> None:
         for key in table:

@@ -121,6 +121,25 @@ def read_several(name: str, value: Any) -> tuple[Any, ...]:
     return tuple(value) if is_list else (value,)
 
 
+def read_combinations(name: str, value: Any) -> tuple[tuple[str, ...], ...]:
+    """Read combinations of columns; a text has names with commas between them."""
+    if isinstance(value, str):
+        value = [value]
+    if not isinstance(value, Iterable):
+        value = [None]
+    found = []
+    for one in value:
+        listed = [each.strip() for each in one.split(",")] if isinstance(one, str) else one
+        names = tuple(listed) if isinstance(listed, Iterable) else ()
+        if not names or not all(isinstance(each, str) and each for each in names):
+            raise OptionError(
+                "{name} must be lists of column names, as in [['age', 'zip'], ['age', 'sex']].",
+                name=name,
+            )
+        found.append(tuple(dict.fromkeys(names)))
+    return tuple(found)
+
+
 def read_models(name: str, value: Any) -> tuple[PrivacyModel, ...]:
     """Read privacy models, or their tables."""
     del name
@@ -137,6 +156,11 @@ def read_style(name: str, value: Any) -> Style:
         return value
     return Style.from_dict(mapping(name, value))
 
+
+NOT_KEPT = Message(
+    "A release against attackers of limited knowledge cannot be kept for further rows or later "
+    "releases, whose promise is about whole groups; leave --save out."
+)
 
 # -- the table ------------------------------------------------------------------------------------
 
@@ -299,6 +323,25 @@ class Request:
         help="Promises beyond k.",  # its flags are those of each model, in shoal.cli.arguments
         certificate=True,
         functions=BOTH,
+    )
+    knows: int | None = option(
+        default=None,
+        check=or_none(whole(1)),
+        help="Promise only against somebody who knows at most so many of the quasi-identifiers.",
+        certificate=True,
+        functions=("anonymize",),
+        flag=promise_flag("--knows", on=("anonymize", "verify"), metavar="N"),
+    )
+    combinations: tuple[tuple[str, ...], ...] = option(
+        default=(),
+        check=read_combinations,
+        given="Iterable[Iterable[str]]",
+        toml="list[list[str]]",
+        help="Promise only against somebody who knows one of these combinations of "
+        "quasi-identifiers, as age,zip; may be repeated.",
+        certificate=True,
+        functions=("anonymize",),
+        flag=promise_flag("--combination", on=("anonymize", "verify"), metavar="COLUMNS"),
     )
     within: str | None = option(
         default=None,
@@ -497,6 +540,8 @@ class Request:
     def __post_init__(self) -> None:
         """Check the options; what groups lie within is a quasi-identifier without being named."""
         check_all(self)
+        if self.is_limited:
+            self._check_limited()
         if self.within is None:
             return
         if not isinstance(self.within, str):
@@ -519,6 +564,51 @@ class Request:
         quasi = [named] if isinstance(named, str) else list(named)
         if self.within not in quasi:
             object.__setattr__(self, "quasi_identifiers", (*quasi, self.within))
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether attackers are meant who know some of the quasi-identifiers only."""
+        return self.knows is not None or bool(self.combinations)
+
+    def _check_limited(self) -> None:
+        """Refuse what does not go with attackers of limited knowledge."""
+        named = self.quasi_identifiers
+        quasi = [named] if isinstance(named, str) else list(named)
+        for name in (each for one in self.combinations for each in one):
+            if name not in quasi:
+                raise OptionError(
+                    "combinations name column {name!r}, which is no quasi-identifier.{hint}",
+                    name=name,
+                    hint=did_you_mean(name, quasi),
+                )
+        style = self.style
+        refused = (
+            (self.previous or self.reserve > 1, "previous"),
+            (self.algorithm != "auto" or self.algorithm_options, "algorithm"),
+            (self.refine is not None, "refine"),
+            (self.block_rows is not None, "block_rows"),
+            (self.max_suppression > 0, "max_suppression"),
+            (self.suppress_for != "all", "suppress_for"),
+            (self.bound, "bound"),
+            (self.within is not None, "within"),
+            (style.numeric in ("mean", "median"), f"style numeric = {style.numeric!r}"),
+            (style.categories == "values", "style categories = 'values'"),
+            (self.privacy and self.person is not None, "a promise beyond k where people have rows"),
+        )
+        for asked, what in refused:
+            if asked:
+                raise OptionError(
+                    "A release against attackers of limited knowledge (knows, combinations) has a "
+                    "search of its own and cannot be made with {what}; leave one of them out.",
+                    what=what,
+                )
+        for model in self.privacy:
+            if model.about != "groups" or not model.monotone:
+                raise OptionError(
+                    "{promise} cannot be promised for combinations of columns, only about the "
+                    "groups of all of them; leave it out, or knows and combinations.",
+                    promise=model.label,
+                )
 
     def schema(self, columns: Sequence[str]) -> Schema:
         """Return what the columns of a table are, by their names.
@@ -629,6 +719,8 @@ def build_request(
     details = {name: options[name] for name in COLUMN_DETAILS if options.get(name) is not None}
     rest = {name: value for name, value in options.items() if name not in COLUMN_DETAILS}
     request = Request(**rest, details=details)
+    if saving is not None and request.is_limited:
+        raise OptionError(NOT_KEPT)
     trees = request.details.get("hierarchies")
     if not (trees or request.privacy or request.previous or request.person_key is not None):
         return request

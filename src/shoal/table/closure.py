@@ -111,6 +111,8 @@ class IntervalClosures(Closures):
     @classmethod
     def of_groups(cls, attribute: Attribute, partition: Partition) -> IntervalClosures:
         """Return the closure of every group, plus "everything" as the last one."""
+        if attribute.name in partition.recoded:
+            return cls.of_shapes(attribute, partition.recoded[attribute.name].tolist())
         codes = attribute.codes[partition.order]
         low = high = np.empty(0, dtype=np.int32)
         if partition.n_groups:
@@ -312,6 +314,8 @@ class SetClosures(Closures):
     @classmethod
     def of_groups(cls, attribute: Attribute, partition: Partition) -> SetClosures:
         """Return the closure of every group, plus "everything" as the last one."""
+        if attribute.name in partition.recoded:
+            return cls.of_shapes(attribute, partition.recoded[attribute.name].tolist())
         width = attribute.size + 1
         labels = partition.labels[partition.order].astype(np.int64)
         pairs = np.unique(labels * width + attribute.codes[partition.order])

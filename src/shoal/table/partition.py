@@ -30,8 +30,10 @@ class Partition:
     Attributes:
         labels: group of every row.
         n_groups: number of groups.
-        recoded: for full-domain recoding, the taxonomy node that each group publishes in a column
-            (by name) where it is coarser than what the group's own values need.
+        recoded: by name of a column, what each group publishes in it where that is coarser than
+            what the group's own values need: the node of a tree, or (low, high, everything) of an
+            interval, or (everything, code) of a set. For full-domain recoding, and against
+            attackers of limited knowledge.
 
     Raises:
         ValueError: a group has no rows, or a label is no group.
