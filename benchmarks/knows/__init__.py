@@ -1,0 +1,1 @@
+"""What attackers who know three columns cost, beside those who know all."""
