@@ -19,6 +19,7 @@ from benchmarks.common import RESULTS, load_json, raw_results
 from benchmarks.first_run.__main__ import page as first_run_page
 from benchmarks.grid.__main__ import page as grid_page
 from benchmarks.init.__main__ import page as init_page
+from benchmarks.knows.__main__ import page as knows_page
 from benchmarks.means.__main__ import page as means_page
 from benchmarks.moves.__main__ import page as moves_page
 from benchmarks.optimum.__main__ import page as optimum_page
@@ -40,6 +41,7 @@ PAGES = {
     "first_run": first_run_page,
     "grid": grid_page,
     "init": init_page,
+    "knows": knows_page,
     "means": means_page,
     "moves": moves_page,
     "optimum": optimum_page,

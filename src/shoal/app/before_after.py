@@ -114,7 +114,9 @@ class Beside:
 
         keys = list(schema.quasi_identifiers)
         style = request.style
-        table = with_listings(encode(original, schema), style, int(request.k))
+        table = encode(original, schema)
+        if not request.is_limited:
+            table = with_listings(table, style, int(request.k))
         labels = groups.astype(np.int32)
         partition = Partition(labels, int(labels.max()) + 1, recoded)
         cells: dict[str, pl.Series] = {}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shoal.engine.grouping import form_groups
 from shoal.errors import OptionError
+from shoal.measure.base import Grouped
 from shoal.search.limited import cells_for, known_combinations
 
 if TYPE_CHECKING:
@@ -15,10 +17,14 @@ if TYPE_CHECKING:
 def cells_against(work: LocalWork) -> Partition:
     """Return the rows that publish the same cells as groups; each combination keeps k.
 
+    Groups of k that are alike in all columns keep every combination, too. They are published where
+    they lose less, so that who is promised less never loses more.
+
     Raises:
         OptionError: there are too many combinations, or the measure cannot be followed.
     """
-    request, measure = work.request, work.run.model.measure
+    request, run = work.request, work.run
+    measure = run.model.measure
     if measure.needs_sensitive or measure.of_means or measure.rounds:
         raise OptionError(
             "Measure {name!r} looks at groups as a whole, which a release against attackers of "
@@ -27,4 +33,5 @@ def cells_against(work: LocalWork) -> Partition:
         )
     names = [attribute.name for attribute in work.table.attributes]
     known = known_combinations(names, request.knows, request.combinations)
-    return cells_for(work.table, work.run, known)
+    found = [cells_for(work.table, run, known), form_groups(work)]
+    return min(found, key=lambda each: measure.score(Grouped(work.table, each)))
