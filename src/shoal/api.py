@@ -371,6 +371,7 @@ def verify(
     top: Mapping[str, Any] | None = None,
     bottom: Mapping[str, Any] | None = None,
     person: str | None = None,
+    shuffled: str | Iterable[str] = (),
 ) -> Verification:
     """Check a published table against its promises, from that table alone.
 
@@ -399,6 +400,8 @@ def verify(
         person: the column that says whose row it is, if it is published (as pseudonyms): people
             are counted then. Without it rows are, which is the same only if every row is a
             different person.
+        shuffled: the columns whose exact cells are shuffled within groups
+            (``style="shuffled"``); the column of the groups is the quasi-identifier then.
 
     Returns:
         What was measured, never a cell; true if every promise holds. Its ``judgement`` is the
@@ -427,9 +430,11 @@ def verify(
         about_all=promises_about_all(models, schema, Style()),
         grids=read_grids(grid, Style(), hierarchies, orders, top, bottom),
         people=person,
+        shuffled=bool(shuffled),
         **said,
     )
-    return judged(found, table, person=person, **said)
+    unlinked = listed(shuffled, "shuffled")
+    return judged(found, table, person=person, shuffled=unlinked, **said)
 
 
 def score(

@@ -108,7 +108,11 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     facts.add_row("Rows suppressed", f"{release.n_suppressed:,} ({share:.2%})")
     facts.add_row("Groups", f"{verification.n_groups:,}")
     _add_risk(facts, verification, release.whose)
-    facts.add_row("Detail lost (ncp)", f"{release.scores['ncp']:.1%}")
+    if verification.shuffled:
+        facts.add_row("Cells", "exact, shuffled within groups")
+        facts.add_row("Lost if generalised (ncp)", f"{release.scores['ncp']:.1%}")
+    else:
+        facts.add_row("Detail lost (ncp)", f"{release.scores['ncp']:.1%}")
     if release.n_suppressed:
         facts.add_row("by the rows kept", f"{release.kept_loss:.1%}")
     measure = release.parameters.get("measure", "ncp")
@@ -121,7 +125,8 @@ def print_release(release: Release, *, title: str, stderr: bool = False) -> None
     console.print(facts)
     who = who_is_counted(release)
     covered = {each.name: each.covered for each in release.facts.columns}
-    _print_losses(console, release.scores.by_column.get("ncp", {}), covered, who)
+    if not verification.shuffled:
+        _print_losses(console, release.scores.by_column.get("ncp", {}), covered, who)
     for each in release.facts.columns:
         if each.stretched:
             console.print(_stretched(each, who), markup=False, soft_wrap=True)
@@ -247,6 +252,8 @@ def _add_risk(facts: Table, verification: Verification, whose: str = "assumed") 
         chance = "not established: people seem to have several rows"
     elif people is None and whose == "hidden":
         chance = f"1 in {verification.k:,}, by the certificate's word: it counts people"
+    if verification.shuffled:
+        chance = "not limited: exact values show who may be in the table"
     facts.add_row("Highest re-identification risk", chance)
 
 
@@ -309,6 +316,14 @@ def _meaning(verification: Verification, n_columns: int, whose: str = "assumed")
     people = verification.fewest_people
     smallest = verification.smallest_group if people is None else people
     columns = "the quasi-identifier" if n_columns == 1 else f"the {n_columns} quasi-identifiers"
+    if verification.shuffled:
+        sentence = (
+            f"Which cells of a group belong together is hidden among at least {smallest:,} "
+            f"{'rows' if people is None else 'people'}. This is not k-anonymity: who knows some "
+            "values of a person sees whether anybody in the table has them."
+        )
+        rest = "" if verification.holds else " Do not publish this table: a promise is broken."
+        return f"{sentence}{rest}"
     if smallest == 1:
         return f"At least one person stands alone in {columns}: do not publish this table."
     others = "1 other" if smallest == 2 else f"{smallest - 1:,} others"
