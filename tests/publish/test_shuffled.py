@@ -189,6 +189,7 @@ def test_without_shuffled_rows_the_other_cells_keep_their_order():
     ("more", "said"),
     [
         ({"grid": {"age": 5}}, "a grid"),
+        ({"within": "job"}, "within"),
         ({"privacy": shoal.KMap(5, population=TABLE)}, "Shuffled cells"),
         ({"privacy": shoal.PopulationRisk(0.1)}, "average risk"),
         ({"style": {"cells": "mixed"}}, "shuffled"),

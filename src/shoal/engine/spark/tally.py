@@ -28,7 +28,7 @@ from shoal.measure.sse import error_of
 from shoal.profile.repeated_people import find_signs, says_whose, worth_a_look
 from shoal.publish.aggregates import Facts, GroupedColumn, column_facts, heat_of, publishes_centres
 from shoal.publish.cells import columns_needed, number_groups, pack_rows
-from shoal.publish.danger import NEARLY_ALL, find_related, says_nearly_unique
+from shoal.publish.danger import NEARLY_ALL, find_related, one_each, says_nearly_unique
 from shoal.publish.judgement import Doubt, OpenPoint
 from shoal.publish.loss import scores_of_columns
 from shoal.publish.reader_view import (
@@ -551,9 +551,12 @@ def related_columns(
     if some.height < FEWEST_ROWS or not schema.exact:
         return []
     known, said = set(coarser), set(but)
-    attributes = [each for each in encode(some, schema).attributes if each.name in known]
+    table = encode(some, schema)
+    attributes = [each for each in table.attributes if each.name in known]
     names = [name for name in schema.exact if name not in said]
-    return find_related(some, names, attributes, np.arange(some.height))
+    rows = np.arange(some.height)
+    rows = rows if table.person is None else one_each(rows, table.person)
+    return find_related(some, names, attributes, rows)
 
 
 def find_dangers(plan: Plan, rows: Any) -> list[Doubt]:
