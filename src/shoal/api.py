@@ -81,7 +81,7 @@ def anonymize(
     progress: bool | Callable[[int, int, str], None] = False,
     shuffle: bool = True,
     strict: bool = False,
-    style: Style | Mapping[str, Any] | None = None,
+    style: Style | Mapping[str, Any] | str | None = None,
 ) -> Release[FrameT]:
     """Return a release of the table in which nobody stands out from fewer than k.
 
@@ -165,7 +165,8 @@ def anonymize(
         shuffle: False keeps the order of the input, which may tell who is who. Otherwise the
             order depends on the published rows alone.
         strict: True makes no release that comes with a warning; `PromiseError` says which.
-        style: how generalised cells are written; a `shoal.Style` or its options.
+        style: how generalised cells are written; a `shoal.Style`, its options, or
+            ``"shuffled"`` for exact values shuffled within groups.
 
     Raises:
         ShoalError: with one sentence on what is wrong and what to do. `PromiseError` if no
@@ -259,7 +260,7 @@ def refine(
     progress: bool | Callable[[int, int, str], None] = False,
     shuffle: bool = True,
     strict: bool = False,
-    style: Style | Mapping[str, Any] | None = None,
+    style: Style | Mapping[str, Any] | str | None = None,
 ) -> Release[FrameT]:
     """Return a release made from groups that came from elsewhere, after lowering their loss.
 
