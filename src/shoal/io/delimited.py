@@ -16,12 +16,12 @@ from shoal.errors import DataError, did_you_mean
 from shoal.io.columns import BLANKS, ColumnBuilder, mark_codes, may_have_blanks
 from shoal.io.extra_rows import NOTE, ExtraRows, find_header, starts_like_note
 from shoal.io.formats import KEEP
-from shoal.io.limits import check_columns, check_memory_for, check_size
+from shoal.io.limits import check_columns, check_memory_for, check_size, row_at
 from shoal.io.location import check_same_columns
 from shoal.io.overwrite_guard import HowRead, current_watch, note_read
 from shoal.io.recognise import recognise_noted
 from shoal.io.source import Utf8Stream
-from shoal.io.spelling import Found, NumberSpelling, read_spelled
+from shoal.io.spelling import Found, NumberSpelling, read_as_asked
 from shoal.messages import Message, plural
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class Pieces:
         Raises:
             DataError: the record is longer than records may be.
         """
-        check_size(f"{name}, line {line}: the row", self._size, "record")
+        check_size(row_at(name, line), self._size, "record")
         self._size *= 2
 
     def usual(self) -> None:
@@ -582,10 +582,12 @@ def parse_delimited(
     if not table.n_rows:
         raise DataError("{name} has a header but no rows.", name=name)
     spellings = dialect.read_as or {}
+    codes = dialect.missing_codes
     frame = pl.DataFrame(table.finish(numeric, spellings, coded=coded))
-    frame = mark_codes(frame, dialect.missing_codes) if dialect.missing_codes else frame
-    frame = read_spelled(frame, spellings) if spellings else frame
-    return table.recognised(frame, numeric, spellings) if dialect.guess else frame
+    if codes or spellings:
+        frame = read_as_asked(frame, {"missing_codes": codes, "read_as": spellings})
+    frame = table.recognised(frame, numeric, spellings) if dialect.guess else frame
+    return mark_codes(frame, codes) if codes else frame
 
 
 class _Table:
@@ -863,7 +865,7 @@ def _skip_blank(stream: Pieces, *, name: str) -> int:
     while not (sample := stream.peek(n_bytes)).strip():
         if len(sample) < n_bytes:
             raise DataError("{name} is empty.", name=name)
-        check_size(f"{name}, line {lines + 1}: the row", n_bytes, "record")
+        check_size(row_at(name, lines + 1), n_bytes, "record")
         n_bytes *= 2
     if b"\0" in sample:
         raise DataError(
@@ -899,7 +901,7 @@ def _first_record(stream: Pieces, delimiter: str, *, name: str) -> bytes:
         if end:
             check_utf8(data[:end], name=name, offset=stream.offset)
             return data[:end]
-        check_size(f"{name}: the header", n_bytes, "record")
+        check_size(Message("{name}: the header", name=name), n_bytes, "record")
         n_bytes *= 2
 
 

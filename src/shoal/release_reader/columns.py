@@ -213,6 +213,8 @@ class EndReader:
 
 Line = Literal["number", "date", "datetime", "ordinal", "label"]
 KINDS = ("numeric", "ordinal", "date", "datetime", "flat", "set", "categorical")
+EXACT = "exact"
+"""What a column of labels is that was published as it is: no cell of it is a set."""
 _LINES: dict[str, Line] = {
     "numeric": "number",
     "ordinal": "ordinal",
@@ -405,7 +407,7 @@ def _by_line(
     taxonomy: Taxonomy | None,
 ) -> Found | None:
     """Return the ends of all cells if they lie on one line."""
-    if taxonomy is not None or kind in ("flat", "set", "categorical"):
+    if taxonomy is not None or kind in (EXACT, "flat", "set", "categorical"):
         return None
     if kind == "ordinal" or order:
         rank = {canonical_label(each): float(n) for n, each in enumerate(order or ())}
@@ -472,7 +474,7 @@ def _labels(
             members.append(())
             everything[number] = True
         else:
-            several = None if kind == "flat" else styled.parts(text)
+            several = None if kind == EXACT else styled.parts(text)
             if several and taxonomy is not None:
                 several = styled.members(text, place.__contains__) or several
             members.append(_below(several, taxonomy, place) if several else (text,))
