@@ -49,6 +49,8 @@ BASELINES = (
     "top-down-specialization",
 )
 """Of the literature beside the papers: NCP only, over all seeds."""
+BESIDE = ("auto", "k-member")
+"""What baselines are drawn with."""
 ROWS_OF_OTHERS = {"german_credit": 1_000, "census_income": 10_000}
 HELPED = tuple(f"{name}, {HELP}" for name in ("mdav", "v-mdav"))
 """What Shoal makes of them where a table is larger than 30,000 rows and nothing else is asked."""
@@ -137,23 +139,25 @@ def draw(results: dict[str, Any], folder: Path) -> list[str]:
     """Draw loss and time over k and loss over measures."""
     cells, ks = results["cells"], [str(k) for k in results["ks"]]
     panels = []
-    for what, title in (("ncp", "loss: NCP, minimised"), ("seconds", "time")):
-        series = {}
-        for algorithm, row in cells.items():
-            found = row["ncp"]["k"]
-            points = [(int(k), *_values(found[k], what)) for k in ks if "loss" in found[k]]
-            if points:
-                series[algorithm] = points
-        panels.append(
-            figures.Panel(
-                series,
-                "k (records)",
-                "CPU time (s)" if what == "seconds" else "NCP (mean per cell)",
-                f"Adult, {results['rows']:,} rows: {title}",
-                log_x=True,
-                log_y=what == "seconds",
+    baselines = [*BESIDE, *(name for name in cells if name in BASELINES)]
+    for whose, names in (("", list(complete(results))), ("baselines, ", baselines)):
+        for what, title in (("ncp", "loss: NCP, minimised"), ("seconds", "time")):
+            series = {}
+            for algorithm in names:
+                found = cells[algorithm]["ncp"]["k"]
+                points = [(int(k), *_values(found[k], what)) for k in ks if "loss" in found[k]]
+                if points:
+                    series[algorithm] = points
+            panels.append(
+                figures.Panel(
+                    series,
+                    "k (records)",
+                    "CPU time (s)" if what == "seconds" else "NCP (mean per cell)",
+                    f"Adult, {results['rows']:,} rows: {whose}{title}",
+                    log_x=True,
+                    log_y=True,
+                )
             )
-        )
     stems = [figures.panels("cross_over_k", folder, panels)]
     rows, columns, ratios = _ratios(results)
     stems.append(
