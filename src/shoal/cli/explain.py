@@ -10,6 +10,7 @@ import typer
 
 from shoal.cli import arguments as opt
 from shoal.cli.arguments import Asked, Reading, takes_flags
+from shoal.cli.state import number, translated, words
 from shoal.errors import OptionError
 from shoal.messages import Message
 from shoal.runtime.sanitize import safe_text
@@ -56,7 +57,7 @@ def explain(
     request = wanted.request()
     check_files(source, {Message("the explanation"): out})
     frame = read_input(wanted.input, details=request.details)
-    with showing_progress(quiet=quiet) as progress:
+    with showing_progress(quiet=quiet, translate=translated) as progress:
         found = explain_request(frame, request, max_rows=rows, progress=progress)
     if out is not None:
         import json
@@ -78,40 +79,51 @@ def _print_explanation(found: Explanation, name: str) -> None:
     from shoal.cli.screen import open_console
 
     console = open_console()
-    console.print(f"What costs most in {name}", style="bold", markup=False, soft_wrap=True)
-    sample = f", on a sample of {found.n_tried:,} rows" if found.is_sample else ""
-    console.print(f"With k = {found.k}, {found.loss:.1%} of the detail is lost{sample}.\n")
-    table = Table("change", "saves", "costs itself", "loss then", box=None, pad_edge=False)
+    title = words("What costs most in {name}", name=name)
+    console.print(title, style="bold", markup=False, soft_wrap=True)
+    sample = Message(", on a sample of {n:,} rows", n=found.n_tried) if found.is_sample else ""
+    lost = words(
+        "With k = {k}, {loss:.1%} of the detail is lost{sample}.",
+        k=found.k,
+        loss=found.loss,
+        sample=sample,
+    )
+    console.print(f"{lost}\n")
+    heads = (words("change"), words("saves"), words("costs itself"), words("loss then"))
+    table = Table(*heads, box=None, pad_edge=False)
     for column in table.columns[1:]:
         column.justify = "right"
         column.no_wrap = True
     for change in found.changes:
         what = {
-            "drop": f"drop {change.column}",
-            "coarsen": f"coarser {change.column}",
-            "hierarchy": f"a hierarchy for {change.column}",
-            "suppress": "leave out 1 % more of the rows",
-            "lower-k": "a smaller k",
+            "drop": Message("drop {column}", column=change.column),
+            "coarsen": Message("coarser {column}", column=change.column),
+            "hierarchy": Message("a hierarchy for {column}", column=change.column),
+            "suppress": Message("leave out 1 % more of the rows"),
+            "lower-k": Message("a smaller k"),
         }[change.what]
         good = "green" if change.net > 0.001 else ""
         table.add_row(
-            Text(safe_text(what), good, overflow="fold"),
-            f"{100 * change.saving:+.1f}",
-            f"{100 * change.price:.1f}" if change.price else "",
-            f"{change.loss:.1%}",
+            Text(safe_text(words(what)), good, overflow="fold"),
+            number(100 * change.saving, "+.1f"),
+            number(100 * change.price, ".1f") if change.price else "",
+            number(change.loss, ".1%"),
         )
     console.print(table)
-    console.print("[dim]Points of 100 % detail, measured by running each change.[/]\n")
+    console.print(words("Points of 100 % detail, measured by running each change."), style="dim")
+    console.print()
     _print_outliers(console, found)
-    console.print("What to do", style="bold")
+    console.print(words("What to do"), style="bold")
     for advice in found.to_do:
-        console.print(f"- {safe_text(advice.sentence, 1_000)}", markup=False)
+        console.print(f"- {safe_text(translated(advice.sentence), 1_000)}", markup=False)
         for line in _in_a_job(advice.settings):
-            console.print(f"  in a job file: {safe_text(line)}", markup=False, style="dim")
+            said = words("  in a job file: {line}", line=safe_text(line))
+            console.print(said, markup=False, style="dim")
     if found.promises:
-        console.print("\nWhat further promises would cost", style="bold")
+        title = words("What further promises would cost")
+        console.print(f"\n{title}", style="bold")
         for sentence in found.promises:
-            console.print(f"- {safe_text(sentence, 1_000)}", markup=False)
+            console.print(f"- {safe_text(translated(sentence), 1_000)}", markup=False)
 
 
 def _in_a_job(settings: Mapping[str, Any]) -> list[str]:
@@ -136,13 +148,13 @@ def _print_outliers(console: Console, found: Explanation) -> None:
 
     if not found.outliers:
         return
-    console.print("Records that cost most, as they are published", style="bold")
-    table = Table("rows", "loss", "published as", box=None, pad_edge=False)
+    console.print(words("Records that cost most, as they are published"), style="bold")
+    heads = (words("rows"), words("loss"), words("published as"))
+    table = Table(*heads, box=None, pad_edge=False)
     for group in found.outliers:
         cells = ", ".join(f"{name} {cell}" for name, cell in group.cells.items() if cell != "*")
-        table.add_row(
-            f"{group.n_rows:,}", f"{group.loss:.0%}", Text(safe_text(cells, 1_000) or "nothing")
-        )
+        shown = Text(safe_text(cells, 1_000) or words("nothing"))
+        table.add_row(number(group.n_rows), number(group.loss, ".0%"), shown)
     console.print(table)
     console.print()
 
@@ -277,8 +289,10 @@ def compare(
     minimised = [first.measure or "ncp"] if measures is None else opt.parse_names([measures])
     tables = {name: _table_of(wanted, sizes[0]) for name, wanted in jobs.items()}
     if results is not None:
-        note_kept(f"runs that were finished are in {results!r}; run it again to go on.")
-    with showing_progress(quiet=quiet) as progress:
+        note_kept(
+            Message("runs that were finished are in {file!r}; run it again to go on.", file=results)
+        )
+    with showing_progress(quiet=quiet, translate=translated) as progress:
         found = compare_requests(
             tables,
             Grid(
@@ -358,8 +372,8 @@ def _numbers(flag: str, text: str, least: int) -> list[int]:
 
 
 def _loss(outcome: Outcome) -> str:
-    spread = "" if outcome.interval is None else f" ± {outcome.interval:.2g}"
-    return f"{outcome.loss:.4g}{spread}"
+    loss = number(outcome.loss or 0.0, ".4g")
+    return loss if outcome.interval is None else f"{loss} ± {number(outcome.interval, '.2g')}"
 
 
 def _print_comparison(found: Comparison, name: str, *, stderr: bool) -> None:
@@ -372,7 +386,9 @@ def _print_comparison(found: Comparison, name: str, *, stderr: bool) -> None:
     several = len(found.rows) > 1
     for measure, (part, one) in product(found.measures, found.parts.items()):
         what = part if several else ", ".join(filter(None, (name, part)))
-        title = f"Loss ({measure}) of {what}, {one.n_rows:,} rows"
+        title = words(
+            "Loss ({measure}) of {name}, {n:,} rows", measure=measure, name=what, n=one.n_rows
+        )
         console.print(title, style="bold", markup=False, soft_wrap=True)
         best = {outcome.key for outcome in one.frontier(measure)}
         knee = one.knee(measure)
@@ -383,16 +399,21 @@ def _print_comparison(found: Comparison, name: str, *, stderr: bool) -> None:
         for size in sorted({outcome.k for outcome in runs}):
             row = {outcome.algorithm: outcome for outcome in runs if outcome.k == size}
             cells = [
-                Text("fails", "red")
+                Text(words("fails"), "red")
                 if row[each].loss is None
                 else Text(_loss(row[each]), "bold green" if row[each].key in best else "")
                 for each in found.algorithms
             ]
-            mark = "knee" if knee is not None and knee.k == size else ""
+            mark = words("knee") if knee is not None and knee.k == size else ""
             table.add_row(str(size), *cells, mark)
         console.print(table)
         console.print()
     for error in dict.fromkeys(o.error for o in found.outcomes if o.error is not None):
-        console.print(f"Fails: {error}", style="yellow", markup=False)
-    resumed = f" ({found.n_resumed} of them from before)" if found.n_resumed else ""
-    console.print(f"{len(found.outcomes)} runs{resumed}. Green: the smallest loss at its k.")
+        console.print(words("Fails: {error}", error=error), style="yellow", markup=False)
+    resumed = Message(" ({n} of them from before)", n=found.n_resumed) if found.n_resumed else ""
+    said = words(
+        "{n} runs{resumed}. Green: the smallest loss at its k.",
+        n=len(found.outcomes),
+        resumed=resumed,
+    )
+    console.print(said)
