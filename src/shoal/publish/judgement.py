@@ -39,6 +39,7 @@ _FIRST = (
     "not checked",
     "names people",
     "names are cells",
+    "regulator",
     "known value",
     "few left",
     "exact columns",
