@@ -85,6 +85,15 @@ def read_job(path: str | PathLike[str]) -> Job:
         ) from None
     except RecursionError:
         raise JobError("The job file {file!r} is nested too deeply.", file=str(file)) from None
+    return job_from_tables(tables, file)
+
+
+def job_from_tables(tables: dict[str, Any], file: Path) -> Job:
+    """Return the job that the tables of a job file say.
+
+    Raises:
+        JobError: there is an unknown key or a value of the wrong type.
+    """
     return _Reader(file).job(tables)
 
 
