@@ -178,21 +178,21 @@ def _print(table: CountTable) -> None:
     console = open_console()
     console.print(shown)
     if not wide and table.frame.height > _MOST_SHOWN:
-<<<<<<< HEAD
-        say(f"… and {table.frame.height - _MOST_SHOWN:,} more lines; -o FILE writes all.")
-    if table.n_people is None:
-        say("Rows were counted; where people have several, say --person COLUMN.")
-    elif table.n_in_several:
-        say(
-            f"People were counted, each once in a line; {table.n_in_several:,} of "
-            f"{table.n_people:,} are in several lines, and totals count them in each."
-        )
-    else:
-        say("People were counted, each once.")
-=======
         more = table.frame.height - _MOST_SHOWN
         say(Message("… and {n:,} more lines; -o FILE writes all.", n=more))
->>>>>>> main
+    if table.n_people is None:
+        say(Message("Rows were counted; where people have several, say --person COLUMN."))
+    elif table.n_in_several:
+        say(
+            Message(
+                "People were counted, each once in a line; {n:,} of {people:,} are in several "
+                "lines, and totals count them in each.",
+                n=table.n_in_several,
+                people=table.n_people,
+            )
+        )
+    else:
+        say(Message("People were counted, each once."))
     say(
         Message(
             "{n:,} of {total:,} numbers are hidden ({star}); for each of them at least {least:,} "
