@@ -350,7 +350,7 @@ def _tables_below(part: Path, file_format: str | None) -> list[Path]:
         DataError: they are no Parquet, which alone is read with the columns of its folders.
     """
     found = [each for each in sorted(part.iterdir()) if _is_table(each, file_format)]
-    if any(detect_format(str(each), file_format).name != "parquet" for each in found):
+    if any(detect_format(str(each), file_format).row.scan is None for each in found):
         raise DataError(
             "Folders that are named by the values of a column are read if their files are Parquet; "
             "write them as Parquet, or name the files one by one."
