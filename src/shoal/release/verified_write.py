@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shoal.errors import PromiseError
 from shoal.io.columns import decode_text
@@ -90,14 +90,25 @@ def stage_release(
 
 
 def stage_waiting(
-    group: AtomicGroup, rows: pl.DataFrame, target: str | os.PathLike[str], form: str | None
+    group: AtomicGroup,
+    rows: pl.DataFrame,
+    target: str | os.PathLike[str],
+    form: str | None,
+    **written: Any,
 ) -> None:
     """Add rows that are not published to a group of files; they stay with the holder of the data.
+
+    Args:
+        group: the files.
+        rows: those that wait.
+        target: where they go.
+        form: the format, where the name does not say it.
+        written: how text is written, as in `shoal.io.write.stage_table`.
 
     Raises:
         DataError: the table cannot be written.
     """
-    stage_table(group, rows, target, format=form).chmod(0o600)
+    stage_table(group, rows, target, format=form, **written).chmod(0o600)
 
 
 def _same_places(release: ReleaseData, frame: pl.DataFrame, names: list[str]) -> dict[str, str]:
