@@ -86,7 +86,8 @@ def anonymize(
     """Return a release of the table in which nobody stands out from fewer than k.
 
     Args:
-        frame: pandas, polars or pyarrow; the release has the same type.
+        frame: pandas, polars, pyarrow, Modin, or what hands its columns over as Arrow (a relation
+            of DuckDB, an expression of Ibis); the release has the same type, else it is Arrow.
         k: smallest allowed group, at least 2.
         quasi_identifiers: columns that could single a person out together; they are generalised.
         sensitive: columns that are kept as they are and that privacy models look at.
@@ -385,7 +386,7 @@ def verify(
     ``notes`` of the result says where the two differ.
 
     Args:
-        frame: the published table (pandas, polars or pyarrow).
+        frame: the published table, in any type that `anonymize` takes.
         k: the promised size of the smallest group.
         quasi_identifiers: the columns that could single a person out.
         sensitive: the columns that the privacy models look at.
