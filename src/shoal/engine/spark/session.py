@@ -189,6 +189,7 @@ def refuse(request: Request, schema: Schema, frame: Any) -> None:
             not (algorithm.works_in_blocks or full_domain(request)),
             Message("algorithm {name!r}, which needs all rows", name=algorithm.name),
         ),
+        (request.style.shuffles, "style cells 'shuffled'"),
         (
             full_domain(request) and request.style.categories == "values",
             Message("style categories 'values' with algorithm {name!r}", name=algorithm.name),
