@@ -40,6 +40,7 @@ _FIRST = (
     "not checked",
     "names people",
     "names are cells",
+    "regulator",
     "known value",
     "few left",
     "exact columns",
