@@ -1,7 +1,7 @@
 # Shoal in a container, compiled while the image is built: it runs offline, on a file system that can
 # only be read, as a user without rights. docs/first-run.md says how to run it.
 #
-#   docker build --tag shoal .
+#   docker build -t shoal .
 #
 # CPU is the processor that the code is compiled for: x86-64-v3 is Intel since 2013 and AMD since
 # 2015; "generic" fits every machine of the kind that builds the image, arm64 included.

@@ -23,6 +23,7 @@ from typing import IO, TYPE_CHECKING, ClassVar, Protocol, Self
 
 from shoal.errors import DataError, OptionError
 from shoal.io.overwrite_guard import check_name, refuse_input
+from shoal.messages import Message
 from shoal.runtime.sanitize import hide_credentials
 
 if TYPE_CHECKING:
@@ -380,9 +381,9 @@ def _reporting(shown: str) -> Iterator[None]:
         raise DataError(
             "Could not write {name}: {strerror}.",
             name=_name(shown),
-            strerror=error.strerror or "the write failed",
+            strerror=error.strerror or Message("the write failed"),
         ) from error
 
 
 def _name(shown: str) -> str:
-    return "to standard output" if shown == "-" else repr(hide_credentials(shown))
+    return Message("to standard output") if shown == "-" else repr(hide_credentials(shown))

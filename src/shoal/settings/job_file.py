@@ -104,8 +104,12 @@ def read_job(path: str | PathLike[str], *, outside: Mapping[str, str] | None = N
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         # Not the message: it may show a key or a letter of a file that was named by mistake.
-        place = re.search(r"\(at (line \d+, column \d+|end of document)\)$", str(error))
-        where = "" if place is None else f" at {place[1].replace('end of', 'the end of the')}"
+        place = re.search(r"\(at (line (\d+), column (\d+)|end of document)\)$", str(error))
+        where = ""
+        if place is not None and place[2] is None:
+            where = Message(" at the end of the document")
+        elif place is not None:
+            where = Message(" at line {line}, column {column}", line=place[2], column=place[3])
         raise JobError(
             "The job file {file!r} is not valid TOML{where}; look for a missing quotation "
             "mark or bracket, or a key that is there twice.",
