@@ -84,12 +84,13 @@ def anonymize(
     progress: bool | Callable[[int, int, str], None] = False,
     shuffle: bool = True,
     strict: bool = False,
-    style: Style | Mapping[str, Any] | None = None,
+    style: Style | Mapping[str, Any] | str | None = None,
 ) -> Release[FrameT]:
     """Return a release of the table in which nobody stands out from fewer than k.
 
     Args:
-        frame: pandas, polars or pyarrow; the release has the same type.
+        frame: pandas, polars, pyarrow, Modin, or what hands its columns over as Arrow (a relation
+            of DuckDB, an expression of Ibis); the release has the same type, else it is Arrow.
         k: smallest allowed group, at least 2.
         quasi_identifiers: columns that could single a person out together; they are generalised.
         sensitive: columns that are kept as they are and that privacy models look at.
@@ -173,7 +174,8 @@ def anonymize(
         shuffle: False keeps the order of the input, which may tell who is who. Otherwise the
             order depends on the published rows alone.
         strict: True makes no release that comes with a warning; `PromiseError` says which.
-        style: how generalised cells are written; a `shoal.Style` or its options.
+        style: how generalised cells are written; a `shoal.Style`, its options, or
+            ``"shuffled"`` for exact values shuffled within groups.
 
     Raises:
         ShoalError: with one sentence on what is wrong and what to do. `PromiseError` if no
@@ -269,7 +271,7 @@ def refine(
     progress: bool | Callable[[int, int, str], None] = False,
     shuffle: bool = True,
     strict: bool = False,
-    style: Style | Mapping[str, Any] | None = None,
+    style: Style | Mapping[str, Any] | str | None = None,
 ) -> Release[FrameT]:
     """Return a release made from groups that came from elsewhere, after lowering their loss.
 
@@ -388,6 +390,7 @@ def verify(
     person: str | None = None,
     knows: int | None = None,
     combinations: Iterable[Iterable[str]] = (),
+    shuffled: str | Iterable[str] = (),
 ) -> Verification:
     """Check a published table against its promises, from that table alone.
 
@@ -397,7 +400,7 @@ def verify(
     ``notes`` of the result says where the two differ.
 
     Args:
-        frame: the published table (pandas, polars or pyarrow).
+        frame: the published table, in any type that `anonymize` takes.
         k: the promised size of the smallest group.
         quasi_identifiers: the columns that could single a person out.
         sensitive: the columns that the privacy models look at.
@@ -419,6 +422,8 @@ def verify(
         knows: check the promise against somebody who knows at most so many of the
             quasi-identifiers, as in `anonymize`: every combination of so many is counted.
         combinations: check these combinations of quasi-identifiers, as in `anonymize`.
+        shuffled: the columns whose exact cells are shuffled within groups
+            (``style="shuffled"``); the column of the groups is the quasi-identifier then.
 
     Returns:
         What was measured, never a cell; true if every promise holds. Its ``judgement`` is the
@@ -448,9 +453,11 @@ def verify(
         grids=read_grids(grid, Style(), hierarchies, orders, top, bottom),
         people=person,
         limited=limited_of(knows, combinations),
+        shuffled=bool(shuffled),
         **said,
     )
-    return judged(found, table, person=person, **said)
+    unlinked = listed(shuffled, "shuffled")
+    return judged(found, table, person=person, shuffled=unlinked, **said)
 
 
 def score(

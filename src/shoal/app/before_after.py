@@ -114,9 +114,7 @@ class Beside:
 
         keys = list(schema.quasi_identifiers)
         style = request.style
-        table = encode(original, schema)
-        if not request.is_limited:
-            table = with_listings(table, style, int(request.k))
+        table = with_listings(encode(original, schema), request.listing_style, int(request.k))
         labels = groups.astype(np.int32)
         partition = Partition(labels, int(labels.max()) + 1, recoded)
         cells: dict[str, pl.Series] = {}

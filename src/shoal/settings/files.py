@@ -79,6 +79,7 @@ _READERS = (
     "init",
     "build",
     "check",
+    "tabulate",
 )
 _ORIGINALS = tuple(each for each in _READERS if each != "verify")  # which reads a release
 
@@ -304,6 +305,12 @@ class Output:
         help="Add a line to this file for everything that happens; never a cell.",
         path=True,
         flag=_file("--log", on=("anonymize",)),
+    )
+    log_json: bool = option(
+        default=False,
+        check=truth,
+        help="Write each line of the log as JSON.",
+        flag=_file("--log-json", on=("anonymize",), metavar=None),
     )
     escape_formulas: bool = option(
         default=False,

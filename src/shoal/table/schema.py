@@ -518,6 +518,8 @@ class Column:
     """How its dates or numbers are written (`shoal.io.spelling`); None if nothing was said."""
     missing_codes: tuple[str, ...] | None = None
     """What means a missing value in it; None if nothing was said."""
+    shuffled: bool = False
+    """Of a published table: whether its exact cells are shuffled within groups."""
 
     @property
     def is_coded(self) -> bool:
@@ -564,7 +566,13 @@ class Schema:
     @property
     def exact(self) -> tuple[str, ...]:
         """Names of the columns that are published as they are, sensitive or not."""
-        return (*self.sensitive, *self.insensitive)
+        unlinked = {column.name for column in self.columns if column.shuffled}
+        return (*self.sensitive, *(each for each in self.insensitive if each not in unlinked))
+
+    @property
+    def shuffled(self) -> tuple[str, ...]:
+        """Names of the columns whose exact cells are shuffled within groups."""
+        return tuple(column.name for column in self.columns if column.shuffled)
 
     @property
     def dropped(self) -> tuple[str, ...]:
@@ -806,13 +814,13 @@ def roles_of(given: Mapping[Role, Iterable[str]]) -> dict[str, Role]:
                     raise RoleError(
                         "Column {name!r} is given twice as {role}; name it once.",
                         name=name,
-                        role=role.value,
+                        role=Message(role.value),
                     )
                 raise RoleError(
                     "Column {name!r} is given two roles, {one} and {other}; keep one.",
                     name=name,
-                    one=roles[name].value,
-                    other=role.value,
+                    one=Message(roles[name].value),
+                    other=Message(role.value),
                 )
             roles[name] = role
     return roles
@@ -826,7 +834,7 @@ def _assign_roles(table: list[str], given: dict[Role, list[str]]) -> dict[str, R
             raise RoleError(
                 "There is no column {name!r} (given as {value}) in the table.{hint}",
                 name=name,
-                value=role.value,
+                value=Message(role.value),
                 hint=did_you_mean(name, table) or Message(" It has {names}.", names=_quote(table)),
             )
     if not given[Role.QUASI_IDENTIFIER]:
