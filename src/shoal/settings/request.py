@@ -585,7 +585,7 @@ class Request:
     @property
     def listing_style(self) -> Style:
         """The style, without lists of values where rows of one cell differ in other columns."""
-        return replace(self.style, flat_values=0) if self.is_limited else self.style
+        return replace(self.style, flat_values=1) if self.is_limited else self.style
 
     def _check_limited(self) -> None:
         """Refuse what does not go with attackers of limited knowledge."""
