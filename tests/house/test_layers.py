@@ -79,6 +79,7 @@ def test_verification_reaches_nothing_of_what_makes_a_release():
         "shoal.publish.cells",
         "shoal.publish.grid_check",
         "shoal.publish.judgement",  # the type of a headline, which is made elsewhere
+        "shoal.publish.limited",  # what an attacker may know, and which combinations that makes
         "shoal.publish.predicates",
         "shoal.publish.uniques",
         "shoal.publish.verify",
