@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import OptionError
-from shoal.kernels.limited import FREE, climb
+from shoal.kernels.limited import FREE, Asked, Room, climb
 from shoal.privacy.arrays import PrivateArrays
 from shoal.runtime.threads import Pieces
 from shoal.table.closure import CLOSURES
@@ -241,18 +241,15 @@ class _Search:
     ) -> Callable[[], int]:
         def task() -> int:
             n = len(rows)
-            found: int = climb(
+            asked = Asked(
                 self.nodes,
-                column,
-                wanted,
-                self.trees[column].parent,
+                self.n_nodes,
                 rows,
                 contexts,
-                self.n_nodes,
-                self.run.k,
                 self.person,
-                self.private.rules,
-                self.private.scratch(),
+                self.trees[column].parent,
+            )
+            own = Room(
                 np.full(room if hashed else 0, FREE, np.int64),
                 np.full(room, FREE, np.int32),
                 np.empty(n, np.int32),
@@ -261,7 +258,9 @@ class _Search:
                 np.empty(n + 1, np.int64),
                 np.empty(n, np.int64),
                 np.empty(n, np.bool_),
+                self.private.scratch(),
             )
+            found: int = climb(asked, column, wanted, self.run.k, self.private.rules, own)
             return found
 
         return task
