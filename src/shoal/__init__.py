@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shoal import datasets as datasets
-    from shoal.api import anonymize, refine, score, verify
+    from shoal.api import anonymize, anonymize_tables, refine, score, verify, verify_tables
     from shoal.archive.release_file import KeptRelease, load_release
     from shoal.errors import (
         AlgorithmError,
@@ -46,8 +46,10 @@ if TYPE_CHECKING:
     from shoal.profile.suggest import Suggestion, suggest_job
     from shoal.publish.recode import Style
     from shoal.publish.verify import Verification
+    from shoal.publish.verify_tables import TablesVerification
     from shoal.registry import algorithms, measures, privacy_models
     from shoal.release import Release
+    from shoal.release.tables import TablesRelease
     from shoal.report.certificate import sign
     from shoal.report.verify_certificate import Certified, verify_certificate
     from shoal.run.job import JobResult, run_job
@@ -104,11 +106,14 @@ _HOMES = {
     "Style": "publish.recode",
     "Suggestion": "profile.suggest",
     "TCloseness": "privacy.t_closeness",
+    "TablesRelease": "release.tables",
+    "TablesVerification": "publish.verify_tables",
     "Taxonomy": "hierarchy",
     "Utility": "study.utility",
     "Verification": "publish.verify",
     "algorithms": "registry",
     "anonymize": "api",
+    "anonymize_tables": "api",
     "apply": "life.apply",
     "audit": "study.audit",
     "compare": "study.compare",
@@ -134,6 +139,7 @@ _HOMES = {
     "tabulate": "study.tabulate",
     "utility": "study.utility",
     "verify": "api",
+    "verify_tables": "api",
     "verify_certificate": "report.verify_certificate",
     "write_job": "settings.job_file",
     "write_table": "io.write",
@@ -175,11 +181,14 @@ __all__ = [
     "Style",
     "Suggestion",
     "TCloseness",
+    "TablesRelease",
+    "TablesVerification",
     "Taxonomy",
     "Utility",
     "Verification",
     "algorithms",
     "anonymize",
+    "anonymize_tables",
     "apply",
     "audit",
     "compare",
@@ -207,6 +216,7 @@ __all__ = [
     "utility",
     "verify",
     "verify_certificate",
+    "verify_tables",
     "write_job",
     "write_table",
 ]

@@ -70,6 +70,21 @@ def verify(
     from shoal.run.outputs import name_of
     from shoal.settings.inputs import missing_texts
 
+    from shoal.report.tables import is_tables_certificate
+    from shoal.settings.job_file import names_tables
+
+    several = job is not None and names_tables(job)
+    if several or (certificate is not None and is_tables_certificate(certificate)):
+        extra = [*asked, *promises, *(name for name in reading if name != "format")]
+        extra += ["public_key"] if public_key is not None else []
+        if extra:
+            raise OptionError(
+                "Of several tables, the job or the certificate says what was promised; leave "
+                "{name} out.",
+                name=extra[0],
+            )
+        _verify_tables(published, job, certificate, reading.get("format"), as_json, quiet)
+        return
     if certificate is not None:
         known = {"hierarchies", "population", "population_counts"}
         if job is not None or {*asked, *promises} - known:
@@ -165,6 +180,36 @@ def verify(
         unseen=counted is not None and person is None,
     )
     _show(checked, name_of(published), len(quasi), strict=strict, as_json=as_json, quiet=quiet)
+
+
+def _verify_tables(
+    published: str,
+    job: str | None,
+    certificate: str | None,
+    form: str | None,
+    as_json: bool,  # noqa: FBT001 - flags of the command
+    quiet: bool,  # noqa: FBT001
+) -> None:
+    from shoal.run.tables_job import verify_tables_certificate, verify_tables_job
+    from shoal.settings.job_file import read_tables_job
+
+    if job is not None and certificate is not None:
+        raise OptionError("Give the job or the certificate, not both.")
+    if certificate is not None:
+        found = verify_tables_certificate(published, certificate, form=form)
+    else:
+        assert job is not None
+        found = verify_tables_job(published, read_tables_job(job), form=form)
+    if as_json:
+        from shoal.cli.screen import print_json
+
+        print_json(found.to_dict())
+    elif not quiet:
+        from shoal.cli.screen import print_tables_verification
+
+        print_tables_verification(found)
+    if not found.holds:
+        raise typer.Exit(1)
 
 
 def _show(
